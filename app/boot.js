@@ -1,6 +1,8 @@
 // Starts the app, and fetches what its worker is made of.
 //
-// Everything that the page will ever load is loaded here, once. The app finds the rest in
+// Everything that the page will ever load is loaded here, once: from beside the page, or, in dormer.html, out of blocks in it
+// (`xtask/src/one_file.rs`). There, a trace may be in it, too: blocks of the class "trace" are opened as if they were dropped.
+// The app finds the rest in
 //
 //   globalThis.dormer = {
 //     build,    the build id, a string
@@ -11,17 +13,31 @@
 // and starts each worker from a blob: URL with them. So a new worker takes no request, and it is bound by the page's policy,
 // which a worker started from its own URL would not be.
 
-const build = new URL(import.meta.url).searchParams.get('v') ?? '';
+/** In dormer.html: the build, and the app's script as a function. */
+const inside = globalThis.dormer;
+
+const build = inside ? inside.build : new URL(import.meta.url).searchParams.get('v') ?? '';
 
 /** The URL of a file of this build. */
 const url = (file) => new URL(`./${file}?v=${build}`, import.meta.url).href;
 
 async function fetched(file) {
+  if (inside) return unpacked(document.getElementById(file));
   const response = await fetch(url(file)).catch((error) => {
     throw new Error(`${file} could not be fetched (${error.message})`);
   });
   if (!response.ok) throw new Error(`${file} is missing on the server (status ${response.status})`);
   return response;
+}
+
+/** What stands in a block of the page, as a response. The block is taken away: it is large. */
+function unpacked(block) {
+  const text = block.textContent;
+  const bytes = Uint8Array.fromBase64?.(text) ?? Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0));
+  block.remove();
+  const { codec } = block.dataset;
+  const stream = new Blob([bytes]).stream();
+  return new Response(codec === 'none' ? stream : stream.pipeThrough(new DecompressionStream(codec)));
 }
 
 async function compiled(file) {
@@ -62,13 +78,22 @@ function hold(event) {
   document.getElementById('boot-text').textContent = `Loading… ${files[0]?.name ?? 'What was dropped'} is opened then.`;
 }
 
+/** The traces that are in the page, as files; of two, the first is the reference, which is dropped last. */
+async function enclosed() {
+  const blocks = [...document.querySelectorAll('script.trace')].reverse();
+  const blobs = await Promise.all(blocks.map((block) => unpacked(block).blob()));
+  return blobs.map((blob, at) => new File([blob], blocks[at].dataset.name));
+}
+
 async function start() {
   if (typeof WebAssembly === 'undefined') throw new Error('this browser has no WebAssembly, or it is switched off');
   const worker = loadWorker();
   globalThis.dormer = { build, worker };
+  const files = await enclosed();
+  if (files.length > 0) globalThis.dormer.dropped = { entries: [], files };
   for (const kind of ['dragover', 'drop']) addEventListener(kind, hold);
   const [app, module] = await Promise.all([
-    import(url('dormer-app.js')),
+    inside ? inside.app() : import(url('dormer-app.js')),
     compiled('dormer-app_bg.wasm'),
     worker,
   ]);

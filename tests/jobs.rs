@@ -193,16 +193,16 @@ fn the_faults_of_a_job_are_found_with_their_worth() {
     }
 }
 
-type Row = BTreeMap<String, String>;
+pub(crate) type Row = BTreeMap<String, String>;
 
-fn cells(text: &str) -> Vec<Row> {
+pub(crate) fn cells(text: &str) -> Vec<Row> {
     let mut rows = csv::rows(text).into_iter();
     let head = rows.next().unwrap_or_default();
     let named = rows.map(|row| head.iter().cloned().zip(row).collect());
     named.collect()
 }
 
-fn text_of(files: &[Artifact], sheet: &str) -> String {
+pub(crate) fn text_of(files: &[Artifact], sheet: &str) -> String {
     let path = format!("job_csvs/{sheet}.csv");
     let found = files.iter().find(|file| file.path == path);
     let file = found.unwrap_or_else(|| panic!("no {path}"));
@@ -214,7 +214,7 @@ fn files(shared: &Path, name: &str) -> Option<Vec<Artifact>> {
     Some(made(digests(shared, name)?))
 }
 
-fn made(digests: Vec<Digest>) -> Vec<Artifact> {
+pub(crate) fn made(digests: Vec<Digest>) -> Vec<Artifact> {
     let world = World::new(digests);
     let window = world.windows.into_iter().next().unwrap();
     let job = Job::new(window);
@@ -223,21 +223,31 @@ fn made(digests: Vec<Digest>) -> Vec<Artifact> {
 
 /// By name of the file.
 fn digests(shared: &Path, name: &str) -> Option<Vec<Digest>> {
-    let folder = shared.join("jobs").join(name);
-    let Ok(entries) = std::fs::read_dir(&folder) else {
+    digests_of(&shared.join("jobs").join(name))
+}
+
+/// Of the files of a folder, by name; `None`, and the test is skipped, where there is none.
+pub(crate) fn digests_of(folder: &Path) -> Option<Vec<Digest>> {
+    let Ok(entries) = std::fs::read_dir(folder) else {
         skipped(&format!("there is no {}", folder.display()));
         return None;
     };
     let paths = entries.map(|entry| entry.unwrap().path());
     let mut paths: Vec<_> = paths.filter(|path| path.is_file()).collect();
     paths.sort();
-    let digests = paths.iter().map(|path| {
-        let bytes = std::fs::read(path).unwrap();
-        let file = SourceFile {
-            name: path.file_name().unwrap().to_str().unwrap().to_owned(),
-            bytes: bytes.len() as u64,
-        };
-        Digest::new(&Profile::new(import(&bytes).unwrap()), file)
-    });
-    Some(digests.collect())
+    Some(paths.iter().map(|path| digest_of(path)).collect())
+}
+
+pub(crate) fn digest_of(path: &Path) -> Digest {
+    let bytes = std::fs::read(path).unwrap();
+    let name = path.file_name().unwrap().to_str().unwrap();
+    digest(name, &bytes)
+}
+
+pub(crate) fn digest(name: &str, bytes: &[u8]) -> Digest {
+    let file = SourceFile {
+        name: name.to_owned(),
+        bytes: bytes.len() as u64,
+    };
+    Digest::new(&Profile::new(import(bytes).unwrap()), file)
 }

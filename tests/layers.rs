@@ -16,8 +16,7 @@ use crate::support::source;
 /// come last.
 const ROOMS: [&str; 17] = [
     "base", "trace", "names", "import", "hardware", "perf", "profile", "assess", "findings",
-    "report", "compare", "job", "tables", "fleet", "output", "sample",
-    "testing",
+    "report", "compare", "job", "tables", "fleet", "output", "sample", "testing",
 ];
 
 /// A path of modules: `["profile", "tree"]`.

@@ -19,6 +19,7 @@
 //! | `idle` | the code behind the idle time of real traces, and of causes planted in them |
 //! | `memory` | memory of real traces to the byte, by operator and step |
 //! | `models` | how much of the GPU time of real traces has a model |
+//! | `tables` | the tables of real traces against their sheets, and what the core and the page link |
 //! | `trees` | the call trees of real traces against themselves and each other |
 //! | `words` | the vocabulary of everything that a user reads |
 //! | `windows` | parts of the time of real traces, analysed alone |
@@ -43,6 +44,7 @@ mod faults;
 mod golden;
 mod gpu_choice;
 mod idle;
+mod job_inputs;
 mod jobs;
 mod layers;
 mod measuring;
@@ -57,6 +59,7 @@ mod serving;
 mod spellings;
 mod step_findings;
 mod support;
+mod tables;
 mod tiling;
 mod trees;
 mod windows;

@@ -72,7 +72,8 @@ Where it belongs:
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXIT_CODES)]
 pub(crate) struct JobArgs {
-    /// Traces or digests of the ranks, or folders of them; told apart by content
+    /// Traces or digests of the ranks, folders or archives of them (.zip, .tar, .tar.gz), or one file into
+    /// which a tool has put several ranks; told apart by content
     #[arg(value_name = "DIR|FILE", required = true)]
     pub(crate) paths: Vec<PathBuf>,
 
@@ -89,6 +90,11 @@ pub(crate) struct JobArgs {
         value_parser = formats_of::<export::job::Input>()
     )]
     pub(crate) format: Vec<String>,
+
+    /// What a rank can send to other hosts, one way, in GB/s (10⁹ bytes a second): a card of 400 Gbit/s
+    /// carries 50. Links between hosts are held against it
+    #[arg(long, value_name = "GB/S", value_parser = positive)]
+    pub(crate) network_gbps: Option<f64>,
 
     /// Also write the traces of all ranks as one archive for Perfetto 58.2 or later, unpacked, with a
     /// manifest that aligns their clocks
@@ -622,6 +628,13 @@ fn gpu_of(argument: &str) -> Result<Arc<GpuSpec>, String> {
     let text = small_file(path, hardware::MAX_FILE_BYTES)?;
     let spec = hardware::parse(&text).map_err(|error| error.to_string())?;
     Ok(Arc::new(spec))
+}
+
+/// A number above zero.
+fn positive(argument: &str) -> Result<f64, String> {
+    let number = argument.trim().parse().ok();
+    let number = number.filter(|number: &f64| *number > 0.0 && number.is_finite());
+    number.ok_or_else(|| "expected a number above zero".to_owned())
 }
 
 /// Two times with a comma between them, after the first event of the trace.

@@ -1,5 +1,6 @@
 //! `dormer job`: the ranks of one job, each read once and reduced to a digest.
 
+mod archives;
 mod files;
 mod perfetto;
 mod reading;
@@ -7,9 +8,9 @@ mod reading;
 use std::io::{self, Write};
 
 use dormer_core::base::format;
-use dormer_core::job::Job;
 use dormer_core::job::overview::JobOverview;
 use dormer_core::job::world::{SetApart, Why, World};
+use dormer_core::job::{Job, NetworkFigures};
 use dormer_core::output::{archive, export};
 
 use crate::args::JobArgs;
@@ -34,11 +35,11 @@ pub(crate) fn run(args: &JobArgs, out: &mut Out) -> Result<(), Failure> {
     let files = find(&args.paths)?;
     let mut unreadable = Vec::new();
     let mut digests = Vec::new();
-    for (file, read) in files.iter().zip(reading::read(&files)) {
+    for (file, read) in reading::read(&files) {
         match read {
             Ok(digest) => digests.push(digest),
             Err(why) => unreadable.push(SetApart {
-                file: file.source.clone(),
+                file,
                 why: Why::Unreadable(why),
             }),
         }
@@ -52,7 +53,10 @@ pub(crate) fn run(args: &JobArgs, out: &mut Out) -> Result<(), Failure> {
         return Err(Failure::Sentence(reason.to_owned()));
     };
     let job = Job::new(window);
-    let outputs = export::job::Input::new(&job, &world.set_apart);
+    let figures = NetworkFigures {
+        between_hosts_gbps: args.network_gbps,
+    };
+    let outputs = export::job::Input::new(&job, &world.set_apart).with_network(figures);
     if let Wanted::Printed(path) = wanted {
         for apart in &world.set_apart {
             stdout::complain(&format!("{}: {}", apart.file.name, apart.why));

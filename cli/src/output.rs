@@ -1,12 +1,12 @@
 //! The files of a report or a comparison, into a folder or to standard output.
 
-use std::fs;
-use std::io::Write;
+use std::fs::{self, File};
+use std::io::{self, BufWriter, Write};
 use std::path::Path;
 
 use dormer_core::base::format;
 use dormer_core::output::archive;
-use dormer_core::output::export::{Artifact, Source};
+use dormer_core::output::export::{Listed, Source};
 
 use crate::Failure;
 use crate::args::{ALL_FORMATS, FINDINGS, ZIP};
@@ -88,13 +88,14 @@ pub(crate) fn write<S: Source>(
     // Of a report `json` is everything as JSON, its findings too.
     let is_asked = |format: &str| is_asked(format) || (format == FINDINGS && is_asked(JSON));
     let exporters = S::exporters();
-    let files = exporters
-        .iter()
-        .filter(|exporter| is_all || is_asked(exporter.format))
-        .flat_map(|exporter| exporter.artifacts(source));
+    let wanted = || {
+        let exporters = exporters.iter();
+        exporters.filter(|exporter| is_all || is_asked(exporter.format))
+    };
     if is_archive {
         let path = archive_name();
-        let bytes = archive::zip(&mut files.map(|file| (file.path, file.bytes)));
+        let mut files = wanted().flat_map(|exporter| exporter.artifacts(source));
+        let bytes = archive::zip(&mut files.by_ref().map(|file| (file.path, file.bytes)));
         let bytes = bytes.ok_or_else(|| Failure::Sentence(format!("cannot make {path}")))?;
         write_file(folder, &path, &bytes)?;
         let size = format::bytes(bytes.len() as u64);
@@ -102,13 +103,40 @@ pub(crate) fn write<S: Source>(
         return Ok(());
     }
     let mut n_files = 0;
-    for Artifact { path, bytes, .. } in files {
-        write_file(folder, &path, &bytes)?;
-        n_files += 1;
+    for exporter in wanted() {
+        for Listed { path, .. } in (exporter.list)(source) {
+            if source.is_streamed(&path) {
+                stream_file(folder, &path, source)?;
+            } else if let Some(bytes) = (exporter.write)(source, &path) {
+                write_file(folder, &path, &bytes)?;
+            } else {
+                continue;
+            }
+            n_files += 1;
+        }
     }
     let count = format::counted(n_files, "file");
     writeln!(out, "\nWrote {count} to {}.", folder.display())?;
     Ok(())
+}
+
+/// Writes a file that may be larger than memory as it is made.
+fn stream_file<S: Source>(folder: &Path, path: &str, source: &S) -> Result<(), Failure> {
+    let place = folder.join(path);
+    let failed =
+        |error: io::Error| Failure::of_file(&format!("cannot write {}", place.display()), &error);
+    place
+        .parent()
+        .map_or(Ok(()), fs::create_dir_all)
+        .map_err(failed)?;
+    let mut file = BufWriter::new(File::create(&place).map_err(failed)?);
+    let mut written = Ok(());
+    source.stream(path, &mut |piece| {
+        if written.is_ok() {
+            written = file.write_all(piece);
+        }
+    });
+    written.and_then(|()| file.flush()).map_err(failed)
 }
 
 /// Writes a file and the folders it belongs in; a file of the same name is replaced.

@@ -21,8 +21,9 @@ use crate::{Failure, arrow, choices, output, parquet, window};
 /// Analyzes the trace and writes its tables.
 pub(crate) fn run(args: &TablesArgs, out: &mut Out) -> Result<(), Failure> {
     limit_memory(args.memory_limit)?;
-    let tables = analyze(args);
+    end_with_parent(args.memory_limit.is_some());
     let text = options_of(&args.rows);
+    let tables = analyze(args, options_hash(&text));
     let mut wanted = tables.all.iter().filter(|table| {
         args.tables.is_empty() || args.tables.iter().any(|name| name == table.kind.name)
     });
@@ -33,7 +34,8 @@ pub(crate) fn run(args: &TablesArgs, out: &mut Out) -> Result<(), Failure> {
     let batch = batch.cloned().flatten().unwrap_or_default();
     let mut files = Vec::new();
     wanted.try_for_each(|table| {
-        let bytes = arrow::stream(table, arrow::metadata(&text, &batch));
+        let is_of_fleet = args.memory_limit.is_some();
+        let bytes = arrow::stream(table, arrow::metadata(&text, &batch), is_of_fleet);
         let bytes = bytes.map_err(|error| Failure::Sentence(error.to_string()))?;
         files.push((format!("{}.arrow", table.kind.name), bytes));
         Ok::<(), Failure>(())
@@ -49,13 +51,7 @@ pub(crate) fn options_of(args: &RowArgs) -> String {
     options_text(&asked, args.redact.redact)
 }
 
-/// The hash of the choices.
-pub(crate) fn options_hash_of(args: &RowArgs) -> String {
-    let asked = choices::asked(&args.judge, args.gpu.as_ref());
-    options_hash(&asked, args.redact.redact)
-}
-
-fn analyze(args: &TablesArgs) -> Tables {
+fn analyze(args: &TablesArgs, options_hash: String) -> Tables {
     let begun = Instant::now();
     let is_stdin = input::is_stdin(&args.trace);
     let place = args.uri.clone();
@@ -64,7 +60,7 @@ fn analyze(args: &TablesArgs) -> Tables {
         modified_ns: args.modified.or_else(|| modified_ns(&args.trace)),
         tags: args.rows.tags.clone(),
         ingested_ns: now_ns(),
-        options_hash: options_hash_of(&args.rows),
+        options_hash,
         uri,
         ..Source::default()
     };
@@ -137,12 +133,13 @@ pub(crate) fn write_files(
         false => hashed::bytes(&args.trace).ok(),
     };
     let asked = choices::asked(&args.judge, args.gpu.as_ref());
+    let text = options_text(&asked, args.redact.redact);
     let source = Source {
         uri: (!is_stdin).then(|| uri_of(&args.trace)),
         file_bytes: bytes.as_ref().map(|bytes| bytes.n),
         modified_ns: modified_ns(&args.trace),
         ingested_ns: now_ns(),
-        options_hash: options_hash(&asked, args.redact.redact),
+        options_hash: options_hash(&text),
         sha256: bytes.map(|bytes| bytes.sha256),
         ..Source::default()
     };
@@ -155,7 +152,6 @@ pub(crate) fn write_files(
             findings,
         },
     );
-    let text = options_text(&asked, args.redact.redact);
     for table in &tables.all {
         let metadata = arrow::metadata(&text, &source.run_id());
         let mut bytes = Vec::new();
@@ -232,6 +228,20 @@ fn limit_memory(mb: Option<u64>) -> Result<(), Failure> {
     setrlimit(Resource::As, limit)
         .map_err(|error| Failure::of_file("cannot limit the memory", &error.into()))
 }
+
+/// One of a fleet is of no use to anybody once that has ended.
+#[cfg(target_os = "linux")]
+fn end_with_parent(is_of_fleet: bool) {
+    use rustix::process::{Signal, set_parent_process_death_signal};
+    if is_of_fleet {
+        // Where that cannot be told, it ends by itself.
+        let _ = set_parent_process_death_signal(Some(Signal::KILL));
+    }
+}
+
+/// Elsewhere it ends by itself.
+#[cfg(not(target_os = "linux"))]
+fn end_with_parent(_is_of_fleet: bool) {}
 
 /// Other systems have no such limit.
 #[cfg(not(unix))]

@@ -8,7 +8,7 @@
 //! stages TRACE RUNS            what `bench` runs in a process of its own
 //! ```
 //!
-//! `opens`, `frames` and `size` take figures, with `page` and `native`; `machine` says of what and how quiet it was; `figure` holds them, `tables` shows them, `noise` compares them.
+//! `opens`, `ranks`, `frames` and `size` take figures, with `page` and `native`; `machine` says of what and how quiet it was; `figure` holds them, `tables` shows them, `noise` compares them.
 
 #![allow(
     clippy::print_stdout,
@@ -30,6 +30,7 @@ mod native;
 mod noise;
 mod opens;
 mod page;
+mod ranks;
 mod size;
 mod tables;
 mod tile;
@@ -130,6 +131,10 @@ async fn measured(asked: &Asked) -> Outcome<Record> {
     if !asked.frames_only {
         size::measure(dist, &mut record)?;
     }
+    if let (Some(trace), false) = (asked.traces.first(), asked.ranks.is_empty()) {
+        let with = with(asked, &programs, dist)?;
+        ranks::measure(&with, trace, &asked.ranks, &mut record).await?;
+    }
     for trace in &asked.traces {
         let name = trace.file_name().unwrap_or_default().to_string_lossy();
         let name = name.trim_end_matches(".gz").trim_end_matches(".json");
@@ -143,16 +148,7 @@ async fn measured(asked: &Asked) -> Outcome<Record> {
         }
         if !asked.frames_only {
             eprintln!("{name}: opens and choices");
-            let dormer = asked
-                .dormer
-                .as_deref()
-                .ok_or("there is no dormer: --dormer")?;
-            let with = With {
-                programs: &programs,
-                dist,
-                dormer,
-                n_runs: asked.n_runs,
-            };
+            let with = with(asked, &programs, dist)?;
             opens::measure(&with, trace, name, &mut record).await?;
         }
         eprintln!("{name}: frames");
@@ -167,6 +163,16 @@ async fn measured(asked: &Asked) -> Outcome<Record> {
         outcome?;
     }
     Ok(record)
+}
+
+fn with<'a>(asked: &'a Asked, programs: &'a Programs, dist: &'a Path) -> Outcome<With<'a>> {
+    let dormer = asked.dormer.as_deref();
+    Ok(With {
+        programs,
+        dist,
+        dormer: dormer.ok_or("there is no dormer: --dormer")?,
+        n_runs: asked.n_runs,
+    })
 }
 
 fn read(file: &Path) -> Outcome<String> {

@@ -82,19 +82,29 @@ pub(crate) fn report(dormer: &Path, trace: &Path) -> Outcome<f64> {
 
 /// The most memory that `dormer report TRACE` ever has, in bytes; `None` where the system does not tell.
 pub(crate) fn peak_of_report(dormer: &Path, trace: &Path) -> Outcome<Option<f64>> {
-    let mut child = Command::new(dormer)
-        .arg("report")
-        .arg(trace)
-        .stdout(Stdio::null())
-        .stderr(Stdio::null())
-        .spawn()?;
+    let mut command = Command::new(dormer);
+    command.arg("report").arg(trace);
+    let (_, peak) = watched(command.stdout(Stdio::null()).stderr(Stdio::null()))?;
+    Ok(peak)
+}
+
+/// Runs a program: the seconds it takes, and the most memory that it ever has, in bytes, where the system tells.
+pub(crate) fn watched(command: &mut Command) -> Outcome<(f64, Option<f64>)> {
+    let start = Instant::now();
+    let mut child = command.spawn()?;
     let mut peak = None;
     // The mark never falls, so what it was last is right but for the end of the process.
-    while child.try_wait()?.is_none() {
+    let status = loop {
+        if let Some(status) = child.try_wait()? {
+            break status;
+        }
         peak = peak_bytes(child.id()).or(peak);
         std::thread::sleep(Duration::from_millis(1));
+    };
+    match status.success() {
+        true => Ok((start.elapsed().as_secs_f64(), peak)),
+        false => Err(format!("{status}").into()),
     }
-    Ok(peak)
 }
 
 /// `VmHWM:     12345 kB`

@@ -1,6 +1,6 @@
 //! The page in Chromium: how long it takes from what a user does to what is on screen.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use serde::Deserialize;
@@ -82,6 +82,25 @@ impl Page {
         let said = self.driver().execute_async(wait, vec![]).await?;
         let opened = Opened::deserialize(said.json());
         opened.map_err(|_| format!("{}: the page says {}", file.display(), said.json()).into())
+    }
+
+    /// Opens the ranks of a job. Gives the seconds from the choice to the job on screen, all ranks of it.
+    pub(crate) async fn open_job(&self, files: &[PathBuf]) -> Outcome<Option<f64>> {
+        let hear = "document.querySelector('#file-input').addEventListener('input', () => globalThis.chosen = performance.now(), { once: true });";
+        self.driver().execute(hear, vec![]).await?;
+        let paths: Vec<_> = files.iter().map(|file| file.to_string_lossy()).collect();
+        let input = self.driver().find(By::Css("#file-input")).await?;
+        input.send_keys(paths.join("\n")).await?;
+        let wait = "const [done] = arguments;
+            const $ = id => document.querySelector(`[data-testid=${id}]`);
+            const look = () => {
+                const error = document.querySelector('#error, #open-error');
+                if (error) return done(error.textContent);
+                if (!$('job') || $('job-loading')) return setTimeout(look, 20);
+                requestAnimationFrame(() => setTimeout(() => done(performance.now() - chosen)));
+            };
+            look();";
+        self.seconds(wait, vec![]).await
     }
 
     /// Chooses something else. Gives the seconds until the last change is on screen; `None` where the trace has no such choice.

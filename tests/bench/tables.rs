@@ -23,6 +23,7 @@ const TABLES: &[(Table, Layout)] = &[
     (Table::Memory, Layout::Traces),
     (Table::Choices, Layout::Traces),
     (Table::Stages, Layout::Traces),
+    (Table::Ranks, Layout::Traces),
     (Table::Frames, Layout::Figures),
     (Table::Keys, Layout::Figures),
     (Table::Size, Layout::Figures),

@@ -15,6 +15,7 @@ mod job;
 mod keeping;
 mod looks;
 mod memory;
+mod one_file;
 mod opening;
 mod operation;
 mod page;

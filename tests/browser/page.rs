@@ -135,6 +135,31 @@ impl Page {
         self.n_load_requests = self.log().len();
     }
 
+    /// Goes to a file on this machine, at a hash.
+    pub(crate) async fn go_to_file(&self, file: &Path, hash: &str) {
+        let url = format!("file://{}{hash}", file.display()).replace(' ', "%20");
+        self.chromium.driver.goto(url).await.unwrap();
+    }
+
+    /// Loads the page from a file on this machine, at a hash, and waits until it has everything it will ever need.
+    pub(crate) async fn load_file_at(&self, file: &Path, hash: &str) {
+        self.go_to_file(file, hash).await;
+        self.find("#main").await;
+        self.js_async("dormer.worker.then(done, done)", vec![])
+            .await;
+    }
+
+    /// The same, at no hash.
+    pub(crate) async fn load_file(&self, file: &Path) {
+        self.load_file_at(file, "").await;
+    }
+
+    /// Goes on in the first frame of the page.
+    pub(crate) async fn enter_frame(&self) {
+        self.find("iframe").await;
+        self.chromium.driver.enter_frame(0).await.unwrap();
+    }
+
     /// Runs a script in each page that is loaded from now on, before anything of it runs.
     pub(crate) async fn before_load(&self, script: &str) {
         let cdp = self.chromium.driver.cdp();

@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 /// The options, for the usage.
-pub const USAGE: &str = "TRACE… [--tile N,…] [--runs N] [--frames] [--dist FOLDER] [--dormer PROGRAM] [--save FILE] [--check FILE] [--write FILE]";
+pub const USAGE: &str = "TRACE… [--tile N,…] [--ranks N,…] [--runs N] [--frames] [--dist FOLDER] [--dormer PROGRAM] [--save FILE] [--check FILE] [--write FILE]";
 
 /// What is measured, with what, and what becomes of the figures.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -13,6 +13,8 @@ pub struct Asked {
     pub traces: Vec<PathBuf>,
     /// Each trace is repeated so many times first, for each of these; 1 is the trace itself.
     pub tiles: Vec<u32>,
+    /// How many ranks the jobs have that are made of the first trace and measured; none for no jobs.
+    pub ranks: Vec<u32>,
     /// How often each figure is taken.
     pub n_runs: u32,
     /// Measures how smooth the page is, and nothing else.
@@ -36,6 +38,7 @@ impl Default for Asked {
         Asked {
             traces: Vec::new(),
             tiles: vec![1],
+            ranks: Vec::new(),
             n_runs: 5,
             frames_only: false,
             dist: None,
@@ -57,6 +60,7 @@ impl Asked {
             let mut value = || rest.next().ok_or_else(|| format!("{arg} needs a value"));
             match arg.as_str() {
                 "--tile" => asked.tiles = numbers(arg, value()?)?,
+                "--ranks" => asked.ranks = numbers(arg, value()?)?,
                 "--runs" => match numbers(arg, value()?)?.as_slice() {
                     [n_runs] => asked.n_runs = *n_runs,
                     _ => return Err("--runs needs one number".to_owned()),
@@ -91,6 +95,10 @@ impl Asked {
             "--runs".into(),
             self.n_runs.to_string().into(),
         ];
+        if !self.ranks.is_empty() {
+            let ranks: Vec<String> = self.ranks.iter().map(u32::to_string).collect();
+            args.extend(["--ranks".into(), ranks.join(",").into()]);
+        }
         if self.frames_only {
             args.push("--frames".into());
         }
@@ -142,9 +150,10 @@ mod tests {
 
     #[test]
     fn what_is_passed_on_is_read_as_the_same() {
-        let line = "a.json b.json --tile 1,5,16 --runs 3 --dist d --dormer p --build x --save s --check c --write w.md";
+        let line = "a.json b.json --tile 1,5,16 --ranks 8,64 --runs 3 --dist d --dormer p --build x --save s --check c --write w.md";
         let asked = parse(line).unwrap();
         assert_eq!(asked.tiles, [1, 5, 16]);
+        assert_eq!(asked.ranks, [8, 64]);
         assert_eq!(asked.n_runs, 3);
         assert_eq!(asked.check, Some("/here/c".into()));
         let words = asked.args().into_iter();

@@ -5,6 +5,7 @@ use std::fs;
 
 use xtask::weight::{Size, before_drop, sizes};
 
+use crate::one_file;
 use crate::page::{self, Effort, at};
 use crate::project::Project;
 use crate::tools;
@@ -21,7 +22,9 @@ pub(crate) fn dist(project: &Project) -> Result<(), String> {
         "before a drop",
         sizes.iter().filter(|size| first.contains(&size.name)),
     );
-    let total = sum("total", sizes.iter());
+    // It has the site's files in it.
+    let site = sizes.iter().filter(|size| size.name != one_file::NAME);
+    let total = sum("total of the site", site);
     let has_all = total.gzip.is_some() && total.brotli.is_some();
     // The names are sorted already.
     sizes.sort_by_key(|size| Reverse(size.raw));
@@ -30,7 +33,11 @@ pub(crate) fn dist(project: &Project) -> Result<(), String> {
     if !has_all {
         println!("For the column that is empty, install the program of that name.");
     }
-    println!("The site is in {}.", project.dist.display());
+    println!(
+        "The site is in {}; {} is all of it as one file.",
+        project.dist.display(),
+        one_file::NAME
+    );
     Ok(())
 }
 

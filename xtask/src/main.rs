@@ -15,6 +15,7 @@ mod bench;
 mod check;
 mod dist;
 mod links;
+mod one_file;
 mod page;
 mod project;
 mod serve;
@@ -22,6 +23,7 @@ mod skips;
 mod stamp;
 mod tools;
 mod trunk;
+mod wheel;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -43,6 +45,7 @@ const COMMANDS: &[Command] = &[
     Command { name: "bench", args: xtask::asked::USAGE, about: "measure traces natively and in Chromium, print, save, compare and write the figures", run: bench::bench },
     Command { name: "screenshots", args: "", about: "take the pictures of docs/guide.md anew", run: |project, _| Ok(bench::screenshots(project)?) },
     Command { name: "tile", args: "TRACE N OUT", about: "write a trace that repeats another N times", run: bench::tile },
+    Command { name: "wheel", args: wheel::USAGE, about: "build the Python wheel into dist/; test: install it into an environment of its own and run its tests", run: wheel::wheel },
     Command { name: "prepare", args: "", about: "set up what building the page takes (Trunk calls it)", run: |project, _| Ok(tools::for_trunk(project, is_for_release())?) },
     Command { name: "stamp", args: "", about: "finish a build of the page (Trunk calls it)", run: |project, _| stamp_staging(project) },
 ];

@@ -7,6 +7,7 @@ use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 
 use crate::links::{self, Part, Program};
+use crate::one_file;
 use crate::project::{Project, run};
 use crate::stamp::{build_id, files, hash, stamp, tidy};
 use crate::tools;
@@ -139,7 +140,8 @@ pub(crate) fn finish(project: &Project, staging: &Path, release: bool) -> Result
     }
     tidy(staging)?;
     let id = build_id(staging)?;
-    stamp(staging, &id)
+    stamp(staging, &id)?;
+    one_file::write(staging, &id)
 }
 
 /// The level for size. The worker gains nothing measurable from the one for speed.

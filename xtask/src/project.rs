@@ -74,10 +74,14 @@ impl Project {
     }
 
     fn path(&self) -> OsString {
-        let ours = self.tools.join("bin");
+        self.path_after(&self.tools.join("bin"))
+    }
+
+    /// Where programs are looked for: in a folder, then where the system has them.
+    pub(crate) fn path_after(&self, folder: &Path) -> OsString {
         let theirs = env::var_os("PATH").unwrap_or_default();
-        let all = std::iter::once(ours.clone())
-            .chain(env::split_paths(&theirs).filter(|folder| *folder != ours));
+        let others = env::split_paths(&theirs).filter(|each| each != folder);
+        let all = std::iter::once(folder.to_owned()).chain(others);
         env::join_paths(all).unwrap_or(theirs)
     }
 }

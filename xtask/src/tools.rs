@@ -24,6 +24,10 @@ const OLDEST_WASM_OPT: u32 = 116;
 /// npm's package of the rules that the page's accessibility is held to.
 const AXE: &str = "4.14.1";
 
+/// pip's packages that make the Python wheel.
+const MATURIN: &str = "maturin[zig]>=1.9,<2";
+const ZIG: &str = "ziglang";
+
 /// One program or part of the toolchain.
 struct Tool<'a> {
     name: &'a str,
@@ -153,6 +157,31 @@ pub(crate) fn wasm_opt(project: &Project) -> Option<PathBuf> {
                 .and_then(|line| line.split(' ').nth(2)?.parse::<u32>().ok())
                 .is_some_and(|version| version >= OLDEST_WASM_OPT)
         })
+}
+
+/// maturin, which makes the Python wheel, in an environment with Zig beside it.
+pub(crate) fn maturin(project: &Project) -> Result<PathBuf, String> {
+    let folder = project.tools.join("python");
+    let maturin = folder.join("bin/maturin");
+    need(&Tool {
+        name: "maturin and Zig",
+        how: "pip, into a virtual environment",
+        by_hand: "python3 -m venv and pip must work: apt-get install python3-venv",
+        is_present: &|| maturin.is_file(),
+        install: &|| {
+            let python = environment(project, &folder)?;
+            let pip = ["-m", "pip", "install", "--quiet", MATURIN, ZIG];
+            run(project.command(python).args(pip))
+        },
+    })?;
+    Ok(maturin)
+}
+
+/// A new virtual environment of Python in a folder: its interpreter.
+pub(crate) fn environment(project: &Project, folder: &Path) -> Result<PathBuf, String> {
+    let venv = ["-m", "venv", "--clear"];
+    run(project.command("python3").args(venv).arg(folder))?;
+    Ok(folder.join("bin/python"))
 }
 
 /// Makes sure of one tool.

@@ -11,7 +11,7 @@ use std::thread;
 
 use dormer_core::base::format;
 use dormer_core::tables::{
-    Column, Failed, RUNS, ReasonKind, Source, Status, TABLES, Table, TableKind, Tables,
+    Column, Failed, RUNS, ReasonKind, Source, Status, Table, TableKind, Tables, options_hash,
 };
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use regex::Regex;
@@ -24,7 +24,7 @@ use super::walk::{self, Found};
 use crate::args::{FleetArgs, IngestArgs};
 use crate::input::hashed;
 use crate::stdout::Out;
-use crate::tables::{now_ns, options_hash_of, options_of};
+use crate::tables::{now_ns, options_of};
 use crate::{Failure, arrow, table};
 
 /// Traces of a batch at most.
@@ -55,7 +55,8 @@ pub(super) fn run(args: &FleetArgs, out: &mut Out) -> Result<(), Failure> {
     let mut columns = known::COLUMNS.to_vec();
     columns.push(store::DATE);
     let runs = read::table(store, store::kind(RUNS)?, Some(&columns))?;
-    let options_hash = options_hash_of(&ingest.rows);
+    let options = options_of(&ingest.rows);
+    let options_hash = options_hash(&options);
     let known = Known::new(&runs, &options_hash, ingest.retry);
     drop(runs);
     let n_found = found.len();
@@ -67,7 +68,7 @@ pub(super) fn run(args: &FleetArgs, out: &mut Out) -> Result<(), Failure> {
     found.sort_by_key(|file| Reverse(file.bytes));
     let mut fleet = Fleet {
         store,
-        options: options_of(&ingest.rows),
+        options,
         options_hash,
         known,
         batch: Vec::new(),
@@ -79,10 +80,12 @@ pub(super) fn run(args: &FleetArgs, out: &mut Out) -> Result<(), Failure> {
     fleet.summary(n_known, out)?;
     let rejected = fleet.counts.get(Status::Rejected.label());
     match (rejected, ingest.fail_on.is_some()) {
-        (Some(n), true) => Err(Failure::Found(format!(
-            "{} (--fail-on rejected)",
-            format::counted(*n, "file was rejected").replace("rejecteds", "rejected")
-        ))),
+        (Some(n), true) => {
+            let files = format::counted(*n, "file");
+            Err(Failure::Found(format!(
+                "rejected: {files} (--fail-on rejected)"
+            )))
+        }
         _ => Ok(()),
     }
 }
@@ -228,28 +231,45 @@ impl Fleet<'_> {
             }
         };
         batch.sort_by_cached_key(runs);
-        let mut all = Tables::default();
+        let mut all: Vec<(Table, Option<Vec<u8>>)> = Vec::new();
         for read in batch {
             let (bytes, runs) = match read {
                 Read1::Tables(bytes, runs) => (Some(bytes), runs),
                 Read1::Row(runs) => (None, runs),
                 Read1::Known(runs) => {
-                    add(&mut all, runs);
+                    all.push((runs, None));
                     continue;
                 }
             };
             let id = first(&runs, "run_id");
             let is_new = known.run(&id).is_none() && seen.insert(id);
-            match (is_new, bytes) {
-                (false, _) => {
-                    self.recount(&runs);
-                    add(&mut all, duplicate(runs));
-                }
-                (true, None) => add(&mut all, runs),
-                (true, Some(bytes)) => all.append(unpacked(&bytes)?),
+            if is_new {
+                all.push((runs, bytes));
+            } else {
+                self.recount(&runs);
+                all.push((duplicate(runs), None));
             }
         }
-        store::add(self.store, all, &self.options)
+        let mut runs = Table::new(store::kind(RUNS)?);
+        for (row, _) in &all {
+            runs.append(row.clone());
+        }
+        // One table at a time: all of them at once would be many times what waits.
+        let rows = |kind: &'static TableKind| {
+            let mut days = store::Days::new();
+            for (row, bytes) in &all {
+                let day = row.i32s(store::DATE).first().copied().flatten();
+                let rows = match bytes {
+                    _ if kind.name == RUNS => row.clone(),
+                    Some(bytes) => unpack(bytes, kind)?,
+                    None => continue,
+                };
+                let of_day = days.entry(day).or_insert_with(|| Table::new(kind));
+                of_day.append(rows);
+            }
+            Ok(days)
+        };
+        store::add(self.store, &runs, &self.options, rows)
     }
 
     /// It was counted as what it seemed to be.
@@ -326,7 +346,7 @@ fn analyzed(shared: &Shared, file: &Found) -> Read1 {
         &shared.watch,
     );
     let failed = match written {
-        Ok(bytes) => match unpack(&bytes, RUNS) {
+        Ok(bytes) => match store::kind(RUNS).and_then(|kind| unpack(&bytes, kind)) {
             Ok(runs) if runs.len() == 1 => return Read1::Tables(bytes, runs),
             _ => Failed {
                 status: Status::Killed,
@@ -392,22 +412,15 @@ fn set(table: &mut Table, name: &str, column: Column) {
     }
 }
 
-fn add(all: &mut Tables, rows: Table) {
-    let table = all.all.iter_mut().find(|table| table.kind == rows.kind);
-    if let Some(table) = table {
-        table.append(rows);
-    }
-}
-
 fn first(table: &Table, name: &str) -> String {
     let value = table.strs(name).first().cloned().flatten();
     value.unwrap_or_default()
 }
 
 /// A table of what `dormer tables` wrote.
-fn unpack(zip: &[u8], name: &str) -> Result<Table, Failure> {
+fn unpack(zip: &[u8], kind: &'static TableKind) -> Result<Table, Failure> {
     let failed = |error: String| Failure::Sentence(format!("rows cannot be read: {error}"));
-    let kind: &'static TableKind = store::kind(name)?;
+    let name = kind.name;
     let mut archive = ZipArchive::new(Cursor::new(zip)).map_err(|e| failed(e.to_string()))?;
     let mut file = archive
         .by_name(&format!("{name}.arrow"))
@@ -416,12 +429,6 @@ fn unpack(zip: &[u8], name: &str) -> Result<Table, Failure> {
     file.read_to_end(&mut bytes)
         .map_err(|e| failed(e.to_string()))?;
     arrow::read_stream(kind, &bytes).map_err(|error| failed(error.to_string()))
-}
-
-fn unpacked(zip: &[u8]) -> Result<Tables, Failure> {
-    let all: Result<Vec<Table>, Failure> =
-        TABLES.iter().map(|kind| unpack(zip, kind.name)).collect();
-    Ok(Tables { all: all? })
 }
 
 /// The arguments of this command that change rows, as they were given: children get the same.

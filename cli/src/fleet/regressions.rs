@@ -5,8 +5,8 @@ use std::io::Write;
 use dormer_core::base::format;
 use dormer_core::fleet::builds::Builds;
 use dormer_core::fleet::regressions::{Question, Regressions};
-use dormer_core::fleet::{Metric, words};
-use dormer_core::output::regressions::Answer;
+use dormer_core::fleet::{Answer, Metric, words};
+use dormer_core::output::regressions::{to_csv, to_json, to_markdown, to_otava};
 
 use super::asked;
 use crate::args::{RegressionFormat, RegressionsArgs};
@@ -54,14 +54,14 @@ pub(crate) fn run(args: &RegressionsArgs, out: &mut Out) -> Result<(), Failure> 
     };
     match args.format {
         None => print(&answer, out)?,
-        Some(RegressionFormat::Md) => out.file(answer.markdown().as_bytes())?,
+        Some(RegressionFormat::Md) => out.file(to_markdown(&answer).as_bytes())?,
         Some(RegressionFormat::Json) => {
-            out.file(&answer.json())?;
+            out.file(&to_json(&answer))?;
             writeln!(out)?;
         }
-        Some(RegressionFormat::Csv) => out.file(&answer.csv())?,
+        Some(RegressionFormat::Csv) => out.file(&to_csv(&answer))?,
         Some(RegressionFormat::Otava) => {
-            let (file, n_left_out) = answer.otava();
+            let (file, n_left_out) = to_otava(&answer);
             out.file(&file)?;
             if n_left_out > 0 {
                 stdout::complain(&format!(

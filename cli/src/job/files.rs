@@ -8,10 +8,13 @@ use dormer_core::job::digest::SourceFile;
 use crate::Failure;
 
 /// What names of traces and digests end with.
-const ENDINGS: [&str; 3] = [".json", ".json.gz", ".zip"];
+const ENDINGS: [&str; 2] = [".json", ".json.gz"];
+
+/// What names of archives of them end with.
+const ARCHIVES: [&str; 4] = [".zip", ".tar", ".tar.gz", ".tgz"];
 
 /// A digest is never larger, so a larger file is not tried as one.
-const MOST_BYTES_OF_DIGEST: u64 = 64 << 20;
+pub(super) const MOST_BYTES_OF_DIGEST: u64 = 64 << 20;
 
 /// A file to read.
 #[derive(Debug)]
@@ -39,6 +42,8 @@ pub(super) fn find(paths: &[PathBuf]) -> Result<Vec<Found>, Failure> {
         }
     }
     found.sort_by(|one, other| one.source.name.cmp(&other.source.name));
+    // A folder and a file in it, or a folder twice.
+    found.dedup_by_key(|one| fs::canonicalize(&one.path).unwrap_or_else(|_| one.path.clone()));
     Ok(found)
 }
 
@@ -46,14 +51,30 @@ fn inside(folder: &Path, root: &Path, found: &mut Vec<Found>) -> io::Result<()> 
     for entry in fs::read_dir(folder)? {
         let path = entry?.path();
         let metadata = fs::metadata(&path)?;
-        let name = path.to_string_lossy().to_ascii_lowercase();
+        let name = path.to_string_lossy();
         if metadata.is_dir() {
             inside(&path, root, found)?;
-        } else if ENDINGS.iter().any(|ending| name.ends_with(ending)) {
+        } else if is_called_like_a_trace(&name) || is_called_like_an_archive(&name) {
             found.push(of(&path, root, metadata.len()));
         }
     }
     Ok(())
+}
+
+/// Whether a file is called like a trace or a digest; not those that macOS leaves beside each file.
+pub(super) fn is_called_like_a_trace(path: &str) -> bool {
+    let base = path.rsplit(['/', '\\']).next().unwrap_or(path);
+    ends_with(path, &ENDINGS) && !base.starts_with("._")
+}
+
+/// Whether a file is called like an archive of several.
+fn is_called_like_an_archive(path: &str) -> bool {
+    ends_with(path, &ARCHIVES)
+}
+
+fn ends_with(path: &str, endings: &[&str]) -> bool {
+    let path = path.to_ascii_lowercase();
+    endings.iter().any(|ending| path.ends_with(ending))
 }
 
 fn of(path: &Path, root: &Path, bytes: u64) -> Found {

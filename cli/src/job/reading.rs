@@ -6,22 +6,25 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::thread;
 
-use dormer_core::Profile;
-use dormer_core::job::Digest;
+use dormer_core::job::digest::SourceFile;
+use dormer_core::job::{Digest, digests};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
+use super::archives;
 use super::files::Found;
 use crate::{Failure, input};
 
 /// Files that are read at once at most; each may take memory of a third of its JSON.
 const MOST_AT_ONCE: usize = 8;
 
-/// The digests of some files, in their order, or why there is none.
-pub(super) fn read(files: &[Found]) -> Vec<Result<Digest, String>> {
+/// A rank that was read, or a file and why it was not.
+pub(super) type ReadFile = (SourceFile, Result<Digest, String>);
+
+/// The digests of some files, in their order, or why there is none. A file may hold several ranks.
+pub(super) fn read(files: &[Found]) -> Vec<ReadFile> {
     let mut largest_first: Vec<usize> = (0..files.len()).collect();
     largest_first.sort_by_key(|at| std::cmp::Reverse(files.get(*at).map(|file| file.source.bytes)));
-    let results: Vec<Mutex<Option<Result<Digest, String>>>> =
-        files.iter().map(|_| Mutex::new(None)).collect();
+    let results: Vec<Mutex<Vec<ReadFile>>> = files.iter().map(|_| Mutex::new(Vec::new())).collect();
     let bar = progress_bar(files.len());
     let next = AtomicUsize::new(0);
     let work = || {
@@ -29,9 +32,10 @@ pub(super) fn read(files: &[Found]) -> Vec<Result<Digest, String>> {
             let (Some(file), Some(result)) = (files.get(*at), results.get(*at)) else {
                 continue;
             };
-            let read = panic::catch_unwind(AssertUnwindSafe(|| digest(file)));
+            let read = panic::catch_unwind(AssertUnwindSafe(|| ranks(file)));
             let read = read.unwrap_or_else(|_| Err("reading it failed".to_owned()));
-            *result.lock().unwrap_or_else(PoisonError::into_inner) = Some(read);
+            let read = read.unwrap_or_else(|why| vec![(file.source.clone(), Err(why))]);
+            *result.lock().unwrap_or_else(PoisonError::into_inner) = read;
             bar.inc(1);
         }
     };
@@ -44,27 +48,32 @@ pub(super) fn read(files: &[Found]) -> Vec<Result<Digest, String>> {
         work();
     });
     bar.finish_and_clear();
-    let results = results.into_iter().map(|result| {
-        let read = result.into_inner().unwrap_or_else(PoisonError::into_inner);
-        read.unwrap_or_else(|| Err("it was not read".to_owned()))
-    });
+    let results = results.into_iter();
+    let results = results.flat_map(|of| of.into_inner().unwrap_or_else(PoisonError::into_inner));
     results.collect()
 }
 
-/// Reads one file: a digest as it is, a trace reduced to one.
-fn digest(file: &Found) -> Result<Digest, String> {
+/// Reads one file: a digest as it is, a trace reduced to one, or to one for each of its ranks.
+fn ranks(file: &Found) -> Result<Vec<ReadFile>, String> {
     if file.is_small() {
         let bytes = std::fs::read(&file.path).map_err(|error| crate::reason(&error))?;
         if let Some(digest) = Digest::from_file(&bytes) {
-            return digest;
+            return Ok(vec![(file.source.clone(), digest)]);
         }
+    }
+    let read = archives::read(&file.path, &file.source).map_err(|error| crate::reason(&error))?;
+    if let Some(read) = read {
+        return Ok(read);
     }
     let imported = match input::read_quietly(&file.path) {
         Ok(read) => read.map_err(|error| error.to_string())?,
         Err(Failure::Sentence(why)) => return Err(why),
         Err(_) => return Err("it cannot be read".to_owned()),
     };
-    Ok(Digest::new(&Profile::new(imported), file.source.clone()))
+    let read = digests(imported, file.source.clone()).into_iter();
+    Ok(read
+        .map(|digest| (digest.file.clone(), Ok(digest)))
+        .collect())
 }
 
 /// A bar of files; nothing unless a person is watching.

@@ -1,5 +1,10 @@
 //! `dormer job`.
 
+use std::io::Write;
+
+use flate2::Compression;
+use flate2::write::GzEncoder;
+
 use super::{Folder, TRACE, gzip};
 
 /// A rank with an all-reduce, from 100 µs on or later.
@@ -73,6 +78,62 @@ fn a_job_for_perfetto_is_one_archive() {
     let at = text.find("rank00001.json\0").unwrap();
     let size = usize::from_str_radix(&text[at + 124..at + 135], 8).unwrap();
     assert_eq!(text[at + 512..at + 512 + size], rank(1, 140));
+}
+
+/// An archive of ranks is what its files are; that for Perfetto is one, too.
+#[test]
+fn archives_of_ranks_are_jobs() {
+    let folder = two_ranks();
+    folder
+        .run("job . -o out --format csv --perfetto job.tar")
+        .done();
+    let sheet = folder.read("out/job_csvs/straggler_summary.csv");
+    let tar = std::fs::read(folder.0.path().join("job.tar")).unwrap();
+    let mut gz = GzEncoder::new(Vec::new(), Compression::default());
+    gz.write_all(&tar).unwrap();
+    folder.add("job.tgz", gz.finish().unwrap());
+    for archive in ["job.tar", "job.tgz"] {
+        folder
+            .run(&format!("job {archive} -o {archive}.out --format csv"))
+            .done();
+        let again = folder.read(&format!("{archive}.out/job_csvs/straggler_summary.csv"));
+        assert_eq!(again, sheet);
+        let ranks = folder.read(&format!("{archive}.out/job_csvs/ranks.csv"));
+        assert!(
+            ranks.contains(&format!("{archive}/rank00001.json")),
+            "{ranks}"
+        );
+    }
+}
+
+/// One file into which a tool has put the kernels of both ranks.
+#[test]
+fn a_merged_trace_is_a_job() {
+    let of = |rank: u32, start_us: u32| {
+        format!(
+            r#"{{"ph": "X", "cat": "kernel", "name": "ncclDevKernel_AllReduce_Sum_bf16_RING_LL", "pid": {}, "tid": 7,
+            "ts": {start_us}, "dur": {}, "args": {{"rank": {rank}, "stream": 7, "Collective name": "allreduce",
+            "In msg nelems": 8, "Out msg nelems": 8, "Group size": 2, "dtype": "BFloat16", "Process Group Name": "0",
+            "Process Group Description": "default_pg", "Process Group Ranks": "[0, 1]"}}}}"#,
+            rank * 1000,
+            200 - start_us
+        )
+    };
+    let text = format!(r#"{{"traceEvents": [{}, {}]}}"#, of(0, 100), of(1, 140));
+    let printed = Folder::with("merged.json", text)
+        .run("job merged.json --format json")
+        .done();
+    let job: serde_json::Value = serde_json::from_str(&printed).unwrap();
+    assert_eq!(job["ranks"][1]["told_by"], "merged trace");
+    assert_eq!(job["collectives"]["complete"], 1);
+}
+
+/// A folder and a file in it: each file counts once.
+#[test]
+fn a_file_that_is_given_twice_counts_once() {
+    let folder = two_ranks();
+    let once = folder.run("job . --format json").done();
+    assert_eq!(folder.run("job . one.json . --format json").done(), once);
 }
 
 #[test]

@@ -6,9 +6,21 @@ mod calls;
 mod checks;
 mod compare;
 mod docs;
+#[cfg(feature = "parquet")]
+mod fleet;
 mod job;
 #[cfg(feature = "parquet")]
 mod regressions;
+#[cfg(feature = "parquet")]
+#[path = "../../../tests/support/skipped.rs"]
+#[allow(
+    dead_code,
+    clippy::print_stderr,
+    reason = "shared with the tests of traces, which use more of it and say on standard error what they skip"
+)]
+mod skipped;
+#[cfg(feature = "parquet")]
+mod tables;
 
 use std::fs;
 use std::io::Write;

@@ -55,6 +55,16 @@ pub(crate) fn quantile_ns(mut lengths_ns: Vec<i64>, share: f64) -> Option<i64> {
     lengths_ns.get((last as f64 * share) as usize).copied()
 }
 
+/// The length that at least a share of all lengths do not exceed: of three the longest for 0.95; `None` for
+/// none.
+pub(crate) fn upper_quantile_ns(mut lengths_ns: Vec<i64>, share: f64) -> Option<i64> {
+    lengths_ns.sort_unstable();
+    let last = lengths_ns.len().checked_sub(1)?;
+    // Products like 0.95 × 20 may be a little above a whole number.
+    let n = (lengths_ns.len() as f64 * share - 1e-9).ceil() as usize;
+    lengths_ns.get(n.saturating_sub(1).min(last)).copied()
+}
+
 impl Stats {
     /// Of values in any order; `None` for no values.
     pub(crate) fn of(values: Vec<f64>) -> Option<Stats> {
@@ -121,6 +131,15 @@ mod tests {
         assert_eq!(median_ns(vec![30, 10, 20, 40]), Some(20));
         assert_eq!(median_ns(Vec::new()), None);
         assert_eq!(quantile_ns((0..=100).collect(), 0.95), Some(95));
+    }
+
+    #[test]
+    fn an_upper_quantile_leaves_no_more_than_its_share_above() {
+        assert_eq!(upper_quantile_ns(vec![30, 10, 20], 0.95), Some(30));
+        assert_eq!(upper_quantile_ns((1..=20).collect(), 0.95), Some(19));
+        assert_eq!(upper_quantile_ns((1..=100).collect(), 0.95), Some(95));
+        assert_eq!(upper_quantile_ns(vec![7], 0.95), Some(7));
+        assert_eq!(upper_quantile_ns(Vec::new(), 0.95), None);
     }
 
     #[test]

@@ -5,6 +5,7 @@
 //!                        └────Summary────→ fleet.json.gz, which the page opens
 //! ```
 
+mod answer;
 pub mod builds;
 mod columns;
 mod from_tables;
@@ -19,6 +20,7 @@ pub(crate) mod testing;
 pub mod texts;
 pub mod words;
 
+pub use answer::Answer;
 pub use from_tables::{Asked, tags_of};
 pub use metric::Metric;
 pub use rows::Fleet;

@@ -29,6 +29,8 @@ pub enum ImportErrorKind {
     Compressed(&'static str),
     /// A tar archive.
     Tar,
+    /// A tar archive that is damaged.
+    UnreadableTar(&'static str),
     /// A gzip file that ends or breaks before any text.
     UnreadableGzip,
     /// A zip archive without a trace, or of a kind that cannot be read.
@@ -67,7 +69,10 @@ impl fmt::Display for ImportErrorKind {
                 let after = "decompress it first, or compress with gzip or zip";
                 return write!(f, "this is a {name} file; {after}");
             }
-            Tar => "this is a tar archive; unpack it and open the trace in it",
+            Tar => {
+                "this is a tar archive; unpack it and open the trace in it, or open it as the ranks of a job"
+            }
+            UnreadableTar(why) => return write!(f, "this tar archive cannot be read: {why}"),
             UnreadableGzip => "this gzip file breaks before any text could be read; copy it again",
             UnreadableZip(why) => return write!(f, "this zip archive cannot be read: {why}"),
             CutBeforeEvents => {

@@ -12,6 +12,7 @@
 //! cuts is carried over. A split at any byte gives the same trace.
 
 mod apart;
+mod archive;
 mod categories;
 mod chrome_json;
 mod container;
@@ -22,6 +23,7 @@ mod payload;
 pub mod warning;
 
 pub use apart::{Cutter, Inflated, Inflater, Piece};
+pub use archive::{Archive, Member};
 pub use chrome_json::PartReader;
 pub use error::{ImportError, ImportErrorKind};
 pub use part::Part;

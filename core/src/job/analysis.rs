@@ -5,8 +5,9 @@ use serde::Serialize;
 use super::Job;
 use super::cause::{self, Cause};
 use super::delay::Delays;
+use super::experts::{Exchange, exchanges};
 use super::flow::Flow;
-use super::network::Network;
+use super::network::{Network, NetworkFigures};
 use super::replay::{Gain, Replay};
 use super::roles::Layout;
 use super::same_work::SameWork;
@@ -33,6 +34,9 @@ pub struct Analysis {
     /// How fast the data moved.
     #[serde(skip)]
     pub(crate) network: Network,
+    /// Tokens to their experts and back.
+    #[serde(skip)]
+    pub(crate) exchanges: Vec<Exchange>,
     /// What the groups are for.
     #[serde(skip)]
     pub(crate) layout: Layout,
@@ -42,15 +46,21 @@ pub struct Analysis {
 }
 
 impl Analysis {
-    /// Analyzes a job.
+    /// Analyzes a job of whose network nothing is known.
     pub fn new(job: &Job) -> Analysis {
-        let flow = Flow::new(job);
+        Analysis::with(job, NetworkFigures::default())
+    }
+
+    /// Analyzes a job.
+    pub fn with(job: &Job, figures: NetworkFigures) -> Analysis {
+        let layout = Layout::new(job);
+        let flow = Flow::new(job, &layout);
         let delays = Delays::new(job, &flow);
-        let same_work = SameWork::new(job);
+        let same_work = SameWork::new(job, &layout);
         let timings: Vec<Option<Timing>> = (job.collectives.iter())
             .map(|matched| job.timing(matched))
             .collect();
-        let network = Network::new(job, &timings);
+        let network = Network::new(job, &timings, figures);
         let replay = Replay::new(job, &flow);
         let mut analysis = Analysis {
             causes: Vec::new(),
@@ -58,7 +68,8 @@ impl Analysis {
             delays,
             same_work,
             network,
-            layout: Layout::new(job),
+            exchanges: exchanges(job),
+            layout,
             timings,
             replay,
             flow,
@@ -79,6 +90,7 @@ impl Analysis {
             flow: &self.flow,
             same_work: &self.same_work,
             network: &self.network,
+            exchanges: &self.exchanges,
             delays: &self.delays,
             replay: self.replay.as_ref(),
         }

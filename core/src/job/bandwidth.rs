@@ -45,7 +45,7 @@ pub struct BandwidthMark {
     pub median_ns: i64,
     /// Bus bandwidth in GB/s, of the median.
     pub gbps: f64,
-    /// Percent of the peak; `None` between hosts, whose links no trace tells.
+    /// Percent of what the links between its ranks carry; `None` where nothing tells.
     pub percent: Option<f64>,
 }
 
@@ -53,18 +53,15 @@ impl BandwidthChart {
     /// Of all messages that have one size.
     pub fn new(job: &Job, analysis: &Analysis) -> BandwidthChart {
         let peak = peak(job);
-        let gbps = peak.as_ref().map(|peak| peak.gbps);
         let links = analysis.network.links.iter();
-        let mut marks: Vec<BandwidthMark> =
-            links.filter_map(|link| mark(job, link, gbps)).collect();
+        let mut marks: Vec<BandwidthMark> = links.filter_map(|link| mark(job, link)).collect();
         marks.arrange_by_key(|mark| mark.bytes);
         BandwidthChart { marks, peak }
     }
 }
 
-fn mark(job: &Job, link: &Link, peak_gbps: Option<f64>) -> Option<BandwidthMark> {
+fn mark(job: &Job, link: &Link) -> Option<BandwidthMark> {
     let gbps = link.bus_gbps.filter(|gbps| *gbps > 0.0)?;
-    let peak_gbps = peak_gbps.filter(|_| !link.spans_hosts);
     Some(BandwidthMark {
         message: link.label(),
         between: link.ranks_label(job),
@@ -74,15 +71,15 @@ fn mark(job: &Job, link: &Link, peak_gbps: Option<f64>) -> Option<BandwidthMark>
         count: link.collectives.len() as u32,
         median_ns: link.median_ns,
         gbps,
-        percent: peak_gbps.map(|peak| 100.0 * gbps / peak),
+        percent: link.share_percent(),
     })
 }
 
 /// Of the GPU that all ranks have.
 fn peak(job: &Job) -> Option<LinkPeak> {
-    let mut devices = job.ranks.iter().map(|rank| &*rank.digest.identity.device);
-    let first = devices.next()?;
-    let gpu = hardware::of_name(first).filter(|_| devices.all(|device| device == first))?;
+    let mut gpus = job.ranks.iter().map(|rank| &*rank.digest.identity.gpu);
+    let first = gpus.next()?;
+    let gpu = hardware::find(first).filter(|_| gpus.all(|gpu| gpu == first))?;
     let both_ways = gpu.link_gbps.filter(|gbps| *gbps > 0.0)?;
     Some(LinkPeak {
         gpu: gpu.name.to_string(),
@@ -100,18 +97,18 @@ mod tests {
         let mut job = TestJob::new(4)
             .host(2, "b", 0, 0.0)
             .host(3, "b", 0, 0.0)
-            .device("AMD Instinct MI300X");
+            .gpu("MI300X");
         job.step(1, 0, 100_000_000);
         for at in 0..3 {
             let span = |ns: i64| (1_000_000 * (4 * at + 1), 1_000_000 * (4 * at + 1) + ns);
-            job.run("1 mesh_tp", "allreduce", &[0, 1], &[span(40_000); 2]);
+            job.run("1 mesh_tp", "allreduce", &[0, 1], &[span(400_000); 2]);
             let span = |ns: i64| (1_000_000 * (4 * at + 2), 1_000_000 * (4 * at + 2) + ns);
-            job.run("2 mesh_dp", "allreduce", &[0, 2], &[span(400_000); 2]);
+            job.run("2 mesh_dp", "allreduce", &[0, 2], &[span(800_000); 2]);
         }
         let job = job.job();
         let chart = BandwidthChart::new(&job, &Analysis::new(&job));
         assert_eq!(chart.peak.as_ref().map(|peak| peak.gbps), Some(448.0));
-        // 4 MiB in 40 µs are 105 GB/s, of two ranks on the bus as well.
+        // 4 MiB in 0.4 ms are 10.5 GB/s, of two ranks on the bus as well: 16 % of the one link of seven between them.
         let marks: Vec<(&str, bool, String, Option<String>)> = (chart.marks.iter())
             .map(|mark| {
                 let percent = mark.percent.map(|percent| format!("{percent:.1}"));
@@ -129,10 +126,10 @@ mod tests {
                 (
                     "mesh_tp 1",
                     false,
-                    "104.9".to_owned(),
-                    Some("23.4".to_owned())
+                    "10.5".to_owned(),
+                    Some("16.4".to_owned())
                 ),
-                ("mesh_dp 2", true, "10.5".to_owned(), None),
+                ("mesh_dp 2", true, "5.2".to_owned(), None),
             ]
         );
         assert_eq!((chart.marks[0].count, chart.marks[0].bytes), (3, 4 << 20));

@@ -380,3 +380,6 @@ fn loading_ns(job: &Job, rank: usize, steps: &[usize]) -> i64 {
     });
     of_steps.fold(0, i64::saturating_add)
 }
+
+#[cfg(test)]
+mod tests;

@@ -181,3 +181,76 @@ fn add(job: &Job, delay: &mut Delay, part: &Part, counted: &mut i64) {
         delay.add_late(by, excess.late_ns);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::job::roles::Layout;
+    use crate::job::testing::TestJob;
+
+    const MS: i64 = 1_000_000;
+
+    /// ```text
+    /// ms         0        10 12           30        40
+    /// rank 0     [=========)──────────────────────────)
+    /// rank 1     [============)───────────────────────)
+    /// rank 2     [==========================)─────────)
+    ///                       all-reduce of all three
+    /// ```
+    fn one() -> TestJob {
+        let mut job = TestJob::new(3);
+        job.step(1, 0, 50 * MS);
+        let spans = [10, 12, 30].map(|start| (start * MS, 40 * MS));
+        job.run("0 default_pg", "allreduce", &[0, 1, 2], &spans);
+        job
+    }
+
+    fn delays(job: TestJob) -> Delays {
+        let job = job.job();
+        Delays::new(&job, &Flow::new(&job, &Layout::new(&job)))
+    }
+
+    #[test]
+    fn a_delay_is_what_the_own_time_has_beyond_the_median_of_the_others() {
+        let delays = delays(one());
+        // The others of rank 2 need 10 and 12 ms, 11 in the middle; those of rank 0 12 and 30, 21 in the
+        // middle, of which it is short.
+        let excess = delays
+            .of_ranks
+            .iter()
+            .map(|delay| delay.excess.total_ns / MS);
+        assert_eq!(excess.collect::<Vec<_>>(), [0, 0, 19]);
+        // The others wait 20 and 18 ms for rank 2.
+        let told = |delay: &Delay| (delay.n_last, delay.waited_ns / MS, delay.caused_ns / MS);
+        let waits: Vec<_> = delays.of_steps[0].iter().map(told).collect();
+        assert_eq!(waits, [(0, 20, 0), (0, 18, 0), (1, 0, 38)]);
+    }
+
+    #[test]
+    fn a_delay_goes_to_what_is_longer_than_with_the_others() {
+        let mut job = one();
+        // Of its 30 ms rank 2 launched late for 15; it computes for 15, the others for 10 and 12.
+        job.late(2, 30 * MS, 15 * MS, "Data loading");
+        let delay = &delays(job).of_ranks[2];
+        let parts = Excess {
+            total_ns: 19 * MS,
+            work_ns: 4 * MS,
+            copies_ns: 0,
+            late_ns: 15 * MS,
+            idle_ns: 0,
+        };
+        assert_eq!(delay.excess, parts);
+        assert_eq!(delay.late_by, [("Data loading".to_owned(), 15 * MS)]);
+    }
+
+    #[test]
+    fn time_before_two_collectives_at_once_counts_once() {
+        let mut job = one();
+        let spans = [10, 12, 30].map(|start| (start * MS, 45 * MS));
+        job.run("0 default_pg", "allgather", &[0, 1, 2], &spans);
+        let delays = delays(job);
+        assert_eq!(delays.of_ranks[2].excess.total_ns, 19 * MS);
+        // Who came last counts for each.
+        assert_eq!(delays.of_ranks[2].n_last, 2);
+    }
+}

@@ -7,6 +7,7 @@ mod peers;
 use super::Job;
 use super::digest::OwnTime;
 use super::matching::Matched;
+use super::roles::Layout;
 use crate::base::interval::Interval;
 use crate::names::collective::CollectiveKind;
 
@@ -59,10 +60,10 @@ pub(crate) struct Part {
     pub(crate) since_ns: i64,
     /// The rank's own time before it; `None` where nothing tells when that began.
     pub(crate) own: Option<OwnTime>,
-    /// The median of that of the others in the collective, or where it is a transfer between two or the
-    /// others were not read, of those who do the same in groups of the same kind.
+    /// The median of that of the others of its stage in the collective, or where it is a transfer between
+    /// two or the others were not read, of those who do the same in groups of the same kind.
     pub(crate) peers: Option<OwnTime>,
-    /// Collectives of groups of the same kind with the same number share one.
+    /// Ranks of one stage in collectives of groups of the same kind with the same number share one.
     pub(crate) alike: usize,
 }
 
@@ -83,7 +84,7 @@ impl Part {
 
 impl Flow {
     /// Puts all collectives of a job in order.
-    pub(crate) fn new(job: &Job) -> Flow {
+    pub(crate) fn new(job: &Job, layout: &Layout) -> Flow {
         let mut flow = Flow::default();
         // By rank and collective of its digest: its part.
         let mut places: Vec<Vec<Option<usize>>> = (job.ranks.iter())
@@ -107,7 +108,7 @@ impl Flow {
         }
         flow.link(job, &places);
         let mut flow = order::sorted(flow);
-        peers::find(job, &mut flow);
+        peers::find(job, layout, &mut flow);
         flow
     }
 

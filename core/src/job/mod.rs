@@ -19,6 +19,7 @@ pub mod analysis;
 pub mod bandwidth;
 pub(crate) mod cause;
 pub(crate) mod clocks;
+pub(crate) mod coordinates;
 pub(crate) mod delay;
 pub mod digest;
 pub(crate) mod experts;
@@ -26,6 +27,7 @@ mod findings;
 pub(crate) mod flow;
 pub(crate) mod groups;
 pub(crate) mod matching;
+mod merged;
 pub mod moment;
 pub(crate) mod network;
 pub mod overview;
@@ -50,6 +52,8 @@ use crate::job::world::Window;
 
 pub use analysis::Analysis;
 pub use digest::Digest;
+pub use merged::digests;
+pub use network::NetworkFigures;
 
 /// One rank of a job.
 #[derive(Debug)]
@@ -127,6 +131,17 @@ impl Job {
     pub(crate) fn corrected_ns(&self, rank: usize, ns: i64) -> i64 {
         let base_ns = self.ranks.get(rank).map_or(0, |rank| rank.base_ns);
         self.clocks.corrected_ns(rank, ns.saturating_add(base_ns))
+    }
+
+    /// By group: its collectives, by position.
+    pub(crate) fn by_group(&self) -> Vec<Vec<usize>> {
+        let mut all = vec![Vec::new(); self.groups.len()];
+        for (at, of) in self.collectives.iter().enumerate() {
+            if let Some(own) = of.group.and_then(|group| all.get_mut(group)) {
+                own.push(at);
+            }
+        }
+        all
     }
 
     /// The ranks that are missing.

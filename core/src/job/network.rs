@@ -1,5 +1,7 @@
 //! How fast the data moved: by group and message, against groups of the same kind, from step to step.
 
+mod figures;
+
 use super::Job;
 use super::digest::{Collective, Digest};
 use super::matching::Matched;
@@ -7,8 +9,11 @@ use super::timing::Timing;
 use crate::base::format;
 use crate::base::group::grouped;
 use crate::base::sort::Arrange;
-use crate::base::stats::{median_ns, quantile_ns};
+use crate::base::stats::{median_ns, upper_quantile_ns};
 use crate::names::collective::CollectiveKind;
+use figures::figure_gbps;
+
+pub use figures::NetworkFigures;
 
 /// A group is slow, and a step, where its median takes so many times that of the others.
 const SLOW: f64 = 1.3;
@@ -18,6 +23,12 @@ const LEAST: usize = 3;
 
 /// Shorter transfers are of latency, and no matter of bandwidth.
 const LEAST_TRANSFER_NS: i64 = 50_000;
+
+/// Messages from this size on are of bandwidth,
+const LARGE_BYTES: u64 = 16_000_000;
+
+/// and use little of it below this share of what the link can carry.
+pub(crate) const FAR_BELOW_PERCENT: f64 = 50.0;
 
 /// Who exchanges messages: a group, or two of its ranks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -52,6 +63,8 @@ pub(crate) struct Link {
     pub(crate) p95_ns: i64,
     /// Of the median; of messages of many sizes the median of theirs.
     pub(crate) bus_gbps: Option<f64>,
+    /// What the link can carry one way, in the same unit; `None` where nothing tells.
+    pub(crate) figure_gbps: Option<f64>,
     /// Nanoseconds for a byte on the bus, the median: comparable where sizes differ.
     cost: f64,
 }
@@ -88,16 +101,20 @@ pub(crate) struct Network {
     pub(crate) culprits: Vec<u32>,
     /// In order of the steps.
     pub(crate) slow_steps: Vec<SlowStep>,
+    /// Links with large messages, among [`Network::links`], that carry far less than they can; those that
+    /// carry the least share first.
+    pub(crate) below_figure: Vec<usize>,
 }
 
 impl Network {
     /// Of a job and the times of its collectives.
-    pub(crate) fn new(job: &Job, timings: &[Option<Timing>]) -> Network {
-        let links = links(job, timings);
+    pub(crate) fn new(job: &Job, timings: &[Option<Timing>], figures: NetworkFigures) -> Network {
+        let links = links(job, timings, figures);
         let slow_paths = slow_paths(job, &links);
         Network {
             culprits: culprits(job, &links, &slow_paths),
             slow_steps: slow_steps(job, timings, &links),
+            below_figure: below_figure(&links),
             links,
             slow_paths,
         }
@@ -164,7 +181,7 @@ fn path(matched: &Matched) -> Option<Path> {
     })
 }
 
-fn links(job: &Job, timings: &[Option<Timing>]) -> Vec<Link> {
+fn links(job: &Job, timings: &[Option<Timing>], figures: NetworkFigures) -> Vec<Link> {
     if !job.clocks.are_comparable {
         return Vec::new();
     }
@@ -207,7 +224,8 @@ fn links(job: &Job, timings: &[Option<Timing>]) -> Vec<Link> {
             spans_hosts,
             min_ns: lengths().into_iter().min()?,
             median_ns: median,
-            p95_ns: quantile_ns(lengths(), 0.95)?,
+            p95_ns: upper_quantile_ns(lengths(), 0.95)?,
+            figure_gbps: figure_gbps(job, figures, path, spans_hosts),
             bus_gbps: cost.filter(|cost| *cost > 0.0).map(|cost| 1.0 / cost),
             cost: cost.unwrap_or(median as f64),
             collectives: of.into_iter().map(|(at, _)| at).collect(),
@@ -218,6 +236,20 @@ fn links(job: &Job, timings: &[Option<Timing>]) -> Vec<Link> {
     let mut links: Vec<Link> = links.collect();
     links.arrange_by(|one, other| (one.path, &one.message).cmp(&(other.path, &other.message)));
     links
+}
+
+/// Large messages that use little of what their link can carry.
+fn below_figure(links: &[Link]) -> Vec<usize> {
+    let below = links.iter().enumerate().filter_map(|(at, link)| {
+        let is_large = link.message.bytes.is_some_and(|bytes| bytes >= LARGE_BYTES);
+        let share = link
+            .share_percent()
+            .filter(|share| *share < FAR_BELOW_PERCENT)?;
+        (is_large && link.collectives.len() >= LEAST).then_some((at, share))
+    });
+    let mut below: Vec<(usize, f64)> = below.collect();
+    below.arrange_by(|one, other| one.1.total_cmp(&other.1).then(one.0.cmp(&other.0)));
+    below.into_iter().map(|(at, _)| at).collect()
 }
 
 /// What a link may be held against: the same message between as many ranks, of groups that were made
@@ -363,6 +395,11 @@ fn slow_steps(job: &Job, timings: &[Option<Timing>], links: &[Link]) -> Vec<Slow
 }
 
 impl Link {
+    /// What it carries in percent of what it can.
+    pub(crate) fn share_percent(&self) -> Option<f64> {
+        Some(self.bus_gbps? * 100.0 / self.figure_gbps?)
+    }
+
     /// The message for people: "all-reduce of 16.8 MB", "all-to-all".
     pub(crate) fn label(&self) -> String {
         let kind = self.message.kind.label();

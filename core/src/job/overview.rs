@@ -91,7 +91,7 @@ pub struct JobOverview {
 impl JobOverview {
     /// Of a job, what it comes to, and what took no part in it.
     pub fn new(job: &Job, analysis: &Analysis, set_apart: &[SetApart]) -> JobOverview {
-        let cards = findings::find(job, analysis);
+        let cards = findings::find(job, analysis, set_apart);
         JobOverview {
             headline: headline(job, &cards),
             about: about(job),
@@ -340,6 +340,9 @@ fn links(job: &Job, analysis: &Analysis) -> Table {
             }),
             ("p95", "95th percentile", &|link| Value::Ns(link.p95_ns)),
             ("bus", "Bus bandwidth", &|link| Value::gbps(link.bus_gbps)),
+            ("share", "Share of the link", &|link| {
+                Value::percent(link.share_percent())
+            }),
         ],
     )
 }

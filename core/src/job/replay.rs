@@ -186,3 +186,72 @@ fn first_start_ns(job: &Job, step: usize) -> Option<i64> {
     });
     starts.min()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::job::roles::Layout;
+    use crate::job::testing::TestJob;
+
+    const MS: i64 = 1_000_000;
+
+    /// ```text
+    /// ms         0      10 12        30    40     60 62        80    90
+    /// rank 0     [=======)─────────────────)[======)─────────────────)
+    /// rank 1     [==========)──────────────)[=========)──────────────)
+    /// rank 2     [====================)────)[===================)────)
+    ///                         all-reduce                all-reduce
+    /// ```
+    fn two_steps() -> (Job, Flow, Replay) {
+        let mut job = TestJob::new(3);
+        for (step, at) in [(1, 0), (2, 50)] {
+            job.step(step, at * MS, (at + 50) * MS);
+            let spans = [10, 12, 30].map(|start| ((at + start) * MS, (at + 40) * MS));
+            job.run("0 default_pg", "allreduce", &[0, 1, 2], &spans);
+        }
+        let job = job.job();
+        let flow = Flow::new(&job, &Layout::new(&job));
+        let replay = Replay::new(&job, &flow).unwrap();
+        (job, flow, replay)
+    }
+
+    /// What a plan gains, step by step, in milliseconds.
+    fn gains(change: impl Fn(&Flow, &mut Plan)) -> Vec<i64> {
+        let (_, flow, replay) = two_steps();
+        let mut plan = replay.plan();
+        change(&flow, &mut plan);
+        let gain = replay.gain(&flow, &plan);
+        assert_eq!(gain.total_ns, gain.of_steps.iter().sum::<i64>());
+        gain.of_steps.iter().map(|ns| ns / MS).collect()
+    }
+
+    #[test]
+    fn a_step_ends_with_its_last_collective_of_all_ranks() {
+        let (_, _, replay) = two_steps();
+        let spans = replay.steps.iter().map(|step| step.span);
+        let expected = [(0, 40), (40, 90)].map(|(from, to)| Interval::new(from * MS, to * MS));
+        assert_eq!(spans.collect::<Vec<_>>(), expected);
+    }
+
+    #[test]
+    fn the_recorded_times_come_out_where_nothing_is_changed() {
+        assert_eq!(gains(|_, _| {}), [0, 0]);
+    }
+
+    #[test]
+    fn what_one_rank_saves_is_worth_no_more_than_until_the_next_is_the_limit() {
+        // Rank 2 begins the first all-reduce at 5 ms in place of 30: then rank 1 is the last, at 12.
+        let of_first = |flow: &Flow, plan: &mut Plan| {
+            let first = flow.parts.iter().position(|part| part.rank == 2).unwrap();
+            plan.own_ns[first] -= 25 * MS;
+        };
+        assert_eq!(gains(of_first), [18, 0]);
+    }
+
+    #[test]
+    fn a_shorter_transfer_is_worth_all_of_it() {
+        // Each takes 10 ms from the last begin to the first end.
+        assert_eq!(gains(|_, plan| plan.transfer_ns[1] /= 2), [0, 5]);
+        assert_eq!(gains(|_, plan| plan.transfer_ns[0] *= 2), [-10, 0]);
+    }
+}

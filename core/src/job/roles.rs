@@ -2,8 +2,11 @@
 
 use super::Job;
 use super::groups::Group;
+use crate::base::group::grouped;
 use crate::base::labels::labelled;
 use crate::base::sort::Arrange;
+use crate::base::stats::medians_of_others;
+
 use crate::names::collective::{CollectiveKind, Purpose, purpose_of_group};
 
 labelled! {
@@ -76,26 +79,88 @@ pub(crate) struct Layout {
     pub(crate) dimensions: Vec<Dimension>,
     /// By rank: its stage in its pipeline.
     pub(crate) stages: Vec<Option<usize>>,
+    /// By rank: its position in a group of each dimension, in the order of these.
+    pub(crate) coordinates: Vec<Vec<Option<usize>>>,
 }
 
 impl Layout {
     pub(crate) fn new(job: &Job) -> Layout {
-        let roles: Vec<RoleOf> = (0..job.groups.len()).map(|at| role(job, at)).collect();
+        let roles: Vec<RoleOf> = (job.groups.iter().zip(&job.by_group()))
+            .map(|(group, own)| role(job, group, own))
+            .collect();
         let stages = job.ranks.iter().enumerate().map(|(at, _)| {
             let pipelines = job.groups.iter().zip(&roles);
             let mut pipelines = pipelines.filter(|(_, of)| of.role == Role::Pipeline);
             pipelines.find_map(|(group, _)| group.members.iter().position(|member| *member == at))
         });
+        let dimensions = dimensions(job, &roles);
+        let coordinates = (0..job.ranks.len()).map(|rank| {
+            let of = |dimension: &Dimension| {
+                let groups = job.groups.iter().zip(&roles);
+                let mut groups = groups.filter(|(group, of)| dimension.has(group, **of));
+                groups.find_map(|(group, _)| {
+                    let number = job.ranks.get(rank)?.number;
+                    group.ranks.iter().position(|of| *of == number)
+                })
+            };
+            dimensions.iter().map(of).collect()
+        });
         Layout {
-            dimensions: dimensions(job, &roles),
+            coordinates: coordinates.collect(),
             stages: stages.collect(),
+            dimensions,
             roles,
         }
+    }
+
+    /// The stage of a rank; `None` without pipelines.
+    pub(crate) fn stage(&self, rank: usize) -> Option<usize> {
+        self.stages.get(rank).copied().flatten()
+    }
+
+    /// Where a rank stands in the layout: "tensor parallel 1, data parallel 0".
+    pub(crate) fn place(&self, rank: usize) -> String {
+        let own = self.coordinates.get(rank).into_iter().flatten();
+        let told = self.dimensions.iter().zip(own).filter_map(|(of, at)| {
+            let at = (*at)?;
+            Some(format!("{} {at}", of.role.label()))
+        });
+        told.collect::<Vec<String>>().join(", ")
+    }
+
+    /// Of each rank's value the median of those of its peers: the other ranks of its stage, or where there
+    /// are none, all others.
+    pub(crate) fn medians_of_peers(&self, values: &[i64]) -> Vec<i64> {
+        let mut medians = medians_of_others(values);
+        let stages = (0..values.len()).map(|rank| (self.stage(rank), rank));
+        for (_, ranks) in grouped(stages, Vec::push) {
+            let ranks: Vec<usize> = ranks;
+            if ranks.len() < 2 {
+                continue;
+            }
+            let own: Vec<i64> = ranks
+                .iter()
+                .filter_map(|at| values.get(*at).copied())
+                .collect();
+            for (at, median) in ranks.into_iter().zip(medians_of_others(&own)) {
+                if let Some(known) = medians.get_mut(at) {
+                    *known = median;
+                }
+            }
+        }
+        medians
     }
 
     /// The role of a group.
     pub(crate) fn role(&self, group: usize) -> Role {
         self.roles.get(group).map_or(Role::Unknown, |of| of.role)
+    }
+}
+
+impl Dimension {
+    /// Whether a group is one of it.
+    fn has(&self, group: &Group, of: RoleOf) -> bool {
+        (self.role, self.size, self.stride) == (of.role, group.ranks.len(), stride(group))
     }
 }
 
@@ -112,15 +177,12 @@ pub(crate) fn stride(group: &Group) -> Option<u32> {
 fn dimensions(job: &Job, roles: &[RoleOf]) -> Vec<Dimension> {
     let mut found: Vec<Dimension> = Vec::new();
     for (group, of) in job.groups.iter().zip(roles) {
-        let (size, stride) = (group.ranks.len(), stride(group));
+        let size = group.ranks.len();
         if size < 2 || of.role == Role::World {
             continue;
         }
         let spans_hosts = group.spans_hosts(&job.ranks);
-        let alike = |known: &&mut Dimension| {
-            known.role == of.role && known.size == size && known.stride == stride
-        };
-        match found.iter_mut().find(alike) {
+        match found.iter_mut().find(|known| known.has(group, *of)) {
             Some(known) => {
                 known.n_groups += 1;
                 known.spans_hosts |= spans_hosts;
@@ -129,7 +191,7 @@ fn dimensions(job: &Job, roles: &[RoleOf]) -> Vec<Dimension> {
                 role: of.role,
                 size,
                 n_groups: 1,
-                stride,
+                stride: stride(group),
                 spans_hosts,
             }),
         }
@@ -138,12 +200,10 @@ fn dimensions(job: &Job, roles: &[RoleOf]) -> Vec<Dimension> {
     found
 }
 
-fn role(job: &Job, at: usize) -> RoleOf {
+/// Of a group and its collectives.
+fn role(job: &Job, group: &Group, own: &[usize]) -> RoleOf {
     let told = |role, evidence| RoleOf { role, evidence };
-    let Some(group) = job.groups.get(at) else {
-        return told(Role::Unknown, Evidence::None);
-    };
-    let counts = Counts::new(job, at);
+    let counts = Counts::new(job, own);
     if let Some(role) = by_description(&group.description, &counts) {
         return told(role, Evidence::Description);
     }
@@ -195,15 +255,14 @@ struct Counts {
 }
 
 impl Counts {
-    fn new(job: &Job, group: usize) -> Counts {
+    fn new(job: &Job, own: &[usize]) -> Counts {
         use CollectiveKind::*;
         let mut counts = Counts {
             steps: job.steps.len().max(1),
             ..Counts::default()
         };
         let mut sizes: Vec<(u64, usize)> = Vec::new();
-        let own = job.collectives.iter().filter(|of| of.group == Some(group));
-        for matched in own {
+        for matched in own.iter().filter_map(|at| job.collectives.get(*at)) {
             let count = match matched.kind {
                 SendReceive => &mut counts.transfers,
                 AllToAll => &mut counts.all_to_alls,
@@ -248,5 +307,60 @@ impl Counts {
             of if of.all_reduces * 2 > all => Role::Data,
             _ => Role::Unknown,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::job::testing::TestJob;
+
+    /// Two stages of two replicas: stage 0 is ranks 0 and 1, stage 1 ranks 2 and 3.
+    fn pipeline() -> Job {
+        let mut job = TestJob::new(4);
+        job.step(1, 0, 1_000);
+        for ranks in [[0, 1], [2, 3]] {
+            let name = if ranks[0] == 0 {
+                "1 mesh_dp"
+            } else {
+                "2 mesh_dp"
+            };
+            job.run(name, "allreduce", &ranks, &[(500, 600), (500, 600)]);
+        }
+        for (name, ranks) in [("3 mesh_pp", [0, 2]), ("4 mesh_pp", [1, 3])] {
+            job.send(name, &ranks, ranks, [(100, 200), (100, 200)]);
+        }
+        job.job()
+    }
+
+    #[test]
+    fn a_rank_has_a_place_in_each_dimension() {
+        let layout = Layout::new(&pipeline());
+        assert_eq!(layout.stages, [Some(0), Some(0), Some(1), Some(1)]);
+        let places: Vec<String> = (0..4).map(|rank| layout.place(rank)).collect();
+        assert_eq!(
+            places,
+            [
+                "data parallel 0, pipeline parallel 0",
+                "data parallel 1, pipeline parallel 0",
+                "data parallel 0, pipeline parallel 1",
+                "data parallel 1, pipeline parallel 1",
+            ]
+        );
+    }
+
+    #[test]
+    fn peers_are_the_ranks_of_a_stage() {
+        let layout = Layout::new(&pipeline());
+        // Each is held against the other one of its stage.
+        assert_eq!(layout.medians_of_peers(&[10, 20, 70, 90]), [20, 10, 90, 70]);
+        // Without a pipeline against all others; a rank that is alone in its stage, too.
+        let whole = Layout::default();
+        assert_eq!(whole.medians_of_peers(&[10, 20, 70, 90]), [70, 70, 20, 20]);
+        let alone = Layout {
+            stages: vec![Some(0), Some(0), Some(0), Some(1)],
+            ..Layout::default()
+        };
+        assert_eq!(alone.medians_of_peers(&[10, 20, 70, 90]), [45, 40, 15, 20]);
     }
 }

@@ -1,4 +1,7 @@
 //! The same work on several ranks: who takes longer for it, and who has more of it.
+//!
+//! The same kernel with the same shapes is the same work on all ranks. How much work a rank has is held
+//! against ranks of its own stage of the pipeline: others do something else.
 
 mod more;
 
@@ -8,9 +11,9 @@ use serde::Serialize;
 
 use super::Job;
 use super::digest::TextId;
+use super::roles::Layout;
 use crate::base::map::Map;
 use crate::base::sort::Arrange;
-use crate::base::stats::medians_of_others;
 
 pub(crate) use more::MoreWork;
 
@@ -26,7 +29,8 @@ pub(crate) struct Same {
     pub(crate) shared_ns: i64,
     /// and how long as many calls take at the median of all ranks.
     pub(crate) expected_ns: i64,
-    /// By how much more work it has than the median of the others, at their speed; negative for less.
+    /// By how much more work it has than the median of the others of its stage, at their speed; negative
+    /// for less.
     pub(crate) more_ns: i64,
 }
 
@@ -142,7 +146,7 @@ struct Item {
 const LEAST_WITH_SEVERAL_PERCENT: i64 = 20;
 
 impl SameWork {
-    pub(super) fn new(job: &Job) -> SameWork {
+    pub(super) fn new(job: &Job, layout: &Layout) -> SameWork {
         let n_ranks = job.ranks.len();
         let (mut items, texts) = items(job);
         let mut same = SameWork {
@@ -172,7 +176,7 @@ impl SameWork {
         for row in same.of_steps.iter_mut().chain([&mut same.of_ranks]) {
             let all = row.iter().map(Same::at_speed_of_others_ns);
             let all: Vec<i64> = all.collect();
-            let others = medians_of_others(&all);
+            let others = layout.medians_of_peers(&all);
             for (same, (own, others)) in row.iter_mut().zip(all.iter().zip(others)) {
                 same.more_ns = match n_ranks {
                     0 | 1 => 0,
@@ -182,7 +186,7 @@ impl SameWork {
         }
         items.sort_unstable_by_key(|item| (item.key, item.rank, item.step));
         same.slow = slow(&items, &texts);
-        same.more = more::find(&items, &texts, job.ranks.len());
+        same.more = more::find(&items, &texts, layout, job.ranks.len());
         (same.items, same.texts) = (items, texts);
         same
     }
@@ -368,4 +372,81 @@ fn slow(items: &[Item], texts: &[String]) -> Vec<SlowWork> {
 
 fn text(texts: &[String], id: TextId) -> String {
     texts.get(id as usize).cloned().unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::job::testing::{TestJob, TestWork};
+
+    const MS: i64 = 1_000_000;
+
+    const GEMM: TestWork = TestWork("gemm_kernel", "aten::mm", "8×8, 8×8");
+    const NORM: TestWork = TestWork("norm_kernel", "aten::layer_norm", "8×8");
+
+    /// One step of ranks with a kernel: calls, and milliseconds in all.
+    fn same(work: &[(&TestWork, &[(u32, i64)])]) -> SameWork {
+        let n_ranks = work.iter().map(|(_, ranks)| ranks.len()).max().unwrap();
+        let mut job = TestJob::new(n_ranks as u32);
+        job.step(1, 0, 100 * MS);
+        for (kernel, ranks) in work {
+            for (rank, (calls, ms)) in ranks.iter().enumerate() {
+                if *calls > 0 {
+                    job.work(rank, 0, kernel, *calls, ms * MS);
+                }
+            }
+        }
+        let job = job.job();
+        SameWork::new(&job, &Layout::new(&job))
+    }
+
+    fn rounded(same: &SameWork) -> Vec<(Option<f64>, i64, i64)> {
+        let told = same.of_steps[0].iter().map(|of| {
+            let ratio = of.ratio().map(|ratio| (ratio * 100.0).round() / 100.0);
+            (ratio, of.slower_ns() / MS, of.more_ns / MS)
+        });
+        told.collect()
+    }
+
+    #[test]
+    fn the_same_work_is_held_against_the_median_of_all() {
+        // Ten calls: 2 ms each, on rank 2 3 ms. None has more work.
+        let same = same(&[(&GEMM, &[(10, 20), (10, 20), (10, 30), (10, 20)])]);
+        let (usual, slow) = ((Some(1.0), 0, 0), (Some(1.5), 10, 0));
+        assert_eq!(rounded(&same), [usual, usual, slow, usual]);
+        let row = &same.slow[0];
+        assert_eq!((row.rank, row.calls, row.excess_ns()), (2, 10, 10 * MS));
+        assert_eq!(row.mean_ns() as i64, 3 * MS);
+        assert_eq!(row.peers_ns() as i64, 2 * MS);
+        assert_eq!(same.more, []);
+    }
+
+    #[test]
+    fn more_calls_are_more_work_and_not_slower() {
+        // 2 ms a call everywhere; rank 3 has 15 in place of 10.
+        let same = same(&[(&GEMM, &[(10, 20), (10, 20), (10, 20), (15, 30)])]);
+        assert_eq!(rounded(&same)[3], (Some(1.0), 0, 10));
+        let row = &same.more[0];
+        let told = (row.rank, row.calls, row.peers_calls, row.excess_ns);
+        assert_eq!(told, (3, 15, 10, 10 * MS));
+    }
+
+    #[test]
+    fn of_two_ranks_the_median_lies_between_them() {
+        // 2 and 3 ms a call: 2.5 in the middle, and nothing tells which of them is slow.
+        let same = same(&[(&GEMM, &[(10, 20), (10, 30)])]);
+        let ratios: Vec<_> = rounded(&same).iter().map(|of| of.0).collect();
+        assert_eq!(ratios, [Some(0.8), Some(1.2)]);
+    }
+
+    #[test]
+    fn work_that_nobody_else_has_tells_no_ratio() {
+        let same = same(&[
+            (&GEMM, &[(10, 20), (10, 20), (10, 20)]),
+            (&NORM, &[(0, 0), (0, 0), (4, 8)]),
+        ]);
+        // Its 8 ms are more work, at the speed that the rest of its work has.
+        assert_eq!(rounded(&same)[2], (Some(1.0), 0, 8));
+        assert_eq!(same.more[0].op, "aten::layer_norm");
+    }
 }

@@ -63,10 +63,10 @@ impl TestJob {
         self
     }
 
-    /// The GPU of all ranks.
-    pub(crate) fn device(mut self, name: &str) -> TestJob {
+    /// The GPU of all ranks, as the table names it.
+    pub(crate) fn gpu(mut self, gpu: &str) -> TestJob {
         for rank in &mut self.ranks {
-            rank.digest.identity.device = name.to_owned();
+            rank.digest.identity.gpu = gpu.to_owned();
         }
         self
     }

@@ -4,9 +4,9 @@ use serde::Serialize;
 
 use super::Job;
 use super::delay::Delays;
-use super::experts::{self, Exchange};
+use super::experts::Exchange;
 use super::flow::{Flow, Part};
-use super::network::Network;
+use super::network::{FAR_BELOW_PERCENT, Network};
 use super::replay::{Gain, Plan, Replay};
 use super::same_work::SameWork;
 use crate::base::map::Map;
@@ -29,6 +29,8 @@ pub(crate) enum WhatIf {
     Path(usize),
     /// All slow paths are.
     Paths,
+    /// Links with large messages that carry far less than they can carry half of that.
+    LinksAtHalf,
     /// Transfers of a slow step, among those of the network, take as long as in other steps.
     SlowStep(usize),
     /// All ranks get as many tokens for their experts.
@@ -43,6 +45,7 @@ pub(crate) struct Asked<'a> {
     pub(crate) flow: &'a Flow,
     pub(crate) same_work: &'a SameWork,
     pub(crate) network: &'a Network,
+    pub(crate) exchanges: &'a [Exchange],
     pub(crate) delays: &'a Delays,
     /// `None` where clocks cannot be compared.
     pub(crate) replay: Option<&'a Replay>,
@@ -91,6 +94,16 @@ impl Asked<'_> {
                 for path in 0..self.network.slow_paths.len() {
                     self.quicken_path(&mut plan, path);
                 }
+            }
+            WhatIf::LinksAtHalf => {
+                let below = self.network.below_figure.iter();
+                let below = below.filter_map(|at| self.network.links.get(*at));
+                let ratios = below.flat_map(|link| {
+                    let share = link.share_percent().filter(|share| *share > 0.0);
+                    let ratio = share.map_or(1.0, |share| FAR_BELOW_PERCENT / share);
+                    link.collectives.iter().map(move |at| (*at, ratio))
+                });
+                self.quicken(&mut plan, &gathered(ratios));
             }
             WhatIf::SlowStep(slow) => {
                 let slow = self.network.slow_steps.get(slow);
@@ -157,10 +170,9 @@ impl Asked<'_> {
 
     /// The work of experts for the mean of their tokens, and transfers for the mean of the bytes.
     fn balance(&self, plan: &mut Plan) {
-        let exchanges = experts::exchanges(self.job);
         let of = |matched: fn(&Exchange) -> usize| {
             gathered(
-                exchanges
+                self.exchanges
                     .iter()
                     .map(|exchange| (matched(exchange), exchange)),
             )
@@ -271,5 +283,80 @@ fn less(own_ns: i64, by_ns: i64) -> i64 {
 fn set(values: &mut [i64], at: usize, ns: i64) {
     if let Some(value) = values.get_mut(at) {
         *value = ns;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::job::Analysis;
+    use crate::job::testing::{TestJob, TestWork};
+
+    const MS: i64 = 1_000_000;
+
+    const GEMM: TestWork = TestWork("gemm_kernel", "aten::mm", "8×8, 8×8");
+
+    /// Two steps; in each rank 2 begins the all-reduce of all after 30 and 40 ms, the others after 10 and 12,
+    /// 20 and 22.
+    ///
+    /// ```text
+    /// ms         0      10 12        30    40     60 62        80    90
+    /// rank 0     [=======)─────────────────)[======)─────────────────)
+    /// rank 1     [==========)──────────────)[=========)──────────────)
+    /// rank 2     [====================)────)[===================)────)
+    /// ```
+    fn two_steps() -> TestJob {
+        let mut job = TestJob::new(3);
+        for (step, at) in [(1, 0), (2, 50)] {
+            job.step(step, at * MS, (at + 50) * MS);
+            let spans = [10, 12, 30].map(|start| ((at + start) * MS, (at + 40) * MS));
+            job.run("0 default_pg", "allreduce", &[0, 1, 2], &spans);
+        }
+        job
+    }
+
+    /// What a change gains, step by step, in milliseconds.
+    fn gains(job: TestJob, of: WhatIf) -> Vec<i64> {
+        let job = job.job();
+        let gain = Analysis::new(&job).gain(&job, of).unwrap();
+        gain.of_steps.iter().map(|ns| ns / MS).collect()
+    }
+
+    #[test]
+    fn a_rank_that_keeps_up_leaves_the_next_one_as_the_limit() {
+        // 11 ms in place of 30, 21 in place of 40: then rank 1 is the last, 18 ms earlier.
+        assert_eq!(gains(two_steps(), WhatIf::KeepsUp(2)), [18, 18]);
+        // Those that wait gain nothing by being faster.
+        assert_eq!(gains(two_steps(), WhatIf::KeepsUp(0)), [0, 0]);
+    }
+
+    #[test]
+    fn without_waiting_all_need_what_the_middle_one_does() {
+        // 12 ms in place of 30, 22 in place of 40.
+        assert_eq!(gains(two_steps(), WhatIf::NoWaiting), [18, 18]);
+    }
+
+    #[test]
+    fn a_host_in_time_gains_what_it_was_late_beyond_the_others() {
+        let mut job = two_steps();
+        job.late(2, 30 * MS, 15 * MS, "Garbage collection");
+        assert_eq!(gains(job, WhatIf::HostInTime(2)), [15, 0]);
+    }
+
+    #[test]
+    fn kernels_as_fast_as_those_of_others_take_their_share_of_the_work() {
+        let mut job = two_steps();
+        // The same ten calls take rank 2 1.5 times as long in the first step: 30 ms become 20.
+        for (rank, work_ns) in [20, 20, 30].into_iter().enumerate() {
+            job.work(rank, 0, &GEMM, 10, work_ns * MS);
+        }
+        assert_eq!(gains(job, WhatIf::SameKernels(2)), [10, 0]);
+    }
+
+    #[test]
+    fn a_host_that_keeps_up_needs_what_ranks_of_others_do() {
+        // Ranks 1 and 2 of host b need 12 and 30 ms, 22 and 40; rank 0 of host a 10 and 20.
+        let on_b = |job: TestJob| job.host(1, "b", 0, 0.0).host(2, "b", 0, 0.0);
+        assert_eq!(gains(on_b(two_steps()), WhatIf::HostKeepsUp(1)), [20, 20]);
     }
 }

@@ -3,6 +3,7 @@
 use std::fmt;
 
 use super::Rank;
+use super::coordinates::{Coordinates, numbers};
 use super::digest::{Digest, RankFrom, SourceFile};
 use crate::base::format;
 use crate::base::interval::Interval;
@@ -104,8 +105,9 @@ impl World {
                 .iter()
                 .filter_map(|digest| digest.identity.world_size),
         );
+        let digests = with_ranks(digests);
         let mut candidates: Vec<Candidate> = Vec::new();
-        for mut digest in digests {
+        for digest in digests {
             if let (Some(its), Some(ours)) = (digest.identity.world_size, ours)
                 && its != ours
             {
@@ -113,7 +115,6 @@ impl World {
                 set_apart.push(apart(&digest, why));
                 continue;
             }
-            digest.find_rank();
             let Some(number) = digest.identity.rank else {
                 set_apart.push(apart(&digest, Why::NoRank));
                 continue;
@@ -150,6 +151,34 @@ fn apart(digest: &Digest, why: Why) -> SetApart {
         file: digest.file.clone(),
         why,
     }
+}
+
+/// Looks for the ranks that metadata do not tell: in collectives, else in the coordinates that names tell,
+/// where no two ranks have the same ones.
+fn with_ranks(mut digests: Vec<Digest>) -> Vec<Digest> {
+    for digest in &mut digests {
+        digest.find_rank();
+    }
+    let is_open = |digest: &Digest| digest.identity.rank.is_none();
+    let open = digests.iter().filter(|digest| is_open(digest));
+    let at: Vec<Coordinates> = open
+        .filter_map(|digest| digest.identity.coordinates)
+        .collect();
+    // Files of several windows have the same coordinates.
+    let mut different = at;
+    different.sort_unstable();
+    different.dedup();
+    let numbers = numbers(&different);
+    for digest in digests.iter_mut().filter(|digest| is_open(digest)) {
+        let identity = &mut digest.identity;
+        let own = identity
+            .coordinates
+            .and_then(|own| different.binary_search(&own).ok());
+        if let Some(rank) = own.and_then(|at| numbers.get(at).copied().flatten()) {
+            (identity.rank, identity.rank_from) = (Some(rank), RankFrom::Coordinates);
+        }
+    }
+    digests
 }
 
 /// Leaves out recordings that were given before.
@@ -295,4 +324,73 @@ fn one_of_each(mut window: Vec<Candidate>, set_apart: &mut Vec<SetApart>) -> Vec
         }
     }
     kept
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::job::testing::TestJob;
+
+    /// Ranks of a job of three whose files are called so, and which say nothing of themselves.
+    fn named(names: [&str; 3]) -> Vec<(u32, RankFrom)> {
+        let mut job = TestJob::new(3);
+        job.step(1, 0, 100);
+        let digests = job.digests().into_iter().zip(names);
+        let digests = digests.map(|(mut digest, name)| {
+            digest.file.name = name.to_owned();
+            digest.identity.rank = None;
+            digest.identity.rank_from = RankFrom::Unknown;
+            digest.identity.coordinates = Coordinates::of(name);
+            digest
+        });
+        let world = World::new(digests.collect());
+        let ranks = world.windows.iter().flat_map(|window| &window.ranks);
+        let mut ranks: Vec<(u32, RankFrom)> = ranks
+            .map(|rank| (rank.number, rank.digest.identity.rank_from))
+            .collect();
+        ranks.sort_by_key(|(number, _)| *number);
+        ranks
+    }
+
+    #[test]
+    fn coordinates_tell_the_rank_where_nothing_else_does() {
+        let names = ["7-TP-0-DP-0.json", "7-TP-1-DP-0.json", "7-TP-2-DP-0.json"];
+        let expected = [0, 1, 2].map(|rank| (rank, RankFrom::Coordinates));
+        assert_eq!(named(names), expected);
+        // Names that tell nothing give no rank, whatever their order.
+        assert_eq!(named(["a.json", "b.json", "c.json"]), []);
+    }
+
+    /// A file that says `{"rank": 1}` and nothing of its job is of the job of the others.
+    #[test]
+    fn a_rank_alone_is_enough() {
+        let mut job = TestJob::new(2);
+        job.step(1, 0, 100);
+        let mut digests = job.digests();
+        digests[1].identity.world_size = None;
+        let world = World::new(digests);
+        assert_eq!(world.set_apart, []);
+        assert_eq!(world.windows[0].ranks.len(), 2);
+    }
+
+    #[test]
+    fn the_same_recording_counts_once() {
+        let digests = || {
+            let mut job = TestJob::new(2);
+            job.step(1, 0, 100);
+            let mut digests = job.digests();
+            for digest in &mut digests {
+                digest.identity.trace_id = format!("id of {:?}", digest.identity.rank);
+            }
+            digests
+        };
+        let copies = digests().into_iter().map(|mut digest| {
+            digest.file.name = format!("copy of {}", digest.file.name);
+            digest
+        });
+        let world = World::new(digests().into_iter().chain(copies).collect());
+        let apart = world.set_apart.iter().map(|apart| apart.file.name.as_str());
+        assert_eq!(apart.collect::<Vec<_>>(), ["rank0.json", "rank1.json"]);
+        assert_eq!(world.windows[0].ranks.len(), 2);
+    }
 }

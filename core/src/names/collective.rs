@@ -81,7 +81,7 @@ impl CollectiveKind {
         let others = (group_size - 1.0) / group_size;
         match self {
             AllReduce | AllReduceNorm => Some(2.0 * others),
-            AllGather | ReduceScatter | AllToAll => Some(others),
+            AllGather | ReduceScatter | AllToAll | Gather | Scatter => Some(others),
             Barrier | Unknown => None,
             _ => Some(1.0),
         }
@@ -159,6 +159,22 @@ pub(crate) fn ranks_of_kernel(kernel: &str) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_link_carries_what_others_have() {
+        // Of four ranks each leaves its own quarter out; an all-reduce goes there and back.
+        let cases = [
+            (AllReduce, Some(1.5)),
+            (AllGather, Some(0.75)),
+            (Gather, Some(0.75)),
+            (Scatter, Some(0.75)),
+            (Broadcast, Some(1.0)),
+            (Barrier, None),
+        ];
+        for (kind, factor) in cases {
+            assert_eq!(kind.bus_factor(4.0), factor, "{kind:?}");
+        }
+    }
 
     #[test]
     fn names_tell_what_a_collective_does() {

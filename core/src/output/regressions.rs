@@ -1,10 +1,8 @@
 //! What changed between builds, as files: a document, JSON, CSV, and the series as Apache Otava reads them.
 
 use crate::base::format;
-use crate::fleet::builds::Builds;
-use crate::fleet::metric::Metric;
-use crate::fleet::regressions::{Change, Regressions, Trend, trends};
-use crate::fleet::{Fleet, Text, words};
+use crate::fleet::regressions::{Change, Trend, trends};
+use crate::fleet::{Answer, Text, words};
 use crate::output::document::{DocTable, Document, code, count, markdown, text, time};
 use crate::output::export::csv::csv;
 use crate::output::json;
@@ -13,195 +11,149 @@ use crate::report::sheet::{Cell, Column, Sheet, Unit};
 /// Names of operations and kernels in a document.
 const MOST_CHARS: usize = 80;
 
-/// What was asked, and what was found.
-#[derive(Debug, Clone, Copy)]
-pub struct Answer<'a> {
-    /// The traces.
-    pub fleet: &'a Fleet,
-    /// Their builds.
-    pub builds: &'a Builds,
-    /// The tag that tells them apart.
-    pub by: &'a str,
-    /// The newest build that was looked at; `None` for all.
-    pub newest: Option<Text>,
-    /// What was compared.
-    pub metrics: &'a [Metric],
-    /// What changed.
-    pub found: &'a Regressions,
+/// For people: Markdown.
+pub fn to_markdown(answer: &Answer) -> String {
+    markdown(&document(answer))
 }
 
-impl Answer<'_> {
-    fn text(&self, text: Text) -> &str {
-        self.fleet.texts.get(text)
+fn document(answer: &Answer) -> Document {
+    let texts = answer.fleet.texts.list();
+    let mut document = Document::new("Regressions between builds");
+    document.texts(answer.notes());
+    if answer.found.changes.is_empty() {
+        document.text("Nothing became slower or faster by more than noise.");
     }
-
-    /// How much was compared, and what was left out: sentences.
-    pub fn notes(&self) -> Vec<String> {
-        let n_builds = format::counted(self.builds.list.len() as u64, "build");
-        let n_series = match self.found.n_series {
-            1 => "1 series".to_owned(),
-            n => format!("{} series", format::count(n as u64)),
-        };
-        let mut notes = vec![format!("Compared: {n_series} over {n_builds}.")];
-        let left_out = self.found.left_out;
-        let reasons = [
-            (left_out.partial, "of a file that is cut or damaged"),
-            (left_out.without_build, "without a build"),
-            (
-                left_out.without_model,
-                "without a model; --tag model=NAME names it",
-            ),
-        ];
-        let reasons = reasons.into_iter().filter(|(n_runs, _)| *n_runs > 0);
-        notes.extend(reasons.map(|(n_runs, reason)| {
-            format!(
-                "Left out: {} {reason}.",
-                format::counted(u64::from(n_runs), "run")
-            )
-        }));
-        notes
-    }
-
-    /// For people: Markdown.
-    pub fn markdown(&self) -> String {
-        markdown(&self.document())
-    }
-
-    fn document(&self) -> Document {
-        let texts = self.fleet.texts.list();
-        let mut document = Document::new("Regressions between builds");
-        document.texts(self.notes());
-        if self.found.changes.is_empty() {
-            document.text("Nothing became slower or faster by more than noise.");
+    for (at, change) in answer.found.changes.iter().enumerate() {
+        let carriers = answer.found.carriers.iter();
+        let carriers = carriers.filter(|carrier| carrier.regression as usize == at);
+        // Names of a trace may hold anything: backticks would end the name.
+        let plain = |text: String| text.replace('`', "'");
+        document.heading(2, &plain(words::title(change, texts)));
+        document.field("Where", &plain(words::scope(change, texts)));
+        if let Some(dims) = change.dims {
+            document.field("Shapes", &plain(answer.text(dims).to_owned()));
         }
-        for (at, change) in self.found.changes.iter().enumerate() {
-            let carriers = self.found.carriers.iter();
-            let carriers = carriers.filter(|carrier| carrier.regression as usize == at);
-            // Names of a trace may hold anything: backticks would end the name.
-            let plain = |text: String| text.replace('`', "'");
-            document.heading(2, &plain(words::title(change, texts)));
-            document.field("Where", &plain(words::scope(change, texts)));
-            if let Some(dims) = change.dims {
-                document.field("Shapes", &plain(self.text(dims).to_owned()));
-            }
-            document.field(
-                "Evidence",
-                &plain(format!("{}.", words::evidence(change, texts))),
-            );
-            let [new, base] = [change.new_run, change.base_run].map(|run| self.text(run));
-            document.field("Compare", &format!("runs `{base}` and `{new}`."));
-            document.table(
-                DocTable::of(carriers)
-                    .line("carried by", |carrier| {
-                        code(self.text(carrier.name), MOST_CHARS)
-                    })
-                    .line("shapes", |carrier| {
-                        text(carrier.dims.map_or("", |dims| self.text(dims)))
-                    })
-                    .line(">before", |carrier| time(carrier.base_ns))
-                    .line(">now", |carrier| time(carrier.new_ns))
-                    .line(">share", |carrier| {
-                        text(format::percent(carrier.share_percent))
-                    }),
-            );
-            let history = self.found.history.iter();
-            let history = history.filter(|point| point.regression as usize == at);
-            document.table(
-                DocTable::of(history)
-                    .line("build", |point| text(self.text(point.build)))
-                    .line(">runs", |point| count(point.n_runs))
-                    .line(">median", |point| time(point.median_ns)),
-            );
-        }
-        document
+        document.field(
+            "Evidence",
+            &plain(format!("{}.", words::evidence(change, texts))),
+        );
+        let [new, base] = [change.new_run, change.base_run].map(|run| answer.text(run));
+        document.field("Compare", &format!("runs `{base}` and `{new}`."));
+        document.table(
+            DocTable::of(carriers)
+                .line("carried by", |carrier| {
+                    code(answer.text(carrier.name), MOST_CHARS)
+                })
+                .line("shapes", |carrier| {
+                    text(carrier.dims.map_or("", |dims| answer.text(dims)))
+                })
+                .line(">before", |carrier| time(carrier.base_ns))
+                .line(">now", |carrier| time(carrier.new_ns))
+                .line(">share", |carrier| {
+                    text(format::percent(carrier.share_percent))
+                }),
+        );
+        let history = answer.found.history.iter();
+        let history = history.filter(|point| point.regression as usize == at);
+        document.table(
+            DocTable::of(history)
+                .line("build", |point| text(answer.text(point.build)))
+                .line(">runs", |point| count(point.n_runs))
+                .line(">median", |point| time(point.median_ns)),
+        );
     }
+    document
+}
 
-    /// For programs: JSON.
-    pub fn json(&self) -> Vec<u8> {
-        json::pretty(&json::regressions::json(self))
-    }
+/// For programs: JSON.
+pub fn to_json(answer: &Answer) -> Vec<u8> {
+    json::pretty(&json::regressions::json(answer))
+}
 
-    /// A row for each change: CSV.
-    pub fn csv(&self) -> Vec<u8> {
-        let columns = COLUMNS.iter().map(|(label, unit, _)| Column {
-            label: *label,
-            unit: *unit,
-            doc: "",
-        });
-        let changes = self.found.changes.iter();
-        let rows = changes.map(|change| {
-            let cells = COLUMNS.iter().map(|(_, _, cell)| cell(self, change));
-            cells.collect()
-        });
-        csv(&Sheet {
-            name: "regressions",
-            columns: columns.collect(),
-            rows: rows.collect(),
-        })
-    }
+/// A row for each change: CSV.
+pub fn to_csv(answer: &Answer) -> Vec<u8> {
+    let columns = COLUMNS.iter().map(|(label, unit, _)| Column {
+        label: *label,
+        unit: *unit,
+        doc: "",
+    });
+    let changes = answer.found.changes.iter();
+    let rows = changes.map(|change| {
+        let cells = COLUMNS.iter().map(|(_, _, cell)| cell(answer, change));
+        cells.collect()
+    });
+    csv(&Sheet {
+        name: "regressions",
+        columns: columns.collect(),
+        rows: rows.collect(),
+    })
+}
 
-    /// A row for each build, a column with milliseconds for each series: CSV as Apache Otava reads it, and how many series
-    /// are left out. Otava reads no empty cells, so series without runs of some build are left out, and builds without a time.
-    pub fn otava(&self) -> (Vec<u8>, usize) {
-        let builds: Vec<(usize, i64)> = self
+/// A row for each build, a column with milliseconds for each series: CSV as Apache Otava reads it, and how many series
+/// are left out. Otava reads no empty cells, so series without runs of some build are left out, and builds without a time.
+pub fn to_otava(answer: &Answer) -> (Vec<u8>, usize) {
+    let builds: Vec<(usize, i64)> = answer
+        .builds
+        .list
+        .iter()
+        .enumerate()
+        .filter_map(|(at, build)| Some((at, build.first_ns?)))
+        .collect();
+    let all = trends(answer.fleet, answer.builds, answer.metrics);
+    let n_all = all.len();
+    let is_whole = |trend: &Trend| {
+        let mut builds = builds.iter();
+        builds.all(|(at, _)| trend.medians_ns.get(*at).is_some_and(Option::is_some))
+    };
+    let whole: Vec<Trend> = all.into_iter().filter(is_whole).collect();
+    let column = |label: String, unit| Column {
+        label,
+        unit,
+        doc: String::new(),
+    };
+    let mut columns = vec![
+        column("time".to_owned(), Unit::Text),
+        column(answer.by.to_owned(), Unit::Text),
+    ];
+    columns.extend(
+        whole
+            .iter()
+            .map(|trend| column(name(answer, trend), Unit::Ms)),
+    );
+    let rows = builds.iter().map(|(at, first_ns)| {
+        let build = answer
             .builds
             .list
-            .iter()
-            .enumerate()
-            .filter_map(|(at, build)| Some((at, build.first_ns?)))
-            .collect();
-        let all = trends(self.fleet, self.builds, self.metrics);
-        let n_all = all.len();
-        let is_whole = |trend: &Trend| {
-            let mut builds = builds.iter();
-            builds.all(|(at, _)| trend.medians_ns.get(*at).is_some_and(Option::is_some))
-        };
-        let whole: Vec<Trend> = all.into_iter().filter(is_whole).collect();
-        let column = |label: String, unit| Column {
-            label,
-            unit,
-            doc: String::new(),
-        };
-        let mut columns = vec![
-            column("time".to_owned(), Unit::Text),
-            column(self.by.to_owned(), Unit::Text),
-        ];
-        columns.extend(whole.iter().map(|trend| column(self.name(trend), Unit::Ms)));
-        let rows = builds.iter().map(|(at, first_ns)| {
-            let build = self
-                .builds
-                .list
-                .get(*at)
-                .map_or("", |build| self.text(build.build));
-            let mut row = vec![Cell::Text(time_of(*first_ns)), Cell::Text(build.to_owned())];
-            row.extend(whole.iter().map(|trend| {
-                let median = trend.medians_ns.get(*at).copied().flatten();
-                median.map_or(Cell::Empty, |ns| Cell::Float(ns as f64 / 1e6))
-            }));
-            row
-        });
-        let sheet = Sheet {
-            name: "otava".to_owned(),
-            columns,
-            rows: rows.collect(),
-        };
-        (csv(&sheet), n_all - whole.len())
-    }
+            .get(*at)
+            .map_or("", |build| answer.text(build.build));
+        let mut row = vec![Cell::Text(time_of(*first_ns)), Cell::Text(build.to_owned())];
+        row.extend(whole.iter().map(|trend| {
+            let median = trend.medians_ns.get(*at).copied().flatten();
+            median.map_or(Cell::Empty, |ns| Cell::Float(ns as f64 / 1e6))
+        }));
+        row
+    });
+    let sheet = Sheet {
+        name: "otava".to_owned(),
+        columns,
+        rows: rows.collect(),
+    };
+    (csv(&sheet), n_all - whole.len())
+}
 
-    /// The name of a series: "llama/MI300X/category/GEMM".
-    fn name(&self, trend: &Trend) -> String {
-        let ranks = trend.world_size.filter(|size| *size > 1);
-        let parts = [
-            Some(self.text(trend.model).to_owned()),
-            trend.gpu.map(|gpu| self.text(gpu).to_owned()),
-            ranks.map(|size| format!("{size} ranks")),
-            Some(trend.metric.key().to_owned()),
-            trend.name.map(|name| self.text(name).to_owned()),
-            trend.dims.map(|dims| self.text(dims).to_owned()),
-        ];
-        let parts: Vec<String> = parts.into_iter().flatten().collect();
-        parts.join("/")
-    }
+/// The name of a series: "llama/MI300X/category/GEMM".
+fn name(answer: &Answer, trend: &Trend) -> String {
+    let ranks = trend.world_size.filter(|size| *size > 1);
+    let parts = [
+        Some(answer.text(trend.model).to_owned()),
+        trend.gpu.map(|gpu| answer.text(gpu).to_owned()),
+        ranks.map(|size| format!("{size} ranks")),
+        Some(trend.metric.key().to_owned()),
+        trend.name.map(|name| answer.text(name).to_owned()),
+        trend.dims.map(|dims| answer.text(dims).to_owned()),
+    ];
+    let parts: Vec<String> = parts.into_iter().flatten().collect();
+    parts.join("/")
 }
 
 /// A cell of a row.
@@ -298,7 +250,9 @@ fn time_of(ns: i64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::fleet::regressions::Question;
+    use crate::fleet::Metric;
+    use crate::fleet::builds::Builds;
+    use crate::fleet::regressions::{Question, Regressions};
     use crate::fleet::testing::FleetOf;
 
     /// Seven builds, two runs each, GEMM slower from the sixth on; the model's name and the category are hostile.
@@ -330,7 +284,7 @@ mod tests {
 
     #[test]
     fn a_change_as_a_document() {
-        let text = answered(|answer| answer.markdown());
+        let text = answered(to_markdown);
         let expected = [
             "# Regressions between builds",
             "Compared: 1 series over 7 builds.",
@@ -345,7 +299,7 @@ mod tests {
 
     #[test]
     fn a_change_as_a_row() {
-        let text = String::from_utf8(answered(|answer| answer.csv())).unwrap();
+        let text = String::from_utf8(answered(to_csv)).unwrap();
         let lines: Vec<&str> = text.lines().collect();
         assert_eq!(lines.len(), 2);
         assert!(lines[0].starts_with("build,level,confirmed_by,model,"));
@@ -357,8 +311,7 @@ mod tests {
 
     #[test]
     fn a_change_as_json() {
-        let json: serde_json::Value =
-            serde_json::from_slice(&answered(|answer| answer.json())).unwrap();
+        let json: serde_json::Value = serde_json::from_slice(&answered(to_json)).unwrap();
         let change = &json["changes"][0];
         assert_eq!(change["build"], "b6");
         assert_eq!(change["carriers"][0]["name"], "aten::mm");
@@ -368,7 +321,7 @@ mod tests {
 
     #[test]
     fn series_for_otava_have_a_value_in_every_build() {
-        let (bytes, n_left_out) = answered(|answer| answer.otava());
+        let (bytes, n_left_out) = answered(to_otava);
         let text = String::from_utf8(bytes).unwrap();
         let lines: Vec<&str> = text.lines().collect();
         assert_eq!((lines.len(), n_left_out), (8, 0));

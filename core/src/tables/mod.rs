@@ -114,7 +114,7 @@ impl Tables {
             name: source.uri.clone().unwrap_or_default(),
             bytes: source.file_bytes.unwrap_or(0),
         };
-        let mut digest = Digest::new(of.profile, file);
+        let mut digest = Digest::without_work(of.profile, file);
         digest.find_rank();
         let run = Run::new(source, of.recorded.start_ns);
         let mut tables = Tables::default();

@@ -38,6 +38,6 @@ pub fn options_text(asked: &ReportOptions, is_redacted: bool) -> String {
 }
 
 /// A hash of [`options_text`]: 16 hexadecimal digits.
-pub fn options_hash(asked: &ReportOptions, is_redacted: bool) -> String {
-    fnv_hex(&[&options_text(asked, is_redacted)])
+pub fn options_hash(text: &str) -> String {
+    fnv_hex(&[text])
 }

@@ -155,7 +155,7 @@ const RUN_COLUMNS: &[Field] = &[
     field("schema_version", I32, "version of the tables", "The version of the tables: it grows where the meaning of a column changes or one goes."),
     field("status", Str, "status", "What became of the file: ok, partial (bytes are missing or damaged, the rest was read), rejected, killed, timeout, or duplicate (its bytes have a row already)."),
     field("reason", Str, "reason", "Why it is not ok, for people."),
-    field("reason_kind", Str, "kind of reason", "Why it is not ok: empty, not_json, web_page, no_trace_events, broken_gzip, broken_zip, cut, damaged, killed, timeout or io."),
+    field("reason_kind", Str, "kind of reason", "Why it is not ok: empty, not_json, web_page, no_trace_events, broken_gzip, broken_zip, broken_tar, cut, damaged, killed, timeout or io."),
     field("uri", Str, "file", "Where the file was."),
     field("file_bytes", I64, "file size", "Size of the file as it is, compressed or not."),
     field("file_sha256", Str, "SHA-256", "SHA-256 of the bytes of the file; unknown where they could not be read."),

@@ -54,6 +54,8 @@ labelled! {
         BrokenGzip => "broken_gzip",
         /// A zip archive that cannot be read, or has no trace.
         BrokenZip => "broken_zip",
+        /// A tar archive that is damaged.
+        BrokenTar => "broken_tar",
         /// It ends too early.
         Cut => "cut",
         /// Some of it is not what was written.
@@ -87,6 +89,7 @@ impl From<&ImportError> for Failed {
             NoTraceEvents(_) | NotEvents => ReasonKind::NoTraceEvents,
             UnreadableGzip => ReasonKind::BrokenGzip,
             UnreadableZip(_) => ReasonKind::BrokenZip,
+            UnreadableTar(_) => ReasonKind::BrokenTar,
             CutBeforeEvents => ReasonKind::Cut,
             PythonText | Utf16 | Compressed(_) | Tar | NotJson => ReasonKind::NotJson,
         };

@@ -41,7 +41,7 @@ pub struct OpArgs {
 }
 
 /// Distinct op arguments, with one pool for all their shapes.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub struct ArgsTable {
     rows: Vec<OpArgs>,
     by_value: HashMap<OpArgs, OpArgsId, FxBuildHasher>,

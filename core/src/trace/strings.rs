@@ -17,7 +17,7 @@ rows! {
 }
 
 /// Interned strings in one buffer.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct StringTable {
     text: String,
     /// End of each string in `text`; it starts where the one before it ends.

@@ -96,13 +96,13 @@ impl LinkId {
     }
 
     /// The row of its spelling; `None` for what stands for itself.
-    pub(super) fn spelling(self) -> Option<usize> {
+    pub(crate) fn spelling(self) -> Option<usize> {
         Some(self.0.checked_sub(LinkIds::SPELLED)? as usize)
     }
 }
 
 /// The link ids that are no small integers.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub struct LinkIds {
     spelled: Vec<StringId>,
     index: HashMap<StringId, LinkId, FxBuildHasher>,

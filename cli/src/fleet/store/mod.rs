@@ -12,7 +12,7 @@ use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
 
-use dormer_core::tables::{Column, RUNS, TABLES, Table, TableKind, Tables};
+use dormer_core::tables::{Column, RUNS, TABLES, Table, TableKind};
 use sha2::{Digest, Sha256};
 
 use crate::{Failure, arrow, parquet};
@@ -137,21 +137,7 @@ pub(super) fn hash_of(texts: &[String]) -> String {
 }
 
 /// The rows of a table by their day.
-pub(super) fn by_day(table: Table) -> BTreeMap<Option<i32>, Table> {
-    let days = table.i32s(DATE).to_vec();
-    let mut all: Vec<Option<i32>> = days.clone();
-    all.sort_unstable();
-    all.dedup();
-    if let [day] = all.as_slice() {
-        return BTreeMap::from([(*day, table)]);
-    }
-    let of = |day: Option<i32>| {
-        let mut rows = table.clone();
-        rows.retain(|at| days.get(at).copied().flatten() == day);
-        (day, rows)
-    };
-    all.into_iter().map(of).collect()
-}
+pub(super) type Days = BTreeMap<Option<i32>, Table>;
 
 /// Writes a file of a table beside its place; [`finish`] puts it there.
 pub(super) fn write(path: &Path, table: &Table, options: &str, batch: &str) -> Result<(), Failure> {
@@ -174,19 +160,22 @@ pub(super) fn finish(path: &Path) -> Result<(), Failure> {
         .map_err(|error| Failure::of_file(&format!("cannot write {}", path.display()), &error))
 }
 
-/// Adds a batch. The rows are in order; those of each table and day become a file.
-pub(super) fn add(store: &Path, tables: Tables, options: &str) -> Result<(), Failure> {
-    let Some(runs) = tables.table(RUNS) else {
-        return Ok(());
-    };
+/// Adds a batch, table by table: `rows` gives those of one, in their order. What it is called follows from
+/// the rows of `runs`.
+pub(super) fn add(
+    store: &Path,
+    runs: &Table,
+    options: &str,
+    rows: impl Fn(&'static TableKind) -> Result<Days, Failure>,
+) -> Result<(), Failure> {
     let mut ids: Vec<String> = runs.strs("run_id").iter().flatten().cloned().collect();
     ids.sort();
     let (name, batch) = (name_of(runs), hash_of(&ids));
     // The first table is that of the runs: without them, other rows do not count.
-    let last_first = tables.all.into_iter().rev();
-    for table in last_first.filter(|table| !table.is_empty()) {
-        let folder = store.join(table.kind.name);
-        for (day, rows) in by_day(table) {
+    for kind in TABLES.iter().rev() {
+        let folder = store.join(kind.name);
+        let days = rows(kind)?.into_iter();
+        for (day, rows) in days.filter(|(_, rows)| !rows.is_empty()) {
             let path = folder.join(folder_of(day)).join(format!("{name}.{ENDING}"));
             write(&path, &rows, options, &batch)?;
             finish(&path)?;

@@ -2,7 +2,7 @@
 
 use std::cmp::Reverse;
 
-use super::make::{count, share_percent};
+use super::numbers::{count, share_percent};
 use super::{Cause, Lost, Pattern, Rejected};
 use crate::base::group::grouped;
 use crate::base::interval::sum;

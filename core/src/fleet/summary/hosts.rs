@@ -4,7 +4,7 @@
 //! a machine's runs come to is compared with what those of the others come to.
 
 use super::Outlier;
-use super::make::count;
+use super::numbers::count;
 use crate::base::group::grouped;
 use crate::base::map::Set;
 use crate::base::sort::{Arrange, Gather};

@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 
 use super::SlowJob;
-use super::make::count;
+use super::numbers::count;
 use crate::base::group::grouped;
 use crate::base::map::Map;
 use crate::base::sort::{Arrange, Gather};

@@ -1,5 +1,6 @@
 //! A summary of many traces: runs, builds and medians here, each other table in a file of its own.
 
+use super::numbers::count;
 use super::{Build, Median, Run, Summary, Totals, found, hosts, jobs, sentence, top};
 use crate::base::group::grouped;
 use crate::base::interval::sum;
@@ -160,16 +161,4 @@ fn medians(fleet: &Fleet, runs: &[&RunRow], builds: &Builds) -> Vec<Median> {
         }
     });
     rows.collect()
-}
-
-pub(super) fn count(items: usize) -> u32 {
-    u32::try_from(items).unwrap_or(u32::MAX)
-}
-
-/// A part of a whole in percent; 0 of nothing.
-pub(super) fn share_percent(part: i64, whole: i64) -> f64 {
-    match whole > 0 {
-        true => part as f64 / whole as f64 * 100.0,
-        false => 0.0,
-    }
 }

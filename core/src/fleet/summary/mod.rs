@@ -19,6 +19,7 @@ mod found;
 mod hosts;
 mod jobs;
 mod make;
+mod numbers;
 mod sentence;
 #[cfg(test)]
 pub(crate) mod testing;

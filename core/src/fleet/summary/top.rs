@@ -1,6 +1,6 @@
 //! What the GPUs spend their time with.
 
-use super::make::{count, share_percent};
+use super::numbers::{count, share_percent};
 use super::{TopKernel, TopOp};
 use crate::base::group::grouped;
 use crate::base::interval::sum;

@@ -2,6 +2,7 @@
 
 use std::cmp::Reverse;
 
+use super::numbers::count;
 use super::{Run, Summary, Week};
 use crate::base::group::grouped;
 use crate::base::map::Map;
@@ -84,7 +85,7 @@ fn weeks(runs: &[Run]) -> Vec<Week> {
                 model,
                 gpu,
                 build,
-                n_runs: super::make::count(runs.len()),
+                n_runs: count(runs.len()),
                 total_ns: median(|run| run.total_ns),
                 busy_ns: median(|run| run.busy_ns),
                 compute_ns: median(|run| run.compute_ns),

@@ -1,13 +1,16 @@
-//! What a trace is packed in: gzip, zip, one inside of the other.
+//! What a trace is packed in: gzip, zip, one inside of the other; and archives of several files.
 
 mod gzip;
+mod tar;
 mod zip;
 
 use super::error::{ImportError, ImportErrorKind};
 use super::payload::Payload;
 use super::warning::Warnings;
 pub(super) use gzip::Gunzip;
-use zip::{Piece, Unzip};
+pub use tar::Member;
+pub(super) use tar::Untar;
+pub(super) use zip::{Piece, Unzip};
 
 /// What the text is packed in; told by the first bytes.
 #[derive(Debug)]
@@ -98,7 +101,8 @@ impl Container {
         head.len() >= HEAD && !Self::is_gzip(head) && !Self::is_zip(head)
     }
 
-    fn is_zip(head: &[u8]) -> bool {
+    /// Whether a file that begins with these bytes is a zip archive.
+    pub(super) fn is_zip(head: &[u8]) -> bool {
         head.starts_with(b"PK\x03\x04") || head.starts_with(b"PK\x05\x06")
     }
 
@@ -125,6 +129,7 @@ impl Container {
             Container::Plain => reader.push(bytes),
             Container::Gzip(gunzip, inner) => gunzip.push(bytes, |bytes| inner.push(bytes, reader)),
             Container::Zip(unzip, members) => unzip.push(bytes, |piece| match piece {
+                Piece::Begin(_) => false,
                 Piece::Bytes(bytes) => {
                     members.push(bytes, reader);
                     true

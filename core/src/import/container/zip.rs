@@ -66,6 +66,8 @@ impl Default for Unzip {
 /// A part of a member that may be the trace.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Piece<'a> {
+    /// It begins: its path in the archive.
+    Begin(&'a str),
     /// Its next bytes, which may be gzip once more.
     Bytes(&'a [u8]),
     /// Its end.
@@ -104,6 +106,9 @@ impl Unzip {
                         .unwrap_or(&[]);
                     self.pending.clear();
                     self.enter(&local)?;
+                    if self.is_in_member() {
+                        sink(Piece::Begin(&local.name));
+                    }
                 }
                 Part::Deflated(member) => match self.inflate.write(input) {
                     Ok(0) => {
@@ -263,6 +268,8 @@ fn unreadable(why: &'static str) -> ImportError {
 #[derive(Default)]
 struct LocalHeader {
     len: usize,
+    /// Of a member that may be a trace.
+    name: String,
     is_directory_entry: bool,
     looks_like_trace: bool,
     is_encrypted: bool,
@@ -304,10 +311,15 @@ fn local_header(bytes: &[u8]) -> Result<Option<LocalHeader>, ImportError> {
     };
     let lower = name.to_ascii_lowercase();
     let hidden = lower.starts_with(b"__macosx/");
+    let looks_like_trace = !hidden && (lower.ends_with(b".json") || lower.ends_with(b".json.gz"));
     Ok(Some(LocalHeader {
         len: 30 + name.len() + extra.len(),
+        name: match looks_like_trace {
+            true => String::from_utf8_lossy(name).into_owned(),
+            false => String::new(),
+        },
         is_directory_entry,
-        looks_like_trace: !hidden && (lower.ends_with(b".json") || lower.ends_with(b".json.gz")),
+        looks_like_trace,
         is_encrypted: flags & 1 != 0,
         has_descriptor: flags & 8 != 0,
         method,

@@ -1,7 +1,7 @@
 //! What ranks with more tokens for their experts need longer for them.
 
 use crate::base::map::Map;
-use crate::job::experts::{Load, by_rank, exchanges};
+use crate::job::experts::{Load, by_rank};
 use crate::job::what_if::Asked;
 
 /// The work on tokens, against that of the peers.
@@ -13,9 +13,8 @@ pub(super) struct Experts {
 
 impl Experts {
     pub(super) fn new(asked: &Asked) -> Experts {
-        let exchanges = exchanges(asked.job);
         let mut combines = vec![false; asked.job.collectives.len()];
-        for exchange in &exchanges {
+        for exchange in asked.exchanges {
             if let Some(is_combine) = combines.get_mut(exchange.combine) {
                 *is_combine = true;
             }
@@ -35,7 +34,7 @@ impl Experts {
             }
         }
         Experts {
-            loads: by_rank(&exchanges),
+            loads: by_rank(asked.exchanges),
             more_ns,
         }
     }

@@ -26,7 +26,7 @@ pub(super) fn find(profile: &Profile, steps: &Steps, texts: &mut Texts) -> Found
     all.arrange_by_key(|(id, work)| (work.span, *id));
     let spans: Vec<Interval> = all.iter().map(|(_, work)| work.span).collect();
     let before = before(&spans);
-    let activity = activity(profile);
+    let activity = activity(profile, steps.begin_ns());
     let late = Late::new(profile);
     let mut groups = Groups::default();
     let rows = all.iter().zip(&before).map(|((id, work), before)| {
@@ -159,7 +159,7 @@ impl Groups {
 }
 
 /// What runs on the GPU, and when it was launched.
-fn activity(profile: &Profile) -> Activity {
+fn activity(profile: &Profile, begin_ns: Option<i64>) -> Activity {
     let events = &profile.trace.events;
     let of = |class| {
         let work = profile.gpu.all().filter(move |work| work.class == class);
@@ -170,7 +170,8 @@ fn activity(profile: &Profile) -> Activity {
         (work.span, launched_ns)
     });
     let ran: Vec<Ran> = ran.collect();
-    Activity::new(of(GpuClass::Computation), of(GpuClass::Memcpy), ran)
+    let (work, copies) = (of(GpuClass::Computation), of(GpuClass::Memcpy));
+    Activity::new(work, copies, ran, begin_ns)
 }
 
 /// What the CPU did while a launch was late.

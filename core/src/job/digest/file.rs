@@ -24,6 +24,17 @@ impl Digest {
         file.finish().unwrap_or_default()
     }
 
+    /// Whether a file that begins with these bytes is a digest.
+    pub fn is_file(head: &[u8]) -> bool {
+        if head.starts_with(START) {
+            return true;
+        }
+        let mut start = vec![0; START.len()];
+        let is_read =
+            head.starts_with(&[0x1f, 0x8b]) && GzDecoder::new(head).read_exact(&mut start).is_ok();
+        is_read && start == START
+    }
+
     /// A digest of the bytes of a file; `None` where they are something else, an error where they are a
     /// digest that cannot be read.
     pub fn from_file(bytes: &[u8]) -> Option<Result<Digest, String>> {

@@ -3,6 +3,8 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::hardware::detect;
+use crate::job::coordinates::Coordinates;
 use crate::trace::{Trace, distributed};
 
 /// What told the number of a rank.
@@ -11,10 +13,14 @@ use crate::trace::{Trace, distributed};
 pub(crate) enum RankFrom {
     /// `distributedInfo`.
     Metadata,
+    /// The events of a file into which a tool has put several ranks.
+    Merged,
     /// The arguments of a collective of the group of all ranks.
     Collectives,
     /// The name of the file.
     FileName,
+    /// Its place in the layout of a server, by the name of its file or of its processes.
+    Coordinates,
     /// Nothing did.
     #[default]
     Unknown,
@@ -25,6 +31,8 @@ impl RankFrom {
     pub(crate) fn label(self) -> &'static str {
         match self {
             RankFrom::Metadata => "metadata",
+            RankFrom::Merged => "merged trace",
+            RankFrom::Coordinates => "coordinates",
             RankFrom::Collectives => "collectives",
             RankFrom::FileName => "file name",
             RankFrom::Unknown => "unknown",
@@ -48,6 +56,9 @@ pub(crate) struct NamedGroup {
 pub(crate) struct Identity {
     pub(crate) rank: Option<u32>,
     pub(crate) rank_from: RankFrom,
+    /// Its place in the layout of a server, where a name tells it.
+    #[serde(default)]
+    pub(crate) coordinates: Option<Coordinates>,
     pub(crate) world_size: Option<u32>,
     pub(crate) backend: String,
     /// Empty where the trace does not name it.
@@ -56,6 +67,9 @@ pub(crate) struct Identity {
     pub(crate) n_devices: u32,
     /// The name of the first of them.
     pub(crate) device: String,
+    /// Which GPU of the table they are; empty where that cannot be told.
+    #[serde(default)]
+    pub(crate) gpu: String,
     pub(crate) groups: Vec<NamedGroup>,
     /// `trace_id`: two files with the same are one recording.
     pub(crate) trace_id: String,
@@ -77,11 +91,13 @@ impl Identity {
         Identity {
             rank,
             rank_from,
+            coordinates: Coordinates::of(base_name(file)),
             world_size: number("world_size").and_then(whole),
             backend: text(info.get("backend")),
             host: of_trace(trace, "host_name"),
             n_devices: trace.devices.len() as u32,
             device: (trace.devices.first()).map_or_else(String::new, |of| of.name.clone()),
+            gpu: detect(&trace.devices).map_or_else(String::new, |gpu| gpu.id.to_string()),
             groups: groups.into_iter().flatten().map(group).collect(),
             trace_id: of_trace(trace, "trace_id"),
         }
@@ -120,10 +136,13 @@ pub(crate) fn base_ns(trace: &Trace) -> Option<i64> {
     of_trace(trace, "baseTimeNanoseconds").parse().ok()
 }
 
-/// The rank that the name of a file tells: `rank0_trace.json`, `rank[3]`, `rank-7.Apr_03.pt.trace.json`,
-/// and, of a job whose ranks differ in one dimension, `…-TP-2-DP-0`.
+fn base_name(file: &str) -> &str {
+    file.rsplit(['/', '\\']).next().unwrap_or(file)
+}
+
+/// The rank that the name of a file tells: `rank0_trace.json`, `rank[3]`, `rank-7.Apr_03.pt.trace.json`.
 fn of_name(file: &str) -> Option<u32> {
-    let file = file.rsplit(['/', '\\']).next()?.to_ascii_lowercase();
+    let file = base_name(file).to_ascii_lowercase();
     file.match_indices("rank").find_map(|(at, word)| {
         let rest = file.get(at + word.len()..)?;
         let rest = rest.strip_prefix(['[', '-', '_', '/', '=']).unwrap_or(rest);

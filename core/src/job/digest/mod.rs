@@ -221,6 +221,15 @@ pub(crate) struct Work {
 impl Digest {
     /// Reduces a profile.
     pub fn new(profile: &Profile, file: SourceFile) -> Digest {
+        Digest::of(profile, file, true)
+    }
+
+    /// The same without the work of each kernel, which takes the longest.
+    pub(crate) fn without_work(profile: &Profile, file: SourceFile) -> Digest {
+        Digest::of(profile, file, false)
+    }
+
+    fn of(profile: &Profile, file: SourceFile, with_work: bool) -> Digest {
         let mut texts = Texts::default();
         let split = |events: SheetEvents| {
             let running = events.running(profile).map(|work| (work.class, work.span));
@@ -237,7 +246,10 @@ impl Digest {
             base_ns: identity::base_ns(&profile.trace),
             text_bytes: profile.text_bytes,
             warnings: profile.warnings.iter().cloned().collect(),
-            work: work::find(profile, &steps, &mut texts),
+            work: match with_work {
+                true => work::find(profile, &steps, &mut texts),
+                false => Vec::new(),
+            },
             steps: steps.rows(profile, &found, &mut texts),
             groups: found.groups,
             collectives: found.rows,
@@ -280,7 +292,10 @@ impl Digest {
     /// Looks for its rank in its collectives where the metadata does not tell it: they say the position
     /// in their group, and the ranks of that.
     pub(crate) fn find_rank(&mut self) {
-        if self.identity.rank_from == RankFrom::Metadata {
+        if matches!(
+            self.identity.rank_from,
+            RankFrom::Metadata | RankFrom::Merged
+        ) {
             return;
         }
         let found = self.collectives.iter().find_map(|of| {
@@ -345,5 +360,42 @@ impl Texts {
         self.all.push(text.to_owned());
         self.ids.insert(text.to_owned(), id);
         id
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::import::import;
+
+    /// ```text
+    /// µs         0                            600  620      720   770
+    /// step       [==================================================
+    /// CPU         [data loading            ) ↑ ↑610
+    /// GPU                                          [gemm     )[all-reduce)
+    /// ```
+    #[test]
+    fn a_host_that_loads_data_before_the_first_kernel_is_late() {
+        let text = r#"{"traceEvents": [
+            {"ph": "X", "cat": "user_annotation", "name": "ProfilerStep#3", "pid": 1, "tid": 1, "ts": 0, "dur": 1000},
+            {"ph": "X", "cat": "user_annotation", "name": "enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__", "pid": 1, "tid": 1, "ts": 10, "dur": 580},
+            {"ph": "X", "cat": "cuda_runtime", "name": "cudaLaunchKernel", "pid": 1, "tid": 1, "ts": 600, "dur": 5, "args": {"correlation": 1}},
+            {"ph": "X", "cat": "cuda_runtime", "name": "cudaLaunchKernel", "pid": 1, "tid": 1, "ts": 610, "dur": 5, "args": {"correlation": 2}},
+            {"ph": "X", "cat": "kernel", "name": "gemm", "pid": 0, "tid": 7, "ts": 620, "dur": 100, "args": {"correlation": 1, "stream": 7}},
+            {"ph": "X", "cat": "kernel", "name": "ncclDevKernel_AllReduce_Sum_f32_RING_LL", "pid": 0, "tid": 9, "ts": 720, "dur": 50, "args": {"correlation": 2, "stream": 9}}
+        ]}"#;
+        let profile = Profile::new(import(text.as_bytes()).unwrap());
+        let digest = Digest::new(&profile, SourceFile::default());
+        let [all_reduce] = digest.collectives.as_slice() else {
+            panic!("{:?}", digest.collectives);
+        };
+        let own = OwnTime {
+            total_ns: 720_000,
+            work_ns: 100_000,
+            copies_ns: 0,
+            late_ns: 600_000,
+        };
+        assert_eq!(all_reduce.own, Some(own));
+        assert_eq!(digest.text(all_reduce.late_by), "Data loading");
     }
 }

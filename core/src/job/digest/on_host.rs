@@ -34,7 +34,7 @@ pub(super) fn find(profile: &Profile, steps: &Steps, texts: &mut Texts) -> Found
         .chain(&spans)
         .map(|span| (*span, None))
         .collect();
-    let activity = Activity::new(work, Vec::new(), ran);
+    let activity = Activity::new(work, Vec::new(), ran, None);
     let before = before(&spans);
     let rows = calls.iter().zip(&spans).zip(&before);
     let rows = rows.map(|((call, span), before)| {

@@ -8,7 +8,7 @@ use crate::base::interval::{Coverage, Interval, difference, union};
 pub(super) struct Activity {
     work: Coverage,
     copies: Coverage,
-    /// Nothing ran: between two pieces of activity, with when the second one was launched.
+    /// Nothing ran: before the first piece of activity and between two, with when the next was launched.
     gaps: Vec<Gap>,
 }
 
@@ -24,7 +24,9 @@ impl Gap {
     /// The part of it in which what runs next was not launched yet.
     pub(super) fn late(self) -> Interval {
         let Interval { start_ns, end_ns } = self.span;
-        let until_ns = self.launched_ns.map_or(start_ns, |ns| ns.min(end_ns));
+        let until_ns = self
+            .launched_ns
+            .map_or(start_ns, |ns| ns.min(end_ns).max(start_ns));
         Interval::new(start_ns, until_ns)
     }
 }
@@ -33,19 +35,25 @@ impl Gap {
 pub(super) type Ran = (Interval, Option<i64>);
 
 impl Activity {
-    /// Of kernels that compute, of copies, and of all that ran, communication included.
-    pub(super) fn new(work: Vec<Interval>, copies: Vec<Interval>, mut all: Vec<Ran>) -> Activity {
+    /// Of kernels that compute, of copies, and of all that ran, communication included. Where the rank is
+    /// known to have begun before the first of that, by its steps, that time is one in which nothing ran.
+    pub(super) fn new(
+        work: Vec<Interval>,
+        copies: Vec<Interval>,
+        mut all: Vec<Ran>,
+        begin_ns: Option<i64>,
+    ) -> Activity {
         let work = union(work);
         let copies = difference(&union(copies), &work);
         all.sort_unstable();
         let mut gaps = Vec::new();
-        let mut until_ns = i64::MIN;
+        let mut until_ns = begin_ns;
         for (span, launched_ns) in all {
-            if until_ns != i64::MIN && span.start_ns > until_ns {
+            if let Some(until_ns) = until_ns.filter(|until_ns| span.start_ns > *until_ns) {
                 let span = Interval::new(until_ns, span.start_ns);
                 gaps.push(Gap { span, launched_ns });
             }
-            until_ns = until_ns.max(span.end_ns);
+            until_ns = until_ns.max(Some(span.end_ns));
         }
         Activity {
             work: Coverage::new(work),
@@ -120,6 +128,7 @@ mod tests {
                 (span(30, 35), Some(28)),
                 (span(50, 60), Some(20)),
             ],
+            None,
         );
         let (own, longest) = activity.split(span(0, 50));
         assert_eq!(
@@ -134,6 +143,26 @@ mod tests {
         // 2 ns behind the launch at 28, and 15 before 50: that was launched long before.
         assert_eq!(own.idle_ns(), 17);
         assert_eq!(longest.unwrap().span, span(15, 30));
+    }
+
+    /// ```text
+    /// ns        0              40      50   60
+    /// work                             [====)
+    /// launched                 ↑40
+    /// step      [=============================
+    /// ```
+    #[test]
+    fn a_host_is_late_before_the_first_kernel_too() {
+        let span = Interval::new;
+        let ran = vec![(span(50, 60), Some(40))];
+        let first = |begin_ns| {
+            let activity = Activity::new(vec![span(50, 60)], Vec::new(), ran.clone(), begin_ns);
+            let (own, longest) = activity.split(span(0, 60));
+            (own.late_ns, own.idle_ns(), longest.map(|gap| gap.span))
+        };
+        assert_eq!(first(Some(0)), (40, 10, Some(span(0, 50))));
+        // Where nothing tells when the rank began, nothing tells that it was late.
+        assert_eq!(first(None), (0, 50, None));
     }
 
     #[test]

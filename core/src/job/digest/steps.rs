@@ -48,6 +48,12 @@ impl Steps {
         Some(window.step.span.start_ns)
     }
 
+    /// When the first step starts on the CPU; `None` without steps.
+    pub(super) fn begin_ns(&self) -> Option<i64> {
+        let starts = self.windows.iter().map(|window| window.step.span.start_ns);
+        starts.min()
+    }
+
     pub(super) fn rows(&self, profile: &Profile, found: &Found, texts: &mut Texts) -> Vec<Step> {
         let loading = Loading::new(profile);
         let time = Time::new(profile);

@@ -3,6 +3,7 @@
 //!
 //! To add a finding: a row of [`RULES`].
 
+mod given;
 mod network;
 mod ranks;
 #[cfg(test)]
@@ -14,6 +15,7 @@ use super::analysis::Analysis;
 use super::replay::Gain;
 use super::shown::JobCard;
 use super::what_if::WhatIf;
+use super::world::SetApart;
 use crate::base::format;
 use crate::base::interval::percent_of;
 use crate::base::sort::Arrange;
@@ -28,6 +30,7 @@ const LEAST_NS: i64 = 100_000;
 pub(super) struct Seen<'a> {
     pub(super) job: &'a Job,
     pub(super) analysis: &'a Analysis,
+    pub(super) set_apart: &'a [SetApart],
 }
 
 /// One thing that Dormer can find about a job.
@@ -91,6 +94,18 @@ const RULES: &[Rule] = &[
         find: network::small_messages,
     },
     Rule {
+        key: "link_bandwidth",
+        find: network::link_bandwidth,
+    },
+    Rule {
+        key: "other_jobs",
+        find: given::other_jobs,
+    },
+    Rule {
+        key: "missing_ranks",
+        find: given::missing,
+    },
+    Rule {
         key: "clocks_apart",
         find: whole::clocks_apart,
     },
@@ -102,8 +117,12 @@ const RULES: &[Rule] = &[
 
 /// All findings, what is worth most first; those that nothing tells the worth of behind them, in the order
 /// of the rules. The bound of the job closes the list.
-pub(super) fn find(job: &Job, analysis: &Analysis) -> Vec<JobCard> {
-    let seen = Seen { job, analysis };
+pub(super) fn find(job: &Job, analysis: &Analysis, set_apart: &[SetApart]) -> Vec<JobCard> {
+    let seen = Seen {
+        job,
+        analysis,
+        set_apart,
+    };
     let found = RULES.iter().enumerate().flat_map(|(at, rule)| {
         let cards = (rule.find)(&seen).into_iter();
         cards.map(move |card| {

@@ -3,9 +3,12 @@
 use super::Seen;
 use crate::base::format;
 use crate::base::value::{Table, Value};
-use crate::job::network::{Path, message_bytes, ranks_of};
+use crate::job::network::{Link, Path, message_bytes, ranks_of};
 use crate::job::shown::{JobCard, ShownTable};
 use crate::job::what_if::WhatIf;
+
+/// Rows of evidence.
+const MOST_ROWS: usize = 10;
 
 /// Messages below this size are of latency.
 const SMALL_BYTES: f64 = 65_536.0;
@@ -74,6 +77,68 @@ pub(super) fn slow_link(seen: &Seen) -> Vec<JobCard> {
             "Compared with groups of the same description and size, for the same messages.".to_owned(),
         ],
         ranks,
+        tables: vec![ShownTable::from(&table)],
+        ..JobCard::default()
+    };
+    seen.worth(card, worth_ns, &steps).into_iter().collect()
+}
+
+/// Large messages that use little of what their link can carry.
+pub(super) fn link_bandwidth(seen: &Seen) -> Vec<JobCard> {
+    let network = &seen.analysis.network;
+    let below = network.below_figure.iter();
+    let below: Vec<&Link> = below.filter_map(|at| network.links.get(*at)).collect();
+    let Some(first) = below.first() else {
+        return Vec::new();
+    };
+    let percent = |link: &Link| {
+        link.share_percent()
+            .map_or_else(String::new, format::percent)
+    };
+    let bandwidth = |gbps: Option<f64>| gbps.map_or_else(String::new, format::bandwidth_gbps);
+    let table = Table::of(
+        "links_below_figure",
+        "Large messages that use little of their link",
+        below.iter().take(MOST_ROWS),
+        &[
+            ("what", "Message", &|link| Value::Text(link.label())),
+            ("between", "Between", &|link| {
+                Value::Text(path(seen, link.path).replace('`', ""))
+            }),
+            ("bus", "Bus bandwidth", &|link| Value::gbps(link.bus_gbps)),
+            ("link", "Link", &|link| Value::gbps(link.figure_gbps)),
+            ("share", "Share", &|link| {
+                Value::percent(link.share_percent())
+            }),
+        ],
+    );
+    let (worth_ns, steps) = seen.gain(WhatIf::LinksAtHalf);
+    let (action, basis) = match first.spans_hosts {
+        true => (
+            "Check which network card each GPU uses (NUMA, GPUDirect RDMA), the number of channels of the communication library, routing and congestion.",
+            "The figure of the network is the one that was given.",
+        ),
+        false => (
+            "Check that the GPUs reach each other over their links and not over PCIe or the host (topology, peer access, container settings), and the number of channels and the algorithm of the communication library.",
+            "The figure of the link is that of the GPU, one way; of AMD's the links between the ranks of the group.",
+        ),
+    };
+    let card = JobCard {
+        title: format!("Large messages use {} of the link", percent(first)),
+        issue: format!(
+            "{} between {} moves at {}, {} of the {} that the link carries one way, although all ranks have begun it.",
+            format::capitalized(&first.label()),
+            path(seen, first.path),
+            bandwidth(first.bus_gbps),
+            percent(first),
+            bandwidth(first.figure_gbps)
+        ),
+        action: action.to_owned(),
+        reasoning: vec![
+            basis.to_owned(),
+            "Worth: with half of the figure, which large messages reach.".to_owned(),
+        ],
+        ranks: ranks_of(seen.job, first.path),
         tables: vec![ShownTable::from(&table)],
         ..JobCard::default()
     };

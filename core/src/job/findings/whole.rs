@@ -4,7 +4,7 @@ use super::Seen;
 use crate::base::format;
 use crate::base::interval::percent_of;
 use crate::base::value::{Table, Value};
-use crate::job::experts::{Load, by_rank, exchanges};
+use crate::job::experts::{Load, by_rank};
 use crate::job::pipeline::{Bubble, bubbles};
 use crate::job::shown::{JobCard, ShownTable};
 use crate::job::what_if::WhatIf;
@@ -22,7 +22,7 @@ const EXPOSED_PERCENT: f64 = 10.0;
 const APART_NS: f64 = 1e6;
 
 pub(super) fn hot_experts(seen: &Seen) -> Vec<JobCard> {
-    let loads = by_rank(&exchanges(seen.job));
+    let loads = by_rank(&seen.analysis.exchanges);
     let hot: Vec<&Load> = loads
         .iter()
         .filter(|load| load.is_hot() && load.share > HOT)

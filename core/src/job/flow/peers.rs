@@ -1,31 +1,41 @@
-//! What the peers of each rank did before a collective: the median of the others.
+//! What the peers of each rank did before a collective: the median of the others of its stage of the
+//! pipeline, or where there are none, of all others.
 
 use super::{Flow, Node};
+use crate::base::group::grouped;
 use crate::base::map::Map;
 use crate::base::stats::medians_of_others;
 use crate::job::Job;
 use crate::job::digest::OwnTime;
+use crate::job::roles::Layout;
 
 /// What collectives of groups of the same kind have in common: which group that is, who has which end
 /// of a transfer, the step, and the number in it.
 type Alike<'a> = (Lane<'a>, Option<usize>, usize);
 
-/// The kind of a group, of what is done, and of a transfer the positions of its ends and which end.
-type Lane<'a> = (&'a str, usize, &'a str, Option<(usize, usize, bool)>);
+/// What parts of groups of the same kind have in common.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+struct Lane<'a> {
+    description: &'a str,
+    n_ranks: usize,
+    kind: &'a str,
+    /// Of a transfer the positions of its ends, and whether this one sends.
+    transfer: Option<(usize, usize, bool)>,
+    stage: Option<usize>,
+}
 
 /// Finds the peers of all parts.
-pub(super) fn find(job: &Job, flow: &mut Flow) {
+pub(super) fn find(job: &Job, layout: &Layout, flow: &mut Flow) {
     let mut sets: Vec<Vec<usize>> = Vec::new();
     let mut known: Map<Alike, usize> = Map::default();
-    let mut numbers: Map<(Option<usize>, Lane, usize, Option<usize>), usize> = Map::default();
+    let mut numbers: Map<(Option<usize>, Lane, Option<usize>), usize> = Map::default();
     let mut alike = vec![0; flow.parts.len()];
     for node in &flow.nodes {
-        // Both ends of a transfer have a lane of their own.
-        let mut of_node: Vec<(Option<bool>, usize)> = Vec::new();
+        // Both ends of a transfer have a lane of their own, and each stage has.
+        let mut of_node: Vec<(Option<Lane>, usize)> = Vec::new();
         for (part, place) in flow.parts_of(node).iter().zip(flow.places_of(node)) {
-            let (lane, group) = lane(job, node, part.rank);
-            let sends = lane.and_then(|lane| lane.3).map(|(.., sends)| sends);
-            let known_set = of_node.iter().find(|(of, _)| *of == sends);
+            let (lane, group) = lane(job, layout, node, part.rank);
+            let known_set = of_node.iter().find(|(of, _)| *of == lane);
             let set = match (known_set, lane) {
                 (Some((_, set)), _) => *set,
                 (None, None) => {
@@ -33,12 +43,7 @@ pub(super) fn find(job: &Job, flow: &mut Flow) {
                     sets.len() - 1
                 }
                 (None, Some(lane)) => {
-                    let of_pair = lane
-                        .3
-                        .map_or(0, |(from, to, _)| from * job.ranks.len() + to);
-                    let number = numbers
-                        .entry((group, lane, of_pair, node.step))
-                        .or_default();
+                    let number = numbers.entry((group, lane, node.step)).or_default();
                     let key = (lane, node.step, *number);
                     *number += 1;
                     *known.entry(key).or_insert_with(|| {
@@ -48,7 +53,7 @@ pub(super) fn find(job: &Job, flow: &mut Flow) {
                 }
             };
             if known_set.is_none() {
-                of_node.push((sends, set));
+                of_node.push((lane, set));
             }
             sets[set].push(place);
             alike[place] = set;
@@ -57,16 +62,24 @@ pub(super) fn find(job: &Job, flow: &mut Flow) {
     for (part, set) in flow.parts.iter_mut().zip(alike) {
         part.alike = set;
     }
-    // Groups of which several ranks were read tell by themselves; the rest asks those alike.
+    // Groups of which several ranks of a stage were read tell by themselves; the rest asks those alike, and
+    // where there are none, the other stages.
     let is_transfer = |node: &Node| {
         let matched = node.matched.and_then(|at| job.collectives.get(at));
         matched.is_some_and(|of| of.pair.is_some())
     };
     let several = flow.nodes.iter();
     let several = several.filter(|node| node.n > 1 && !is_transfer(node));
-    let scopes = several.map(|node| flow.places_of(node).collect::<Vec<usize>>());
+    let whole: Vec<Vec<usize>> = several.map(|node| flow.places_of(node).collect()).collect();
+    let of_stages = whole.iter().flat_map(|places| {
+        let stage = |at: &usize| layout.stage(flow.parts.get(*at)?.rank);
+        let by_stage = places.iter().map(|at| (stage(at), *at));
+        let by_stage: Vec<(Option<usize>, Vec<usize>)> = grouped(by_stage, Vec::push);
+        by_stage.into_iter().map(|(_, places)| places)
+    });
+    let of_stages: Vec<Vec<usize>> = of_stages.collect();
     let mut medians: Vec<Option<OwnTime>> = vec![None; flow.parts.len()];
-    for scope in sets.into_iter().chain(scopes) {
+    for scope in whole.into_iter().chain(sets).chain(of_stages) {
         let own = scope
             .iter()
             .filter_map(|at| Some((*at, flow.parts.get(*at)?.own?)));
@@ -83,7 +96,12 @@ pub(super) fn find(job: &Job, flow: &mut Flow) {
 }
 
 /// What a part of a node has in common with those of other groups, and its group.
-fn lane<'a>(job: &'a Job, node: &Node, rank: usize) -> (Option<Lane<'a>>, Option<usize>) {
+fn lane<'a>(
+    job: &'a Job,
+    layout: &Layout,
+    node: &Node,
+    rank: usize,
+) -> (Option<Lane<'a>>, Option<usize>) {
     let found = || {
         let matched = job.collectives.get(node.matched?)?;
         let at = matched.group?;
@@ -96,12 +114,13 @@ fn lane<'a>(job: &'a Job, node: &Node, rank: usize) -> (Option<Lane<'a>>, Option
                 Some((position(from)?, position(to)?, own == from))
             }
         };
-        let lane = (
-            group.description.as_str(),
-            group.ranks.len(),
-            matched.kind.label(),
+        let lane = Lane {
+            description: &group.description,
+            n_ranks: group.ranks.len(),
+            kind: matched.kind.label(),
             transfer,
-        );
+            stage: layout.stage(rank),
+        };
         Some((lane, at))
     };
     found().map_or((None, None), |(lane, at)| (Some(lane), Some(at)))

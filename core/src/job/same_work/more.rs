@@ -7,7 +7,7 @@ use serde::Serialize;
 use super::{Item, text};
 use crate::base::map::Map;
 use crate::base::sort::Arrange;
-use crate::base::stats::medians_of_others;
+use crate::job::roles::Layout;
 
 /// Of a rank so many rows are kept.
 const MOST_ROWS: usize = 50;
@@ -25,14 +25,19 @@ pub(crate) struct MoreWork {
     pub(crate) op: String,
     pub(crate) shapes: String,
     pub(crate) calls: u64,
-    /// The median of the others.
+    /// The median of the others of its stage.
     pub(crate) peers_calls: u64,
     /// What the calls beyond that take.
     pub(crate) excess_ns: i64,
 }
 
 /// Of items by key, rank and step: what ranks have more of, over all steps.
-pub(super) fn find(items: &[Item], texts: &[String], n_ranks: usize) -> Vec<MoreWork> {
+pub(super) fn find(
+    items: &[Item],
+    texts: &[String],
+    layout: &Layout,
+    n_ranks: usize,
+) -> Vec<MoreWork> {
     let mut rows = Vec::new();
     // Whatever the shapes: by how much more of a kernel and operator a rank has, at the speed of others.
     let of_kernel = |item: &Item| (item.key.0, item.key.1);
@@ -43,7 +48,7 @@ pub(super) fn find(items: &[Item], texts: &[String], n_ranks: usize) -> Vec<More
                 *ns = ns.saturating_add(item.expected_ns.unwrap_or(item.total_ns));
             }
         }
-        let others = medians_of_others(&times);
+        let others = layout.medians_of_peers(&times);
         for of_key in of_kernel.chunk_by(|one, other| one.key == other.key) {
             let mut calls = vec![0_i64; n_ranks];
             for item in of_key {
@@ -51,7 +56,7 @@ pub(super) fn find(items: &[Item], texts: &[String], n_ranks: usize) -> Vec<More
                     *calls = calls.saturating_add(i64::try_from(item.calls).unwrap_or(i64::MAX));
                 }
             }
-            let peers = medians_of_others(&calls);
+            let peers = layout.medians_of_peers(&calls);
             for of_rank in of_key.chunk_by(|one, other| one.rank == other.rank) {
                 let Some(first) = of_rank.first() else {
                     continue;

@@ -2,9 +2,9 @@
 //! each rank sends what it likes.
 
 use super::Input;
-use super::by_rank::{self, ByRank};
+use super::by_rank::{self, ByRank, Together, identity, node_span};
 use super::calls::{Call, Clock, Joint, Part};
-use super::table::{Body, Col, body, columns, float, int, known, text, us};
+use super::table::{Body, Col, body, columns, float, int, joined, known, spread, text, us};
 use crate::base::group::grouped;
 use crate::base::sort::Arrange;
 use crate::base::stats::Stats;
@@ -21,6 +21,12 @@ pub(super) struct Row<'a> {
     /// What ranks give, in units of 1024² bytes.
     given: Option<Stats>,
     throughputs: Option<Stats>,
+}
+
+impl<'a> Together<'a> for Row<'a> {
+    fn first(&self) -> &Call<'a> {
+        self.first
+    }
 }
 
 impl<'a> Row<'a> {
@@ -69,27 +75,24 @@ fn per_second(mib: f64, us: f64) -> Option<f64> {
 
 pub(super) fn columns<'a>() -> ByRank<Row<'a>, Part<'a>> {
     ByRank {
-        before: columns![Row:
-            "collective_id", Text, |of| text(&of.first.id()), "Process group and position in it.";
-            "Process Group Name", Text, |of| text(of.first.group), "The group of ranks that took part.";
-            "Process Group Ranks", Text, |of| text(&of.first.ranks_text()), "Its ranks.";
-            "Collective name", Text, |of| text(of.first.name), "What they did.";
-            "Group size", Number, |of| known(of.first.group_size()), "How many they are.";
-            "dtype", Text, |of| text(of.first.dtype()), "Type of the elements.";
-            "stream", Number, |of| known(of.first.of.stream), "The stream of the first rank's kernel.";
-            "total data communicated (MB)", Number, |of| float(of.given.map(|of| of.sum)), "What all ranks contribute, in units of 1024² bytes.";
-            "total nelems communicated", Number, |of| known(of.elements()), "Elements that all ranks contribute.";
-            "wall_time (us)", Us, |of| float(Some(of.wall_us)), "From the first start to the last end.";
-            "max_rank_dur (us)", Us, |of| float(Some(of.durations.max)), "The longest duration of a rank.";
-            "min_rank_dur (us)", Us, |of| float(Some(of.durations.min)), "The shortest duration of a rank.";
-            "avg_rank_dur (us)", Us, |of| float(Some(of.durations.mean)), "The mean of the durations.";
-            "throughput (GB/s)", Number, |of| float(of.throughput()), "What all ranks contribute over wall_time, in units of 1024³ bytes a second.";
-            "max_rank_throughput (GB/s)", Number, |of| float(of.throughputs.map(|of| of.max)), "What a rank contributes over its own duration, the largest of all ranks.";
-            "min_rank_throughput (GB/s)", Number, |of| float(of.throughputs.map(|of| of.min)), "What a rank contributes over its own duration, the smallest of all ranks.";
-            "size_imbalance", Number, |of| float(of.imbalance()), "The largest contribution over the mean one.";
-            "skew in start time", Us, |of| float(Some(of.joint.start_skew_us())), "From the first start to the last one.";
-            "skew in end time", Us, |of| float(Some(of.joint.end_skew_us())), "From the first end to the last one.";
-        ],
+        before: joined([
+            identity(),
+            columns![Row:
+                "stream", Number, |of| known(of.first.of.stream), "The stream of the first rank's kernel.";
+                "total data communicated (MB)", Number, |of| float(of.given.map(|of| of.sum)), "What all ranks contribute, in units of 1024² bytes.";
+                "total nelems communicated", Number, |of| known(of.elements()), "Elements that all ranks contribute.";
+                "wall_time (us)", Us, |of| float(Some(of.wall_us)), "From the first start to the last end.";
+                "max_rank_dur (us)", Us, |of| float(Some(of.durations.max)), "The longest duration of a rank.";
+                "min_rank_dur (us)", Us, |of| float(Some(of.durations.min)), "The shortest duration of a rank.";
+                "avg_rank_dur (us)", Us, |of| float(Some(of.durations.mean)), "The mean of the durations.";
+                "throughput (GB/s)", Number, |of| float(of.throughput()), "What all ranks contribute over wall_time, in units of 1024³ bytes a second.";
+                "max_rank_throughput (GB/s)", Number, |of| float(of.throughputs.map(|of| of.max)), "What a rank contributes over its own duration, the largest of all ranks.";
+                "min_rank_throughput (GB/s)", Number, |of| float(of.throughputs.map(|of| of.min)), "What a rank contributes over its own duration, the smallest of all ranks.";
+                "size_imbalance", Number, |of| float(of.imbalance()), "The largest contribution over the mean one.";
+                "skew in start time", Us, |of| float(Some(of.joint.start_skew_us())), "From the first start to the last one.";
+                "skew in end time", Us, |of| float(Some(of.joint.end_skew_us())), "From the first end to the last one.";
+            ],
+        ]),
         first: columns![Part:
             "rank_R_ts", Us, |of| us(of.ts_ns), "Start on rank R; empty where it takes no part.";
             "rank_R_dur", Us, |of| float(Some(of.dur_us)), "Duration on rank R.";
@@ -104,9 +107,7 @@ pub(super) fn columns<'a>() -> ByRank<Row<'a>, Part<'a>> {
             "rank_R_skew in start time", Us, |of| float(Some(of.since_first_us)), "How long after the first rank it started.";
             "rank_R_skew in end time", Us, |of| float(Some(of.until_last_us)), "How long before the last rank it ended.";
         ],
-        behind: columns![Row:
-            "node_span", Text, |of| text(of.first.node_span), "Whether the group is of one node (intra_node) or several (inter_node).";
-        ],
+        behind: node_span(),
     }
 }
 
@@ -115,8 +116,8 @@ fn rows<'a>(input: &'a Input) -> Vec<Row<'a>> {
     joint.into_iter().filter_map(Row::new).collect()
 }
 
-pub(super) fn exchange_body(input: &Input) -> Body {
-    by_rank::body(&columns(), &rows(input), |row| &row.joint)
+pub(super) fn exchange_body<'a>(input: &'a Input<'a>) -> Body<'a> {
+    by_rank::body(columns(), rows(input), |row| &row.joint)
 }
 
 /// Exchanges of one group and type.
@@ -153,22 +154,17 @@ impl<'a> Alike<'a> {
 }
 
 pub(super) fn summary<'a>() -> Vec<Col<Alike<'a>>> {
-    columns![Alike:
+    let identity = columns![Alike:
         "Process Group Name", Text, |of| text(of.first.group), "The group of ranks that took part.";
         "dtype", Text, |of| text(of.first.dtype()), "Type of the elements.";
-        "total data communicated (MB)_mean", Number, |of| float(of.data.map(|of| of.mean)), "What all ranks contribute, in units of 1024² bytes, the mean of all exchanges.";
-        "total data communicated (MB)_median", Number, |of| float(of.data.map(|of| of.median)), "Its median.";
-        "total data communicated (MB)_min", Number, |of| float(of.data.map(|of| of.min)), "Its least.";
-        "total data communicated (MB)_max", Number, |of| float(of.data.map(|of| of.max)), "Its most.";
-        "wall_time (us)_mean", Us, |of| float(Some(of.wall.mean)), "From the first start to the last end, the mean.";
-        "wall_time (us)_median", Us, |of| float(Some(of.wall.median)), "Its median.";
-        "wall_time (us)_min", Us, |of| float(Some(of.wall.min)), "Its least.";
-        "wall_time (us)_max", Us, |of| float(Some(of.wall.max)), "Its most.";
+    ];
+    let data = spread![Alike: "total data communicated (MB)", Number, |of| of.data, "What all ranks contribute, in units of 1024² bytes"];
+    let wall = spread![Alike: "wall_time (us)", Us, |of| Some(of.wall), "From the first start to the last end"];
+    let sum = columns![Alike:
         "Total wall_time (us)", Us, |of| float(Some(of.wall.sum)), "Sum of wall_time.";
-        "throughput (GB/s)_mean", Number, |of| float(of.throughput.map(|of| of.mean)), "What all ranks contribute over wall_time, in units of 1024³ bytes a second, the mean.";
-        "throughput (GB/s)_median", Number, |of| float(of.throughput.map(|of| of.median)), "Its median.";
-        "throughput (GB/s)_min", Number, |of| float(of.throughput.map(|of| of.min)), "Its least.";
-        "throughput (GB/s)_max", Number, |of| float(of.throughput.map(|of| of.max)), "Its most.";
+    ];
+    let throughput = spread![Alike: "throughput (GB/s)", Number, |of| of.throughput, "What all ranks contribute over wall_time, in units of 1024³ bytes a second"];
+    let rest = columns![Alike:
         "size_imbalance_mean", Number, |of| float(of.imbalance.map(|of| of.mean)), "The largest contribution over the mean one, the mean.";
         "size_imbalance_max", Number, |of| float(of.imbalance.map(|of| of.max)), "Its most.";
         "max_rank_dur (us)_mean", Us, |of| float(Some(of.longest.mean)), "The longest duration of a rank, the mean.";
@@ -183,10 +179,11 @@ pub(super) fn summary<'a>() -> Vec<Col<Alike<'a>>> {
         "Group size", Number, |of| known(of.first.group_size()), "How many ranks the group has.";
         "Total wall_time (ms)", Ms, |of| float(Some(of.wall.sum / 1e3)), "Sum of wall_time in milliseconds.";
         "node_span", Text, |of| text(of.first.node_span), "Whether the group is of one node (intra_node) or several (inter_node).";
-    ]
+    ];
+    joined([identity, data, wall, sum, throughput, rest])
 }
 
-pub(super) fn summary_body(input: &Input) -> Body {
+pub(super) fn summary_body(input: &Input) -> Body<'static> {
     let rows = rows(input);
     let keyed = rows.iter().map(|row| {
         let first = row.first;
@@ -218,7 +215,7 @@ pub(super) fn heatmap() -> Vec<Col<Sent>> {
     ]
 }
 
-pub(super) fn heatmap_body(input: &Input) -> Body {
+pub(super) fn heatmap_body(input: &Input) -> Body<'static> {
     let joint = input.calls.joint(Clock::Raw, |name| name == NAME);
     let calls = joint
         .iter()

@@ -1,7 +1,7 @@
 //! Sheets with columns for each rank: `rank_3_ts`.
 
-use super::calls::{Joint, Part};
-use super::table::{Body, Col};
+use super::calls::{Call, Joint, Part};
+use super::table::{Body, Col, columns, known, text};
 use crate::base::map::Map;
 use crate::report::sheet::{Cell, Column};
 
@@ -12,6 +12,55 @@ pub(super) struct ByRank<J, P> {
     pub(super) first: Vec<Col<P>>,
     pub(super) then: Vec<Col<P>>,
     pub(super) behind: Vec<Col<J>>,
+}
+
+/// A row of such a sheet: what several ranks did together.
+pub(super) trait Together<'a> {
+    /// What its first rank did.
+    fn first(&self) -> &Call<'a>;
+}
+
+/// Which collective a row is of.
+pub(super) fn identity<'a, J: Together<'a>>() -> Vec<Col<J>> {
+    columns![J:
+        "collective_id", Text, |of| text(&of.first().id()), "Process group and position in it.";
+        "Process Group Name", Text, |of| text(of.first().group), "The group of ranks that took part.";
+        "Process Group Ranks", Text, |of| text(&of.first().ranks_text()), "Its ranks.";
+        "Collective name", Text, |of| text(of.first().name), "What they did.";
+        "Group size", Number, |of| known(of.first().group_size()), "How many they are.";
+        "dtype", Text, |of| text(of.first().dtype()), "Type of the elements.";
+    ]
+}
+
+/// How far its group reaches.
+pub(super) fn node_span<'a, J: Together<'a>>() -> Vec<Col<J>> {
+    columns![J:
+        "node_span", Text, |of| text(of.first().node_span), "Whether the group is of one node (intra_node) or several (inter_node).";
+    ]
+}
+
+impl<'a, J> ByRank<J, Part<'a>> {
+    /// The cells of a row.
+    fn cells(&self, blocks: &[Block], row: &J, joint: &Joint<'a>) -> Vec<Cell> {
+        let parts = joint.parts.iter();
+        let parts: Map<u32, &Part> = parts.map(|part| (part.call.rank.number, part)).collect();
+        let cell = |one: &Col<J>| (one.cell)(row);
+        let mut cells: Vec<Cell> = self.before.iter().map(cell).collect();
+        for block in blocks {
+            let part = parts.get(&block.rank);
+            let of = if block.is_first {
+                &self.first
+            } else {
+                &self.then
+            };
+            cells.extend(
+                of.iter()
+                    .map(|one| part.map_or(Cell::Empty, |part| (one.cell)(part))),
+            );
+        }
+        cells.extend(self.behind.iter().map(cell));
+        cells
+    }
 }
 
 impl<J, P> ByRank<J, P> {
@@ -36,11 +85,33 @@ struct Block {
 
 /// A sheet of these rows. The columns of ranks stand in the order in which rows need them, as the
 /// reference has them.
-pub(super) fn body<'a, J>(
-    columns: &ByRank<J, Part<'a>>,
-    rows: &[J],
-    joint: impl Fn(&J) -> &Joint<'a>,
-) -> Body {
+pub(super) fn body<'a, J: 'a>(
+    columns: ByRank<J, Part<'a>>,
+    rows: Vec<J>,
+    joint: fn(&J) -> &Joint<'a>,
+) -> Body<'a> {
+    let blocks = blocks(&rows, joint);
+    let of = |block: &Block| match block.is_first {
+        true => &columns.first,
+        false => &columns.then,
+    };
+    let named = blocks.iter().flat_map(|block| {
+        let of_rank = of(block).iter();
+        of_rank.map(|one| of_number(&one.column, block.rank))
+    });
+    let owned = |one: &Col<J>| one.column.owned();
+    let before = columns.before.iter().map(owned);
+    let behind = columns.behind.iter().map(owned);
+    let labels = before.chain(named).chain(behind).collect();
+    let rows = rows.into_iter();
+    Body {
+        columns: labels,
+        rows: Box::new(rows.map(move |row| columns.cells(&blocks, &row, joint(&row)))),
+    }
+}
+
+/// Of all ranks of a row the first columns, then the others; in the order in which rows need them.
+fn blocks<'a, J>(rows: &[J], joint: fn(&J) -> &Joint<'a>) -> Vec<Block> {
     let mut blocks: Vec<Block> = Vec::new();
     let mut known: Map<Block, usize> = Map::default();
     for row in rows {
@@ -55,32 +126,7 @@ pub(super) fn body<'a, J>(
             }
         }
     }
-    let of = |block: &Block| match block.is_first {
-        true => &columns.first,
-        false => &columns.then,
-    };
-    let named = blocks.iter().flat_map(|block| {
-        let of_rank = of(block).iter();
-        of_rank.map(|one| of_number(&one.column, block.rank))
-    });
-    let owned = |one: &Col<J>| one.column.owned();
-    let before = columns.before.iter().map(owned);
-    let behind = columns.behind.iter().map(owned);
-    let labels = before.chain(named).chain(behind).collect();
-    let rows = rows.iter().map(|row| {
-        let parts = joint(row).parts.iter();
-        let parts: Map<u32, &Part> = parts.map(|part| (part.call.rank.number, part)).collect();
-        let of_ranks = blocks.iter().flat_map(|block| {
-            let part = parts.get(&block.rank);
-            let cells = of(block).iter();
-            cells.map(move |one| part.map_or(Cell::Empty, |part| (one.cell)(part)))
-        });
-        let cell = |one: &Col<J>| (one.cell)(row);
-        let before = columns.before.iter().map(cell);
-        let behind = columns.behind.iter().map(cell);
-        before.chain(of_ranks).chain(behind).collect()
-    });
-    (labels, rows.collect())
+    blocks
 }
 
 /// A column of ranks as one of a rank.

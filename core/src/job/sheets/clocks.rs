@@ -35,7 +35,7 @@ pub(super) fn clocks<'a>() -> Vec<Col<Row<'a>>> {
     ]
 }
 
-pub(super) fn clocks_body(input: &Input) -> Body {
+pub(super) fn clocks_body(input: &Input) -> Body<'static> {
     let job = input.job;
     let ranks = job.ranks.iter().zip(&job.clocks.of_rank);
     let rows = ranks.map(|(rank, clock)| Row {

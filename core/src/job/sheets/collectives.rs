@@ -3,7 +3,7 @@
 
 use super::Input;
 use super::table::{
-    Body, Col, body, bytes, columns, float, int, known, ms, ms_of, text, us, us_of,
+    Body, Col, body, bytes, columns, float, int, known, long_body, ms, ms_of, text, us, us_of,
 };
 use crate::base::interval::sum;
 use crate::job::Job;
@@ -108,7 +108,7 @@ pub(super) fn collectives<'a>() -> Vec<Col<Row<'a>>> {
         "waiting µs", Us, |of| us_of(of.waits_ns()), "How long ranks waited for the last one, summed.";
         "transfer µs", Us, |of| us_of(of.transfer_ns()), "From the last start to the first end: when data moved. Empty where a rank ended before the last one started, which no collective can: clocks differ by more than is corrected.";
         "algorithm bandwidth GB/s", Number, |of| float(of.gbps(of.bytes())), "Bytes over transfer, in units of 10⁹ bytes a second.";
-        "bus bandwidth GB/s", Number, |of| float(of.gbps(bus_bytes(of.job, of.of))), "What a link carries, comparable with its figure: algorithm bandwidth times 2 (n - 1) / n for an all-reduce of n ranks, (n - 1) / n for all-gather, reduce-scatter and all-to-all, 1 for the others; of an uneven all-to-all the most that a rank sends to others or receives from them, over transfer.";
+        "bus bandwidth GB/s", Number, |of| float(of.gbps(bus_bytes(of.job, of.of))), "What a link carries, comparable with its figure: algorithm bandwidth times 2 (n - 1) / n for an all-reduce of n ranks, (n - 1) / n for all-gather, reduce-scatter, all-to-all, gather and scatter, 1 for the others; of an uneven all-to-all the most that a rank sends to others or receives from them, over transfer.";
     ]
 }
 
@@ -134,8 +134,8 @@ fn rows<'a>(input: &'a Input) -> Vec<Row<'a>> {
     rows.collect()
 }
 
-pub(super) fn collectives_body(input: &Input) -> Body {
-    body(&collectives(), rows(input))
+pub(super) fn collectives_body<'a>(input: &'a Input<'a>) -> Body<'a> {
+    long_body(collectives(), rows(input))
 }
 
 /// The collectives of one group and message.
@@ -169,15 +169,17 @@ pub(super) fn links<'a>() -> Vec<Col<LinkRow<'a>>> {
         "count", Count, |of| int(of.link.collectives.len()), "How many collectives they are.";
         "transfer µs_min", Us, |of| us(of.link.min_ns), "From the last start to the first end, the shortest.";
         "transfer µs_median", Us, |of| us(of.link.median_ns), "Its median.";
-        "transfer µs_p95", Us, |of| us(of.link.p95_ns), "What 95 % of them do not exceed.";
+        "transfer µs_p95", Us, |of| us(of.link.p95_ns), "What at least 95 % of them do not exceed.";
         "transfer ms", Ms, |of| ms(sum(of.of().filter_map(Row::transfer_ns))), "Sum of them.";
         "waiting ms", Ms, |of| ms(sum(of.of().filter_map(Row::waits_ns))), "How long ranks waited for the last one, summed.";
         "bus bandwidth GB/s", Number, |of| float(of.link.bus_gbps), "What a link carries at the median transfer, in units of 10⁹ bytes a second; of uneven sizes the median of all.";
+        "link GB/s", Number, |of| float(of.link.figure_gbps), "What the link can carry one way: of the GPUs, by the table of GPUs; between hosts what was given. Empty where nothing tells.";
+        "share of link (%)", Percent, |of| float(of.link.share_percent()), "Bus bandwidth in percent of that.";
         "times siblings", Number, |of| float(of.ratio), "Where it is slow: how many times as long it takes as the same messages of groups of the same kind.";
     ]
 }
 
-pub(super) fn links_body(input: &Input) -> Body {
+pub(super) fn links_body(input: &Input) -> Body<'static> {
     let rows = rows(input);
     let network = &input.analysis.network;
     let slow = |at: usize| {

@@ -5,10 +5,14 @@ use super::Input;
 use super::table::{Body, Col, body, columns, float, int, known, ms, text};
 use crate::base::interval::percent_of;
 use crate::base::sort::Arrange;
+use crate::job::delay::Delay;
 use crate::job::replay::Gain;
 use crate::job::same_work::{MoreWork, SlowWork};
 use crate::job::what_if::WhatIf;
 use crate::job::{Job, Rank};
+
+/// Of so many ranks, those with the largest delays, it is asked what changes would be worth.
+const MOST_RANKS: usize = 64;
 
 /// Work of a rank.
 pub(super) struct Of<'a, W> {
@@ -39,7 +43,7 @@ pub(super) fn slow_work<'a>() -> Vec<Col<Of<'a, SlowWork>>> {
     ]
 }
 
-pub(super) fn slow_work_body(input: &Input) -> Body {
+pub(super) fn slow_work_body(input: &Input) -> Body<'static> {
     let slow = input.analysis.same_work.slow.iter();
     let rows = slow.map(|of| Of {
         rank: input.job.ranks.get(of.rank),
@@ -60,7 +64,7 @@ pub(super) fn more_work<'a>() -> Vec<Col<Of<'a, MoreWork>>> {
     ]
 }
 
-pub(super) fn more_work_body(input: &Input) -> Body {
+pub(super) fn more_work_body(input: &Input) -> Body<'static> {
     let more = input.analysis.same_work.more.iter();
     let rows = more.map(|of| Of {
         rank: input.job.ranks.get(of.rank),
@@ -93,7 +97,7 @@ pub(super) fn what_if() -> Vec<Col<Change>> {
     ]
 }
 
-pub(super) fn what_if_body(input: &Input) -> Body {
+pub(super) fn what_if_body(input: &Input) -> Body<'static> {
     let job = input.job;
     let steps_ns = (job.ranks.iter())
         .map(|rank| {
@@ -129,7 +133,10 @@ fn changes(input: &Input) -> Vec<(&'static str, WhatIf)> {
     ];
     // Ranks that others never wait for gain nothing; each question costs a run of the job.
     let delays = input.analysis.delays.of_ranks.iter().enumerate();
-    for (rank, delay) in delays.filter(|(_, delay)| delay.excess.total_ns > 0) {
+    let delays = delays.filter(|(_, delay)| delay.excess.total_ns > 0);
+    let mut delays: Vec<(usize, &Delay)> = delays.collect();
+    delays.arrange_by_key(|(rank, delay)| (std::cmp::Reverse(delay.excess.total_ns), *rank));
+    for (rank, delay) in delays.into_iter().take(MOST_RANKS) {
         all.push(("the rank keeps up", WhatIf::KeepsUp(rank)));
         if delay.excess.work_ns > 0 {
             all.push((
@@ -150,6 +157,12 @@ fn changes(input: &Input) -> Vec<(&'static str, WhatIf)> {
     all.extend(paths.map(|path| ("the link is as fast as its siblings", WhatIf::Path(path))));
     if network.slow_paths.len() > 1 {
         all.push(("all links are as fast as their siblings", WhatIf::Paths));
+    }
+    if !network.below_figure.is_empty() {
+        all.push((
+            "links carry half of what they can at least",
+            WhatIf::LinksAtHalf,
+        ));
     }
     let steps = 0..network.slow_steps.len();
     all.extend(steps.map(|step| {
@@ -197,6 +210,6 @@ fn about(input: &Input, of: WhatIf, change: Change) -> Change {
                 ..change
             }
         }
-        WhatIf::Paths | WhatIf::BalancedExperts | WhatIf::NoWaiting => change,
+        WhatIf::Paths | WhatIf::LinksAtHalf | WhatIf::BalancedExperts | WhatIf::NoWaiting => change,
     }
 }

@@ -65,11 +65,16 @@ pub(super) fn columns<'a>() -> Vec<Col<Row<'a>>> {
     ]
 }
 
-pub(super) fn groups_body(input: &Input) -> Body {
+pub(super) fn groups_body(input: &Input) -> Body<'static> {
     let job: &Job = input.job;
-    let rows = job.groups.iter().enumerate().map(|(at, group)| {
-        let timed = || job.collectives.iter().zip(&input.analysis.timings);
-        let own = || timed().filter(|(of, _)| of.group == Some(at));
+    let by_group = job.by_group();
+    let groups = job.groups.iter().zip(&by_group).enumerate();
+    let rows = groups.map(|(at, (group, own))| {
+        let own = || {
+            own.iter().filter_map(|at| {
+                Some((job.collectives.get(*at)?, input.analysis.timings.get(*at)?))
+            })
+        };
         let mut kinds: Vec<&'static str> = Vec::new();
         for (of, _) in own() {
             let kind = of.kind.label();

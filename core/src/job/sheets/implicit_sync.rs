@@ -2,9 +2,9 @@
 //! no rank leaves before the last one has come, who waited in them and for how long.
 
 use super::Input;
-use super::by_rank::{self, ByRank};
+use super::by_rank::{self, ByRank, Together, identity, node_span};
 use super::calls::{Call, Clock, Joint, Part};
-use super::table::{Body, Col, body, columns, float, int, known, text, us};
+use super::table::{Body, Col, body, columns, float, int, joined, known, spread, text, us};
 use crate::base::group::grouped;
 use crate::base::map::Map;
 use crate::base::sort::Arrange;
@@ -38,6 +38,12 @@ pub(super) struct Row<'a> {
     wait_us: f64,
     earliest: u32,
     kind: CollectiveKind,
+}
+
+impl<'a> Together<'a> for Row<'a> {
+    fn first(&self) -> &Call<'a> {
+        self.first
+    }
 }
 
 impl<'a> Row<'a> {
@@ -83,26 +89,23 @@ impl<'a> Row<'a> {
 
 pub(super) fn columns<'a>() -> ByRank<Row<'a>, Part<'a>> {
     ByRank {
-        before: columns![Row:
-            "collective_id", Text, |of| text(&of.first.id()), "Process group and position in it.";
-            "Process Group Name", Text, |of| text(of.first.group), "The group of ranks that took part.";
-            "Process Group Ranks", Text, |of| text(&of.first.ranks_text()), "Its ranks.";
-            "Collective name", Text, |of| text(of.first.name), "What they did.";
-            "Group size", Number, |of| known(of.first.group_size()), "How many they are.";
-            "dtype", Text, |of| text(of.first.dtype()), "Type of the elements.";
-            "In msg nelems", Number, |of| known(of.first.of.given), "Elements that each contributes.";
-            "Out msg nelems", Number, |of| known(of.first.of.got), "Elements that each receives.";
-            "In msg size (MB)", Number, |of| float(of.first.mib(of.first.of.given)), "Size of the contribution, in units of 1024² bytes.";
-            "Out msg size (MB)", Number, |of| float(of.first.mib(of.first.of.got)), "Size of what is received, in units of 1024² bytes.";
-            "Full msg size (MB)", Number, |of| float(of.mib()), "The larger of the two: what is received of an all-gather, else the contribution.";
-            "comm_latency", Us, |of| float(Some(of.latency_us)), "The shortest duration of all ranks: that of the rank that waited least.";
-            "skew in start time", Us, |of| float(Some(of.skew_us)), "From the first start to the last one.";
-            "earliest arrival rank", Count, |of| int(of.earliest), "The rank that started first.";
-            "avg_wait_time", Us, |of| float(Some(of.wait_us)), "Mean of the ranks' waits for the last one.";
-            "skew in end time", Us, |of| float(Some(of.end_skew_us)), "From the first end to the last one.";
-            "algo bw (GB/s)", Number, |of| float(of.algorithm_bandwidth()), "Full message size over comm_latency, in units of 1024³ bytes a second.";
-            "bus bw (GB/s)", Number, |of| float(of.bus_bandwidth()), "That times 2 (n - 1) / n for an all-reduce of n ranks, (n - 1) / n for the others: what the links carry.";
-        ],
+        before: joined([
+            identity(),
+            columns![Row:
+                "In msg nelems", Number, |of| known(of.first.of.given), "Elements that each contributes.";
+                "Out msg nelems", Number, |of| known(of.first.of.got), "Elements that each receives.";
+                "In msg size (MB)", Number, |of| float(of.first.mib(of.first.of.given)), "Size of the contribution, in units of 1024² bytes.";
+                "Out msg size (MB)", Number, |of| float(of.first.mib(of.first.of.got)), "Size of what is received, in units of 1024² bytes.";
+                "Full msg size (MB)", Number, |of| float(of.mib()), "The larger of the two: what is received of an all-gather, else the contribution.";
+                "comm_latency", Us, |of| float(Some(of.latency_us)), "The shortest duration of all ranks: that of the rank that waited least.";
+                "skew in start time", Us, |of| float(Some(of.skew_us)), "From the first start to the last one.";
+                "earliest arrival rank", Count, |of| int(of.earliest), "The rank that started first.";
+                "avg_wait_time", Us, |of| float(Some(of.wait_us)), "Mean of the ranks' waits for the last one.";
+                "skew in end time", Us, |of| float(Some(of.end_skew_us)), "From the first end to the last one.";
+                "algo bw (GB/s)", Number, |of| float(of.algorithm_bandwidth()), "Full message size over comm_latency, in units of 1024³ bytes a second.";
+                "bus bw (GB/s)", Number, |of| float(of.bus_bandwidth()), "That times 2 (n - 1) / n for an all-reduce of n ranks, (n - 1) / n for the others: what the links carry.";
+            ],
+        ]),
         first: columns![Part:
             "rank_R_ts", Us, |of| us(of.ts_ns), "Start on rank R; empty where it takes no part.";
             "rank_R_dur", Us, |of| float(Some(of.dur_us)), "Duration on rank R.";
@@ -110,9 +113,7 @@ pub(super) fn columns<'a>() -> ByRank<Row<'a>, Part<'a>> {
         then: columns![Part:
             "rank_R_wait_time", Us, |of| float(Some(of.wait_us)), "How long rank R waited for the last one to start.";
         ],
-        behind: columns![Row:
-            "node_span", Text, |of| text(of.first.node_span), "Whether the group is of one node (intra_node) or several (inter_node).";
-        ],
+        behind: node_span(),
     }
 }
 
@@ -125,8 +126,8 @@ fn rows<'a>(input: &'a Input, clock: Clock) -> Vec<Row<'a>> {
     joint.into_iter().filter_map(Row::new).collect()
 }
 
-pub(super) fn sync_body(input: &Input, clock: Clock) -> Body {
-    by_rank::body(&columns(), &rows(input, clock), |row| &row.joint)
+pub(super) fn sync_body<'a>(input: &'a Input<'a>, clock: Clock) -> Body<'a> {
+    by_rank::body(columns(), rows(input, clock), |row| &row.joint)
 }
 
 /// Collectives of one name, type and size.
@@ -159,39 +160,29 @@ impl<'a> Alike<'a> {
 }
 
 pub(super) fn summary<'a>() -> Vec<Col<Alike<'a>>> {
-    columns![Alike:
+    let identity = columns![Alike:
         "Collective name", Text, |of| text(of.first.first.name), "What the ranks did.";
         "dtype", Text, |of| text(of.first.first.dtype()), "Type of the elements.";
         "In msg nelems", Number, |of| known(of.first.first.of.given), "Elements that each rank contributes.";
         "Process Group Name", Text, |of| text(of.first.first.group), "The group of the first of them; others of the same name, type and size count here, too. By group: links.";
         "Group size", Number, |of| known(of.first.first.group_size()), "How many ranks took part in the first of them.";
         "Full msg size (MB)", Number, |of| float(of.first.mib()), "Size of the message, in units of 1024² bytes.";
-        "comm_latency_mean", Us, |of| float(Some(of.latency.mean)), "The shortest duration of all ranks, the mean of all collectives.";
-        "comm_latency_median", Us, |of| float(Some(of.latency.median)), "Its median.";
-        "comm_latency_min", Us, |of| float(Some(of.latency.min)), "Its least.";
-        "comm_latency_max", Us, |of| float(Some(of.latency.max)), "Its most.";
-        "skew in start time_mean", Us, |of| float(Some(of.skew.mean)), "From the first start to the last one, the mean.";
-        "skew in start time_median", Us, |of| float(Some(of.skew.median)), "Its median.";
-        "skew in start time_min", Us, |of| float(Some(of.skew.min)), "Its least.";
-        "skew in start time_max", Us, |of| float(Some(of.skew.max)), "Its most.";
-        "skew in end time_mean", Us, |of| float(Some(of.end_skew.mean)), "From the first end to the last one, the mean.";
-        "skew in end time_median", Us, |of| float(Some(of.end_skew.median)), "Its median.";
-        "skew in end time_min", Us, |of| float(Some(of.end_skew.min)), "Its least.";
-        "skew in end time_max", Us, |of| float(Some(of.end_skew.max)), "Its most.";
-        "algo bw (GB/s)_mean", Number, |of| float(of.algorithm.map(|of| of.mean)), "Full message size over comm_latency, in units of 1024³ bytes a second, the mean.";
-        "algo bw (GB/s)_median", Number, |of| float(of.algorithm.map(|of| of.median)), "Its median.";
-        "algo bw (GB/s)_min", Number, |of| float(of.algorithm.map(|of| of.min)), "Its least.";
-        "algo bw (GB/s)_max", Number, |of| float(of.algorithm.map(|of| of.max)), "Its most.";
-        "bus bw (GB/s)_mean", Number, |of| float(of.bus.map(|of| of.mean)), "What the links carry, in units of 1024³ bytes a second, the mean.";
-        "bus bw (GB/s)_median", Number, |of| float(of.bus.map(|of| of.median)), "Its median.";
-        "bus bw (GB/s)_min", Number, |of| float(of.bus.map(|of| of.min)), "Its least.";
-        "bus bw (GB/s)_max", Number, |of| float(of.bus.map(|of| of.max)), "Its most.";
+    ];
+    let spreads = [
+        spread![Alike: "comm_latency", Us, |of| Some(of.latency), "The shortest duration of all ranks"],
+        spread![Alike: "skew in start time", Us, |of| Some(of.skew), "From the first start to the last one"],
+        spread![Alike: "skew in end time", Us, |of| Some(of.end_skew), "From the first end to the last one"],
+        spread![Alike: "algo bw (GB/s)", Number, |of| of.algorithm, "Full message size over comm_latency, in units of 1024³ bytes a second"],
+        spread![Alike: "bus bw (GB/s)", Number, |of| of.bus, "What the links carry, in units of 1024³ bytes a second"],
+    ];
+    let sums = columns![Alike:
         "count", Count, |of| int(of.rows.len()), "How many collectives they are.";
         "Total comm latency (ms)", Ms, |of| float(Some(of.latency.sum / 1e3)), "Sum of comm_latency.";
-    ]
+    ];
+    joined([identity, joined(spreads), sums])
 }
 
-pub(super) fn summary_body(input: &Input) -> Body {
+pub(super) fn summary_body(input: &Input) -> Body<'static> {
     let rows = rows(input, Clock::Raw);
     let keyed = rows.iter().map(|row| {
         let first = row.first;
@@ -238,7 +229,7 @@ fn tenths(number: f64) -> crate::report::sheet::Cell {
 
 /// Who waited least, who started last most often. The reference takes the rank that waited least for
 /// the one that holds the others up; waits are inherited through other groups, so it need not be.
-pub(super) fn straggler_body(input: &Input, clock: Clock) -> Body {
+pub(super) fn straggler_body(input: &Input, clock: Clock) -> Body<'static> {
     let rows = rows(input, clock);
     let mut of_ranks: Map<usize, Waits> = Map::default();
     for row in &rows {

@@ -21,12 +21,11 @@ mod table;
 #[cfg(test)]
 mod tests;
 
-use crate::job::experts::{Exchange, exchanges};
 use crate::job::pipeline::{Bubble, bubbles};
 use crate::job::roles::Layout;
 use crate::job::world::SetApart;
 use crate::job::{Analysis, Job};
-use crate::report::sheet::{Column, Sheet};
+use crate::report::sheet::{Cell, Column, Sheet};
 use calls::{Calls, Clock, RanksOfGroups};
 use step_times::RankStep;
 use table::{Body, described};
@@ -45,7 +44,7 @@ pub struct SheetKind {
     pub is_own: bool,
     /// Its columns; R stands for the number of a rank.
     pub columns: fn() -> Vec<Column>,
-    body: fn(&Input) -> Body,
+    body: for<'a> fn(&'a Input<'a>) -> Body<'a>,
 }
 
 /// What sheets are made from.
@@ -56,7 +55,6 @@ struct Input<'a> {
     analysis: &'a Analysis,
     steps: Vec<RankStep<'a>>,
     layout: &'a Layout,
-    exchanges: Vec<Exchange>,
     bubbles: Vec<Bubble>,
 }
 
@@ -71,7 +69,6 @@ impl<'a> Input<'a> {
         Input {
             calls: Calls::new(job, groups),
             steps: step_times::steps(job, analysis),
-            exchanges: exchanges(job),
             bubbles: match job.clocks.are_comparable {
                 true => bubbles(job, layout, &analysis.timings),
                 false => Vec::new(),
@@ -202,17 +199,77 @@ pub const SHEETS: &[SheetKind] = &[
 /// The sheets of a job that have rows, in the order of [`SHEETS`]; files that were set apart are named
 /// among them.
 pub fn sheets(job: &Job, analysis: &Analysis, set_apart: &[SetApart]) -> Vec<JobSheet> {
+    let made = sheets_of_at_most(usize::MAX, job, analysis, set_apart).into_iter();
+    made.map(|made| made.sheet).collect()
+}
+
+/// A sheet that has rows.
+#[derive(Debug)]
+pub struct Made {
+    /// Without rows where there are more than were asked for.
+    pub sheet: JobSheet,
+    /// How many there are.
+    pub n_rows: usize,
+}
+
+impl Made {
+    /// Whether its rows are here.
+    pub fn is_whole(&self) -> bool {
+        self.sheet.rows.len() == self.n_rows
+    }
+}
+
+/// The same, where those with more rows than so many have none: [`stream`] hands them on.
+pub fn sheets_of_at_most(
+    n: usize,
+    job: &Job,
+    analysis: &Analysis,
+    set_apart: &[SetApart],
+) -> Vec<Made> {
     let groups = calls::ranks_of_groups(job);
     let input = Input::new(job, analysis, set_apart, &groups);
     let made = SHEETS.iter().map(|kind| {
-        let (columns, rows) = (kind.body)(&input);
-        Sheet {
-            name: kind.name.to_owned(),
-            columns,
-            rows,
+        let Body { columns, mut rows } = (kind.body)(&input);
+        let mut first: Vec<Vec<Cell>> = rows.by_ref().take(n).collect();
+        let n_rows = match rows.next() {
+            None => first.len(),
+            Some(_) => {
+                let n_first = first.len();
+                first = Vec::new();
+                n_first + 1 + rows.count()
+            }
+        };
+        Made {
+            sheet: Sheet {
+                name: kind.name.to_owned(),
+                columns,
+                rows: first,
+            },
+            n_rows,
         }
     });
-    made.filter(|sheet| !sheet.rows.is_empty()).collect()
+    made.filter(|made| made.n_rows > 0).collect()
+}
+
+/// Hands the columns of a sheet on, then its rows, one after the other as they are made; false where there
+/// is none of this name.
+pub fn stream(
+    name: &str,
+    job: &Job,
+    analysis: &Analysis,
+    set_apart: &[SetApart],
+    head: impl FnOnce(&[Column<String>]),
+    row: impl FnMut(Vec<Cell>),
+) -> bool {
+    let Some(kind) = SHEETS.iter().find(|kind| kind.name == name) else {
+        return false;
+    };
+    let groups = calls::ranks_of_groups(job);
+    let input = Input::new(job, analysis, set_apart, &groups);
+    let body = (kind.body)(&input);
+    head(&body.columns);
+    body.rows.for_each(row);
+    true
 }
 
 /// What a sheet shows, for people, by its name.

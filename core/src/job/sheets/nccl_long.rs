@@ -2,7 +2,7 @@
 
 use super::Input;
 use super::calls::Call;
-use super::table::{Body, Col, body, columns, float, int, known, text, us};
+use super::table::{self, Body, Col, body, columns, float, int, known, text, us};
 use crate::base::group::grouped;
 use crate::base::sort::Arrange;
 use crate::base::stats::Stats;
@@ -31,8 +31,8 @@ pub(super) fn long<'a>() -> Vec<Col<Call<'a>>> {
     ]
 }
 
-pub(super) fn long_body(input: &Input) -> Body {
-    body(&long(), input.calls.all.iter().cloned())
+pub(super) fn long_body<'a>(input: &'a Input<'a>) -> Body<'a> {
+    table::long_body(long(), input.calls.all.iter().cloned())
 }
 
 /// Collectives of one rank that are alike.
@@ -100,7 +100,7 @@ fn key<'a>(of: &Call<'a>) -> Option<Key<'a>> {
     ))
 }
 
-pub(super) fn summary_body(input: &Input) -> Body {
+pub(super) fn summary_body(input: &Input) -> Body<'static> {
     let keyed = input.calls.all.iter().filter_map(|of| Some((key(of)?, of)));
     let mut groups: Vec<(Key, Vec<&Call>)> = grouped(keyed, Vec::push);
     groups.arrange_by_key(|(key, _)| *key);

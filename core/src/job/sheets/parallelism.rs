@@ -24,8 +24,8 @@ pub(super) fn experts<'a>() -> Vec<Col<Expert<'a>>> {
     ]
 }
 
-pub(super) fn experts_body(input: &Input) -> Body {
-    let loads = by_rank(&input.exchanges).into_iter();
+pub(super) fn experts_body(input: &Input) -> Body<'static> {
+    let loads = by_rank(&input.analysis.exchanges).into_iter();
     let rows = loads.filter_map(|load| {
         let rank = input.job.ranks.get(load.rank)?;
         Some(Expert { rank, load })
@@ -57,7 +57,7 @@ pub(super) fn stages<'a>() -> Vec<Col<Stage<'a>>> {
     ]
 }
 
-pub(super) fn stages_body(input: &Input) -> Body {
+pub(super) fn stages_body(input: &Input) -> Body<'static> {
     let job = input.job;
     body(&stages(), input.bubbles.iter().map(|of| Stage { job, of }))
 }

@@ -29,7 +29,7 @@ pub(super) fn notes_columns() -> Vec<Col<Note>> {
     ]
 }
 
-pub(super) fn quality_body(input: &Input) -> Body {
+pub(super) fn quality_body(input: &Input) -> Body<'static> {
     let mut notes = missing(input);
     notes.extend(set_apart(input));
     notes.extend(warnings(input));

@@ -2,7 +2,7 @@
 
 use super::Input;
 use super::step_times::{RankStep, TimeBy, Waits, added};
-use super::table::{Body, Col, body, columns, float, int, known, ms, ms_of, text};
+use super::table::{Body, Col, body, columns, float, int, joined, known, ms, ms_of, text};
 use crate::base::interval::{percent_of, sum};
 use crate::base::value::rounded;
 use crate::job::Rank;
@@ -12,7 +12,7 @@ use crate::job::digest::{GpuTime, OwnTime};
 use crate::report::sheet::Cell;
 
 pub(super) fn rank_steps<'a>() -> Vec<Col<&'a RankStep<'a>>> {
-    columns![&RankStep:
+    let before = columns![&RankStep:
         "rank", Count, |of| int(of.rank.number), "The rank, by its number in the job.";
         "step", Count, |of| int(of.number), "The number of the step.";
         "step time ms", Ms, |of| ms(of.time_ns), "How long it took.";
@@ -20,37 +20,121 @@ pub(super) fn rank_steps<'a>() -> Vec<Col<&'a RankStep<'a>>> {
         "CPU step ms", Ms, |of| ms(of.step.host.length()), "The profiler's step on the CPU.";
         "GPU span ms", Ms, |of| of.gpu_ms(|gpu| gpu.span.length()), "From the first to the last GPU activity of the step.";
         "computation ms", Ms, |of| of.gpu_ms(|gpu| gpu.computation_ns), "Kernels compute.";
-        "exposed communication ms", Ms, |of| of.gpu_ms(|gpu| gpu.exposed_comm_ns), "Communication, waiting for other ranks included, while nothing computes.";
-        "exposed copies ms", Ms, |of| of.gpu_ms(|gpu| gpu.exposed_copies_ns), "Copies while nothing computes or communicates.";
-        "idle ms", Ms, |of| of.gpu_ms(|gpu| gpu.idle_ns), "Nothing runs on the GPU.";
+    ];
+    let between = columns![&RankStep:
         "data loading ms", Ms, |of| ms(of.step.loading_ns), "The CPU loads data.";
         "collectives", Count, |of| known(of.waits.map(|of| of.collectives)), "Collectives of the step that were matched with those of other ranks.";
         "waiting ms", Ms, |of| waits_ms(of.waits, |of| of.waited_ns), "How long kernels of its own waited in them for the last rank to start, summed; collectives that overlap count each.";
         "transfer ms", Ms, |of| waits_ms(of.waits, |of| of.transfer_ns), "How long data moved in them, summed likewise.";
-        "times last", Count, |of| known(of.waits.map(|of| of.last)), "In how many of them it started last.";
-        "waits caused ms", Ms, |of| waits_ms(of.waits, |of| of.caused_ns), "How long others waited where it was last, summed; it may have been last because it waited elsewhere.";
-    "delay ms", Ms, |of| ms_of(of.delay.map(|of| of.excess.total_ns)), "The score: by how much its own time was longer than that of its peers, before all collectives.";
-        "delay by work ms", Ms, |of| ms_of(of.delay.map(|of| of.excess.work_ns)), "Of that: kernels that compute.";
-        "delay by copies ms", Ms, |of| ms_of(of.delay.map(|of| of.excess.copies_ns)), "Of that: copies.";
-        "delay by late launches ms", Ms, |of| ms_of(of.delay.map(|of| of.excess.late_ns)), "Of that: the CPU had not launched what runs next.";
-        "delay by idle ms", Ms, |of| ms_of(of.delay.map(|of| of.excess.idle_ns)), "Of that: the rest.";
-        "same-work ratio", Number, |of| float(of.ratio), "How many times as long the same kernels with the same operator and shapes took as at the median of all ranks.";
-        "own time ms", Ms, |of| ms(of.own.total_ns), "The rank's own time: before each collective since the one that ended last, summed.";
-        "own work ms", Ms, |of| ms(of.own.work_ns), "Of that: kernels compute.";
-        "own copies ms", Ms, |of| ms(of.own.copies_ns), "Of that: copies run and nothing computes.";
-        "own late ms", Ms, |of| ms(of.own.late_ns), "Of that: nothing runs, and what runs next was not launched yet.";
-        "own idle ms", Ms, |of| ms(of.own.idle_ns()), "Of that: nothing runs although it was launched, or another collective runs.";
+    ];
+    let behind = columns![&RankStep:
         "work between collectives ms", Ms, |of| ms(of.step.between_ns), "Kernels compute between the first and the last collective of the step.";
         "work imbalance", Number, |of| float(of.imbalance), "The largest of these times of all ranks over the mean one.";
+    ];
+    joined([before, exposed(), between, share_and_delay(), behind])
+}
+
+/// What is told of a rank over all, and of each of its steps.
+trait Told {
+    /// How its GPU time splits; `None` without a GPU.
+    fn gpu(&self) -> Option<&GpuTime>;
+
+    /// `None` where clocks cannot be compared.
+    fn waits(&self) -> Option<Waits>;
+
+    fn delay(&self) -> Option<&Delay>;
+
+    /// How many times as long the same work takes.
+    fn ratio(&self) -> Option<f64>;
+
+    /// Own times before its collectives, summed.
+    fn own(&self) -> OwnTime;
+
+    /// A part of its GPU time; empty without a GPU.
+    fn gpu_ms(&self, of: fn(&GpuTime) -> i64) -> Cell {
+        ms_of(self.gpu().map(of))
+    }
+}
+
+impl Told for &RankStep<'_> {
+    fn gpu(&self) -> Option<&GpuTime> {
+        let has_gpu = self.rank.digest.gpu.is_some();
+        has_gpu.then_some(&self.step.gpu)
+    }
+
+    fn waits(&self) -> Option<Waits> {
+        self.waits
+    }
+
+    fn delay(&self) -> Option<&Delay> {
+        self.delay
+    }
+
+    fn ratio(&self) -> Option<f64> {
+        self.ratio
+    }
+
+    fn own(&self) -> OwnTime {
+        self.own
+    }
+}
+
+impl Told for Row<'_> {
+    fn gpu(&self) -> Option<&GpuTime> {
+        self.rank.digest.gpu.as_ref()
+    }
+
+    fn waits(&self) -> Option<Waits> {
+        self.waits
+    }
+
+    fn delay(&self) -> Option<&Delay> {
+        self.delay
+    }
+
+    fn ratio(&self) -> Option<f64> {
+        self.ratio
+    }
+
+    fn own(&self) -> OwnTime {
+        self.own
+    }
+}
+
+/// What of the GPU time is no computation.
+fn exposed<R: Told>() -> Vec<Col<R>> {
+    columns![R:
+        "exposed communication ms", Ms, |of| of.gpu_ms(|gpu| gpu.exposed_comm_ns), "Communication, waiting for other ranks included, while nothing computes.";
+        "exposed copies ms", Ms, |of| of.gpu_ms(|gpu| gpu.exposed_copies_ns), "Copies while nothing computes or communicates.";
+        "idle ms", Ms, |of| of.gpu_ms(|gpu| gpu.idle_ns), "Nothing runs on the GPU.";
     ]
 }
 
-impl RankStep<'_> {
-    /// A part of its GPU time; empty without a GPU.
-    fn gpu_ms(&self, of: fn(&GpuTime) -> i64) -> Cell {
-        let has_gpu = self.rank.digest.gpu.is_some();
-        ms_of(has_gpu.then(|| of(&self.step.gpu)))
-    }
+/// How often it came last, how much longer than its peers it needs, and where its own time goes.
+fn share_and_delay<R: Told>() -> Vec<Col<R>> {
+    columns![R:
+        "times last", Count, |of| known(of.waits().map(|of| of.last)), "In how many of them it started last.";
+        "last share (%)", Percent, |of| float(of.waits().and_then(last_share)), "That in percent of these collectives.";
+        "waits caused ms", Ms, |of| waits_ms(of.waits(), |of| of.caused_ns), "How long others waited where it was last, summed; it may have been last because it waited elsewhere.";
+        "delay ms", Ms, |of| ms_of(of.delay().map(|of| of.excess.total_ns)), "The score: by how much its own time was longer than that of its peers, before all collectives.";
+        "delay by work ms", Ms, |of| ms_of(of.delay().map(|of| of.excess.work_ns)), "Of that: kernels that compute.";
+        "delay by copies ms", Ms, |of| ms_of(of.delay().map(|of| of.excess.copies_ns)), "Of that: copies.";
+        "delay by late launches ms", Ms, |of| ms_of(of.delay().map(|of| of.excess.late_ns)), "Of that: the CPU had not launched what runs next.";
+        "delay by idle ms", Ms, |of| ms_of(of.delay().map(|of| of.excess.idle_ns)), "Of that: the rest.";
+        "same-work ratio", Number, |of| float(of.ratio()), "How many times as long the same kernels with the same operator and shapes took as at the median of all ranks.";
+        "own time ms", Ms, |of| ms(of.own().total_ns), "The rank's own time: before each collective since the one that ended last, summed.";
+        "own work ms", Ms, |of| ms(of.own().work_ns), "Of that: kernels compute.";
+        "own copies ms", Ms, |of| ms(of.own().copies_ns), "Of that: copies run and nothing computes.";
+        "own late ms", Ms, |of| ms(of.own().late_ns), "Of that: nothing runs, and what runs next was not launched yet.";
+        "own idle ms", Ms, |of| ms(of.own().idle_ns()), "Of that: nothing runs although it was launched, or another collective runs.";
+    ]
+}
+
+fn last_share(waits: Waits) -> Option<f64> {
+    percent_of(
+        i64::try_from(waits.last).ok()?,
+        i64::try_from(waits.collectives).ok()?,
+    )
 }
 
 /// Empty where no collective was matched.
@@ -59,7 +143,7 @@ fn waits_ms(waits: Option<Waits>, of: fn(&Waits) -> i64) -> Cell {
     ms_of(waits.as_ref().map(of))
 }
 
-pub(super) fn rank_steps_body(input: &Input) -> Body {
+pub(super) fn rank_steps_body(input: &Input) -> Body<'static> {
     body(&rank_steps(), &input.steps)
 }
 
@@ -69,6 +153,7 @@ pub(super) struct Row<'a> {
     host: &'a str,
     clock: Option<&'a Clock>,
     stage: Option<usize>,
+    place: String,
     n_steps: usize,
     step_ns: Option<i64>,
     own: OwnTime,
@@ -78,14 +163,6 @@ pub(super) struct Row<'a> {
 }
 
 impl Row<'_> {
-    fn gpu(&self) -> Option<&GpuTime> {
-        self.rank.digest.gpu.as_ref()
-    }
-
-    fn part_ms(&self, of: fn(&GpuTime) -> i64) -> Cell {
-        ms_of(self.gpu().map(of))
-    }
-
     fn part_us(&self, of: fn(&GpuTime) -> i64) -> Cell {
         float(self.gpu().map(|gpu| of(gpu) as f64 / 1e3))
     }
@@ -109,33 +186,22 @@ fn other_ns(gpu: &GpuTime) -> i64 {
 }
 
 pub(super) fn ranks<'a>() -> Vec<Col<Row<'a>>> {
-    columns![Row:
+    let before = columns![Row:
         "rank", Count, |of| int(of.rank.number), "The rank, by its number in the job.";
         "host", Text, |of| text(of.host), "Its host.";
         "device", Text, |of| text(&of.rank.digest.identity.device), "The first GPU that its trace describes.";
         "stage", Count, |of| known(of.stage), "Its stage, from 0, where the job has a pipeline.";
+        "coordinates", Text, |of| text(&of.place), "Its position in its group of each dimension of the layout, from 0, the innermost first.";
         "steps", Count, |of| int(of.n_steps), "How many steps were recorded.";
         "step time mean ms", Ms, |of| ms_of(of.step_ns), "Mean of the step times of rank_steps: of those between collectives of all ranks where there are any.";
-        "computation ms", Ms, |of| of.part_ms(|gpu| gpu.computation_ns), "Kernels compute, over the whole trace.";
-        "exposed communication ms", Ms, |of| of.part_ms(|gpu| gpu.exposed_comm_ns), "Communication, waiting for other ranks included, while nothing computes.";
-        "exposed copies ms", Ms, |of| of.part_ms(|gpu| gpu.exposed_copies_ns), "Copies while nothing computes or communicates.";
-        "idle ms", Ms, |of| of.part_ms(|gpu| gpu.idle_ns), "Nothing runs on the GPU.";
+        "computation ms", Ms, |of| of.gpu_ms(|gpu| gpu.computation_ns), "Kernels compute, over the whole trace.";
+    ];
+    let waits = columns![Row:
         "waiting ms", Ms, |of| waits_ms(of.waits, |of| of.waited_ns), "How long kernels of its own waited in collectives of steps for the last rank to start, summed.";
         "transfer ms", Ms, |of| waits_ms(of.waits, |of| of.transfer_ns), "How long data moved in them, summed likewise.";
         "collectives", Count, |of| known(of.waits.map(|of| of.collectives)), "How many these are.";
-        "times last", Count, |of| known(of.waits.map(|of| of.last)), "In how many of them it started last.";
-        "waits caused ms", Ms, |of| waits_ms(of.waits, |of| of.caused_ns), "How long others waited where it was last, summed; it may have been last because it waited elsewhere.";
-    "delay ms", Ms, |of| ms_of(of.delay.map(|of| of.excess.total_ns)), "The score: by how much its own time was longer than that of its peers, before all collectives.";
-        "delay by work ms", Ms, |of| ms_of(of.delay.map(|of| of.excess.work_ns)), "Of that: kernels that compute.";
-        "delay by copies ms", Ms, |of| ms_of(of.delay.map(|of| of.excess.copies_ns)), "Of that: copies.";
-        "delay by late launches ms", Ms, |of| ms_of(of.delay.map(|of| of.excess.late_ns)), "Of that: the CPU had not launched what runs next.";
-        "delay by idle ms", Ms, |of| ms_of(of.delay.map(|of| of.excess.idle_ns)), "Of that: the rest.";
-        "same-work ratio", Number, |of| float(of.ratio), "How many times as long the same kernels with the same operator and shapes took as at the median of all ranks.";
-        "own time ms", Ms, |of| ms(of.own.total_ns), "The rank's own time: before each collective since the one that ended last, summed.";
-        "own work ms", Ms, |of| ms(of.own.work_ns), "Of that: kernels compute.";
-        "own copies ms", Ms, |of| ms(of.own.copies_ns), "Of that: copies run and nothing computes.";
-        "own late ms", Ms, |of| ms(of.own.late_ns), "Of that: nothing runs, and what runs next was not launched yet.";
-        "own idle ms", Ms, |of| ms(of.own.idle_ns()), "Of that: nothing runs although it was launched, or another collective runs.";
+    ];
+    let behind = columns![Row:
         "offset µs", Us, |of| float(of.clock.map(|clock| clock.offset_ns / 1e3)), "By how much its clock is ahead of that of the first rank, in the middle of the recording; empty where nothing tells.";
         "offset ± µs", Us, |of| float(of.clock.map(|clock| clock.spread_ns / 1e3)), "The median deviation of what that was estimated from.";
         "idle_time(us)", Us, |of| of.part_us(|gpu| gpu.idle_ns), "As HTA's temporal breakdown: nothing runs between the first start and the last end of GPU activity.";
@@ -148,10 +214,11 @@ pub(super) fn ranks<'a>() -> Vec<Col<Row<'a>>> {
         "comp_comm_overlap_pctg", Percent, |of| of.overlap(), "As HTA: share of the time of communication in which kernels compute, too.";
         "warnings", Count, |of| int(of.rank.digest.warnings.len()), "Kinds of warnings about its trace; job_quality lists them.";
         "file", Text, |of| text(&of.rank.digest.file.name), "Its file.";
-    ]
+    ];
+    joined([before, exposed(), waits, share_and_delay(), behind])
 }
 
-pub(super) fn ranks_body(input: &Input) -> Body {
+pub(super) fn ranks_body(input: &Input) -> Body<'static> {
     let job = input.job;
     let rows = job.ranks.iter().enumerate().map(|(at, rank)| {
         let own = || {
@@ -173,7 +240,8 @@ pub(super) fn ranks_body(input: &Input) -> Body {
             rank,
             host: job.hosts.get(rank.host).map_or("", String::as_str),
             clock,
-            stage: input.layout.stages.get(at).copied().flatten(),
+            stage: input.layout.stage(at),
+            place: input.layout.place(at),
             n_steps: rank.digest.steps.len(),
             step_ns: n.map(|n| sum(times) / n),
             own: (rank.digest.collectives.iter())

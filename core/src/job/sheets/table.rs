@@ -1,5 +1,6 @@
 //! What sheets of a job are written with: each column beside the cell that it holds.
 
+use crate::base::stats::Stats;
 use crate::report::sheet::{Cell, Column};
 
 /// A column with how it is filled from what its row is about.
@@ -10,7 +11,7 @@ pub(super) struct Col<R> {
 
 /// The columns of a sheet, a row for each: label, unit, cell, meaning.
 macro_rules! columns {
-    ($of:ty: $($label:literal, $unit:ident, $cell:expr, $doc:literal;)+) => {
+    ($of:ty: $($label:expr, $unit:ident, $cell:expr, $doc:expr;)+) => {
         vec![$($crate::job::sheets::table::Col::<$of> {
             column: $crate::report::sheet::column($label, $crate::report::sheet::Unit::$unit, $doc),
             cell: $cell,
@@ -19,19 +20,64 @@ macro_rules! columns {
 }
 pub(super) use columns;
 
-/// Columns and rows of a sheet.
-pub(super) type Body = (Vec<Column<String>>, Vec<Vec<Cell>>);
+/// Mean, median, least and most of a number that each collective of a row has: columns `label_mean` and
+/// so on.
+macro_rules! spread {
+    ($of:ty: $label:literal, $unit:ident, $stats:expr, $doc:literal) => {
+        $crate::job::sheets::table::columns![$of:
+            concat!($label, "_mean"), $unit, |of| $crate::job::sheets::table::of_stats(of, $stats, |of| of.mean), concat!($doc, ", the mean.");
+            concat!($label, "_median"), $unit, |of| $crate::job::sheets::table::of_stats(of, $stats, |of| of.median), "Its median.";
+            concat!($label, "_min"), $unit, |of| $crate::job::sheets::table::of_stats(of, $stats, |of| of.min), "Its least.";
+            concat!($label, "_max"), $unit, |of| $crate::job::sheets::table::of_stats(of, $stats, |of| of.max), "Its most.";
+        ]
+    };
+}
+pub(super) use spread;
 
-/// A sheet whose columns are the same in every job.
-pub(super) fn body<R>(columns: &[Col<R>], rows: impl IntoIterator<Item = R>) -> Body {
-    let rows = rows.into_iter().map(|row| cells(columns, &row)).collect();
-    let columns = columns.iter().map(|one| one.column.owned()).collect();
-    (columns, rows)
+/// Lists of columns, one after the other.
+pub(super) fn joined<R, const N: usize>(lists: [Vec<Col<R>>; N]) -> Vec<Col<R>> {
+    lists.into_iter().flatten().collect()
+}
+
+/// Columns and rows of a sheet.
+pub(super) struct Body<'a> {
+    pub(super) columns: Vec<Column<String>>,
+    /// Made as they are asked for.
+    pub(super) rows: Box<dyn Iterator<Item = Vec<Cell>> + 'a>,
+}
+
+/// A sheet whose columns are the same in every job, and that has no more rows than memory holds.
+pub(super) fn body<R>(columns: &[Col<R>], rows: impl IntoIterator<Item = R>) -> Body<'static> {
+    let rows: Vec<Vec<Cell>> = rows.into_iter().map(|row| cells(columns, &row)).collect();
+    Body {
+        columns: columns.iter().map(|one| one.column.owned()).collect(),
+        rows: Box::new(rows.into_iter()),
+    }
+}
+
+/// A sheet with a row for each collective: in a large job millions, which are made one after the other.
+pub(super) fn long_body<'a, R: 'a>(
+    columns: Vec<Col<R>>,
+    rows: impl IntoIterator<Item = R, IntoIter: 'a>,
+) -> Body<'a> {
+    Body {
+        columns: columns.iter().map(|one| one.column.owned()).collect(),
+        rows: Box::new(rows.into_iter().map(move |row| cells(&columns, &row))),
+    }
 }
 
 /// The cells of a row.
 pub(super) fn cells<R>(columns: &[Col<R>], row: &R) -> Vec<Cell> {
     columns.iter().map(|one| (one.cell)(row)).collect()
+}
+
+/// One of the numbers of a row's statistics, where they are known.
+pub(super) fn of_stats<R>(
+    row: &R,
+    stats: fn(&R) -> Option<Stats>,
+    number: fn(&Stats) -> f64,
+) -> Cell {
+    float(stats(row).as_ref().map(number))
 }
 
 /// The columns alone.

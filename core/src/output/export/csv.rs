@@ -3,7 +3,7 @@
 //! RFC 4180 with `\n` line ends. Numbers have the fewest digits that read back as the same number,
 //! flags are `True` and `False`, an unknown is empty.
 
-use crate::report::sheet::{Cell, Sheet};
+use crate::report::sheet::{Cell, Column, Sheet};
 
 /// Where the CSV file of a sheet belongs.
 pub(super) fn path<S: AsRef<str>>(folder: &str, sheet: &Sheet<S>) -> String {
@@ -12,12 +12,22 @@ pub(super) fn path<S: AsRef<str>>(folder: &str, sheet: &Sheet<S>) -> String {
 
 /// The bytes of the CSV file of a sheet.
 pub fn csv<S: AsRef<str>>(sheet: &Sheet<S>) -> Vec<u8> {
-    let columns = sheet.columns.iter();
-    let mut out = line(columns.map(|column| text(column.label.as_ref())));
-    for row in &sheet.rows {
-        out.push_str(&line(row.iter().map(cell)));
+    let mut out = head(&sheet.columns);
+    for cells in &sheet.rows {
+        out.push_str(&row(cells));
     }
     out.into_bytes()
+}
+
+/// The first line of such a file.
+pub(super) fn head<S: AsRef<str>>(columns: &[Column<S>]) -> String {
+    let columns = columns.iter();
+    line(columns.map(|column| text(column.label.as_ref())))
+}
+
+/// A line of it.
+pub(super) fn row(cells: &[Cell]) -> String {
+    line(cells.iter().map(cell))
 }
 
 fn line(cells: impl Iterator<Item = String>) -> String {
@@ -51,7 +61,7 @@ fn text(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::report::sheet::{Column, Unit};
+    use crate::report::sheet::Unit;
 
     #[test]
     fn a_sheet_is_a_header_and_rows() {

@@ -57,6 +57,14 @@ pub trait Source: Sized {
     /// Every kind of file, in the order in which they are offered.
     fn exporters() -> Vec<Exporter<Self>>;
 
+    /// Whether a file may be larger than memory, and is handed on as it is made.
+    fn is_streamed(&self, _path: &str) -> bool {
+        false
+    }
+
+    /// Hands such a file on, piece by piece.
+    fn stream(&self, _path: &str, _sink: &mut dyn FnMut(&[u8])) {}
+
     /// All files, none of them made yet.
     fn files(&self) -> Vec<Listed> {
         let exporters = Self::exporters().into_iter();

@@ -106,6 +106,14 @@ impl Source for pair::Input<'_> {
 
 #[rustfmt::skip]
 impl Source for job::Input<'_> {
+    fn is_streamed(&self, path: &str) -> bool {
+        self.is_long(path)
+    }
+
+    fn stream(&self, path: &str, sink: &mut dyn FnMut(&[u8])) {
+        self.stream_csv(path, sink);
+    }
+
     fn exporters() -> Vec<Exporter<Self>> {
         vec![
             Exporter {
@@ -125,8 +133,8 @@ impl Source for job::Input<'_> {
             },
             Exporter {
                 format: "csv", title: "Tables as CSV", group: Tables, is_quick: true, purpose: "For pandas, a spreadsheet or a notebook that reads TraceLens's tables of collectives.",
-                list: |input| input.sheets().iter().map(|sheet| file(csv::path("job_csvs", sheet), job_title(&sheet.name))).collect(),
-                write: |input, path| table(input.sheets(), path),
+                list: |input| input.sheets().iter().map(|made| file(csv::path(job::FOLDER, &made.sheet), job_title(&made.sheet.name))).collect(),
+                write: |input, path| input.csv(path),
             },
             Exporter {
                 format: "xlsx", title: "Tables as a workbook", group: Tables, is_quick: false, purpose: "For Excel, LibreOffice or pandas: a sheet for each table.",
@@ -146,10 +154,11 @@ fn digest_path(rank: &Rank) -> String {
     format!("digests/rank{:05}.json.gz", rank.number)
 }
 
-/// The sheets that a workbook can hold: those with columns for each rank of a very large job are in the
-/// CSV files alone.
+/// The sheets that a workbook can hold: those of a very large job with columns for each rank, or with more
+/// rows than are kept, are in the CSV files alone.
 fn fitting<'a>(input: &'a job::Input) -> impl Iterator<Item = &'a JobSheet> {
-    let sheets = input.sheets().iter();
+    let whole = input.sheets().iter().filter(|made| made.is_whole());
+    let sheets = whole.map(|made| &made.sheet);
     sheets.filter(|sheet| sheet.columns.len() <= xlsx::MOST_COLUMNS)
 }
 

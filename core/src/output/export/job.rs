@@ -1,11 +1,19 @@
 //! What files about a job are made from.
 
-use std::cell::OnceCell;
+use std::cell::{OnceCell, RefCell};
 
+use super::csv;
 use crate::job::overview::JobOverview;
-use crate::job::sheets::{JobSheet, sheets};
+use crate::job::sheets::{Made, sheets_of_at_most, stream};
 use crate::job::world::SetApart;
-use crate::job::{Analysis, Job};
+use crate::job::{Analysis, Job, NetworkFigures};
+
+/// Sheets with more rows are in CSV files alone, which are written row by row: neither a workbook nor JSON
+/// is read in parts.
+pub const MOST_ROWS: usize = 200_000;
+
+/// Where CSV files belong.
+pub(super) const FOLDER: &str = "job_csvs";
 
 /// What the files are made from.
 #[derive(Debug)]
@@ -14,9 +22,10 @@ pub struct Input<'a> {
     pub job: &'a Job,
     /// Files that take no part in it.
     pub set_apart: &'a [SetApart],
+    figures: NetworkFigures,
     analysis: OnceCell<Analysis>,
     overview: OnceCell<JobOverview>,
-    sheets: OnceCell<Vec<JobSheet>>,
+    sheets: OnceCell<Vec<Made>>,
 }
 
 impl<'a> Input<'a> {
@@ -25,15 +34,22 @@ impl<'a> Input<'a> {
         Input {
             job,
             set_apart,
+            figures: NetworkFigures::default(),
             analysis: OnceCell::new(),
             overview: OnceCell::new(),
             sheets: OnceCell::new(),
         }
     }
 
+    /// The same with what is known of the network.
+    pub fn with_network(self, figures: NetworkFigures) -> Input<'a> {
+        Input { figures, ..self }
+    }
+
     /// What it comes to, made when it is first asked for.
     pub fn analysis(&self) -> &Analysis {
-        self.analysis.get_or_init(|| Analysis::new(self.job))
+        self.analysis
+            .get_or_init(|| Analysis::with(self.job, self.figures))
     }
 
     /// What is shown of it, made when it is first asked for.
@@ -42,10 +58,51 @@ impl<'a> Input<'a> {
         self.overview.get_or_init(make)
     }
 
-    /// Its sheets, made when they are first asked for.
-    pub fn sheets(&self) -> &[JobSheet] {
-        let make = || sheets(self.job, self.analysis(), self.set_apart);
+    /// Its sheets, made when they are first asked for; those with more than [`MOST_ROWS`] rows without any.
+    pub fn sheets(&self) -> &[Made] {
+        let make = || sheets_of_at_most(MOST_ROWS, self.job, self.analysis(), self.set_apart);
         self.sheets.get_or_init(make)
+    }
+
+    /// The sheet of a CSV file.
+    fn sheet_of(&self, path: &str) -> Option<&Made> {
+        let mut sheets = self.sheets().iter();
+        sheets.find(|made| csv::path(FOLDER, &made.sheet) == path)
+    }
+
+    /// The CSV file of a sheet.
+    pub(super) fn csv(&self, path: &str) -> Option<Vec<u8>> {
+        let made = self.sheet_of(path)?;
+        if made.is_whole() {
+            return Some(csv::csv(&made.sheet));
+        }
+        let mut bytes = Vec::new();
+        self.csv_of(made, &mut |piece| bytes.extend_from_slice(piece));
+        Some(bytes)
+    }
+
+    /// The same piece by piece.
+    pub(super) fn stream_csv(&self, path: &str, sink: &mut dyn FnMut(&[u8])) {
+        if let Some(made) = self.sheet_of(path) {
+            self.csv_of(made, sink);
+        }
+    }
+
+    /// Whether the rows of the sheet of a CSV file are more than are kept.
+    pub(super) fn is_long(&self, path: &str) -> bool {
+        self.sheet_of(path).is_some_and(|made| !made.is_whole())
+    }
+
+    fn csv_of(&self, made: &Made, sink: &mut dyn FnMut(&[u8])) {
+        let pieces = RefCell::new(sink);
+        stream(
+            &made.sheet.name,
+            self.job,
+            self.analysis(),
+            self.set_apart,
+            |columns| pieces.borrow_mut()(csv::head(columns).as_bytes()),
+            |cells| pieces.borrow_mut()(csv::row(&cells).as_bytes()),
+        );
     }
 }
 

@@ -6,7 +6,7 @@ use super::{Schema, list, record};
 use crate::import::warning::Warning;
 use crate::job::clocks::Clock;
 use crate::job::groups::Group;
-use crate::job::sheets::JobSheet;
+use crate::job::sheets::Made;
 use crate::job::world::SetApart;
 use crate::job::{Job, JobStep, Rank};
 use crate::report::sheet::Column;
@@ -14,7 +14,7 @@ use crate::report::sheet::Column;
 const FORMAT: u32 = 1;
 
 /// The job as a JSON value; every record and key is explained at its top.
-pub(crate) fn json(job: &Job, set_apart: &[SetApart], sheets: &[JobSheet]) -> Json {
+pub(crate) fn json(job: &Job, set_apart: &[SetApart], sheets: &[Made]) -> Json {
     match File::of(job, set_apart, sheets) {
         Json::Object(keys) => {
             let schema = ("$schema".to_owned(), schema());
@@ -38,7 +38,7 @@ fn schema() -> Json {
 
 record! {
     /// The file. At its top, `$schema` says what each key means.
-    File(job: &Job, set_apart: &[SetApart], sheets: &[JobSheet]) {
+    File(job: &Job, set_apart: &[SetApart], sheets: &[Made]) {
         format: "1; it changes when a key changes its meaning or goes." = FORMAT,
         world_size: "How many ranks the job has." = job.world_size,
         missing: "Ranks of which no file was read, by number." = job.missing(),
@@ -55,7 +55,7 @@ record! {
     /// A rank.
     JobRank(job: &Job, at: usize, rank: &Rank) {
         rank: "Its number." = rank.number,
-        told_by: "What told that: metadata, collectives or file name." = rank.digest.identity.rank_from.label(),
+        told_by: "What told that: metadata, merged trace, collectives, file name or coordinates." = rank.digest.identity.rank_from.label(),
         file: "Its file." = rank.digest.file.name,
         file_bytes: "The size of that." = rank.digest.file.bytes,
         text_bytes: "Its size, unpacked." = rank.digest.text_bytes,
@@ -113,10 +113,11 @@ record! {
     }
 
     /// A sheet; `docs/columns.md` describes all of them.
-    JobTable(sheet: &JobSheet) {
-        name: "Its name, which is that of its CSV file." = sheet.name,
-        columns: "Its columns." = list(&sheet.columns, JobColumn::of),
-        rows: "Its rows, each a list of cells in the order of the columns; an unknown is null." = sheet.rows,
+    JobTable(made: &Made) {
+        name: "Its name, which is that of its CSV file." = made.sheet.name,
+        columns: "Its columns." = list(&made.sheet.columns, JobColumn::of),
+        n_rows: "How many rows it has." = made.n_rows,
+        rows: "Its rows, each a list of cells in the order of the columns; an unknown is null. Null where there are more than 200,000: they are in its CSV file alone." = made.is_whole().then_some(&made.sheet.rows),
     }
 
     /// A column.

@@ -4,8 +4,7 @@ use serde_json::Value as Json;
 
 use super::{list, record, round};
 use crate::fleet::regressions::{Carrier, Change, Point};
-use crate::fleet::{Text, words};
-use crate::output::regressions::Answer;
+use crate::fleet::{Answer, Text, words};
 
 const FORMAT: u32 = 1;
 

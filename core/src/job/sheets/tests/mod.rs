@@ -440,3 +440,44 @@ fn links_are_by_group_and_message() {
         ["0 | reduce-scatter | 1000 | 3 | 10 | 20 | 0.025"]
     );
 }
+
+/// A sheet that is too long to be kept is handed on row by row, the same rows.
+#[test]
+fn long_sheets_are_made_row_by_row() {
+    let job = two().job();
+    let analysis = Analysis::new(&job);
+    let whole = Text::of(&job, "nccl_long").0;
+    let made = super::sheets_of_at_most(1, &job, &analysis, &[]);
+    let long = made.iter().find(|made| made.sheet.name == "nccl_long");
+    let long = long.unwrap();
+    assert_eq!((long.n_rows, long.sheet.rows.len()), (2, 0));
+    assert!(!long.is_whole());
+    let (mut columns, mut rows) = (Vec::new(), Vec::new());
+    let is_found = super::stream(
+        "nccl_long",
+        &job,
+        &analysis,
+        &[],
+        |head| columns.extend_from_slice(head),
+        |row| rows.push(row),
+    );
+    assert!(is_found);
+    assert_eq!((columns, rows), (whole.columns, whole.rows));
+    let none = super::stream("no", &job, &analysis, &[], |_| (), |_| ());
+    assert!(!none);
+}
+
+/// Rank 1 comes last in one of two collectives.
+#[test]
+fn the_share_of_last_arrivals_is_of_a_rank_s_own_collectives() {
+    let mut ranks = two();
+    for rank in [0, 1] {
+        let start = 300 + 20 * (1 - rank as i64);
+        ranks = ranks.ran(rank, WORLD, "allreduce", [8, 8], start..400);
+    }
+    let sheet = ranks.sheet("ranks");
+    assert_eq!(
+        sheet.columns(&["times last", "last share (%)"]),
+        ["1 | 50", "1 | 50"]
+    );
+}

@@ -1,0 +1,235 @@
+//! Archives of several files, as the ranks of a job come in: tar, tar in gzip, zip.
+//!
+//! Files come out as they are packed, one after the other; what they hold is for an
+//! [`Importer`](super::Importer) to read. Of a zip archive only those come that are called like a trace.
+
+use super::container::{Container, Gunzip, Piece, Untar, Unzip};
+use super::error::ImportError;
+use super::warning::Warnings;
+
+pub use super::container::Member;
+
+/// Reads an archive in chunks of any size.
+///
+/// ```
+/// use dormer_core::import::{Archive, Member};
+///
+/// # fn files(chunks: &[&[u8]]) -> Result<Vec<(String, u64)>, dormer_core::import::ImportError> {
+/// let mut files: Vec<(String, u64)> = Vec::new();
+/// let mut sink = |member: Member| match (member, files.last_mut()) {
+///     (Member::Begin(path), _) => files.push((path.to_owned(), 0)),
+///     (Member::Bytes(bytes), Some((_, size))) => *size += bytes.len() as u64,
+///     _ => {}
+/// };
+/// let Some(mut archive) = chunks.first().and_then(|head| Archive::of(head)) else {
+///     return Ok(Vec::new());
+/// };
+/// for chunk in chunks {
+///     archive.push(chunk, &mut sink)?;
+/// }
+/// archive.finish(&mut sink);
+/// # Ok(files)
+/// # }
+/// # assert_eq!(files(&[b"{}"]).unwrap(), []);
+/// ```
+#[derive(Debug)]
+pub struct Archive {
+    gunzip: Option<Gunzip>,
+    packing: Packing,
+}
+
+#[derive(Debug)]
+enum Packing {
+    Tar(Untar),
+    Zip(Box<Unzip>),
+}
+
+impl Archive {
+    /// An archive that begins with these bytes, at least the first 512 where there are as many; `None` for
+    /// a file that is none.
+    pub fn of(head: &[u8]) -> Option<Archive> {
+        let tar = |gunzip| Archive {
+            gunzip,
+            packing: Packing::Tar(Untar::default()),
+        };
+        if Container::is_zip(head) {
+            return Some(Archive {
+                gunzip: None,
+                packing: Packing::Zip(Box::default()),
+            });
+        }
+        if !Container::is_gzip(head) {
+            return Untar::fits(head).then(|| tar(None));
+        }
+        let mut first = Vec::new();
+        let inflated = Gunzip::default().push(head, |text| {
+            first.extend_from_slice(text);
+            Ok(())
+        });
+        (inflated.is_ok() && Untar::fits(&first)).then(|| tar(Some(Gunzip::default())))
+    }
+
+    /// Reads a chunk and hands the files to `sink`.
+    pub fn push(&mut self, bytes: &[u8], sink: &mut dyn FnMut(Member)) -> Result<(), ImportError> {
+        match (&mut self.gunzip, &mut self.packing) {
+            (None, Packing::Tar(untar)) => untar.push(bytes, sink),
+            (Some(gunzip), Packing::Tar(untar)) => {
+                gunzip.push(bytes, |text| untar.push(text, sink))
+            }
+            (_, Packing::Zip(unzip)) => unzip.push(bytes, |piece| {
+                match piece {
+                    Piece::Begin(name) => sink(Member::Begin(name)),
+                    Piece::Bytes(bytes) => sink(Member::Bytes(bytes)),
+                    Piece::End => sink(Member::End),
+                }
+                // All others may be traces, too.
+                false
+            }),
+        }
+    }
+
+    /// Ends a file that was cut with the archive, once all bytes are pushed; and what was wrong with the
+    /// packing.
+    pub fn finish(self, sink: &mut dyn FnMut(Member)) -> Warnings {
+        let is_open = match &self.packing {
+            Packing::Tar(untar) => untar.is_in_file(),
+            Packing::Zip(unzip) => unzip.is_in_member(),
+        };
+        if is_open {
+            sink(Member::End);
+        }
+        let mut warnings = self.gunzip.map(Gunzip::finish).unwrap_or_default();
+        if let Packing::Zip(unzip) = self.packing {
+            warnings.extend(&unzip.warnings);
+        }
+        warnings
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write;
+
+    use super::*;
+    use flate2::Compression;
+    use flate2::write::GzEncoder;
+
+    /// A member of a tar archive.
+    fn member(name: &[u8], kind: u8, content: &[u8]) -> Vec<u8> {
+        let mut header = vec![0_u8; 512];
+        header[..name.len()].copy_from_slice(name);
+        header[124..135].copy_from_slice(format!("{:011o}", content.len()).as_bytes());
+        header[148..156].fill(b' ');
+        header[156] = kind;
+        header[257..263].copy_from_slice(b"ustar\0");
+        let sum: u64 = header.iter().map(|byte| u64::from(*byte)).sum();
+        header[148..155].copy_from_slice(format!("{sum:06o}\0").as_bytes());
+        header.extend_from_slice(content);
+        header.resize(header.len().next_multiple_of(512), 0);
+        header
+    }
+
+    fn tar() -> Vec<u8> {
+        let long = format!("runs/{}/rank1.json", "x".repeat(120));
+        let attribute = "24 path=runs/rank2.json\n";
+        [
+            member(b"runs/", b'5', b""),
+            member(b"runs/rank0.json", b'0', b"{\"traceEvents\": []}"),
+            member(b"././@LongLink", b'L', long.as_bytes()),
+            member(b"cut", b'0', &[b'7'; 1024]),
+            member(b"PaxHeaders/rank2", b'x', attribute.as_bytes()),
+            member(b"short", b'0', b"2"),
+            member(b"empty.json", b'0', b""),
+            vec![0; 1024],
+        ]
+        .concat()
+    }
+
+    /// Paths and contents, of chunks of a size; and whether the last file was ended.
+    fn files(bytes: &[u8], chunk: usize) -> (Vec<(String, Vec<u8>)>, usize) {
+        let mut archive = Archive::of(&bytes[..bytes.len().min(4096)]).unwrap();
+        let mut files: Vec<(String, Vec<u8>)> = Vec::new();
+        let mut n_ended = 0;
+        let mut sink = |member: Member| match member {
+            Member::Begin(path) => files.push((path.to_owned(), Vec::new())),
+            Member::Bytes(bytes) => files.last_mut().unwrap().1.extend_from_slice(bytes),
+            Member::End => n_ended += 1,
+        };
+        for chunk in bytes.chunks(chunk) {
+            archive.push(chunk, &mut sink).unwrap();
+        }
+        archive.finish(&mut sink);
+        (files, n_ended)
+    }
+
+    fn gzipped(bytes: &[u8]) -> Vec<u8> {
+        let mut gzip = GzEncoder::new(Vec::new(), Compression::default());
+        gzip.write_all(bytes).unwrap();
+        gzip.finish().unwrap()
+    }
+
+    #[test]
+    fn files_of_a_tar_come_with_their_paths_whatever_the_chunks() {
+        let long = format!("runs/{}/rank1.json", "x".repeat(120));
+        let expected = [
+            ("runs/rank0.json", b"{\"traceEvents\": []}".to_vec()),
+            (long.as_str(), vec![b'7'; 1024]),
+            ("runs/rank2.json", b"2".to_vec()),
+            ("empty.json", Vec::new()),
+        ];
+        let expected = expected.map(|(path, content)| (path.to_owned(), content));
+        for chunk in [1, 7, 512, 100_000] {
+            assert_eq!(files(&tar(), chunk), (expected.to_vec(), 4), "{chunk}");
+            assert_eq!(
+                files(&gzipped(&tar()), chunk),
+                (expected.to_vec(), 4),
+                "{chunk}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_cut_archive_ends_its_last_file() {
+        let cut = &tar()[..512 + 512 + 10];
+        let (files, n_ended) = files(cut, 100);
+        assert_eq!(files[0].1, b"{\"traceEve");
+        assert_eq!(n_ended, 1);
+    }
+
+    #[test]
+    fn a_damaged_header_is_an_error() {
+        let mut damaged = tar();
+        damaged[512] = b'?';
+        let mut archive = Archive::of(&damaged).unwrap();
+        let error = archive.push(&damaged, &mut |_| {}).unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "this tar archive cannot be read: a member's header is damaged"
+        );
+    }
+
+    #[test]
+    fn traces_of_a_zip_come_with_their_paths() {
+        let mut members = [
+            ("a/rank0.json", "0"),
+            ("notes.txt", "-"),
+            ("rank1.json", "1"),
+        ]
+        .map(|(path, text)| (path.to_owned(), text.as_bytes().to_vec()))
+        .into_iter();
+        let zip = crate::output::archive::zip(&mut members).unwrap();
+        let expected = [("a/rank0.json", "0"), ("rank1.json", "1")];
+        let expected = expected.map(|(path, text)| (path.to_owned(), text.as_bytes().to_vec()));
+        for chunk in [1, 100_000] {
+            assert_eq!(files(&zip, chunk), (expected.to_vec(), 2), "{chunk}");
+        }
+    }
+
+    #[test]
+    fn a_trace_is_no_archive() {
+        let trace = b"{\"traceEvents\": []}".repeat(40);
+        assert!(Archive::of(&trace).is_none());
+        assert!(Archive::of(&gzipped(&trace)).is_none());
+        assert!(Archive::of(b"").is_none());
+    }
+}

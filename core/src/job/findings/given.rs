@@ -1,0 +1,81 @@
+//! What was given: ranks that are missing, traces of other jobs.
+
+use super::Seen;
+use crate::base::format;
+use crate::base::value::{Table, Value};
+use crate::job::shown::{JobCard, ShownTable};
+use crate::job::world::{SetApart, Why};
+
+/// Rows of evidence.
+const MOST_ROWS: usize = 20;
+
+/// So many ranks are named.
+const MOST_NAMED: usize = 8;
+
+/// Ranks of which there is no trace: what others wait for them is not known.
+pub(super) fn missing(seen: &Seen) -> Vec<JobCard> {
+    let missing = seen.job.missing();
+    if missing.is_empty() || seen.job.ranks.is_empty() {
+        return Vec::new();
+    }
+    let names: Vec<String> = missing.iter().map(u32::to_string).collect();
+    let named = match names.len() {
+        1 => format!("Rank {}", names.concat()),
+        2..=MOST_NAMED => format!("Ranks {}", format::listed(&names)),
+        n => format!("{n} ranks"),
+    };
+    let verb = if missing.len() == 1 { "is" } else { "are" };
+    let n_partial = seen.job.collectives.iter().filter(|of| !of.is_complete());
+    vec![JobCard {
+        title: format!("{named} {verb} missing"),
+        issue: format!(
+            "Of {} ranks {} were read. In {} some rank was not: waits in them are lower bounds, and who holds them up may be one of those.",
+            seen.job.world_size,
+            seen.job.ranks.len(),
+            format::counted(n_partial.count() as u64, "collective")
+        ),
+        action: "Add the traces of these ranks.".to_owned(),
+        ranks: missing,
+        ..JobCard::default()
+    }]
+}
+
+/// Traces of another job, or of another run of this one.
+pub(super) fn other_jobs(seen: &Seen) -> Vec<JobCard> {
+    let is_other = |apart: &&SetApart| {
+        matches!(
+            apart.why,
+            Why::OtherWorld { .. } | Why::OtherGroups(_) | Why::OtherRun
+        )
+    };
+    let others: Vec<&SetApart> = seen.set_apart.iter().filter(is_other).collect();
+    let Some(first) = others.first() else {
+        return Vec::new();
+    };
+    let table = Table::of(
+        "other_jobs",
+        "Files of other jobs or runs",
+        others.iter().take(MOST_ROWS),
+        &[
+            ("file", "File", &|apart| {
+                Value::Quoted(apart.file.name.clone())
+            }),
+            ("why", "Why", &|apart| Value::Text(apart.why.to_string())),
+        ],
+    );
+    vec![JobCard {
+        title: "Traces are of different jobs".to_owned(),
+        issue: format!(
+            "{} set apart as of another job or run, such as `{}`: {}. What is told here is about the others alone.",
+            match others.len() {
+                1 => "One file was".to_owned(),
+                n => format!("{n} files were"),
+            },
+            first.file.name,
+            first.why
+        ),
+        action: "Give the traces of one run; open the others by themselves.".to_owned(),
+        tables: vec![ShownTable::from(&table)],
+        ..JobCard::default()
+    }]
+}

@@ -1,0 +1,472 @@
+//! Traces of several ranks that a tool put into one file, taken apart again.
+//!
+//! | tool | what it writes |
+//! |---|---|
+//! | TraceFusion | `args.rank` of every event; `pid`, flow id and `correlation` moved by the rank times a power of ten, what they were as `…_raw`; processes called "RANK 3 - GPU" |
+//! | SGLang | `pid` with the rank's coordinates before it, `[TP00-DP01-PP00-EP00] 1234`; link ids as they were, so that those of several ranks are equal |
+//!
+//! Each rank becomes a trace with its own processes and link ids. What the file tells beside its events is
+//! that of one rank, and of that only what is the same for all is kept.
+
+use serde_json::Value;
+
+use super::coordinates::Coordinates;
+use super::digest::{Digest, RankFrom, SourceFile};
+use crate::base::map::{Map, Set};
+use crate::base::sort::Arrange;
+use crate::import::Imported;
+use crate::profile::Profile;
+use crate::trace::event_args::arg;
+use crate::trace::{
+    EventId, EventTable, FlowPoint, FlowTable, LinkId, LinkIds, NewEvent, StringId, StringTable,
+    Trace, TrackId, TrackTable,
+};
+
+/// So many events from the first on carry a rank where a tool gave them one.
+const N_ASKED: usize = 16;
+
+/// Flow ids are moved by the rank times ten to at most this power.
+const MOST_POWER: u32 = 15;
+
+/// What tells the ranks of a merged trace apart.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) enum Who {
+    /// Its number.
+    Rank(u32),
+    /// Where it stands in the layout of a server.
+    At(Coordinates),
+}
+
+/// A trace of several ranks.
+#[derive(Debug)]
+pub(crate) struct Merged<'a> {
+    imported: &'a Imported,
+    /// In their order.
+    pub(crate) ranks: Vec<Who>,
+    /// By event: its rank among those.
+    of_events: Vec<Option<u32>>,
+    /// By track: the same.
+    of_tracks: Vec<Option<u32>>,
+}
+
+/// Reduces a trace: to one digest, or where a tool has put several ranks into the file, to one for each.
+pub fn digests(imported: Imported, file: SourceFile) -> Vec<Digest> {
+    let Some(merged) = Merged::new(&imported) else {
+        return vec![Digest::new(&Profile::new(imported), file)];
+    };
+    let ranks = merged.ranks.iter().zip(0..).map(|(who, nth)| {
+        let part = SourceFile {
+            name: match who {
+                Who::Rank(rank) => format!("{}, rank {rank}", file.name),
+                Who::At(at) => format!("{}, {at}", file.name),
+            },
+            bytes: file.bytes,
+        };
+        let mut digest = Digest::new(&Profile::new(merged.trace(nth)), part);
+        let identity = &mut digest.identity;
+        (identity.rank, identity.rank_from) = match who {
+            Who::Rank(rank) => (Some(*rank), RankFrom::Merged),
+            Who::At(_) => (None, RankFrom::Unknown),
+        };
+        identity.coordinates = match who {
+            Who::Rank(_) => None,
+            Who::At(at) => Some(*at),
+        };
+        digest
+    });
+    ranks.collect()
+}
+
+impl<'a> Merged<'a> {
+    /// `None` for a trace of one rank.
+    pub(crate) fn new(imported: &'a Imported) -> Option<Merged<'a>> {
+        let trace = &imported.trace;
+        let of_args = |event| arg(trace, event, "rank")?.parse().ok().map(Who::Rank);
+        let mut first = trace.events.ids().take(N_ASKED);
+        let has_args = first.all(|event| of_args(event).is_some());
+        let mut tracks: Vec<Option<Who>> = (trace.tracks.iter())
+            .map(|(id, _)| of_track(trace, id))
+            .collect();
+        if !has_args && tracks.iter().flatten().next().is_none() {
+            return None;
+        }
+        let mut events: Vec<Option<Who>> = Vec::with_capacity(trace.events.len());
+        for event in trace.events.ids() {
+            let track = trace.events.track(event).0 as usize;
+            let known = tracks.get(track).copied().flatten();
+            let own = if has_args { of_args(event) } else { None };
+            let who = own.or(known);
+            if let (None, Some(track)) = (known, tracks.get_mut(track)) {
+                *track = who;
+            }
+            events.push(who);
+        }
+        let mut ranks: Vec<Who> = Vec::new();
+        let mut numbers: Map<Who, u32> = Map::default();
+        for who in events.iter().flatten() {
+            if numbers.insert(*who, 0).is_none() {
+                ranks.push(*who);
+            }
+        }
+        if ranks.len() < 2 {
+            return None;
+        }
+        ranks.arrange_by_key(|who| *who);
+        numbers.extend(ranks.iter().copied().zip(0..));
+        let number = |who: Option<Who>| numbers.get(&who?).copied();
+        Some(Merged {
+            imported,
+            of_events: events.into_iter().map(number).collect(),
+            of_tracks: tracks.into_iter().map(number).collect(),
+            ranks,
+        })
+    }
+
+    /// The trace of one of the ranks.
+    pub(crate) fn trace(&self, nth: u32) -> Imported {
+        let Imported {
+            trace, warnings, ..
+        } = self.imported;
+        let n_ranks = self.ranks.len().max(1) as u64;
+        Imported {
+            trace: self.part(trace, nth),
+            warnings: warnings.clone(),
+            text_bytes: self.imported.text_bytes / n_ranks,
+        }
+    }
+
+    fn part(&self, trace: &Trace, nth: u32) -> Trace {
+        let mut part = Part::new(trace);
+        let is_own = |of: &[Option<u32>], at: usize| of.get(at).copied().flatten() == Some(nth);
+        let mut new_ids: Map<EventId, EventId> = Map::default();
+        let kept = trace.events.ids();
+        for event in kept.filter(|event| is_own(&self.of_events, event.0 as usize)) {
+            let new = part.event(trace, event);
+            new_ids.insert(event, new);
+        }
+        let by = match self.ranks.get(nth as usize) {
+            Some(Who::Rank(rank)) => part.moved_by(trace, *rank, |track| {
+                is_own(&self.of_tracks, track.0 as usize)
+            }),
+            _ => 0,
+        };
+        let flows = |points: &[FlowPoint], part: &mut Part| -> Vec<FlowPoint> {
+            let own = points.iter();
+            let own = own.filter(|point| is_own(&self.of_tracks, point.track.0 as usize));
+            own.map(|point| FlowPoint {
+                id: part.unmoved(trace, point.id, by),
+                track: part.track(trace, point.track, None),
+            })
+            .collect()
+        };
+        let starts: Vec<FlowPoint> = trace.flows.starts.iter().collect();
+        let ends: Vec<FlowPoint> = trace.flows.ends.iter().collect();
+        let (starts, ends) = (flows(&starts, &mut part), flows(&ends, &mut part));
+        let mut table = FlowTable::default();
+        table.starts.extend(starts.into_iter());
+        table.ends.extend(ends.into_iter());
+        let numbers = trace.sequence_numbers.iter();
+        let numbers = numbers.filter_map(|(event, number)| Some((*new_ids.get(event)?, *number)));
+        let untrue = trace.untrue_durations.iter();
+        let untrue = untrue.filter_map(|(event, ns)| Some((*new_ids.get(event)?, *ns)));
+        let mut devices = Vec::new();
+        for device in &trace.devices {
+            if !devices.contains(device) {
+                devices.push(device.clone());
+            }
+        }
+        part.name_tracks(trace);
+        Trace {
+            flows: table,
+            sequence_numbers: numbers.collect(),
+            untrue_durations: untrue.collect(),
+            n_events_read: part.events.len() as u64,
+            metadata: self.metadata(trace),
+            devices,
+            args: trace.args.clone(),
+            strings: part.strings,
+            events: part.events,
+            tracks: part.tracks,
+            link_ids: part.link_ids,
+            ..Trace::default()
+        }
+    }
+
+    /// What is the same for all ranks: not which one it is, nor which groups it is in.
+    fn metadata(&self, trace: &Trace) -> Vec<(String, String)> {
+        let all = trace.metadata.iter();
+        let all = all.filter(|(key, _)| key != "trace_id" && key != "host_name");
+        let all = all.filter_map(|(key, json)| {
+            if key != "distributedInfo" {
+                return Some((key.clone(), json.clone()));
+            }
+            let info: Value = serde_json::from_str(json).ok()?;
+            let info = info.as_object()?.iter();
+            let of_all = info.filter(|(key, _)| *key == "backend" || *key == "world_size");
+            let of_all = of_all.map(|(key, value)| (key.clone(), value.clone()));
+            Some((key.clone(), Value::Object(of_all.collect()).to_string()))
+        });
+        all.collect()
+    }
+}
+
+/// The rank that the process of a track tells.
+fn of_track(trace: &Trace, id: TrackId) -> Option<Who> {
+    let track = trace.tracks.get(id)?;
+    if let Some((coordinates, _)) = prefixed(trace.strings.get(track.pid)) {
+        return Some(Who::At(coordinates));
+    }
+    let name = trace.strings.get(track.process_name?);
+    let rest = name.strip_prefix("RANK ")?;
+    let (number, device) = rest.split_once(" - ")?;
+    let is_device = device.starts_with("CPU") || device.starts_with("GPU");
+    let number = number.trim().parse().ok().filter(|_| is_device)?;
+    Some(Who::Rank(number))
+}
+
+/// The coordinates before a process, and the process: `[TP00-DP01] 1234`.
+fn prefixed(pid: &str) -> Option<(Coordinates, &str)> {
+    let (label, rest) = pid.strip_prefix('[')?.split_once("] ")?;
+    Some((Coordinates::of(label)?, rest))
+}
+
+/// A trace in the making, of events of another one.
+struct Part {
+    strings: StringTable,
+    events: EventTable,
+    tracks: TrackTable,
+    link_ids: LinkIds,
+    /// By track of the whole: the own one.
+    known_tracks: Map<TrackId, TrackId>,
+    /// Correlations as they were before they were moved.
+    unmoved: Set<u64>,
+}
+
+impl Part {
+    fn new(trace: &Trace) -> Part {
+        Part {
+            strings: trace.strings.clone(),
+            link_ids: trace.link_ids.clone(),
+            events: EventTable::default(),
+            tracks: TrackTable::default(),
+            known_tracks: Map::default(),
+            unmoved: Set::default(),
+        }
+    }
+
+    fn event(&mut self, trace: &Trace, event: EventId) -> EventId {
+        let events = &trace.events;
+        let raw = |key| arg(trace, event, key);
+        let correlation = raw("correlation_raw").and_then(|text| text.parse::<u64>().ok());
+        let correlation = match correlation {
+            Some(number) => {
+                self.unmoved.insert(number);
+                Some(self.link_ids.number(number, &mut self.strings))
+            }
+            None => events.correlation(event),
+        };
+        let track = self.track(trace, events.track(event), raw("pid_raw"));
+        self.events.push(NewEvent {
+            uid: events.uid(event),
+            category: events.category(event),
+            name: events.name(event),
+            track,
+            ts_ns: events.ts_ns(event),
+            dur_ns: events.dur_ns(event),
+            external_id: events.external_id(event),
+            correlation,
+            op_args: events.op_args(event),
+            extra_args: events.extra_args(event),
+        })
+    }
+
+    /// The own track for one of the whole, with the process that it had.
+    fn track(&mut self, trace: &Trace, of: TrackId, pid: Option<&str>) -> TrackId {
+        if let Some(known) = self.known_tracks.get(&of) {
+            return *known;
+        }
+        let Some(track) = trace.tracks.get(of) else {
+            return TrackId(0);
+        };
+        let spelled = trace.strings.get(track.pid);
+        let pid = pid.or_else(|| prefixed(spelled).map(|(_, rest)| rest));
+        let pid: StringId = pid.map_or(track.pid, |pid| self.strings.intern(pid));
+        let own = self.tracks.intern(pid, track.tid);
+        self.known_tracks.insert(of, own);
+        own
+    }
+
+    fn name_tracks(&mut self, trace: &Trace) {
+        let mut names: Vec<(TrackId, TrackId)> = (self.known_tracks.iter())
+            .map(|(whole, own)| (*own, *whole))
+            .collect();
+        names.sort_unstable();
+        for (at, own) in self.tracks.iter_mut().enumerate() {
+            let first = names.partition_point(|(own, _)| (own.0 as usize) < at);
+            let whole = names
+                .get(first)
+                .and_then(|(_, whole)| trace.tracks.get(*whole));
+            if let Some(whole) = whole {
+                own.process_name = whole.process_name;
+                own.process_label = whole.process_label;
+                own.thread_name = whole.thread_name;
+            }
+        }
+    }
+
+    /// By how much flow ids of a rank were moved: by the power of ten that makes most of them
+    /// correlations of the rank.
+    fn moved_by(&self, trace: &Trace, rank: u32, is_own: impl Fn(TrackId) -> bool) -> u64 {
+        if rank == 0 || self.unmoved.is_empty() {
+            return 0;
+        }
+        let own = trace
+            .flows
+            .starts
+            .iter()
+            .filter(|point| is_own(point.track));
+        let ids: Vec<u64> = own.filter_map(|point| number(trace, point.id)).collect();
+        let moves = (0..=MOST_POWER).filter_map(|power| {
+            let by = u64::from(rank).checked_mul(10_u64.checked_pow(power)?)?;
+            let fits = |id: &&u64| {
+                id.checked_sub(by)
+                    .is_some_and(|id| self.unmoved.contains(&id))
+            };
+            Some((ids.iter().filter(fits).count(), by))
+        });
+        let best = moves.reduce(|best, next| if next.0 > best.0 { next } else { best });
+        best.filter(|(n, _)| *n > 0).map_or(0, |(_, by)| by)
+    }
+
+    fn unmoved(&mut self, trace: &Trace, id: LinkId, by: u64) -> LinkId {
+        let unmoved = number(trace, id).and_then(|id| id.checked_sub(by));
+        match unmoved.filter(|_| by > 0) {
+            Some(unmoved) => self.link_ids.number(unmoved, &mut self.strings),
+            None => id,
+        }
+    }
+}
+
+/// A link id as a number; `None` for one that is none.
+fn number(trace: &Trace, id: LinkId) -> Option<u64> {
+    if let Some(number) = id.number() {
+        return Some(u64::from(number));
+    }
+    let spelling = trace.link_ids.spellings().get(id.spelling()?)?;
+    trace.strings.get(*spelling).parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::import::import;
+    use crate::job::Job;
+    use crate::job::world::World;
+
+    /// An all-reduce of rank 0 or 1 with the call that launched it, as TraceFusion writes them: `pid` of
+    /// rank 1 moved by 10⁴, its correlation by 10³, its flow by 10².
+    fn fused(rank: u64, start: u64) -> String {
+        let pid = 100 + rank * 10_000;
+        let gpu = rank * 10_000;
+        let (correlation, flow) = (7 + rank * 1_000, 7 + rank * 100);
+        let raw = format!(r#""rank": {rank}, "correlation_raw": 7"#);
+        format!(
+            r#"
+            {{"ph": "X", "cat": "cuda_runtime", "name": "cudaLaunchKernel", "pid": {pid}, "tid": 1, "ts": {start}, "dur": 2,
+              "args": {{{raw}, "pid_raw": 100, "correlation": {correlation}}}}},
+            {{"ph": "s", "cat": "ac2g", "name": "ac2g", "pid": {pid}, "tid": 1, "ts": {start}, "id": {flow}, "args": {{"rank": {rank}}}}},
+            {{"ph": "f", "cat": "ac2g", "name": "ac2g", "pid": {gpu}, "tid": 3, "ts": {start}, "id": {flow}, "bp": "e", "args": {{"rank": {rank}}}}},
+            {{"ph": "X", "cat": "kernel", "name": "ncclDevKernel_AllReduce_Sum_f32_RING_LL", "pid": {gpu}, "tid": 3, "ts": {}, "dur": 50,
+              "args": {{{raw}, "pid_raw": 0, "correlation": {correlation}, "device": 0, "stream": 3,
+                "Collective name": "allreduce", "In msg nelems": 8, "Out msg nelems": 8, "dtype": "Float", "Group size": 2,
+                "Process Group Name": "0", "Process Group Description": "default_pg", "Process Group Ranks": "[0, 1]"}}}}"#,
+            start + 10
+        )
+    }
+
+    fn read(events: &[String], beside: &str) -> Imported {
+        let text = format!(r#"{{{beside}"traceEvents": [{}]}}"#, events.join(","));
+        import(text.as_bytes()).unwrap()
+    }
+
+    fn digests(imported: Imported) -> Vec<Digest> {
+        let name = "merged.json".to_owned();
+        super::digests(imported, SourceFile { name, bytes: 1 })
+    }
+
+    #[test]
+    fn ranks_of_args_are_taken_apart_with_their_links_as_they_were() {
+        let imported = read(&[fused(0, 100), fused(1, 120)], "");
+        let merged = Merged::new(&imported).unwrap();
+        assert_eq!(merged.ranks, [Who::Rank(0), Who::Rank(1)]);
+        let trace = merged.trace(1).trace;
+        let pids = trace
+            .tracks
+            .iter()
+            .map(|(_, track)| trace.strings.get(track.pid));
+        assert_eq!(pids.collect::<Vec<&str>>(), ["100", "0"]);
+        let links = trace
+            .events
+            .ids()
+            .map(|event| trace.events.correlation(event));
+        assert_eq!(links.collect::<Vec<_>>(), [Some(LinkId(7)); 2]);
+        assert_eq!(trace.flows.starts.get(0).unwrap().id, LinkId(7));
+        assert_eq!(trace.flows.ends.get(0).unwrap().id, LinkId(7));
+
+        let world = World::new(digests(imported));
+        assert_eq!(world.set_apart, []);
+        let job = Job::new(world.windows.into_iter().next().unwrap());
+        let ranks = job.ranks.iter();
+        let ranks = ranks.map(|rank| (rank.number, rank.digest.file.name.as_str()));
+        assert_eq!(
+            ranks.collect::<Vec<_>>(),
+            [(0, "merged.json, rank 0"), (1, "merged.json, rank 1")]
+        );
+        assert_eq!(job.collectives.len(), 1);
+        assert!(job.collectives[0].is_complete());
+    }
+
+    /// A kernel of a rank of a server; all ranks have the same link ids.
+    fn served(tensor: u32, start: u32) -> String {
+        let at = format!("[TP{tensor:02}-DP00-PP00-EP{tensor:02}]");
+        format!(
+            r#"
+            {{"ph": "X", "cat": "cuda_runtime", "name": "cudaLaunchKernel", "pid": "{at} 500", "tid": 1, "ts": {start}, "dur": 2, "args": {{"correlation": 7}}}},
+            {{"ph": "X", "cat": "kernel", "name": "gemm", "pid": "{at} {tensor}", "tid": 3, "ts": {}, "dur": 50, "args": {{"correlation": 7, "device": {tensor}, "stream": 3}}}}"#,
+            start + 10
+        )
+    }
+
+    #[test]
+    fn ranks_of_prefixes_are_numbered_by_their_coordinates() {
+        let beside = r#""distributedInfo": {"rank": 0, "world_size": 2, "pg_config": []}, "#;
+        let imported = read(&[served(0, 100), served(1, 120)], beside);
+        let digests = digests(imported);
+        // What the file says of itself is of its first rank.
+        assert!(digests.iter().all(|digest| digest.identity.rank.is_none()));
+        let world = World::new(digests);
+        assert_eq!(world.set_apart, []);
+        let mut window = world.windows.into_iter().next().unwrap();
+        window.ranks.sort_by_key(|rank| rank.number);
+        let told = window.ranks.iter().map(|rank| {
+            let identity = &rank.digest.identity;
+            (rank.number, identity.rank_from, identity.world_size)
+        });
+        assert_eq!(
+            told.collect::<Vec<_>>(),
+            [
+                (0, RankFrom::Coordinates, Some(2)),
+                (1, RankFrom::Coordinates, Some(2))
+            ]
+        );
+    }
+
+    #[test]
+    fn a_trace_of_one_rank_is_left_as_it_is() {
+        let one = read(&[fused(3, 100)], "");
+        assert!(Merged::new(&one).is_none());
+        assert_eq!(digests(one)[0].file.name, "merged.json");
+        let none = read(&[], "");
+        assert!(Merged::new(&none).is_none());
+    }
+}

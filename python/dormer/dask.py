@@ -1,0 +1,56 @@
+"""Many traces on Dask.
+
+.. code-block:: python
+
+    envelopes = client.map(dormer.dask.task, paths, retries=3)  # paths of files, the largest first
+    dormer.dask.write(client, envelopes, store)
+
+Options of ``dormer.report`` are further arguments of ``client.map``.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.dataset
+from distributed import Client, Future
+
+from . import _envelope
+from ._report import TABLES
+from ._source import Source
+
+__all__ = ["task", "write"]
+
+
+def task(path: Source, **options: Any) -> pa.Table:
+    """The envelope of one trace."""
+    return _envelope.envelope([path], **options)
+
+
+def write(client: Client, envelopes: Sequence[Future[pa.Table]], store: str) -> None:
+    """Writes a store: one Parquet file for each table and date, a task for each table."""
+    written = [client.submit(_write, list(envelopes), table, f"{store}/{table}", retries=3) for table in TABLES]
+    for each in written:
+        each.result()  # raises what went wrong
+
+
+def _write(envelopes: list[pa.Table], table: str, to: str) -> None:
+    # What is written again, after a failure, has the same name.
+    pyarrow.dataset.write_dataset(
+        _envelope.unpack(pa.concat_tables(envelopes), table),
+        to,
+        format="parquet",
+        partitioning=["date"],
+        partitioning_flavor="hive",
+        existing_data_behavior="overwrite_or_ignore",
+        basename_template=f"{_name(envelopes)}-{{i}}.parquet",
+    )
+
+
+def _name(envelopes: list[pa.Table]) -> str:
+    """The same for the same runs."""
+    runs = {run for envelope in envelopes for run in envelope["run_id"].to_pylist()}
+    return hashlib.sha256("".join(sorted(runs)).encode()).hexdigest()[:16]

@@ -1,0 +1,42 @@
+"""Many traces on Ray.
+
+.. code-block:: python
+
+    paths = ray.data.from_items(paths)  # of files, the largest first
+    envelopes = paths.map_batches(dormer.ray.envelope, batch_size=8, batch_format="pyarrow").materialize()
+    dormer.ray.write(envelopes, store)
+
+Options of ``dormer.report`` go through ``fn_kwargs``. A task takes one CPU and, with ``memory_mb``,
+as much memory as that and 200 MB; tell Ray with ``memory=``.
+"""
+
+from __future__ import annotations
+
+import functools
+from typing import Any
+
+import pyarrow as pa
+import ray.data
+
+from . import _envelope
+from ._report import TABLES
+
+__all__ = ["envelope", "unpack", "write"]
+
+
+def envelope(batch: pa.Table, *, column: str = "item", **options: Any) -> pa.Table:
+    """The envelope of a batch of paths or URLs."""
+    return _envelope.envelope(batch[column].to_pylist(), **options)
+
+
+def unpack(batch: pa.Table, *, table: str) -> pa.Table:
+    """The rows of one table in a batch of envelopes."""
+    return _envelope.unpack(batch, table)
+
+
+def write(envelopes: ray.data.Dataset, store: str, *, files: int = 1) -> None:
+    """Writes a store: for each table and date as many Parquet files as ``files`` says, at most."""
+    envelopes = envelopes.repartition(files)
+    for table in TABLES:
+        rows = envelopes.map_batches(functools.partial(unpack, table=table), batch_size=None, batch_format="pyarrow")
+        rows.write_parquet(f"{store}/{table}", partition_cols=["date"])

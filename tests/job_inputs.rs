@@ -1,0 +1,284 @@
+//! What jobs are given as: ranks that are missing, cut or begin late, many of them, in any order and in any
+//! pieces.
+
+use std::io::Read;
+use std::path::Path;
+use std::process::Command;
+
+use dormer_core::import::Importer;
+use dormer_core::job::digest::SourceFile;
+use dormer_core::job::overview::JobOverview;
+use dormer_core::job::world::World;
+use dormer_core::job::{Analysis, Digest, Job};
+use dormer_core::output::export::Artifact;
+use dormer_core::profile::Profile;
+use serde_json::Value;
+
+use crate::golden::shared_with_python;
+use crate::jobs::{cells, digest, digest_of, digests_of, made, text_of};
+use crate::support::shared;
+
+fn overview(digests: Vec<Digest>) -> JobOverview {
+    let world = World::new(digests);
+    let job = Job::new(world.windows.into_iter().next().unwrap());
+    JobOverview::new(&job, &Analysis::new(&job), &world.set_apart)
+}
+
+/// Of collectives with a process group: how many ranks were read of how many, each with how often.
+fn counts(files: &[Artifact]) -> Vec<(String, usize)> {
+    let mut counts: Vec<(String, usize)> = Vec::new();
+    for row in cells(&text_of(files, "collectives")) {
+        if row["group"].is_empty() {
+            continue;
+        }
+        let skew: f64 = row["start skew µs"].parse().unwrap();
+        // The straggler comes 1.1 ms late at most; a shift of a step would be 20 ms.
+        assert!(skew < 1_150.0, "{row:?}");
+        let count = format!("{} of {}", row["ranks read"], row["ranks"]);
+        match counts.iter_mut().find(|(known, _)| *known == count) {
+            Some((_, n)) => *n += 1,
+            None => counts.push((count, 1)),
+        }
+    }
+    counts.sort();
+    counts
+}
+
+/// A rank that is missing, cut, or lacks its first step: the others are analyzed, the slow one is named.
+#[test]
+fn a_damaged_rank_hides_no_straggler() {
+    let Some(shared) = shared::folder() else {
+        return;
+    };
+    let folder = shared.join("jobs/ranks4");
+    let Some(whole) = digests_of(&folder) else {
+        return;
+    };
+    let without = |rank: usize| {
+        let mut rest = whole.clone();
+        rest.remove(rank);
+        rest
+    };
+    let with = |rank: usize, digest: Digest| {
+        let mut changed = whole.clone();
+        changed[rank] = digest;
+        changed
+    };
+    let cut = digest_of(&folder.join("damaged/rank3_trace.json.gz"));
+    let late = without_first_collectives(&folder.join("rank1_trace.json.gz"), 4);
+    let count = |text: &str, n: usize| (text.to_owned(), n);
+    let cases = [
+        ("whole", whole.clone(), vec![count("4 of 4", 12)]),
+        (
+            "rank 3 is cut",
+            with(3, cut),
+            vec![count("3 of 4", 2), count("4 of 4", 10)],
+        ),
+        ("rank 2 is missing", without(2), vec![count("3 of 4", 12)]),
+        (
+            "rank 1 lacks its first step",
+            with(1, digest("rank1_trace.json", &late)),
+            vec![count("3 of 4", 4), count("4 of 4", 8)],
+        ),
+    ];
+    for (name, digests, expected) in cases {
+        assert_eq!(counts(&made(digests.clone())), expected, "{name}");
+        let cards = overview(digests).cards;
+        let slow: Vec<&[u32]> = (cards.iter())
+            .filter(|card| card.key == "slow_rank")
+            .map(|card| &card.ranks[..])
+            .collect();
+        assert_eq!(slow, [[1]], "{name}");
+    }
+}
+
+/// The text of a trace without its first kernels that name a process group.
+fn without_first_collectives(path: &Path, n: usize) -> Vec<u8> {
+    let bytes = std::fs::read(path).unwrap();
+    let mut text = String::new();
+    let mut gzip = flate2::read::GzDecoder::new(&bytes[..]);
+    gzip.read_to_string(&mut text).unwrap();
+    let mut trace: Value = serde_json::from_str(&text).unwrap();
+    let events = trace["traceEvents"].as_array_mut().unwrap();
+    let is_labelled = |event: &Value| {
+        event["cat"] == "kernel" && event["args"].get("Process Group Name").is_some()
+    };
+    let mut starts: Vec<f64> = (events.iter())
+        .filter(|event| is_labelled(event))
+        .map(|event| event["ts"].as_f64().unwrap())
+        .collect();
+    starts.sort_by(f64::total_cmp);
+    events.retain(|event| !is_labelled(event) || event["ts"].as_f64().unwrap() >= starts[n]);
+    trace.to_string().into_bytes()
+}
+
+/// 64 ranks on 8 hosts, 5 ms and 10 ppm apart: rank 37 takes 1.25 times as long for its kernels, the network
+/// card of rank 12 1.5 times.
+#[test]
+fn faults_of_64_ranks_are_found() {
+    let Some(shared) = shared_with_python() else {
+        return;
+    };
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().join("m64");
+    let told = Command::new("python3")
+        .arg(shared.join("tools/make_ranks.py"))
+        .arg(&out)
+        .args(["--model", "4x8x2", "--seed", "3", "--gpus-per-node", "8"])
+        .args(["--clock", "5000", "--drift", "10"])
+        .args(["--straggler", "37:1.25", "--slow-nic", "12:1.5"])
+        .output()
+        .unwrap();
+    assert!(told.status.success(), "{told:?}");
+    let truth: Value = serde_json::from_slice(&told.stdout).unwrap();
+    let Some(digests) = digests_of(&out) else {
+        return;
+    };
+    let files = made(digests.clone());
+    let ranks = cells(&text_of(&files, "ranks"));
+    assert_eq!(ranks.len(), 64);
+    let ratio: f64 = ranks[37]["same-work ratio"].parse().unwrap();
+    assert!((ratio - 1.24).abs() <= 0.01, "{ratio}");
+    for (row, clock) in ranks.iter().zip(truth["clock"].as_array().unwrap()) {
+        let offset: f64 = row["offset µs"].parse().unwrap();
+        // In the middle of the window a clock that drifts is ahead by more.
+        let drift = clock["drift_ppm"].as_f64().unwrap();
+        let start = clock["offset_us"].as_f64().unwrap();
+        let most = 6.0 + drift.abs();
+        assert!(
+            (offset - start).abs() <= most,
+            "{offset}, not {start}: {row:?}"
+        );
+    }
+    // The profiler cuts lists of more than 30 ranks.
+    let groups = cells(&text_of(&files, "groups"));
+    let world = groups.iter().find(|row| row["group"] == "0").unwrap();
+    assert_eq!((&*world["ranks"], &*world["ranks read"]), ("64", "64"));
+
+    let links = cells(&text_of(&files, "links"));
+    let slow = links.iter().filter(|row| !row["times siblings"].is_empty());
+    let mut slow: Vec<(&str, &str)> = slow
+        .map(|row| {
+            let times: f64 = row["times siblings"].parse().unwrap();
+            assert!((1.48..1.505).contains(&times), "{row:?}");
+            (row["group"].as_str(), row["pair"].as_str())
+        })
+        .collect();
+    slow.dedup();
+    assert_eq!(slow, [("33", ""), ("41", ""), ("61", "12, 28")]);
+
+    let cards = overview(digests).cards;
+    let of = |key: &str| {
+        let card = cards.iter().find(|card| card.key == key);
+        card.map(|card| card.ranks.clone())
+    };
+    assert_eq!(of("slow_link"), Some(vec![12]));
+    assert_eq!(of("slow_rank"), Some(vec![37]));
+}
+
+/// A real job on CPUs in two windows of the profiler: its groups are listed although its collectives name
+/// none, nothing is corrected, and rank 2 has products that others lack.
+#[test]
+fn windows_and_groups_of_a_job_without_gpus_are_told() {
+    let Some(shared) = shared::folder() else {
+        return;
+    };
+    let Some(digests) = digests_of(&shared.join("jobs/gloo4")) else {
+        return;
+    };
+    let world = World::new(digests.clone());
+    let windows = world.windows.iter();
+    let windows = windows.map(|window| (window.ranks.len(), window.steps));
+    assert_eq!(
+        windows.collect::<Vec<_>>(),
+        [(4, Some((8, 11))), (4, Some((2, 5)))]
+    );
+    let files = made(digests);
+    let groups = cells(&text_of(&files, "groups"));
+    let groups = groups.iter().map(|row| {
+        let told = ["group description", "role", "numbers"];
+        told.map(|label| row[label].as_str())
+    });
+    assert_eq!(
+        groups.collect::<Vec<_>>(),
+        [
+            ["default_pg", "all ranks", "0, 1, 2, 3"],
+            ["mesh_dp", "data parallel", "0, 2"],
+            ["mesh_dp", "data parallel", "1, 3"],
+            ["mesh_tp", "tensor parallel", "0, 1"],
+            ["mesh_tp", "tensor parallel", "2, 3"],
+        ]
+    );
+    let clocks = cells(&text_of(&files, "clocks"));
+    assert!(
+        clocks.iter().all(|row| row["applied"] == "False"),
+        "{clocks:?}"
+    );
+    let more = cells(&text_of(&files, "more_work"));
+    let products = more
+        .iter()
+        .find(|row| row["operator"] == "aten::mm")
+        .unwrap();
+    let told = ["rank", "shapes", "calls"].map(|label| products[label].as_str());
+    assert_eq!(told, ["2", "500 × 500, 500 × 500", "32"]);
+}
+
+/// Given once or twice, in any order, in chunks of any size, a job gives the same files; copies are named
+/// and change nothing else.
+#[test]
+fn a_job_gives_the_same_files_however_it_is_given() {
+    let Some(shared) = shared::folder() else {
+        return;
+    };
+    let folder = shared.join("jobs/ranks8");
+    let Some(whole) = digests_of(&folder) else {
+        return;
+    };
+    let files = made(whole.clone());
+    let again = made(whole.clone());
+    assert!(files == again);
+
+    let chunked = |size: usize| {
+        let entries = std::fs::read_dir(&folder).unwrap();
+        let paths = entries.map(|entry| entry.unwrap().path());
+        let digests = paths.filter(|path| path.is_file()).map(|path| {
+            let bytes = std::fs::read(&path).unwrap();
+            let mut importer = Importer::new();
+            for chunk in bytes.chunks(size) {
+                importer.push(chunk).unwrap();
+            }
+            let source = SourceFile {
+                name: path.file_name().unwrap().to_str().unwrap().to_owned(),
+                bytes: bytes.len() as u64,
+            };
+            Digest::new(&Profile::new(importer.finish().unwrap()), source)
+        });
+        digests.collect::<Vec<Digest>>()
+    };
+    assert!(files == made(chunked(977)));
+
+    let mut twice = whole.clone();
+    twice.rotate_left(3);
+    twice.extend(whole.iter().rev().map(|digest| {
+        let mut copy = digest.clone();
+        copy.file.name = format!("z copy of {}", copy.file.name);
+        copy
+    }));
+    let differing = files
+        .iter()
+        .zip(made(twice))
+        .filter(|(one, other)| *one != other);
+    let differing: Vec<&str> = differing.map(|(one, _)| one.path.as_str()).collect();
+    // Where copies are named.
+    let named = [
+        "job_report.md",
+        "job_report.html",
+        "job.json",
+        "job_csvs/job_quality.csv",
+        "job.xlsx",
+    ];
+    assert!(
+        differing.iter().all(|path| named.contains(path)),
+        "{differing:?}"
+    );
+}

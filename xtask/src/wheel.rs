@@ -1,0 +1,74 @@
+//! `cargo xtask wheel`: the Python wheel with the command line in it, and the tests of its module.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use crate::page::at;
+use crate::project::{Failure, Project, run};
+use crate::tools;
+
+pub(crate) const USAGE: &str = "[--test [EXTRA,…]]";
+
+/// Builds the wheel into `dist/`. With `--test`, it is installed into a virtual environment of its own, with the extras named
+/// (ray, spark, dask, duckdb, urls), and the module's tests are run; those of extras that are not named say that they are skipped.
+pub(crate) fn wheel(project: &Project, args: &[String]) -> Result<(), Failure> {
+    let extras = match args {
+        [] => None,
+        [test] if test == "--test" => Some(""),
+        [test, extras] if test == "--test" => Some(extras.as_str()),
+        _ => return Err(Failure::Usage(format!("cargo xtask wheel {USAGE}"))),
+    };
+    let wheel = build(project)?;
+    println!("The wheel is {}.", wheel.display());
+    if let Some(extras) = extras {
+        test(project, &wheel, extras)?;
+    }
+    Ok(())
+}
+
+fn build(project: &Project) -> Result<PathBuf, String> {
+    let maturin = tools::maturin(project)?;
+    let tools = maturin.parent().unwrap_or(&project.tools).to_owned();
+    for old in wheels(&project.dist) {
+        fs::remove_file(&old).map_err(at(&old))?;
+    }
+    let mut command = project.command(maturin);
+    command
+        // maturin asks the first Python on the path for Zig.
+        .env("PATH", project.path_after(&tools))
+        .current_dir(project.root.join("python"))
+        .args(["build", "--release", "--out"])
+        .arg(&project.dist);
+    // Clusters have old C libraries: Zig links against one of 2014.
+    if cfg!(target_os = "linux") {
+        command.args(["--zig", "--compatibility", "manylinux2014"]);
+    }
+    run(&mut command)?;
+    wheels(&project.dist)
+        .pop()
+        .ok_or_else(|| format!("maturin left no wheel in {}", project.dist.display()))
+}
+
+fn wheels(folder: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    let paths = entries.map(|entry| entry.path());
+    paths
+        .filter(|path| path.extension().is_some_and(|extension| extension == "whl"))
+        .collect()
+}
+
+/// In an environment made anew: nothing that happens to be installed helps.
+fn test(project: &Project, wheel: &Path, extras: &str) -> Result<(), String> {
+    let folder = project.target.join("wheel-test");
+    let python = tools::environment(project, &folder)?;
+    let with_extras = match extras {
+        "" => wheel.display().to_string(),
+        extras => format!("{}[{extras}]", wheel.display()),
+    };
+    let pip = ["-m", "pip", "install", "--quiet", "pytest"];
+    run(project.command(&python).args(pip).arg(with_extras))?;
+    run(project
+        .command(&python)
+        .args(["-m", "pytest"])
+        .current_dir(project.root.join("python/tests")))
+}
