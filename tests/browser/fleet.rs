@@ -240,6 +240,11 @@ fn runs_are_filtered_and_sorted_and_a_run_opens_when_its_file_is_dropped() {
         page.find("[data-testid=fleet]").await;
         let hash = page.hash().await;
         assert!(!hash.contains("file="), "{hash}");
+
+        // A link names a run.
+        page.go("#/fleet?row=3").await;
+        page.wait_text("[data-testid=run-chosen]", "/traces/run3.json.gz")
+            .await;
         assert_eq!(page.requests_after_load(), []);
     });
 }

@@ -183,6 +183,17 @@ fn two_ranks_are_compared() {
         page.wait_text("[data-role=target]", "r1.json").await;
         page.wait_text("[data-role=reference]", "r3.json").await;
         page.find("#back-to-job").await;
+
+        // Or their timelines, one below the other on the corrected clock of the job.
+        page.click("#back-to-job").await;
+        page.click("#pick-0").await;
+        page.click("#pick-2").await;
+        page.click("#timelines-of-ranks").await;
+        page.wait_until_shown(2).await;
+        page.wait_hash("#/timeline?below=clock").await;
+        page.wait_text("[data-testid=reference-below]", "r2").await;
+        page.wait_for("$('#align-reference')?.value === 'clock'")
+            .await;
     });
 }
 

@@ -214,7 +214,7 @@ const OF_JOB: &[State] = &[
 #[rustfmt::skip]
 const OF_FLEET: &[State] = &[
     at("fleet", "fleet", "[data-testid=fleet-runs] tbody tr[id]"),
-    at("run", "fleet?row=3", "[data-testid=run-chosen] button"),
+    by("run", "fleet", &[Step::Click("[data-testid=fleet-runs] tbody tr[id] td")], "[data-testid=run-chosen] button"),
 ];
 
 /// A state that an address leads to.

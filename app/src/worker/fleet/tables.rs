@@ -99,7 +99,7 @@ fn findings(of: &Summary) -> Option<FactTable> {
             _ => gpu_time(found.mid_ns),
         };
         vec![
-            found_title(of.text(found.title)),
+            plain(of.text(found.title)),
             of.text(found.analysis).replace('_', " "),
             worth,
             count(found.n_findings),
@@ -116,8 +116,9 @@ fn findings(of: &Summary) -> Option<FactTable> {
     table("What to fix first, over all runs", &columns, rows)
 }
 
-fn found_title(title: &str) -> String {
-    title.replace('`', "")
+/// Without the marks of code.
+fn plain(words: &str) -> String {
+    words.replace('`', "")
 }
 
 fn ops(of: &Summary) -> Option<FactTable> {
@@ -252,7 +253,7 @@ fn rejected(of: &Summary) -> Option<FactTable> {
         let reason = rejected.reason.or(rejected.reason_kind);
         vec![
             rejected.status.label().to_owned(),
-            of.text_of(reason).unwrap_or_default().to_owned(),
+            plain(of.text_of(reason).unwrap_or_default()),
             count(rejected.count),
             of.text_of(rejected.uri).unwrap_or_default().to_owned(),
         ]

@@ -15,6 +15,8 @@ use crate::protocol::{FleetChange, FleetOpened};
 use runs::runs;
 use trend::{spark, trends};
 
+/// Changes that are shown before all are.
+const FIRST_CHANGES: usize = 12;
 /// Rows of a table that are shown before all are.
 const FIRST_ROWS: usize = 12;
 
@@ -53,13 +55,29 @@ pub fn header_facts(fleet: &FleetStage) -> Option<(String, String)> {
 }
 
 fn open(opened: &Arc<FleetOpened>) -> AnyView {
-    let changes = each(opened.changes.iter().cloned().zip(1..), change);
     let n_changes = opened.changes.len();
+    let shows_all = RwSignal::new(n_changes <= FIRST_CHANGES);
+    let all = opened.clone();
+    let changes = move || {
+        let n_shown = if shows_all.get() {
+            n_changes
+        } else {
+            FIRST_CHANGES
+        };
+        let shown = all.changes.iter().take(n_shown).cloned();
+        each(shown.zip(1..), change)
+    };
+    let more = move || {
+        (!shows_all.get()).then(|| {
+            view! { <p class="more-rows"><button type="button" class="small" id="all-changes" on:click=move |_| shows_all.set(true)>{format!("Show all {}", format::counted(n_changes as u64, "change"))}</button></p> }
+        })
+    };
     let changes = view! {
         <section class="what-to-do" data-testid="fleet-changes">
             <header><h2>"What changed between builds"</h2></header>
             {(n_changes == 0).then(|| view! { <p class="card empty">"No build differs from those before it by more than noise, or there are too few runs to tell."</p> })}
             <div class="findings">{changes}</div>
+            {more}
         </section>
     };
     let table = |keys: &'static [&'static str]| {
