@@ -26,6 +26,7 @@ pub(crate) mod experts;
 mod findings;
 pub(crate) mod flow;
 pub(crate) mod groups;
+mod hosts;
 pub(crate) mod matching;
 mod merged;
 pub mod moment;
@@ -105,11 +106,14 @@ impl Job {
     pub fn new(window: Window) -> Job {
         let Window { mut ranks, .. } = window;
         ranks.arrange_by_key(|rank| rank.number);
-        let (hosts, are_hosts_named) = hosts(&mut ranks);
+        let (mut hosts, are_hosts_named) = hosts::named_or_counted(&mut ranks);
         let groups = groups::find(&ranks);
         let steps = steps(&ranks);
         let (collectives, unmatched) = matching::find(&ranks, &groups, &steps);
         let clocks = Clocks::new(&ranks, &groups, &collectives);
+        if let Some(told) = hosts::by_clocks(&mut ranks, &clocks) {
+            hosts = told;
+        }
         let sizes = ranks
             .iter()
             .filter_map(|rank| rank.digest.identity.world_size);
@@ -151,27 +155,6 @@ impl Job {
             .filter(|number| !is_there(number))
             .collect()
     }
-}
-
-/// Gives each rank its host: by name, else as many ranks a host as it has GPUs.
-fn hosts(ranks: &mut [Rank]) -> (Vec<String>, bool) {
-    let are_named = ranks
-        .iter()
-        .all(|rank| !rank.digest.identity.host.is_empty());
-    let mut hosts: Vec<String> = Vec::new();
-    for rank in ranks {
-        let identity = &rank.digest.identity;
-        let name = match are_named {
-            true => identity.host.clone(),
-            false => format!("node {}", rank.number / identity.n_devices.max(1)),
-        };
-        let known = hosts.iter().position(|host| *host == name);
-        rank.host = known.unwrap_or_else(|| {
-            hosts.push(name);
-            hosts.len() - 1
-        });
-    }
-    (hosts, are_named)
 }
 
 /// The steps of all ranks, by number where they have one, else by position.

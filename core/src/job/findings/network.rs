@@ -119,7 +119,7 @@ pub(super) fn link_bandwidth(seen: &Seen) -> Vec<JobCard> {
             "The figure of the network is the one that was given.",
         ),
         false => (
-            "Check that the GPUs reach each other over their links and not over PCIe or the host (topology, peer access, container settings), and the number of channels and the algorithm of the communication library.",
+            "Check that the GPUs reach each other over their links and not over PCIe or the CPU (topology, peer access, container settings), and the number of channels and the algorithm of the communication library.",
             "The figure of the link is that of the GPU, one way; of AMD's the links between the ranks of the group.",
         ),
     };

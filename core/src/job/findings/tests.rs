@@ -45,6 +45,44 @@ fn a_rank_whose_kernels_are_slow_holds_the_others_up() {
     assert_eq!(found.last().unwrap().0, "no_waiting");
 }
 
+/// Of 3, 8 and 64 ranks on two clocks 5 ms apart, the first, one in the middle and the last: 20 ms of work,
+/// 30 on the slow one.
+#[test]
+fn whichever_of_many_ranks_is_slow_is_named() {
+    for n in [3_u32, 8, 64] {
+        for slow in [0, n / 2, n - 1] {
+            let ranks: Vec<u32> = (0..n).collect();
+            let mut job = TestJob::new(n);
+            for step in 0..24_i64 {
+                let start_ns = step * 32 * MS;
+                job.step(step as u64, start_ns, start_ns + 32 * MS);
+                let own = |rank: &u32| if *rank == slow { 30 * MS } else { 20 * MS };
+                for rank in &ranks {
+                    job.work(*rank as usize, step as u32, &GEMM, 10, own(rank));
+                }
+                let spans: Vec<(i64, i64)> = (ranks.iter())
+                    .map(|rank| (start_ns + own(rank), start_ns + 32 * MS))
+                    .collect();
+                job.run("0 default_pg", "allreduce", &ranks, &spans);
+            }
+            for rank in (n / 2)..n {
+                job = job.host(rank as usize, "b", 5 * MS, 0.0);
+            }
+            let found = found(job);
+            let told = found.iter().filter(|of| of.0 == "slow_rank");
+            let told: Vec<(&[u32], i64)> = told
+                .map(|(_, ranks, worth)| (&ranks[..], worth.unwrap()))
+                .collect();
+            // 10 ms in each of 24 steps; clocks are known to a few nanoseconds.
+            let [(ranks, worth)] = told.as_slice() else {
+                panic!("{n} ranks, {slow} slow: {found:?}");
+            };
+            assert_eq!(*ranks, [slow]);
+            assert!((239..=240).contains(worth), "{worth}");
+        }
+    }
+}
+
 #[test]
 fn a_rank_with_more_calls_has_more_work() {
     let mut job = job(3, 10 * MS);

@@ -230,15 +230,20 @@ pub fn sheets_of_at_most(
     let input = Input::new(job, analysis, set_apart, &groups);
     let made = SHEETS.iter().map(|kind| {
         let Body { columns, mut rows } = (kind.body)(&input);
-        let mut first: Vec<Vec<Cell>> = rows.by_ref().take(n).collect();
-        let n_rows = match rows.next() {
-            None => first.len(),
-            Some(_) => {
-                let n_first = first.len();
-                first = Vec::new();
-                n_first + 1 + rows.count()
-            }
+        // Rows that are not kept are not made to be counted, where their number is known.
+        let (least, most) = rows.size_hint();
+        let known = most.filter(|most| *most == least && *most > n);
+        let mut first: Vec<Vec<Cell>> = match known {
+            Some(_) => Vec::new(),
+            None => rows.by_ref().take(n).collect(),
         };
+        let n_rows = known.unwrap_or_else(|| match rows.next() {
+            None => first.len(),
+            Some(_) => first.len() + 1 + rows.count(),
+        });
+        if n_rows > n {
+            first = Vec::new();
+        }
         Made {
             sheet: Sheet {
                 name: kind.name.to_owned(),
