@@ -437,9 +437,13 @@ pub(crate) struct IngestArgs {
     #[arg(short, long, value_name = "STORE", required = true)]
     pub(crate) output: Option<PathBuf>,
 
-    /// A pattern whose named groups are tags, taken from the path of each trace:
-    /// (?P<build>b[0-9]+)__(?P<model>[^_]+)
-    #[arg(long, value_name = "REGEX", value_parser = crate::fleet::pattern_of)]
+    /// A pattern whose named groups are tags, taken from the path of each trace
+    #[arg(
+        long,
+        value_name = "REGEX",
+        value_parser = crate::fleet::pattern_of,
+        help = "A pattern whose named groups are tags, taken from the path of each trace: (?P<build>b[0-9]+)__(?P<model>[^_]+)"
+    )]
     pub(crate) tag_from: Option<regex::Regex>,
 
     /// Traces that are read at once [default: one for each core]
