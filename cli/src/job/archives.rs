@@ -10,8 +10,7 @@ use dormer_core::job::digest::SourceFile;
 use dormer_core::job::digests;
 use dormer_core::output::perfetto::MANIFEST;
 
-use super::files::{MOST_BYTES_OF_DIGEST, is_called_like_a_trace};
-use super::reading::ReadFile;
+use super::files::{MOST_BYTES_OF_DIGEST, ReadFile, is_called_like_a_trace};
 
 const CHUNK_BYTES: usize = 256 << 10;
 

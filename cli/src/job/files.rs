@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::{fs, io};
 
+use dormer_core::job::Digest;
 use dormer_core::job::digest::SourceFile;
 
 use crate::Failure;
@@ -22,6 +23,9 @@ pub(super) struct Found {
     pub(super) path: PathBuf,
     pub(super) source: SourceFile,
 }
+
+/// A rank that was read, or a file and why it was not.
+pub(super) type ReadFile = (SourceFile, Result<Digest, String>);
 
 impl Found {
     /// Whether it may be a digest.

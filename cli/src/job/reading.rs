@@ -6,19 +6,15 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::thread;
 
-use dormer_core::job::digest::SourceFile;
 use dormer_core::job::{Digest, digests};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use super::archives;
-use super::files::Found;
+use super::files::{Found, ReadFile};
 use crate::{Failure, input};
 
 /// Files that are read at once at most; each may take memory of a third of its JSON.
 const MOST_AT_ONCE: usize = 8;
-
-/// A rank that was read, or a file and why it was not.
-pub(super) type ReadFile = (SourceFile, Result<Digest, String>);
 
 /// The digests of some files, in their order, or why there is none. A file may hold several ranks.
 pub(super) fn read(files: &[Found]) -> Vec<ReadFile> {
