@@ -39,6 +39,7 @@ fn complete() -> Record {
     for table in [
         Table::Choices,
         Table::Stages,
+        Table::Ranks,
         Table::Frames,
         Table::Keys,
         Table::Size,
@@ -112,7 +113,7 @@ fn what_only_one_trace_has_is_a_dash_for_the_others() {
 /// A document with places for all tables, and what is in them.
 fn document(inside: &str) -> String {
     let names = [
-        "build", "opens", "memory", "choices", "stages", "frames", "keys", "size",
+        "build", "opens", "memory", "choices", "stages", "ranks", "frames", "keys", "size",
     ];
     let places = names.map(|name| {
         format!("## {name}\n\n<!-- bench: {name} -->\n{inside}<!-- /bench -->\n\ntext\n")

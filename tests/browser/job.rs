@@ -190,7 +190,8 @@ fn two_ranks_are_compared() {
         page.click("#pick-2").await;
         page.click("#timelines-of-ranks").await;
         page.wait_until_shown(2).await;
-        page.wait_hash("#/timeline?below=clock").await;
+        page.wait_hash("#/timeline").await;
+        page.wait_hash("below=clock").await;
         page.wait_text("[data-testid=reference-below]", "r2").await;
         page.wait_for("$('#align-reference')?.value === 'clock'")
             .await;

@@ -85,6 +85,6 @@ fn a_tar_archive() {
     archive[257..262].copy_from_slice(b"ustar");
     check_rejected(
         archive,
-        "this is a tar archive; unpack it and open the trace in it (at byte 0)",
+        "this is a tar archive; unpack it and open the trace in it, or open it as the ranks of a job (at byte 0)",
     );
 }

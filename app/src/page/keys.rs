@@ -164,6 +164,32 @@ pub const KEYS: &[KeyGroup] = &[
         ],
     },
     KeyGroup {
+        title: "Job: ranks within a step",
+        sources: &["views/job/strip/mod.rs"],
+        rows: &[
+            row(&["ArrowUp", "ArrowDown"], "Rank above, below"),
+            row(&["ArrowLeft", "ArrowRight"], "Previous, next collective"),
+            row(&["Home", "End"], "First, last collective of the rank"),
+            row(&["Enter", " "], "Open the trace of the rank at the collective"),
+            row(&["+", "=", "-", "0"], "Zoom in, out, show the whole step"),
+            row(&["Escape"], "Clear the selection"),
+        ],
+    },
+    KeyGroup {
+        title: "Job: bus bandwidth by message size",
+        sources: &["views/job/bandwidth.rs"],
+        rows: &[
+            row(&["ArrowUp", "ArrowDown", "ArrowLeft", "ArrowRight"], "Previous, next mark"),
+            row(&["Home", "End"], "First, last mark"),
+            row(&["Escape"], "Clear the selection"),
+        ],
+    },
+    KeyGroup {
+        title: "Fleet: runs",
+        sources: &["views/fleet/runs.rs"],
+        rows: &[row(&["Escape"], "Clear the selection")],
+    },
+    KeyGroup {
         title: "Menus and panels",
         sources: &["components/op_details/mod.rs", "components/table_tools.rs", "components/thresholds.rs"],
         rows: &[row(&["Escape"], "Close; from the details panel, back to where it was opened")],

@@ -162,7 +162,7 @@ const RUN_COLUMNS: &[Field] = &[
     field("modified", Timestamp, "modified", "When the file was last changed; unknown of what comes as a stream."),
     field("analysis_ns", I64, "analysis time", "How long reading and analyzing it took."),
     field("trace_id", Str, "trace id", "The profiler's own id of the recording."),
-    field("host", Str, "host", "The host it was recorded on; never with --redact."),
+    field("host", Str, "host", "The machine it was recorded on; never with --redact."),
     field("rank", I32, "rank", "The number of the process in its job."),
     field("world_size", I32, "ranks of the job", "How many processes the job has."),
     field("job_id", Str, "job", "The same for the ranks of one job: a hash of the number of ranks, the groups of all of them, and the start to 10 s."),
