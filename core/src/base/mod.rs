@@ -1,5 +1,6 @@
 //! What knows nothing of traces or GPUs: intervals, sorting, numbers for people, tables of values.
 
+pub mod calendar;
 pub mod file_error;
 pub mod format;
 pub(crate) mod group;

@@ -1,6 +1,6 @@
 //! What changed between builds, as files: a document, JSON, CSV, and the series as Apache Otava reads them.
 
-use crate::base::format;
+use crate::base::{calendar, format};
 use crate::fleet::regressions::{Change, Trend, trends};
 use crate::fleet::{Answer, Text, words};
 use crate::output::document::{DocTable, Document, code, count, markdown, text, time};
@@ -126,7 +126,10 @@ pub fn to_otava(answer: &Answer) -> (Vec<u8>, usize) {
             .list
             .get(*at)
             .map_or("", |build| answer.text(build.build));
-        let mut row = vec![Cell::Text(time_of(*first_ns)), Cell::Text(build.to_owned())];
+        let mut row = vec![
+            Cell::Text(calendar::time(*first_ns)),
+            Cell::Text(build.to_owned()),
+        ];
         row.extend(whole.iter().map(|trend| {
             let median = trend.medians_ns.get(*at).copied().flatten();
             median.map_or(Cell::Empty, |ns| Cell::Float(ns as f64 / 1e6))
@@ -229,24 +232,6 @@ fn named(answer: &Answer, text: Option<Text>) -> Cell {
     text.map_or(Cell::Empty, |text| Cell::Text(answer.text(text).to_owned()))
 }
 
-/// A time in nanoseconds since 1970 as ISO 8601, to the second: "2026-02-28T13:45:00Z".
-fn time_of(ns: i64) -> String {
-    let seconds = ns.div_euclid(1_000_000_000);
-    let (days, second) = (seconds.div_euclid(86_400), seconds.rem_euclid(86_400));
-    // Days since the 1st of March of the year 0, in eras of 400 years that all are equally long; a year begins in March,
-    // so that the leap day is its last.
-    let days = days + 719_468;
-    let (era, day) = (days.div_euclid(146_097), days.rem_euclid(146_097));
-    let year = (day - day / 1_460 + day / 36_524 - day / 146_096) / 365;
-    let day = day - (365 * year + year / 4 - year / 100);
-    let month = (5 * day + 2) / 153;
-    let day = day - (153 * month + 2) / 5 + 1;
-    let month = if month < 10 { month + 3 } else { month - 9 };
-    let year = era * 400 + year + i64::from(month < 3);
-    let (hour, minute, second) = (second / 3_600, second / 60 % 60, second % 60);
-    format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}Z")
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -327,19 +312,5 @@ mod tests {
         assert_eq!((lines.len(), n_left_out), (8, 0));
         assert_eq!(lines[0], "time,build,\"'=a,`b`/MI300X/category/GEMM\"");
         assert_eq!(lines[1], "1970-01-01T00:00:00Z,b1,1.0035");
-    }
-
-    #[test]
-    fn times_are_those_of_the_calendar() {
-        let cases = [
-            (0, "1970-01-01T00:00:00Z"),
-            (951_782_400, "2000-02-29T00:00:00Z"),
-            (1_772_286_300, "2026-02-28T13:45:00Z"),
-            (1_798_761_599, "2026-12-31T23:59:59Z"),
-            (-1, "1969-12-31T23:59:59Z"),
-        ];
-        for (seconds, expected) in cases {
-            assert_eq!(time_of(seconds * 1_000_000_000), expected);
-        }
     }
 }

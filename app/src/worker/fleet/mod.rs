@@ -5,7 +5,7 @@ mod tables;
 
 use std::cell::RefCell;
 
-use dormer_core::base::format;
+use dormer_core::base::{calendar, format};
 use dormer_core::fleet::Summary;
 use dormer_core::fleet::regressions::{Change, Level};
 use dormer_core::fleet::words;
@@ -70,7 +70,7 @@ fn facts(of: &Summary) -> Vec<(String, String)> {
         ns if ns > 0 => format::percent(100.0 * totals.idle_ns as f64 / ns as f64),
         _ => String::new(),
     };
-    let days = [totals.first_ns, totals.last_ns].map(|ns| ns.map(day));
+    let days = [totals.first_ns, totals.last_ns].map(|ns| ns.map(calendar::date_of));
     let days = match days {
         [Some(first), Some(last)] if first == last => first,
         [Some(first), Some(last)] => format!("{first} to {last}"),
@@ -148,48 +148,4 @@ fn trends(of: &Summary) -> Vec<FleetTrend> {
         }
     }
     trends
-}
-
-/// The day of a time, in nanoseconds since 1970: "2026-03-09", UTC.
-fn day(ns: i64) -> String {
-    const DAY_NS: i64 = 86_400_000_000_000;
-    // Years begin in March here, so that a leap day is the last one; 400 of them are 146 097 days.
-    let days = ns.div_euclid(DAY_NS) + 719_468;
-    let (era, day_of_era) = (days.div_euclid(146_097), days.rem_euclid(146_097));
-    let year_of_era =
-        (day_of_era - day_of_era / 1_460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
-    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
-    let march_month = (5 * day_of_year + 2) / 153;
-    let day = day_of_year - (153 * march_month + 2) / 5 + 1;
-    let month = if march_month < 10 {
-        march_month + 3
-    } else {
-        march_month - 9
-    };
-    let year = year_of_era + 400 * era + i64::from(month <= 2);
-    format!("{year:04}-{month:02}-{day:02}")
-}
-
-/// The same with hours and minutes.
-fn minute(ns: i64) -> String {
-    let minutes = ns.div_euclid(60_000_000_000).rem_euclid(1_440);
-    format!("{} {:02}:{:02}", day(ns), minutes / 60, minutes % 60)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn days_are_those_of_the_calendar() {
-        let cases = [
-            (0, "1970-01-01 00:00"),
-            (951_782_400, "2000-02-29 00:00"),
-            (1_767_225_599, "2025-12-31 23:59"),
-            (1_790_858_460, "2026-10-01 12:41"),
-        ];
-        for (seconds, text) in cases {
-            assert_eq!(minute(seconds * 1_000_000_000), text);
-        }
-    }
 }

@@ -2,7 +2,7 @@
 
 use std::cmp::Ordering;
 
-use dormer_core::base::format;
+use dormer_core::base::{calendar, format};
 use dormer_core::fleet::Summary;
 use dormer_core::fleet::summary::Run;
 
@@ -85,7 +85,7 @@ fn row(of: &Summary, at: usize, run: &Run) -> TableRow {
     let time = |ns: Option<i64>| ns.map_or_else(String::new, format::time_ns);
     let cells = RUN_COLUMNS.map(|(key, ..)| TableCell {
         text: match key {
-            "recorded" => run.start_ns.map_or_else(String::new, super::minute),
+            "recorded" => run.start_ns.map_or_else(String::new, calendar::minute),
             "model" => text(run.model),
             "gpu" => text(run.gpu),
             "build" => text(run.build),

@@ -1,6 +1,6 @@
 //! Tables of a summary, as text.
 
-use dormer_core::base::format;
+use dormer_core::base::{calendar, format};
 use dormer_core::fleet::Summary;
 use dormer_core::fleet::words::gpu_time;
 use dormer_core::report::fact_table::CellKind::{self, Name, Number, Text};
@@ -227,7 +227,7 @@ fn outliers(of: &Summary) -> Option<FactTable> {
 fn weeks(of: &Summary) -> Option<FactTable> {
     let rows = of.weeks.iter().map(|week| {
         vec![
-            week.week_ns.map_or_else(String::new, super::day),
+            week.week_ns.map_or_else(String::new, calendar::date_of),
             of.text_of(week.model).unwrap_or_default().to_owned(),
             of.text_of(week.gpu).unwrap_or_default().to_owned(),
             of.text_of(week.build).unwrap_or_default().to_owned(),

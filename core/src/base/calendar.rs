@@ -1,0 +1,95 @@
+//! Days of the calendar, in UTC: from days since 1970 to the date that people write, and back.
+
+const SECONDS_OF_DAY: i64 = 86_400;
+/// From the 1st of March of the year 0, where an era of 400 years begins, to the 1st of January 1970. A year begins in March
+/// here, so that the leap day is its last.
+const DAYS_BEFORE_1970: i64 = 719_468;
+const DAYS_OF_ERA: i64 = 146_097;
+
+/// A day since 1970 as a date: "2025-07-01".
+///
+/// ```
+/// assert_eq!(dormer_core::base::calendar::date(11_016), "2000-02-29");
+/// ```
+pub fn date(day: i64) -> String {
+    let day = day + DAYS_BEFORE_1970;
+    let (era, day) = (day.div_euclid(DAYS_OF_ERA), day.rem_euclid(DAYS_OF_ERA));
+    let year = (day - day / 1_460 + day / 36_524 - day / 146_096) / 365;
+    let day = day - (365 * year + year / 4 - year / 100);
+    let month = (5 * day + 2) / 153;
+    let day = day - (153 * month + 2) / 5 + 1;
+    let month = if month < 10 { month + 3 } else { month - 9 };
+    let year = era * 400 + year + i64::from(month < 3);
+    format!("{year:04}-{month:02}-{day:02}")
+}
+
+/// The day since 1970 of a date that is written like "2025-07-01"; none of other text.
+pub fn day(date: &str) -> Option<i64> {
+    let mut parts = date.splitn(3, '-');
+    let mut next = || parts.next()?.parse::<i32>().ok().map(i64::from);
+    let (year, month, day) = (next()?, next()?, next()?);
+    let of_year = (153 * ((month + 9) % 12) + 2) / 5 + day - 1;
+    let year = year - i64::from(month < 3);
+    let leap_days = year.div_euclid(4) - year.div_euclid(100) + year.div_euclid(400);
+    Some(year * 365 + leap_days + of_year - DAYS_BEFORE_1970)
+}
+
+/// The date of a time in nanoseconds since 1970: "2025-07-01".
+pub fn date_of(ns: i64) -> String {
+    date(day_and_second(ns).0)
+}
+
+/// A time in nanoseconds since 1970, to the second: "2025-07-01T12:41:09Z", as ISO 8601 has it.
+pub fn time(ns: i64) -> String {
+    let (day, second) = day_and_second(ns);
+    format!("{}T{}:{:02}Z", date(day), clock(second), second % 60)
+}
+
+/// The same for people, to the minute: "2025-07-01 12:41".
+pub fn minute(ns: i64) -> String {
+    let (day, second) = day_and_second(ns);
+    format!("{} {}", date(day), clock(second))
+}
+
+fn day_and_second(ns: i64) -> (i64, i64) {
+    let seconds = ns.div_euclid(1_000_000_000);
+    (
+        seconds.div_euclid(SECONDS_OF_DAY),
+        seconds.rem_euclid(SECONDS_OF_DAY),
+    )
+}
+
+/// Hours and minutes of a day.
+fn clock(second: i64) -> String {
+    format!("{:02}:{:02}", second / 3_600, second / 60 % 60)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_are_those_of_the_calendar() {
+        let cases = [
+            (0, "1970-01-01T00:00:00Z"),
+            (951_782_400, "2000-02-29T00:00:00Z"),
+            (1_767_225_599, "2025-12-31T23:59:59Z"),
+            (1_772_286_300, "2026-02-28T13:45:00Z"),
+            (-1, "1969-12-31T23:59:59Z"),
+        ];
+        for (seconds, expected) in cases {
+            assert_eq!(time(seconds * 1_000_000_000), expected);
+        }
+        assert_eq!(minute(1_790_858_460_999_999_999), "2026-10-01 12:41");
+    }
+
+    #[test]
+    fn a_day_is_a_date_and_back() {
+        for of in (-200_000..200_000).step_by(37) {
+            assert_eq!(day(&date(of)), Some(of));
+        }
+        for text in ["", "2025", "2025-07", "2025-07-x", "unknown"] {
+            assert_eq!(day(text), None, "{text}");
+        }
+    }
+}
