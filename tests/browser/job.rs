@@ -8,7 +8,7 @@ use thirtyfour::prelude::*;
 
 use super::page::{Page, with_page};
 use super::traces::kernels;
-use crate::support::container::{gzip, zip};
+use crate::support::container::{gzip, tar, zip};
 use crate::support::text::event;
 
 /// What a trace of a rank says of itself, before its events.
@@ -255,6 +255,78 @@ fn an_archive_of_ranks_is_a_job() {
             .await;
         page.wait_until_shown(1).await;
         page.wait_text(".file", "r2.json").await;
+    });
+}
+
+#[test]
+fn a_tar_archive_of_ranks_is_a_job() {
+    with_page("job-tar", async |page| {
+        let files = ranks();
+        let long = format!("run/{}/r2.json.gz", "x".repeat(150));
+        let third = gzip(&files[2].1);
+        let members: Vec<(&str, &[u8])> = vec![
+            ("run/r0.json", files[0].1.as_bytes()),
+            ("run/notes.txt", b"of no use"),
+            ("run/r1.json", files[1].1.as_bytes()),
+            (&long, &third),
+        ];
+        let whole = tar(&members);
+        // The last of the ranks is cut off, in the middle of its bytes.
+        let start = whole.windows(third.len()).position(|bytes| bytes == third);
+        let cut = gzip(&whole[..start.unwrap() + third.len() / 2]);
+        let cases = [
+            (".tar", whole.clone()),
+            (".tar.gz", gzip(&whole)),
+            (".tgz", cut),
+        ];
+        for (suffix, bytes) in cases {
+            page.load("").await;
+            let archive = tempfile::Builder::new().suffix(suffix).tempfile().unwrap();
+            std::fs::write(archive.path(), bytes).unwrap();
+            page.choose(archive.path()).await;
+            page.wait_text(".file", "Job of 3 ranks").await;
+            page.click("[data-testid=job-ranks] tbody tr:nth-child(2) button")
+                .await;
+            page.wait_until_shown(1).await;
+            page.wait_text(".file", "r1.json").await;
+        }
+        assert_eq!(page.requests_after_load(), []);
+    });
+}
+
+/// The ranks in one file, as a tool merges them: each event says its rank, and processes have other numbers.
+fn merged() -> String {
+    let ranks = ranks().into_iter().zip(0_u64..);
+    let events = ranks.flat_map(|((_, text), rank)| {
+        let mut trace: serde_json::Value = serde_json::from_str(&text).unwrap();
+        let events = trace["traceEvents"].take();
+        let events = events.as_array().unwrap().clone().into_iter();
+        events.map(move |mut event| {
+            if let Some(pid) = event["pid"].as_u64() {
+                event["pid"] = json!(pid + rank * 10_000);
+            }
+            event["args"]["rank"] = json!(rank);
+            event
+        })
+    });
+    json!({ "traceEvents": events.collect::<Vec<_>>() }).to_string()
+}
+
+#[test]
+fn a_file_into_which_ranks_are_merged_is_a_job() {
+    with_page("job-merged", async |page| {
+        page.drop_files(&[("merged.json", &merged())]).await;
+        page.wait_text(".file", "Job of 4 ranks").await;
+        page.wait_text("[data-testid=job-ranks]", "merged.json, rank 3")
+            .await;
+        // One of them opens, and only it is read.
+        page.click("[data-testid=job-ranks] tbody tr:nth-child(2) button")
+            .await;
+        page.wait_until_shown(1).await;
+        page.wait_text(".file", "merged.json, rank ").await;
+        page.click("#back-to-job").await;
+        page.wait_text(".file", "Job of 4 ranks").await;
+        assert_eq!(page.requests_after_load(), []);
     });
 }
 

@@ -22,6 +22,17 @@ pub(crate) fn gunzip(bytes: &[u8]) -> Vec<u8> {
     text
 }
 
+/// A tar archive.
+pub(crate) fn tar(members: &[(&str, &[u8])]) -> Vec<u8> {
+    let mut archive = tar::Builder::new(Vec::new());
+    for (name, bytes) in members {
+        let mut header = tar::Header::new_gnu();
+        header.set_size(bytes.len() as u64);
+        archive.append_data(&mut header, name, *bytes).unwrap();
+    }
+    archive.into_inner().unwrap()
+}
+
 /// A zip archive of deflated members.
 pub(crate) fn zip(members: &[(&str, &[u8])]) -> Vec<u8> {
     archive(members, CompressionMethod::Deflated)

@@ -110,6 +110,8 @@ pub enum Reply {
     Opened(Box<Opened>),
     /// The file cannot be analyzed.
     Failed(Failure),
+    /// Several ranks are merged into the file: it is a job.
+    IsJob,
     /// How far reading the files that are to be added has come.
     AddProgress(Progress),
     /// The files are added: what the open trace is with them.
@@ -123,7 +125,8 @@ pub enum Reply {
     ReferenceOpened(ReferenceOpened),
     /// The reference cannot be analyzed; the target is still open.
     ReferenceFailed(Failure),
-    /// The bytes beside this message are the digest of the file; whether the file was one already.
+    /// Beside this message is the digest of the file, or of each rank that is merged into it; whether the file was one
+    /// already.
     Digest(bool),
     /// The ranks are one job.
     JobOpened(Box<JobOpened>),

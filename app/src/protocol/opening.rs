@@ -112,7 +112,7 @@ pub const TOO_MANY: &str = "open one trace, or two to compare";
 
 /// Whether a file of a folder may be a trace or belong to one, by its name.
 pub fn may_be_opened(name: &str) -> bool {
-    const ENDINGS: [&str; 3] = [".json", ".gz", ".zip"];
+    const ENDINGS: [&str; 5] = [".json", ".gz", ".zip", ".tar", ".tgz"];
     let small = name.to_ascii_lowercase();
     !small.starts_with('.') && ENDINGS.iter().any(|ending| small.ends_with(ending))
 }

@@ -2,7 +2,6 @@
 
 use std::cell::RefCell;
 
-use dormer_core::Profile;
 use dormer_core::job::Analysis;
 use dormer_core::job::bandwidth::BandwidthChart;
 use dormer_core::job::digest::SourceFile;
@@ -10,15 +9,15 @@ use dormer_core::job::moment::moments;
 use dormer_core::job::overview::JobOverview;
 use dormer_core::job::strip::StepStrip;
 use dormer_core::job::world::{SetApart, Why, Window, World};
-use dormer_core::job::{Digest, Job};
+use dormer_core::job::{Digest, Job, digests, one_rank};
 use js_sys::{Array, Uint8Array};
 use wasm_bindgen::prelude::*;
 use wasm_bindgen_futures::JsFuture;
 use web_sys::File;
 
-use super::Content;
 use super::reading::{read_one, unreadable};
 use super::replies::{Teller, send, send_giving};
+use super::{Content, Incoming};
 use crate::protocol::{
     DigestRequest, EventAtQuery, Failure, JobOpened, JobRequest, OpeningStep, Reply, StepRequest,
 };
@@ -30,24 +29,29 @@ const HEAD_BYTES: f64 = 4096.0;
 pub(super) async fn digest(file: Option<File>, request: DigestRequest) {
     let Some(file) = file else { return };
     match digest_of(&file, request).await {
-        Ok((bytes, was_digest)) => {
-            let bytes = Uint8Array::from(bytes.as_slice());
-            let given = Array::of1(&bytes.buffer());
-            let parts = [("bytes", bytes.into())];
-            send_giving(&Reply::Digest(was_digest), &parts, &given);
+        Ok((files, was_digest)) => {
+            let digests: Vec<Uint8Array> =
+                files.iter().map(|bytes| bytes.as_slice().into()).collect();
+            let given: Array = digests.iter().map(Uint8Array::buffer).collect();
+            let digests: Array = digests.iter().collect();
+            send_giving(
+                &Reply::Digest(was_digest),
+                &[("digests", digests.into())],
+                &given,
+            );
         }
         Err(failure) => send(&Reply::Failed(failure), &[]),
     }
 }
 
-/// The bytes of the digest, and whether they are those of the file.
-async fn digest_of(file: &File, request: DigestRequest) -> Result<(Vec<u8>, bool), Failure> {
+/// The bytes of the digest, of several where ranks are merged into the file; and whether they are those of the file.
+async fn digest_of(file: &File, request: DigestRequest) -> Result<(Vec<Vec<u8>>, bool), Failure> {
     let head = bytes_of(file, HEAD_BYTES).await?;
     if Digest::from_file(&head).is_some() {
         let bytes = bytes_of(file, file.size()).await?;
         return match Digest::from_file(&bytes) {
             Some(Err(why)) => Err(failure(why)),
-            _ => Ok((bytes, true)),
+            _ => Ok((vec![bytes], true)),
         };
     }
     let mut teller = Teller::of(Reply::Progress, std::slice::from_ref(file));
@@ -60,8 +64,19 @@ async fn digest_of(file: &File, request: DigestRequest) -> Result<(Vec<u8>, bool
         name: request.path,
         bytes: file.size() as u64,
     };
-    let digest = Digest::new(&Profile::new(*imported), source);
-    Ok((digest.to_file(), false))
+    let digests = digests(*imported, source);
+    Ok((digests.iter().map(Digest::to_file).collect(), false))
+}
+
+/// Leaves of each file into which ranks are merged the rank that its name tells; `false` where one tells none.
+pub(super) fn take_apart(files: &mut [Incoming]) -> bool {
+    files.iter_mut().all(|file| {
+        let Ok(Content::Recording(imported)) = &mut file.content else {
+            return true;
+        };
+        let rank = one_rank(std::mem::take(&mut **imported), &file.name);
+        rank.map(|rank| **imported = rank).is_some()
+    })
 }
 
 pub(super) async fn bytes_of(file: &File, up_to: f64) -> Result<Vec<u8>, Failure> {

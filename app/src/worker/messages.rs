@@ -81,8 +81,12 @@ fn files(message: &JsValue) -> Vec<File> {
 
 async fn open_files(files: Vec<File>, choice: Choice, is_beside: bool) {
     let mut teller = Teller::of(Reply::Progress, &files);
-    if let Some(incoming) = read_all(files, &mut teller, || true).await {
-        finish(incoming, &mut teller, &choice, is_beside);
+    let Some(mut incoming) = read_all(files, &mut teller, || true).await else {
+        return;
+    };
+    match job::take_apart(&mut incoming) {
+        true => finish(incoming, &mut teller, &choice, is_beside),
+        false => send(&Reply::IsJob, &[]),
     }
 }
 

@@ -106,6 +106,48 @@ impl Archive {
     }
 }
 
+/// Where the files of a tar archive lie, told by its headers alone: nothing else of it has to be read.
+#[derive(Debug, Default)]
+pub struct TarIndex {
+    untar: Untar,
+    at: u64,
+}
+
+/// A file in a tar archive.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct InTar {
+    /// Its path in the archive.
+    pub path: String,
+    /// Its first byte.
+    pub start: u64,
+    /// How many bytes it has.
+    pub size: u64,
+}
+
+impl TarIndex {
+    /// The size of the blocks that an archive is made of, in bytes.
+    pub const BLOCK: u64 = 512;
+
+    /// Where the block is that is needed next; `None` behind the last file.
+    pub fn wanted(&self) -> Option<u64> {
+        (!self.untar.is_over()).then_some(self.at)
+    }
+
+    /// Reads that block: the file that it begins, if it does.
+    pub fn push(&mut self, block: &[u8]) -> Result<Option<InTar>, ImportError> {
+        let mut path = None;
+        self.untar.push(block, &mut |member| {
+            if let Member::Begin(of) = member {
+                path = Some(of.to_owned());
+            }
+        })?;
+        let start = self.at + block.len() as u64;
+        let (size, padding) = self.untar.pass();
+        self.at = start.saturating_add(size).saturating_add(padding);
+        Ok(path.map(|path| InTar { path, start, size }))
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use std::io::Write;
@@ -143,6 +185,34 @@ mod tests {
             vec![0; 1024],
         ]
         .concat()
+    }
+
+    #[test]
+    fn headers_tell_where_files_lie() {
+        let bytes = tar();
+        let mut index = TarIndex::default();
+        let mut files = Vec::new();
+        while let Some(at) = index.wanted() {
+            let block = &bytes[at as usize..][..TarIndex::BLOCK as usize];
+            files.extend(index.push(block).unwrap());
+        }
+        let long = format!("runs/{}/rank1.json", "x".repeat(120));
+        let told: Vec<(&str, &[u8])> = (files.iter())
+            .map(|file| {
+                (
+                    &*file.path,
+                    &bytes[file.start as usize..][..file.size as usize],
+                )
+            })
+            .collect();
+        let expected: [(&str, &[u8]); 4] = [
+            ("runs/rank0.json", b"{\"traceEvents\": []}"),
+            (&long, &[b'7'; 1024]),
+            ("runs/rank2.json", b"2"),
+            ("empty.json", b""),
+        ];
+        assert_eq!(told, expected);
+        assert!(TarIndex::default().push(&[7; 512]).is_err(), "no header");
     }
 
     /// Paths and contents, of chunks of a size; and whether the last file was ended.

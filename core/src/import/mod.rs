@@ -23,7 +23,7 @@ mod payload;
 pub mod warning;
 
 pub use apart::{Cutter, Inflated, Inflater, Piece};
-pub use archive::{Archive, Member};
+pub use archive::{Archive, InTar, Member, TarIndex};
 pub use chrome_json::PartReader;
 pub use error::{ImportError, ImportErrorKind};
 pub use part::Part;

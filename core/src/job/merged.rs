@@ -8,6 +8,8 @@
 //! Each rank becomes a trace with its own processes and link ids. What the file tells beside its events is
 //! that of one rank, and of that only what is the same for all is kept.
 
+use std::fmt;
+
 use serde_json::Value;
 
 use super::coordinates::Coordinates;
@@ -37,6 +39,15 @@ pub(crate) enum Who {
     At(Coordinates),
 }
 
+impl fmt::Display for Who {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        match self {
+            Who::Rank(rank) => write!(f, "rank {rank}"),
+            Who::At(at) => write!(f, "{at}"),
+        }
+    }
+}
+
 /// A trace of several ranks.
 #[derive(Debug)]
 pub(crate) struct Merged<'a> {
@@ -56,10 +67,7 @@ pub fn digests(imported: Imported, file: SourceFile) -> Vec<Digest> {
     };
     let ranks = merged.ranks.iter().zip(0..).map(|(who, nth)| {
         let part = SourceFile {
-            name: match who {
-                Who::Rank(rank) => format!("{}, rank {rank}", file.name),
-                Who::At(at) => format!("{}, {at}", file.name),
-            },
+            name: format!("{}, {who}", file.name),
             bytes: file.bytes,
         };
         let mut digest = Digest::new(&Profile::new(merged.trace(nth)), part);
@@ -75,6 +83,17 @@ pub fn digests(imported: Imported, file: SourceFile) -> Vec<Digest> {
         digest
     });
     ranks.collect()
+}
+
+/// The trace of one rank: all of a file, or where several ranks are in it, the one that `name` ends with as the names of
+/// [`digests`] do. `None` where they are several and the name tells none of them.
+pub fn one_rank(imported: Imported, name: &str) -> Option<Imported> {
+    let Some(merged) = Merged::new(&imported) else {
+        return Some(imported);
+    };
+    let called = |who: &Who| name.ends_with(&format!(", {who}"));
+    let nth = merged.ranks.iter().position(called)?;
+    Some(merged.trace(u32::try_from(nth).ok()?))
 }
 
 impl<'a> Merged<'a> {
@@ -392,6 +411,19 @@ mod tests {
     fn digests(imported: Imported) -> Vec<Digest> {
         let name = "merged.json".to_owned();
         super::digests(imported, SourceFile { name, bytes: 1 })
+    }
+
+    #[test]
+    fn one_rank_is_the_one_that_is_named() {
+        let n_events = |imported: Imported, name| {
+            one_rank(imported, name).map(|imported| imported.trace.events.len())
+        };
+        let alone = || read(&[fused(0, 100), fused(0, 120)], "");
+        let both = || read(&[fused(0, 100), fused(1, 120), fused(1, 180)], "");
+        assert_eq!(n_events(alone(), "rank0.json"), Some(4));
+        assert_eq!(n_events(both(), "merged.json"), None);
+        assert_eq!(n_events(both(), "merged.json, rank 1"), Some(4));
+        assert_eq!(n_events(both(), "merged.json, rank 11"), None);
     }
 
     #[test]

@@ -53,7 +53,7 @@ use crate::job::world::Window;
 
 pub use analysis::Analysis;
 pub use digest::Digest;
-pub use merged::digests;
+pub use merged::{digests, one_rank};
 pub use network::NetworkFigures;
 
 /// One rank of a job.

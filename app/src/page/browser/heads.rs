@@ -3,7 +3,7 @@
 use js_sys::{Array, Function, Reflect, Uint8Array};
 use wasm_bindgen::prelude::*;
 use wasm_bindgen_futures::JsFuture;
-use web_sys::{File, ReadableStreamDefaultReader};
+use web_sys::{Blob, File, ReadableStreamDefaultReader};
 
 use super::files::call;
 use super::window;
@@ -15,27 +15,30 @@ const HEAD_BYTES: f64 = 65_536.0;
 /// The first text of a file; as much as there is of one that cannot be read.
 pub async fn head_of(file: &File) -> String {
     let mut text = Vec::new();
-    let Ok(slice) = file.slice_with_f64_and_f64(0.0, HEAD_BYTES) else {
-        return String::new();
-    };
-    let stream: JsValue = slice.stream().into();
-    let stream = match file.name().ends_with(".gz") {
+    if let Ok(slice) = file.slice_with_f64_and_f64(0.0, HEAD_BYTES) {
+        let is_packed = file.name().ends_with(".gz");
+        each_chunk(&slice, is_packed, |chunk| text.extend(chunk.to_vec())).await;
+    }
+    String::from_utf8_lossy(&text).into_owned()
+}
+
+/// Reads the bytes of a file, or what a gzip file holds. What is cut off breaks at its end: what came before is read.
+pub(super) async fn each_chunk(file: &Blob, is_packed: bool, mut then: impl FnMut(Uint8Array)) {
+    let stream: JsValue = file.stream().into();
+    let stream = match is_packed {
         true => inflated(&stream).unwrap_or(stream),
         false => stream,
     };
-    let reader = call(&stream, "getReader", &[]);
-    if let Some(reader) = reader {
-        let reader: ReadableStreamDefaultReader = reader.unchecked_into();
-        // What is cut off breaks at its end: what came before is enough.
-        while let Ok(chunk) = JsFuture::from(reader.read()).await {
-            let bytes = part(&chunk, "value").dyn_into::<Uint8Array>();
-            match bytes {
-                Ok(bytes) => text.extend(bytes.to_vec()),
-                Err(_) => break,
-            }
-        }
+    let Some(reader) = call(&stream, "getReader", &[]) else {
+        return;
+    };
+    let reader: ReadableStreamDefaultReader = reader.unchecked_into();
+    while let Ok(chunk) = JsFuture::from(reader.read()).await {
+        let Ok(bytes) = part(&chunk, "value").dyn_into::<Uint8Array>() else {
+            return;
+        };
+        then(bytes);
     }
-    String::from_utf8_lossy(&text).into_owned()
 }
 
 fn inflated(stream: &JsValue) -> Option<JsValue> {

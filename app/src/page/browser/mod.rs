@@ -2,6 +2,7 @@
 //!
 //! | file | what |
 //! |---|---|
+//! | `archive` | the files in an archive |
 //! | `address` | the hash, read, written and followed |
 //! | `worker` | workers, their messages, and requests |
 //! | `files` | files that come in and go out |
@@ -9,16 +10,15 @@
 //! | `kept` | traces that stay on this computer |
 //! | `focus` | the keyboard focus, and keys that no element took |
 //! | `layout` | sizes, places, scrolling |
-//! | `zip` | the members of an archive |
 
 mod address;
+mod archive;
 mod files;
 mod focus;
 mod heads;
 mod kept;
 mod layout;
 mod worker;
-mod zip;
 
 use std::cell::RefCell;
 
@@ -29,6 +29,7 @@ use web_sys::{Document, HtmlElement, HtmlInputElement, Window};
 
 use crate::page::url::Theme;
 pub use address::{go_to_hash, hash, on_hash_change, replace_hash, url_with};
+pub use archive::{is_called_like_an_archive, members_of};
 pub use files::{
     Drag, Dropped, Half, choose_file, choose_folder, choose_reference, click, copy, download,
     on_drag, read_text, take_files, take_folder, take_held,
@@ -44,7 +45,6 @@ pub use layout::{
     is_wider_than, last_passed, mono_letter, on_scroll, pointer_in, scroll_to_top,
 };
 pub use worker::{WorkerFiles, count_requests, start_worker, worker_files};
-pub use zip::members_of_zip;
 
 thread_local! {
     /// Listeners that live as long as the page.

@@ -1,5 +1,6 @@
 //! From a job to the traces of its ranks, and back.
 
+use js_sys::Array;
 use leptos::prelude::*;
 use web_sys::File;
 
@@ -17,10 +18,16 @@ impl Engine {
         let name = &job.opened.overview.ranks.get(rank)?.file;
         job.has_trace.get(rank).filter(|has_trace| **has_trace)?;
         self.inner.with_value(|inner| {
-            let mut files = inner.ranks.as_ref()?.files.iter();
-            files
-                .find(|(path, _)| path == name)
-                .map(|(_, file)| file.clone())
+            let ranks = inner.ranks.as_ref()?;
+            let (path, file) = ranks.files.get(ranks.file_of(name)?)?;
+            match name.strip_prefix(path.as_str()) {
+                // Ranks are merged into the file: its name tells which is meant.
+                Some(rest) if !rest.is_empty() => {
+                    let parts = Array::of1(file);
+                    File::new_with_blob_sequence(&parts, &format!("{}{rest}", file.name())).ok()
+                }
+                _ => Some(file.clone()),
+            }
         })
     }
 

@@ -53,13 +53,22 @@ impl Ranks {
         let (n_shown, took_ms, at_ms) = self.shown;
         let n = self.n_digests;
         let grew = n > 1 && n as f64 >= GROWTH * n_shown as f64;
-        let is_more = grew && n < self.files.len();
+        let is_more = grew && self.n_read < self.files.len();
         let at_ms = match n_shown {
             0 => self.chosen_at_ms + f64::from(super::ranks::SOON_MS),
             _ => at_ms + PAUSE * took_ms,
         };
         let is_free = self.asked.is_empty() && !self.is_together;
         (is_more && is_free).then_some((at_ms - now_ms).max(0.0))
+    }
+
+    /// The file that a digest is of: where ranks are merged into it, what the digest is called begins with its name.
+    pub(super) fn file_of(&self, name: &str) -> Option<usize> {
+        let is_of = |path: &str| {
+            name.strip_prefix(path)
+                .is_some_and(|rest| rest.is_empty() || rest.starts_with(", "))
+        };
+        self.files.iter().position(|(path, _)| is_of(path))
     }
 
     fn unreadable(&self) -> Vec<(String, u64, String)> {
@@ -161,7 +170,7 @@ impl Engine {
             ranks.digests.clear();
             ranks.asked.push_back(Asked {
                 n_digests: ranks.n_digests,
-                n_unread: ranks.files.len() - ranks.n_digests - ranks.unreadable.len(),
+                n_unread: ranks.files.len() - ranks.n_read - ranks.unreadable.len(),
                 is_last,
                 at_ms: browser::now_ms(),
             });
@@ -247,7 +256,7 @@ impl Engine {
             ranks.shown = (asked.n_digests, now_ms - asked.at_ms, now_ms);
             ranks.number += 1;
             let has_trace = opened.overview.ranks.iter().map(|rank| {
-                let at = ranks.files.iter().position(|(path, _)| *path == rank.file);
+                let at = ranks.file_of(&rank.file);
                 at.is_some_and(|at| !ranks.only_digests.contains(&at))
             });
             let open = OpenJob {

@@ -276,6 +276,7 @@ impl Engine {
                 self.offer_where_too_many(&failure);
                 self.failed(failure);
             }
+            Ok(Reply::IsJob) => self.open_as_job(),
             Ok(Reply::AddProgress(now)) => self.state.adding.update(|adding| {
                 if let Some((_, progress)) = adding {
                     *progress = now;

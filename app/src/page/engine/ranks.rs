@@ -5,15 +5,15 @@ use std::collections::VecDeque;
 
 use dormer_core::base::format;
 use gloo::events::EventListener;
-use js_sys::Uint8Array;
+use js_sys::{Array, Uint8Array};
 use leptos::prelude::*;
 use wasm_bindgen::prelude::*;
 use web_sys::{ErrorEvent, File, MessageEvent, Worker};
 
-use super::Engine;
 use super::fleet::{is_fleet, may_be_fleet};
 use super::job::{Asked, JobWorker};
 use super::workers::message_of;
+use super::{Engine, TraceSource};
 use crate::page::browser::{self, Dropped};
 use crate::page::ranks::heads::{Head, are_one_job};
 use crate::page::ranks::queue::Queue;
@@ -49,7 +49,9 @@ pub(super) struct Ranks {
     readers: Vec<Reader>,
     /// Bytes read of each file.
     bytes: Vec<f64>,
-    /// How many digests there are.
+    /// How many files were read.
+    pub(super) n_read: usize,
+    /// How many digests there are: of a file into which ranks are merged, one for each.
     pub(super) n_digests: usize,
     /// Those that are not put together yet.
     pub(super) digests: Vec<Uint8Array>,
@@ -90,7 +92,7 @@ impl Ranks {
     pub(super) fn progress(&self) -> RanksRead {
         RanksRead {
             n_files: self.files.len(),
-            n_read: self.n_digests,
+            n_read: self.n_read,
             n_failed: self.unreadable.len(),
             bytes_read: self.bytes.iter().sum(),
             bytes_total: self.files.iter().map(|(_, file)| file.size()).sum(),
@@ -101,10 +103,8 @@ impl Ranks {
 impl Engine {
     /// Files came together: where they are ranks of one job, or a summary of many traces, it is opened at once.
     pub fn take_together(self, dropped: Dropped, otherwise: impl FnOnce(Dropped) + 'static) {
-        let is_archive = |dropped: &Dropped| match dropped.files.as_slice() {
-            [(name, _)] => name.to_ascii_lowercase().ends_with(".zip"),
-            _ => false,
-        };
+        let called_so = |(name, _): &(String, File)| browser::is_called_like_an_archive(name);
+        let has_archive = dropped.files.iter().any(called_so);
         if let [(_, file)] = dropped.files.as_slice()
             && may_be_fleet(file)
         {
@@ -117,13 +117,13 @@ impl Engine {
             });
             return;
         }
-        let is_alone = dropped.files.len() < 2 && !is_archive(&dropped);
+        let is_alone = dropped.files.len() < 2 && !has_archive;
         if is_alone || self.state.takes_captures() {
             otherwise(dropped);
             return;
         }
         wasm_bindgen_futures::spawn_local(async move {
-            let dropped = match is_archive(&dropped) {
+            let dropped = match has_archive {
                 true => unpacked(dropped).await,
                 false => dropped,
             };
@@ -165,6 +165,15 @@ impl Engine {
         let paths = paths.into_iter().map(|candidate| candidate.path);
         self.state.candidates.set(Vec::new());
         self.open_job(paths.zip(files.unwrap_or_default()).collect());
+    }
+
+    /// What was to be opened as a trace is a job: several ranks are merged into it.
+    pub(super) fn open_as_job(self) {
+        let source = self.take(|inner| inner.source.clone());
+        if let Some(TraceSource::Files(files)) = source {
+            let files = files.into_iter();
+            self.open_job(files.map(|file| (file.name(), file)).collect());
+        }
     }
 
     /// Reads files as ranks of one job.
@@ -274,8 +283,8 @@ impl Engine {
                     let n_requests = wire::part(message, "requests").as_f64();
                     inner.past_requests += n_requests.unwrap_or(0.0) as u32;
                 });
-                let bytes = wire::part(message, "bytes").unchecked_into();
-                self.rank_read(at, Ok((bytes, was_digest)));
+                let digests = wire::part(message, "digests").unchecked_into();
+                self.rank_read(at, Ok((digests, was_digest)));
             }
             Ok(Reply::Failed(failure)) => self.rank_read(at, Err(failure.with_place())),
             _ => {}
@@ -303,7 +312,7 @@ impl Engine {
     }
 
     /// A file was read, or cannot be.
-    fn rank_read(self, at: usize, read: Result<(Uint8Array, bool), String>) {
+    fn rank_read(self, at: usize, read: Result<(Array, bool), String>) {
         self.change_ranks(|ranks| {
             let Some(reader) = ranks.readers.iter().position(|reader| reader.at == at) else {
                 return;
@@ -314,9 +323,11 @@ impl Engine {
                 *bytes = file.size();
             }
             match read {
-                Ok((bytes, was_digest)) => {
-                    ranks.n_digests += 1;
-                    ranks.digests.push(bytes);
+                Ok((digests, was_digest)) => {
+                    ranks.n_read += 1;
+                    ranks.n_digests += digests.length() as usize;
+                    let digests = digests.iter().map(JsCast::unchecked_into);
+                    ranks.digests.extend(digests);
                     if was_digest {
                         ranks.only_digests.push(at);
                     }
@@ -332,20 +343,31 @@ fn base_name(path: &str) -> &str {
     path.rsplit('/').next().unwrap_or(path)
 }
 
-/// An archive of several traces as what it holds; one of a single trace as it is.
+/// Files with what archives among them hold in their place; an archive without any trace stays.
 async fn unpacked(dropped: Dropped) -> Dropped {
-    let Some((name, archive)) = dropped.files.first() else {
-        return dropped;
-    };
-    let mut members = browser::members_of_zip(archive).await;
-    members.retain(|(path, _)| crate::protocol::may_be_opened(base_name(path)));
-    match members.len() {
-        0 | 1 => dropped,
-        _ => Dropped {
-            folder: Some(name.clone()),
-            files: members,
-        },
+    let Dropped { files, mut folder } = dropped;
+    let is_alone = files.len() == 1;
+    let mut all = Vec::new();
+    for (name, file) in files {
+        let mut members = match browser::is_called_like_an_archive(&name) {
+            true => browser::members_of(&file).await,
+            false => Vec::new(),
+        };
+        members.retain(|(path, _)| crate::protocol::may_be_opened(base_name(path)));
+        match is_alone {
+            _ if members.is_empty() => all.push((name, file)),
+            true => {
+                folder = folder.or(Some(name).filter(|_| members.len() > 1));
+                all = members;
+            }
+            false => all.extend(
+                members
+                    .into_iter()
+                    .map(|(path, of)| (format!("{name}/{path}"), of)),
+            ),
+        }
     }
+    Dropped { files: all, folder }
 }
 
 impl Failure {

@@ -69,6 +69,22 @@ impl Untar {
         matches!(self.part, Part::Body(Kind::File, left, _) if left > 0)
     }
 
+    /// Passes over the file or folder that begins here; its bytes, and those of its padding.
+    pub(crate) fn pass(&mut self) -> (u64, u64) {
+        match self.part {
+            Part::Body(Kind::File | Kind::Skipped, left, padding) => {
+                self.part = Part::Header;
+                (left, padding)
+            }
+            _ => (0, 0),
+        }
+    }
+
+    /// Whether the last member is over.
+    pub(crate) fn is_over(&self) -> bool {
+        matches!(self.part, Part::Over)
+    }
+
     /// Reads a chunk and hands its files to `sink`.
     pub(crate) fn push(
         &mut self,

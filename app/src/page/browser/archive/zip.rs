@@ -1,10 +1,9 @@
-//! The members of a zip archive as files of their own: parts of the archive, of which nothing is read before
-//! they are. A compressed member becomes a gzip file, which holds the same bytes between another head and tail.
+//! A zip archive. A compressed member becomes a gzip file, which holds the same bytes between another head and tail.
 
 use js_sys::{Array, Uint8Array};
-use wasm_bindgen::prelude::*;
-use wasm_bindgen_futures::JsFuture;
 use web_sys::File;
+
+use super::{base_name, slice};
 
 /// Of the record at the end of the archive, and of the longest comment after it.
 const END_BYTES: usize = 22;
@@ -23,12 +22,7 @@ struct Member {
     header_at: u32,
 }
 
-/// The members with their paths; none of what is no plain archive.
-pub async fn members_of_zip(file: &File) -> Vec<(String, File)> {
-    members(file).await.unwrap_or_default()
-}
-
-async fn members(file: &File) -> Option<Vec<(String, File)>> {
+pub(super) async fn members(file: &File) -> Option<Vec<(String, File)>> {
     let size = file.size();
     let tail = (size - MOST_COMMENT - END_BYTES as f64).max(0.0);
     let (at, bytes) = directory_place(&slice(file, tail, size).await?)?;
@@ -41,7 +35,7 @@ async fn members(file: &File) -> Option<Vec<(String, File)>> {
         let start = header_at + HEADER_BYTES + names;
         let end = start + f64::from(member.packed);
         let part = file.slice_with_f64_and_f64(start, end).ok()?;
-        let base = member.name.rsplit('/').next().unwrap_or_default();
+        let base = base_name(&member.name);
         let (name, parts) = match member.is_deflated {
             false => (base.to_owned(), Array::of1(&part)),
             true => {
@@ -56,12 +50,6 @@ async fn members(file: &File) -> Option<Vec<(String, File)>> {
         files.push((member.name, file));
     }
     Some(files)
-}
-
-async fn slice(file: &File, from: f64, to: f64) -> Option<Vec<u8>> {
-    let slice = file.slice_with_f64_and_f64(from, to).ok()?;
-    let buffer: JsValue = JsFuture::from(slice.array_buffer()).await.ok()?;
-    Some(Uint8Array::new(&buffer).to_vec())
 }
 
 fn u16_at(bytes: &[u8], at: usize) -> Option<u16> {

@@ -1,0 +1,39 @@
+//! The files in an archive as files of their own: parts of it, of which nothing is read before they are.
+
+mod tar;
+mod zip;
+
+use js_sys::Uint8Array;
+use wasm_bindgen::prelude::*;
+use wasm_bindgen_futures::JsFuture;
+use web_sys::{Blob, File};
+
+/// Archives, by how they are called.
+const ENDINGS: [&str; 4] = [".zip", ".tar", ".tar.gz", ".tgz"];
+
+/// Whether a file of this name may be an archive of several files.
+pub fn is_called_like_an_archive(name: &str) -> bool {
+    let small = name.to_ascii_lowercase();
+    ENDINGS.iter().any(|ending| small.ends_with(ending))
+}
+
+/// The files in an archive with their paths; none of what is no plain archive.
+pub async fn members_of(file: &File) -> Vec<(String, File)> {
+    let name = file.name().to_ascii_lowercase();
+    let members = match name.ends_with(".zip") {
+        true => zip::members(file).await,
+        false => tar::members(file, !name.ends_with(".tar")).await,
+    };
+    members.unwrap_or_default()
+}
+
+async fn slice(file: &Blob, from: f64, to: f64) -> Option<Vec<u8>> {
+    let slice = file.slice_with_f64_and_f64(from, to).ok()?;
+    let buffer: JsValue = JsFuture::from(slice.array_buffer()).await.ok()?;
+    Some(Uint8Array::new(&buffer).to_vec())
+}
+
+/// The last part of a path.
+fn base_name(path: &str) -> &str {
+    path.rsplit('/').next().unwrap_or(path)
+}
