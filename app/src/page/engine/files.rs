@@ -3,13 +3,65 @@
 use leptos::prelude::*;
 use web_sys::File;
 
+use super::fleet::{is_fleet, may_be_fleet};
 use super::{Engine, TraceSource, called, total_bytes};
 use crate::page::browser::{self, Dropped};
+use crate::page::ranks::heads::{Head, are_one_job};
 use crate::protocol::{
     CandidateFile, Failure, LeftOut, Opened, Progress, Request, TOO_MANY, TakeOff, may_be_opened,
 };
 
+/// So many files are looked at to tell whether all are of one job.
+const MOST_HEADS: usize = 16;
+
 impl Engine {
+    /// Files came together: where they are ranks of one job, or a summary of many traces, it is opened at once.
+    pub fn take_together(self, dropped: Dropped, otherwise: impl FnOnce(Dropped) + 'static) {
+        let called_so = |(name, _): &(String, File)| browser::is_called_like_an_archive(name);
+        let has_archive = dropped.files.iter().any(called_so);
+        if let [(_, file)] = dropped.files.as_slice()
+            && may_be_fleet(file)
+        {
+            let file = file.clone();
+            wasm_bindgen_futures::spawn_local(async move {
+                match is_fleet(&file).await {
+                    true => self.open_fleet(file),
+                    false => otherwise(dropped),
+                }
+            });
+            return;
+        }
+        let is_alone = dropped.files.len() < 2 && !has_archive;
+        if is_alone || self.state.takes_captures() {
+            otherwise(dropped);
+            return;
+        }
+        wasm_bindgen_futures::spawn_local(async move {
+            let dropped = match has_archive {
+                true => unpacked(dropped).await,
+                false => dropped,
+            };
+            let may_be_opened = |path: &str| may_be_opened(base_name(path));
+            let named = dropped.files.iter();
+            let traces = named.filter(|(path, _)| may_be_opened(path));
+            let mut heads = Vec::new();
+            for (_, file) in traces.take(MOST_HEADS) {
+                heads.push(Head::of(&browser::head_of(file).await));
+                if heads.last() == Some(&Head::Unknown) {
+                    break;
+                }
+            }
+            match are_one_job(&heads) {
+                true => {
+                    let files = dropped.files.into_iter();
+                    let traces = files.filter(|(path, _)| may_be_opened(path));
+                    self.open_job(traces.collect());
+                }
+                false => otherwise(dropped),
+            }
+        });
+    }
+
     /// Opens files that came together: a trace with captures of its GPU graphs, or two to compare.
     /// Where the open trace replays graphs, captures are merged with it.
     pub fn open_all(self, mut files: Vec<File>) {
@@ -150,4 +202,35 @@ impl Engine {
         self.state.forget_rows();
         self.show(opened);
     }
+}
+
+fn base_name(path: &str) -> &str {
+    path.rsplit('/').next().unwrap_or(path)
+}
+
+/// Files with what archives among them hold in their place; an archive without any trace stays.
+async fn unpacked(dropped: Dropped) -> Dropped {
+    let Dropped { files, mut folder } = dropped;
+    let is_alone = files.len() == 1;
+    let mut all = Vec::new();
+    for (name, file) in files {
+        let mut members = match browser::is_called_like_an_archive(&name) {
+            true => browser::members_of(&file).await,
+            false => Vec::new(),
+        };
+        members.retain(|(path, _)| may_be_opened(base_name(path)));
+        match is_alone {
+            _ if members.is_empty() => all.push((name, file)),
+            true => {
+                folder = folder.or(Some(name).filter(|_| members.len() > 1));
+                all = members;
+            }
+            false => all.extend(
+                members
+                    .into_iter()
+                    .map(|(path, of)| (format!("{name}/{path}"), of)),
+            ),
+        }
+    }
+    Dropped { files: all, folder }
 }

@@ -1,5 +1,5 @@
-//! Many files as ranks of one job: each is read by a worker that ends with it. The files stay, so that a
-//! rank opens as a trace.
+//! Many files as ranks of one job, each read by a worker that ends with it; small ones share a worker. The files
+//! stay, so that a rank opens as a trace.
 
 use std::collections::VecDeque;
 
@@ -10,12 +10,10 @@ use leptos::prelude::*;
 use wasm_bindgen::prelude::*;
 use web_sys::{ErrorEvent, File, MessageEvent, Worker};
 
-use super::fleet::{is_fleet, may_be_fleet};
 use super::job::{Asked, JobWorker};
 use super::workers::message_of;
 use super::{Engine, TraceSource};
-use crate::page::browser::{self, Dropped};
-use crate::page::ranks::heads::{Head, are_one_job};
+use crate::page::browser;
 use crate::page::ranks::queue::Queue;
 use crate::page::ranks::{JobStage, RanksRead, VIEW};
 use crate::page::state::Stage;
@@ -25,12 +23,17 @@ use crate::protocol::{DigestRequest, Failure, MomentQuery, ONE_FILE, Reply, Requ
 /// What is read by then is shown; a job that takes no longer is shown when it is whole.
 pub(super) const SOON_MS: u32 = 700;
 
-/// So many files are looked at to tell whether all are of one job.
-const MOST_HEADS: usize = 16;
+/// A worker's memory never shrinks: one that was given more bytes than these is given no further file.
+const MOST_SHARED_BYTES: f64 = 1e6;
 
-/// A worker that reads one file; it ends when this is dropped.
+/// A worker that reads a file; it ends when this is dropped.
 struct Reader {
-    at: usize,
+    number: u32,
+    /// What it reads; `None` while it waits.
+    at: Option<usize>,
+    /// Of the files that it was given.
+    bytes: f64,
+    requests: u32,
     worker: Worker,
     _listeners: [EventListener; 2],
 }
@@ -47,6 +50,8 @@ pub(super) struct Ranks {
     pub(super) files: Vec<(String, File)>,
     pub(super) queue: Queue,
     readers: Vec<Reader>,
+    /// How many there have been.
+    n_readers: u32,
     /// Bytes read of each file.
     bytes: Vec<f64>,
     /// How many files were read.
@@ -101,53 +106,6 @@ impl Ranks {
 }
 
 impl Engine {
-    /// Files came together: where they are ranks of one job, or a summary of many traces, it is opened at once.
-    pub fn take_together(self, dropped: Dropped, otherwise: impl FnOnce(Dropped) + 'static) {
-        let called_so = |(name, _): &(String, File)| browser::is_called_like_an_archive(name);
-        let has_archive = dropped.files.iter().any(called_so);
-        if let [(_, file)] = dropped.files.as_slice()
-            && may_be_fleet(file)
-        {
-            let file = file.clone();
-            wasm_bindgen_futures::spawn_local(async move {
-                match is_fleet(&file).await {
-                    true => self.open_fleet(file),
-                    false => otherwise(dropped),
-                }
-            });
-            return;
-        }
-        let is_alone = dropped.files.len() < 2 && !has_archive;
-        if is_alone || self.state.takes_captures() {
-            otherwise(dropped);
-            return;
-        }
-        wasm_bindgen_futures::spawn_local(async move {
-            let dropped = match has_archive {
-                true => unpacked(dropped).await,
-                false => dropped,
-            };
-            let may_be_opened = |path: &str| crate::protocol::may_be_opened(base_name(path));
-            let named = dropped.files.iter();
-            let traces = named.filter(|(path, _)| may_be_opened(path));
-            let mut heads = Vec::new();
-            for (_, file) in traces.take(MOST_HEADS) {
-                heads.push(Head::of(&browser::head_of(file).await));
-                if heads.last() == Some(&Head::Unknown) {
-                    break;
-                }
-            }
-            match are_one_job(&heads) {
-                true => {
-                    let files = dropped.files.into_iter();
-                    let traces = files.filter(|(path, _)| may_be_opened(path));
-                    self.open_job(traces.collect());
-                }
-                false => otherwise(dropped),
-            }
-        });
-    }
-
     /// Ends the workers that read.
     pub(super) fn stop_reading(self) {
         self.inner.update_value(|inner| {
@@ -220,16 +178,30 @@ impl Engine {
             let (files, ranks) = (inner.files.as_ref()?, inner.ranks.as_mut()?);
             while let Some(at) = ranks.queue.start() {
                 let (path, file) = ranks.files.get(at)?.clone();
+                let bytes = file.size();
                 let has_second = ranks.queue.at_once() == 1 && browser::n_cores() > 1;
                 let request = Request::Digest(DigestRequest { path, has_second });
                 let message = message_of(0, &request, &[file]);
-                let started = browser::start_worker(files, ONE_FILE);
-                let posted = started.and_then(|worker| match worker.post_message(&message) {
-                    Ok(()) => Ok(worker),
-                    Err(error) => Err(wire::error_text(&error)),
+                let waiting = ranks.readers.iter().position(|reader| reader.at.is_none());
+                let reader = match waiting {
+                    Some(waiting) => Ok(ranks.readers.swap_remove(waiting)),
+                    None => {
+                        ranks.n_readers += 1;
+                        let started = browser::start_worker(files, ONE_FILE);
+                        started.map(|worker| self.reader(ranks.n_readers, worker))
+                    }
+                };
+                let posted = reader.and_then(|reader| {
+                    let posted = reader.worker.post_message(&message);
+                    posted.map_err(|error| wire::error_text(&error))?;
+                    Ok(reader)
                 });
                 match posted {
-                    Ok(worker) => ranks.readers.push(self.reader(at, worker)),
+                    Ok(mut reader) => {
+                        reader.at = Some(at);
+                        reader.bytes += bytes;
+                        ranks.readers.push(reader);
+                    }
                     Err(why) => {
                         ranks.queue.end();
                         ranks.unreadable.push((at, why));
@@ -244,36 +216,41 @@ impl Engine {
         }
     }
 
-    fn reader(self, at: usize, worker: Worker) -> Reader {
+    fn reader(self, number: u32, worker: Worker) -> Reader {
         let listeners = [
             EventListener::new(&worker, "message", move |event| {
                 if let Some(event) = event.dyn_ref::<MessageEvent>() {
-                    self.hear_rank(at, &event.data());
+                    self.hear_rank(number, &event.data());
                 }
             }),
             EventListener::new(&worker, "error", move |event| {
                 let reason = event.dyn_ref::<ErrorEvent>().map(ErrorEvent::message);
-                self.rank_read(at, Err(reason.unwrap_or_default()));
+                self.rank_read(number, true, Err(reason.unwrap_or_default()));
             }),
         ];
         Reader {
-            at,
+            number,
+            at: None,
+            bytes: 0.0,
+            requests: 0,
             worker,
             _listeners: listeners,
         }
     }
 
-    fn hear_rank(self, at: usize, message: &JsValue) {
+    fn hear_rank(self, number: u32, message: &JsValue) {
         if let Some(reason) = wire::part(message, "crash").as_string() {
             let why =
                 format!("the analysis stopped ({reason}); it may need more memory than there is");
-            self.rank_read(at, Err(why));
+            self.rank_read(number, true, Err(why));
             return;
         }
         match wire::from_js(&wire::part(message, "body")) {
             Ok(Reply::Progress(progress)) => {
                 self.change_ranks(|ranks| {
-                    if let Some(bytes) = ranks.bytes.get_mut(at) {
+                    let reader = ranks.readers.iter().find(|reader| reader.number == number);
+                    let at = reader.and_then(|reader| reader.at);
+                    if let Some(bytes) = at.and_then(|at| ranks.bytes.get_mut(at)) {
                         *bytes = progress.bytes_read;
                     }
                 });
@@ -281,12 +258,19 @@ impl Engine {
             Ok(Reply::Digest(was_digest)) => {
                 self.inner.update_value(|inner| {
                     let n_requests = wire::part(message, "requests").as_f64();
-                    inner.past_requests += n_requests.unwrap_or(0.0) as u32;
+                    let n_requests = n_requests.unwrap_or(0.0) as u32;
+                    let readers = inner.ranks.iter_mut().flat_map(|ranks| &mut ranks.readers);
+                    for reader in readers.filter(|reader| reader.number == number) {
+                        let before = std::mem::replace(&mut reader.requests, n_requests);
+                        inner.past_requests += n_requests.saturating_sub(before);
+                    }
                 });
                 let digests = wire::part(message, "digests").unchecked_into();
-                self.rank_read(at, Ok((digests, was_digest)));
+                self.rank_read(number, false, Ok((digests, was_digest)));
             }
-            Ok(Reply::Failed(failure)) => self.rank_read(at, Err(failure.with_place())),
+            Ok(Reply::Failed(failure)) => {
+                self.rank_read(number, false, Err(failure.with_place()));
+            }
             _ => {}
         }
     }
@@ -311,13 +295,18 @@ impl Engine {
         }
     }
 
-    /// A file was read, or cannot be.
-    fn rank_read(self, at: usize, read: Result<(Array, bool), String>) {
+    /// A file was read, or cannot be; its worker is given another one, unless it is over.
+    fn rank_read(self, number: u32, is_over: bool, read: Result<(Array, bool), String>) {
         self.change_ranks(|ranks| {
-            let Some(reader) = ranks.readers.iter().position(|reader| reader.at == at) else {
+            let mut readers = ranks.readers.iter_mut().zip(0..);
+            let reader = readers.find(|(reader, _)| reader.number == number);
+            let Some((at, (reader, place))) = reader.and_then(|of| Some((of.0.at.take()?, of)))
+            else {
                 return;
             };
-            drop(ranks.readers.swap_remove(reader));
+            if is_over || reader.bytes > MOST_SHARED_BYTES {
+                drop(ranks.readers.swap_remove(place));
+            }
             ranks.queue.end();
             if let (Some(bytes), Some((_, file))) = (ranks.bytes.get_mut(at), ranks.files.get(at)) {
                 *bytes = file.size();
@@ -337,37 +326,6 @@ impl Engine {
         });
         self.read_ranks();
     }
-}
-
-fn base_name(path: &str) -> &str {
-    path.rsplit('/').next().unwrap_or(path)
-}
-
-/// Files with what archives among them hold in their place; an archive without any trace stays.
-async fn unpacked(dropped: Dropped) -> Dropped {
-    let Dropped { files, mut folder } = dropped;
-    let is_alone = files.len() == 1;
-    let mut all = Vec::new();
-    for (name, file) in files {
-        let mut members = match browser::is_called_like_an_archive(&name) {
-            true => browser::members_of(&file).await,
-            false => Vec::new(),
-        };
-        members.retain(|(path, _)| crate::protocol::may_be_opened(base_name(path)));
-        match is_alone {
-            _ if members.is_empty() => all.push((name, file)),
-            true => {
-                folder = folder.or(Some(name).filter(|_| members.len() > 1));
-                all = members;
-            }
-            false => all.extend(
-                members
-                    .into_iter()
-                    .map(|(path, of)| (format!("{name}/{path}"), of)),
-            ),
-        }
-    }
-    Dropped { files: all, folder }
 }
 
 impl Failure {
