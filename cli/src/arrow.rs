@@ -21,12 +21,15 @@ use dormer_core::tables::{Column, ColumnType, SCHEMA_VERSION, TOOL_VERSION, Tabl
 /// What a file says of itself, beside its columns.
 pub(crate) type Metadata = HashMap<String, String>;
 
+/// Under this key a file says what its traces were analyzed with.
+pub(crate) const OPTIONS: &str = "dormer.options";
+
 /// What every file says of itself: `options` are the choices as text, `batch` stands for the runs in it.
 pub(crate) fn metadata(options: &str, batch: &str) -> Metadata {
     let entries = [
         ("dormer.tool_version", TOOL_VERSION.to_owned()),
         ("dormer.schema_version", SCHEMA_VERSION.to_string()),
-        ("dormer.options", options.to_owned()),
+        (OPTIONS, options.to_owned()),
         ("dormer.batch", batch.to_owned()),
     ];
     let entries = entries.into_iter();

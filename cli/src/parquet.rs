@@ -40,6 +40,14 @@ pub(crate) fn write(
     Ok(())
 }
 
+/// What a file says of itself under a key.
+pub(crate) fn said(file: &Path, key: &str) -> Result<Option<String>, ParquetError> {
+    let reader = ParquetRecordBatchReaderBuilder::try_new(File::open(file)?)?;
+    let says = reader.metadata().file_metadata().key_value_metadata();
+    let said = says.and_then(|all| all.iter().find(|said| said.key == key));
+    Ok(said.and_then(|said| said.value.clone()))
+}
+
 /// Reads a table; of its columns only some where they are named: the others stay empty.
 pub(crate) fn read(
     file: &Path,

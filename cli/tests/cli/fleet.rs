@@ -50,6 +50,30 @@ impl Folder {
         files(&self.0.path().join("S"))
     }
 
+    /// The model and the run of each row of a file, as far as it has them; and what it was analyzed with.
+    fn file(&self, path: &Path) -> (Vec<[String; 2]>, String) {
+        let file = File::open(self.0.path().join("S").join(path)).unwrap();
+        let reader = ParquetRecordBatchReaderBuilder::try_new(file).unwrap();
+        let says = reader.metadata().file_metadata().key_value_metadata();
+        let says = says
+            .unwrap()
+            .iter()
+            .find(|said| said.key == "dormer.options");
+        let options = says.unwrap().value.clone().unwrap();
+        let mut rows = Vec::new();
+        for batch in reader.build().unwrap() {
+            let batch = batch.unwrap();
+            rows.extend((0..batch.num_rows()).map(|at| {
+                ["model_name", "run_id"].map(|name| {
+                    let column = batch.column_by_name(name).map(|all| all.as_string::<i32>());
+                    let known = column.filter(|column| !column.is_null(at));
+                    known.map_or_else(String::new, |column| column.value(at).to_owned())
+                })
+            }));
+        }
+        (rows, options)
+    }
+
     /// Some columns of a table, as text, sorted; unknown values are empty.
     fn rows(&self, table: &str, columns: &[&str]) -> Vec<String> {
         let parts = files(&self.0.path().join("S").join(table)).into_keys();
@@ -295,6 +319,12 @@ fn compacting_makes_one_file_of_each_day() {
     let said = folder.run("fleet compact S").done();
     assert!(said.contains(" files became "), "{said}");
     assert_eq!(rows(&folder), before);
+    // The rows of a file are by model and run, and it says what its traces were analyzed with.
+    for (path, _) in folder.store() {
+        let (rows, options) = folder.file(&path);
+        assert!(rows.is_sorted(), "{}: {rows:?}", path.display());
+        assert!(options.starts_with("{\"basis\":"), "{options}");
+    }
     let per_day = folder
         .store()
         .into_keys()

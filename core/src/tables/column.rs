@@ -152,6 +152,14 @@ impl Column {
         });
     }
 
+    /// Keeps rows by their positions, each named once at most, in this order.
+    pub fn pick(&mut self, order: &[usize]) {
+        each!(self, values => {
+            let picked = order.iter().map(|at| values.get_mut(*at).and_then(Option::take));
+            *values = picked.collect();
+        });
+    }
+
     /// Adds the rows of another one; of another type they are unknown.
     pub fn append(&mut self, other: Column) {
         match (self, other) {
@@ -246,6 +254,13 @@ impl Table {
     pub fn retain(&mut self, keeps: impl Fn(usize) -> bool) {
         for column in &mut self.columns {
             column.retain(&keeps);
+        }
+    }
+
+    /// Keeps rows by their positions, each named once at most, in this order.
+    pub fn pick(&mut self, order: &[usize]) {
+        for column in &mut self.columns {
+            column.pick(order);
         }
     }
 

@@ -29,7 +29,7 @@ mod tests;
 mod warnings;
 
 pub use column::{Column, ColumnType, Table};
-pub use options::{options_hash, options_text};
+pub use options::{options_hash, options_text, options_together};
 pub use recorded::{Recorded, day_of};
 pub use schema::{
     COLLECTIVES, FINDINGS, Field, KERNELS, OPS, RUNS, SCHEMA_VERSION, STEPS, TABLES, TableKind,

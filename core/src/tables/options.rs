@@ -37,7 +37,49 @@ pub fn options_text(asked: &ReportOptions, is_redacted: bool) -> String {
     .to_string()
 }
 
+/// The choices of several files as one text: a list where they differ.
+pub fn options_together<'a>(texts: impl IntoIterator<Item = &'a String>) -> String {
+    let mut all: Vec<Value> = Vec::new();
+    for text in texts {
+        let of_file = match serde_json::from_str(text) {
+            Ok(Value::Array(several)) => several,
+            one => one.into_iter().collect(),
+        };
+        for options in of_file {
+            if !all.contains(&options) {
+                all.push(options);
+            }
+        }
+    }
+    let together = match all.len() {
+        0 | 1 => all.pop().unwrap_or_else(|| Value::Object(Map::new())),
+        _ => Value::Array(all),
+    };
+    together.to_string()
+}
+
 /// A hash of [`options_text`]: 16 hexadecimal digits.
 pub fn options_hash(text: &str) -> String {
     fnv_hex(&[text])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn choices_of_several_files_are_listed_where_they_differ() {
+        let [one, other] = [r#"{"redact":false}"#, r#"{"redact":true}"#];
+        let both = format!("[{one},{other}]");
+        let cases = [
+            (vec![], "{}"),
+            (vec![one, one], one),
+            (vec![one, other], &both),
+            (vec![&both, other], &both),
+        ];
+        for (texts, expected) in cases {
+            let texts: Vec<String> = texts.into_iter().map(str::to_owned).collect();
+            assert_eq!(options_together(&texts), expected);
+        }
+    }
 }

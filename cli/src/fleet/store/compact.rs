@@ -3,21 +3,21 @@
 //! New files are written beside the old ones, then what is to be done is noted, then done: whoever comes
 //! next finishes it, should this end in between.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use dormer_core::base::format;
-use dormer_core::tables::{RUNS, Status, TABLES, Table, TableKind};
+use dormer_core::tables::{RUNS, Status, TABLES, Table, TableKind, options_together};
 
 use super::read::{Row, newest, rows};
 use super::{
     DATE, ENDING, Part, finish, folder_of, hash_of, is_unfinished, parts, read, unfinished,
 };
-use crate::Failure;
 use crate::args::CompactArgs;
 use crate::stdout::Out;
+use crate::{Failure, arrow, parquet};
 
 /// Where it is noted what is to be done.
 const NOTE: &str = ".compacting";
@@ -32,6 +32,10 @@ pub(crate) fn run(args: &CompactArgs, out: &mut Out) -> Result<(), Failure> {
     remove_unfinished(store)?;
     let runs = read::table(store, super::kind(RUNS)?, None)?;
     let kept = kept(&runs, args.drop_old);
+    let models = runs.strs("run_id").iter().zip(runs.strs("model_name"));
+    let models: HashMap<&str, &str> = models
+        .filter_map(|(id, model)| Some((id.as_deref()?, model.as_deref()?)))
+        .collect();
     let (mut before, mut plan) = (0_u64, Plan::default());
     let mut after = 0_u64;
     for kind in TABLES {
@@ -41,7 +45,14 @@ pub(crate) fn run(args: &CompactArgs, out: &mut Out) -> Result<(), Failure> {
         days.dedup();
         for day in days {
             let of_day: Vec<&Part> = all.iter().filter(|part| part.day == day).collect();
-            after += u64::from(merge(store, kind, day, &of_day, &kept, &mut plan)?);
+            after += u64::from(merge(
+                store,
+                kind,
+                day,
+                &of_day,
+                (&kept, &models),
+                &mut plan,
+            )?);
         }
     }
     plan.note(store)?;
@@ -84,7 +95,7 @@ fn merge(
     kind: &'static TableKind,
     day: Option<i32>,
     files: &[&Part],
-    kept: &HashSet<Row>,
+    (kept, models): (&HashSet<Row>, &HashMap<&str, &str>),
     plan: &mut Plan,
 ) -> Result<bool, Failure> {
     let mut all = Table::new(kind);
@@ -103,6 +114,13 @@ fn merge(
     if files.len() < 2 && all.len() == n_before {
         return Ok(!files.is_empty());
     }
+    let ids: Vec<Row> = rows(&all).collect();
+    let mut order: Vec<usize> = (0..ids.len()).collect();
+    order.sort_by_key(|at| {
+        let row = ids.get(*at);
+        (row.and_then(|(id, _)| models.get(id.as_str())), row)
+    });
+    all.pick(&order);
     let names = (0..all.len()).map(|at| key(&all, at));
     let mut names: Vec<String> = rows(&all)
         .zip(names)
@@ -119,9 +137,19 @@ fn merge(
     let mut ids: Vec<String> = all.strs("run_id").iter().flatten().cloned().collect();
     ids.sort();
     ids.dedup();
-    super::write(&path, &all, "{}", &hash_of(&ids))?;
+    super::write(&path, &all, &options_of(files)?, &hash_of(&ids))?;
     plan.new.push(path);
     Ok(true)
+}
+
+/// What the traces of some files were analyzed with; where that differs, a list of all.
+fn options_of(files: &[&Part]) -> Result<String, Failure> {
+    let said = files.iter().map(|part| {
+        let said = parquet::said(&part.path, arrow::OPTIONS);
+        said.map_err(|error| read::unreadable(part, &error))
+    });
+    let said: Vec<Option<String>> = said.collect::<Result<_, Failure>>()?;
+    Ok(options_together(said.iter().flatten()))
 }
 
 /// What tells the rows of a run apart.

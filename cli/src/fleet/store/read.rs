@@ -70,14 +70,16 @@ pub(super) fn file(
     columns: Option<&[&str]>,
 ) -> Result<Table, Failure> {
     let read = parquet::read(&part.path, kind, columns);
-    let mut rows = read.map_err(|error| {
-        let place = part.path.display();
-        Failure::Sentence(format!("{place}: cannot be read: {error}"))
-    })?;
+    let mut rows = read.map_err(|error| unreadable(part, &error))?;
     if columns.is_none_or(|columns| columns.contains(&DATE) || kind.name == RUNS) {
         set_day(&mut rows, part.day);
     }
     Ok(rows)
+}
+
+pub(super) fn unreadable(part: &super::Part, error: &dyn std::error::Error) -> Failure {
+    let place = part.path.display();
+    Failure::Sentence(format!("{place}: cannot be read: {error}"))
 }
 
 /// What each row belongs to.
