@@ -5,13 +5,25 @@ use std::fs;
 
 use xtask::weight::{Size, before_drop, sizes};
 
-use crate::one_file;
 use crate::page::{self, Effort, at};
-use crate::project::Project;
-use crate::tools;
+use crate::project::{Failure, Project};
+use crate::{one_file, release, tools};
+
+pub(crate) const USAGE: &str = "[--release | --verify]";
+
+/// Builds the site, or what is published of a version.
+pub(crate) fn dist(project: &Project, args: &[String]) -> Result<(), Failure> {
+    match args {
+        [] => site(project)?,
+        [release] if release == "--release" => release::release(project)?,
+        [verify] if verify == "--verify" => release::verify(project)?,
+        _ => return Err(Failure::Usage(format!("cargo xtask dist {USAGE}"))),
+    }
+    Ok(())
+}
 
 /// Builds `dist/` and prints each file's size: as it is, and as a server would send it.
-pub(crate) fn dist(project: &Project) -> Result<(), String> {
+fn site(project: &Project) -> Result<(), String> {
     page::build(project, Effort::Release)?;
     tools::want_brotli(project);
     let mut sizes = sizes(&project.dist).map_err(at(&project.dist))?;

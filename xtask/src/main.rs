@@ -17,7 +17,9 @@ mod dist;
 mod links;
 mod one_file;
 mod page;
+mod parts;
 mod project;
+mod release;
 mod serve;
 mod skips;
 mod stamp;
@@ -41,7 +43,7 @@ struct Command {
 const COMMANDS: &[Command] = &[
     Command { name: "serve", args: "[--port N] [--quick]", about: "build the page and serve it on this machine; quick: sooner, but larger and slower", run: serve::serve },
     Command { name: "test", args: "", about: "format, lints, docs, and all tests, those in a browser too", run: |project, _| check::test(project) },
-    Command { name: "dist", args: "", about: "build the static site into dist/ and print its sizes", run: |project, _| Ok(dist::dist(project)?) },
+    Command { name: "dist", args: dist::USAGE, about: "build the static site into dist/ and print its sizes; release: all that is published, into release/; verify: build that twice and compare", run: dist::dist },
     Command { name: "bench", args: xtask::asked::USAGE, about: "measure traces natively and in Chromium, print, save, compare and write the figures", run: bench::bench },
     Command { name: "screenshots", args: "", about: "take the pictures of docs/guide.md anew", run: |project, _| Ok(bench::screenshots(project)?) },
     Command { name: "tile", args: "TRACE N OUT", about: "write a trace that repeats another N times", run: bench::tile },

@@ -13,7 +13,7 @@ use crate::stamp::{build_id, files, hash, stamp, tidy};
 use crate::tools;
 
 /// What the page is compiled for.
-const TARGET: &str = "wasm32-unknown-unknown";
+pub(crate) const TARGET: &str = "wasm32-unknown-unknown";
 
 /// Cargo's profile of a page to try changes with.
 const QUICK: &str = "quick";

@@ -29,6 +29,8 @@ pub(crate) struct Project {
     pub(crate) target: PathBuf,
     /// Where our own copies of build tools are kept, once for all checkouts.
     pub(crate) tools: PathBuf,
+    /// What compilers are told beside what stands in `.cargo/config.toml`.
+    pub(crate) flags: Vec<String>,
 }
 
 impl Project {
@@ -50,6 +52,7 @@ impl Project {
             target: root.join(target),
             tools,
             root: root.to_owned(),
+            flags: Vec::new(),
         })
     }
 
@@ -65,7 +68,17 @@ impl Project {
 
     /// Cargo, the same one that runs us.
     pub(crate) fn cargo(&self) -> Command {
-        self.command(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
+        let mut command = self.command(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+        if !self.flags.is_empty() {
+            // Cargo adds them to those of its configuration.
+            let flags = self.flags.iter().map(|flag| format!("{flag:?}"));
+            let flags = flags.collect::<Vec<String>>().join(", ");
+            let all = "cfg(all())";
+            command
+                .arg("--config")
+                .arg(format!("target.'{all}'.rustflags=[{flags}]"));
+        }
+        command
     }
 
     /// Where a program is that can be called by its name.
