@@ -11,10 +11,36 @@ use crate::trace::Trace;
 
 /// A format of traces.
 pub(super) struct Format {
-    /// Whether a text that begins with these bytes is of it.
-    pub(super) sniff: fn(&[u8]) -> bool,
+    /// Whether what begins with these bytes is of it.
+    pub(super) sniff: fn(Head) -> Sniffed,
     /// Begins to read one.
     pub(super) read: fn() -> Box<dyn FormatReader>,
+}
+
+/// The first bytes of a file, by which its format is told.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Head<'a> {
+    /// What has come of it.
+    #[allow(
+        dead_code,
+        reason = "Kineto's JSON, which takes everything, is the only format so far"
+    )]
+    pub(super) bytes: &'a [u8],
+    /// No more will be shown: the file ends here, or nothing further on is looked at.
+    pub(super) is_all: bool,
+}
+
+/// What first bytes tell. More of them never turn a yes or a no around.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[allow(
+    dead_code,
+    reason = "Kineto's JSON, which takes everything, is the only format so far"
+)]
+pub(super) enum Sniffed {
+    Yes,
+    No,
+    /// It takes more of them to tell; a no, where there are none.
+    Unclear,
 }
 
 /// Reads a trace in chunks of any size.
@@ -23,7 +49,10 @@ pub(super) trait FormatReader: fmt::Debug {
     fn push(&mut self, bytes: &[u8]) -> Result<(), ImportError>;
 
     /// Puts a part behind what was read; false where it does not follow, so that its text has to be read.
-    fn join(&mut self, part: &Part) -> bool;
+    /// Of a format that no [`PartReader`](super::PartReader) reads, none does.
+    fn join(&mut self, _part: &Part) -> bool {
+        false
+    }
 
     /// Bytes read so far.
     fn n_bytes(&self) -> u64;

@@ -18,6 +18,7 @@ mod chrome_json;
 mod container;
 mod error;
 mod format;
+mod limits;
 mod part;
 mod payload;
 pub mod warning;

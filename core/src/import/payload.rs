@@ -2,24 +2,43 @@
 
 use super::chrome_json;
 use super::error::ImportError;
-use super::format::{Format, FormatReader};
+use super::format::{Format, FormatReader, Head, Sniffed};
 use super::part::Part;
 use super::warning::Warnings;
 use crate::trace::Trace;
 
-/// Every format, in the order in which they are asked. The last one takes what no other knows, and
-/// says what is wrong with it.
-pub(super) const FORMATS: &[Format] = &[Format {
-    sniff: |_| true,
-    read: chrome_json::reader,
-}];
+/// Every format, in the order in which they are asked.
+const FORMATS: &[Format] = &[];
 
-/// Bytes it takes to tell a format.
-const HEAD: usize = 16;
+/// Takes what no other knows, and says what is wrong with it.
+const LAST: Format = Format {
+    sniff: |_| Sniffed::Yes,
+    read: chrome_json::reader,
+};
+
+/// Most bytes that are looked at to tell a format.
+const MOST_HEAD: usize = 64 << 10;
+
+/// The format of what begins with these bytes; `None` where it takes more of them to tell.
+fn told(bytes: &[u8], is_end: bool) -> Option<&'static Format> {
+    let head = Head {
+        bytes: bytes.get(..MOST_HEAD).unwrap_or(bytes),
+        is_all: is_end || bytes.len() >= MOST_HEAD,
+    };
+    for format in FORMATS {
+        match (format.sniff)(head) {
+            Sniffed::Yes => return Some(format),
+            Sniffed::Unclear if !head.is_all => return None,
+            Sniffed::No | Sniffed::Unclear => {}
+        }
+    }
+    Some(&LAST)
+}
 
 /// What a container holds: a trace of the format that its first bytes tell.
 #[derive(Debug, Default)]
 pub(super) struct Payload {
+    /// What has come while too little has to tell.
     head: Vec<u8>,
     reader: Option<Box<dyn FormatReader>>,
 }
@@ -30,13 +49,15 @@ impl Payload {
         if let Some(reader) = &mut self.reader {
             return reader.push(bytes);
         }
-        if self.head.is_empty() && bytes.len() >= HEAD {
-            return self.begin(bytes).push(bytes);
+        if self.head.is_empty()
+            && let Some(format) = told(bytes, false)
+        {
+            return self.reader.insert((format.read)()).push(bytes);
         }
         self.head.extend_from_slice(bytes);
-        match self.head.len() < HEAD {
-            true => Ok(()),
-            false => self.begin_with_head().map(|_| ()),
+        match told(&self.head, false) {
+            Some(format) => self.begin_with_head(format).map(|_| ()),
+            None => Ok(()),
         }
     }
 
@@ -59,7 +80,11 @@ impl Payload {
 
     /// Reads what is left and says whether it was a trace.
     pub(super) fn end(&mut self) -> Result<(), ImportError> {
-        self.begin_with_head()?.end()
+        if let Some(reader) = &mut self.reader {
+            return reader.end();
+        }
+        let format = told(&self.head, true).unwrap_or(&LAST);
+        self.begin_with_head(format)?.end()
     }
 
     /// What was read, after its end.
@@ -70,18 +95,11 @@ impl Payload {
         }
     }
 
-    /// The reader, which has read what was held back.
-    fn begin_with_head(&mut self) -> Result<&mut Box<dyn FormatReader>, ImportError> {
+    /// A reader that has read what was held back.
+    fn begin_with_head(&mut self, format: &Format) -> Result<&mut dyn FormatReader, ImportError> {
         let head = std::mem::take(&mut self.head);
-        let reader = self.begin(&head);
+        let reader = self.reader.insert((format.read)());
         reader.push(&head)?;
-        Ok(reader)
-    }
-
-    fn begin(&mut self, head: &[u8]) -> &mut Box<dyn FormatReader> {
-        self.reader.get_or_insert_with(|| {
-            let format = FORMATS.iter().find(|format| (format.sniff)(head));
-            format.map_or_else(chrome_json::reader, |format| (format.read)())
-        })
+        Ok(&mut **reader)
     }
 }

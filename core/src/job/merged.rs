@@ -196,6 +196,7 @@ impl<'a> Merged<'a> {
         }
         part.name_tracks(trace);
         Trace {
+            source: trace.source,
             flows: table,
             sequence_numbers: numbers.collect(),
             untrue_durations: untrue.collect(),

@@ -17,6 +17,7 @@ pub(crate) mod extra_args;
 mod flows;
 mod memory;
 mod part;
+mod source;
 mod strings;
 mod tracks;
 
@@ -31,12 +32,15 @@ pub use events::{Category, EventId, EventTable, NewEvent};
 pub use flows::{FlowPoint, FlowTable};
 pub use memory::{FailedAllocation, MemoryDevice, MemoryEvent, MemoryTable};
 pub(crate) use part::{PartIds, Rows, TracePart};
+pub use source::Source;
 pub use strings::{StringId, StringTable};
 pub use tracks::{LinkId, LinkIds, Track, TrackId, TrackTable};
 
 /// Everything Dormer keeps of one trace.
 #[derive(Debug, Default)]
 pub struct Trace {
+    /// What wrote it.
+    pub source: Source,
     /// Every distinct string, once.
     pub strings: StringTable,
     /// The complete (`X`) events, in file order.

@@ -137,6 +137,7 @@ impl<'a> Redactor<'a> {
         let mut trace = self.new.finish();
         trace.devices = devices;
         trace.n_events_read = old.n_events_read;
+        trace.source = old.source;
         // A process is called as its tracks are, which keep their ids.
         trace.memory = old.memory.renamed(|pid| {
             let mut tracks = old.tracks.iter();

@@ -1,8 +1,9 @@
 //! Events that were read apart, to rows behind those that are there.
 
+use super::EventReader;
 use super::memory::MAX_ROWS;
-use super::{EventReader, MAX_EVENTS, MAX_STRING_BYTES};
 use crate::import::categories::UnknownCategories;
+use crate::import::limits;
 use crate::import::part::Part;
 use crate::trace::{MemoryTable, PartIds};
 
@@ -22,8 +23,7 @@ impl EventReader {
         let n_devices = memory.devices().len() + more.devices().len();
         self.keys.has_room_for(part.keys.len())
             && self.unknown.has_room_for(&part.unknown)
-            && trace.events.len() + part.trace.n_events() <= MAX_EVENTS
-            && trace.strings.bytes() + part.trace.n_text() <= MAX_STRING_BYTES
+            && limits::has_room_for(trace, part.trace.n_events(), part.trace.n_text())
             && memory.len() + more.len() <= MAX_ROWS
             && n_devices <= MemoryTable::MAX_DEVICES
     }

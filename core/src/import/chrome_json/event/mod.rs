@@ -12,6 +12,7 @@ use super::pairs::OpenEvents;
 use super::scan::{Cursor, LOOK_AHEAD, Quotes, Stop};
 use super::tracks::{Spelling, TrackCache};
 use crate::import::categories::UnknownCategories;
+use crate::import::limits;
 use crate::import::warning::{WarningKind, Warnings};
 use crate::trace::annotations::step_number;
 use crate::trace::{
@@ -19,15 +20,6 @@ use crate::trace::{
     TrackId,
 };
 use values::Cat;
-
-/// Longest time that an event can take and be true: a day.
-const LONGEST_NS: i64 = 86_400_000_000_000;
-
-/// Most events that are kept. At some 60 bytes each they fit the 4 GiB of wasm.
-const MAX_EVENTS: usize = 45_000_000;
-
-/// Most text in names and arguments.
-const MAX_STRING_BYTES: usize = 1 << 30;
 
 /// Reads events into a [`TraceBuilder`].
 #[derive(Debug, Default)]
@@ -321,8 +313,7 @@ impl EventReader {
             self.warn(WarningKind::MissingTime, offset);
             return None;
         };
-        let trace = &self.builder.trace;
-        if trace.events.len() >= MAX_EVENTS || trace.strings.bytes() > MAX_STRING_BYTES {
+        if !limits::has_room(&self.builder.trace) {
             self.warn(WarningKind::TooManyEvents, offset);
             return None;
         }
@@ -331,14 +322,11 @@ impl EventReader {
 
     /// A duration, where it can be true.
     fn duration(&mut self, dur: Option<Time>, offset: u64) -> Option<i64> {
-        let wrong = match dur {
-            Some(Time::Ns(dur)) if (0..=LONGEST_NS).contains(&dur) => return Some(dur),
-            Some(Time::Ns(dur)) if dur < 0 => WarningKind::NegativeDuration,
-            Some(Time::Ns(_)) => WarningKind::ImpossibleDuration,
-            None | Some(Time::Unreadable) => WarningKind::MissingDuration,
+        let told = match dur {
+            Some(Time::Ns(dur)) => limits::duration(dur),
+            None | Some(Time::Unreadable) => Err(WarningKind::MissingDuration),
         };
-        self.warn(wrong, offset);
-        None
+        told.map_err(|wrong| self.warn(wrong, offset)).ok()
     }
 
     fn category(&mut self, fields: &Fields, name: StringId, offset: u64) -> Category {

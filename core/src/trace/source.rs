@@ -1,0 +1,28 @@
+//! What wrote a trace.
+
+use crate::base::labels::labelled;
+
+labelled! {
+    /// What wrote a trace. It decides what is called how and what can be asked of it, and no number.
+    #[derive(Default)]
+    pub enum Source {
+        /// PyTorch's profiler, as JSON.
+        #[default]
+        Kineto => "the PyTorch profiler",
+        /// PyTorch's profiler, as a Perfetto trace.
+        KinetoPerfetto => "the PyTorch profiler, in Perfetto's format",
+        /// ROCm's rocprofv3.
+        Rocprofv3 => "rocprofv3",
+        /// Anything else that writes Perfetto traces.
+        Perfetto => "a program that writes Perfetto traces",
+        /// The profiler of XLA: JAX, PyTorch/XLA, TensorFlow.
+        Xla => "the XLA profiler",
+    }
+}
+
+impl Source {
+    /// Whether PyTorch wrote it: its operators and its switches mean something to who reads the report.
+    pub fn is_pytorch(self) -> bool {
+        matches!(self, Source::Kineto | Source::KinetoPerfetto)
+    }
+}
