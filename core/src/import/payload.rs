@@ -4,11 +4,15 @@ use super::chrome_json;
 use super::error::ImportError;
 use super::format::{Format, FormatReader, Head, Sniffed};
 use super::part::Part;
+use super::perfetto;
 use super::warning::Warnings;
 use crate::trace::Trace;
 
 /// Every format, in the order in which they are asked.
-const FORMATS: &[Format] = &[];
+const FORMATS: &[Format] = &[Format {
+    sniff: perfetto::sniff,
+    read: perfetto::reader,
+}];
 
 /// Takes what no other knows, and says what is wrong with it.
 const LAST: Format = Format {
