@@ -3,3 +3,4 @@
 mod damage;
 mod perfetto;
 mod reference;
+mod xplane;

@@ -33,6 +33,14 @@ impl ArgsText {
         out.extend_from_slice(value.to_string().as_bytes());
     }
 
+    /// A value that is a number, though it comes as text; or a text.
+    pub(super) fn number_or_text(&mut self, key: &str, written: &str) {
+        match serde_json::from_str::<serde_json::Number>(written) {
+            Ok(number) => self.raw(key, number),
+            Err(_) => self.text(key, written),
+        }
+    }
+
     /// What was written; `None` where nothing was.
     pub(super) fn get(&self) -> Option<&str> {
         std::str::from_utf8(&self.0)

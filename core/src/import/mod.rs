@@ -27,6 +27,7 @@ mod perfetto;
 mod unordered;
 pub mod warning;
 mod wire;
+mod xplane;
 
 pub use apart::{Cutter, Inflated, Inflater, Piece};
 pub use archive::{Archive, InTar, Member, TarIndex};

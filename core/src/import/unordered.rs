@@ -5,7 +5,7 @@
 
 use super::limits;
 use super::warning::{WarningKind, Warnings};
-use crate::trace::{Column, EventId, NewEvent, Trace, TraceBuilder};
+use crate::trace::{Column, EventId, NewEvent, Trace, TraceBuilder, TrackId};
 
 /// Collects events in any order.
 #[derive(Debug, Default)]
@@ -69,8 +69,9 @@ impl Unordered {
         let number = |id: EventId| self.numbers.get(id.index()).unwrap_or(NONE);
         let mut ids: Vec<EventId> = events.ids().collect();
         ids.sort_by_key(|id| match number(*id) {
-            NONE => (NONE, events.ts_ns(*id)),
-            number => (number, 0),
+            // An operator precedes the call that does nothing else.
+            NONE => (NONE, events.ts_ns(*id), events.category(*id).is_runtime()),
+            number => (number, 0, false),
         });
         let mut next = 0;
         let numbered = ids.into_iter().map(|id| {
@@ -85,4 +86,16 @@ impl Unordered {
         self.builder.trace.arrange(&order);
         (self.builder.finish(), self.warnings)
     }
+}
+
+/// The track of a stream of a GPU, called as PyTorch's JSON calls it.
+pub(super) fn stream_track(builder: &mut TraceBuilder, gpu: u64, stream: &str) -> TrackId {
+    let pid = gpu.to_string();
+    let track = builder.track(&pid, stream);
+    let name = format!("stream {stream}");
+    let label = format!("GPU {pid}");
+    let [pid, tid, name, label] = [&*pid, stream, &name, &label].map(|text| builder.string(text));
+    builder.process_label(pid, label);
+    builder.thread_name(pid, tid, name);
+    track
 }

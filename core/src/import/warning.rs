@@ -52,6 +52,7 @@ labelled! {
         OverlappingWork => "Some GPU activity overlaps later activity of its stream, where one piece runs after the other. Busy time counts it once, sums over operations and kernels twice.",
         PacketsLost => "The program that recorded the trace says that it lost packets; events are missing where it did.",
         ZstdPackets => "Some packets are compressed with zstd, which is not read here; what they hold is missing. Write the trace without that compression.",
+        OtherDevices => "The trace holds devices that are not read here, such as TPUs; what they did is missing.",
         CutKernels => "Some GPU activity ends just when the next on its stream starts. PyTorch's Perfetto export cuts it there where it overlaps the next; the JSON keeps it whole, so sums can be larger there.",
         MovedTimes => "Some GPU activity ends just when the next on its stream starts. rocprofv3's Perfetto output moves starts and ends of overlapping dispatches to the middle of the overlap; its JSON output keeps them.",
         UnknownMetadata => "Some metadata events have names that Dormer does not know; they were ignored.",
@@ -94,7 +95,7 @@ impl WarningKind {
             | ImpossibleStart | UnreadableArguments | UnreadableMemory | UnknownCategory
             | TooManyEvents | WrongNesting | UnlinkedGpuWork | NothingLinked
             | AmbiguousCorrelation | RepeatedCorrelation | ClocksDiffer | UntoldGpuTime
-            | GpuEventsLost | PacketsLost | ZstdPackets => Severity::DataLoss,
+            | GpuEventsLost | PacketsLost | ZstdPackets | OtherDevices => Severity::DataLoss,
         }
     }
 }

@@ -134,7 +134,7 @@ fn no_chart(missing: Missing) -> impl IntoView {
             (why, hint, "A roofline needs kernels with their times.".to_owned())
         }
         Missing::Operators => (
-            "No PyTorch operators were recorded".to_owned(),
+            "No operators were recorded".to_owned(),
             "Kernels alone have no FLOP or byte counts. Record with ProfilerActivity.CPU and record_shapes=True to see a roofline.".to_owned(),
             String::new(),
         ),

@@ -5,8 +5,7 @@ use std::borrow::Cow;
 use super::annotations::link;
 use super::names::Table;
 use super::reader::{Packet, Reader};
-use super::tracks::stream_track;
-use crate::import::args_text::ArgsText;
+use crate::import::unordered::stream_track;
 use crate::import::warning::{WarningKind, Warnings};
 use crate::import::wire::{Fields, RecordReader, Value};
 use crate::trace::{Category, EventId, NewEvent, Source, StringTable, Trace};
@@ -63,19 +62,19 @@ impl Reader {
             let (key, written) = pair_of(pair.fields());
             match &*key {
                 "stream id" => {
-                    number_or_text(args, "stream", &written);
+                    args.number_or_text("stream", &written);
                     stream = Some(written);
                 }
                 "correlation" => correlation = link(&written, builder),
-                "device id" => number_or_text(args, "device", &written),
-                "context id" => number_or_text(args, "context", &written),
+                "device id" => args.number_or_text("device", &written),
+                "context id" => args.number_or_text("context", &written),
                 "arch" => {
                     if archs.iter().all(|(gpu, _)| *gpu != stage.gpu) {
                         archs.push((stage.gpu, written.into_owned()));
                     }
                 }
                 "process_id" | "process_name" => {}
-                key => number_or_text(args, key, &written),
+                key => args.number_or_text(key, &written),
             }
         }
         if let Some(launch) = stage.launch {
@@ -152,14 +151,6 @@ fn pair_of<'a>(fields: Fields<'a>) -> (Cow<'a, str>, Cow<'a, str>) {
         }
     }
     (key, written)
-}
-
-/// All values come as text.
-fn number_or_text(args: &mut ArgsText, key: &str, written: &str) {
-    match serde_json::from_str::<serde_json::Number>(written) {
-        Ok(number) => args.raw(key, number),
-        Err(_) => args.text(key, written),
-    }
 }
 
 /// What PyTorch calls an argument of a launch in its JSON.

@@ -3,6 +3,7 @@
 use hashbrown::HashMap;
 use rustc_hash::FxBuildHasher;
 
+use crate::import::unordered::stream_track;
 use crate::import::wire::{Fields, MOST_DEPTH};
 use crate::trace::{TraceBuilder, TrackId};
 
@@ -137,18 +138,6 @@ impl Tracks {
         }
         Place { track, kind }
     }
-}
-
-/// The track of a stream.
-pub(super) fn stream_track(builder: &mut TraceBuilder, gpu: u64, stream: &str) -> TrackId {
-    let pid = gpu.to_string();
-    let track = builder.track(&pid, stream);
-    let name = format!("stream {stream}");
-    let label = format!("GPU {pid}");
-    let [pid, tid, name, label] = [&*pid, stream, &name, &label].map(|text| builder.string(text));
-    builder.process_label(pid, label);
-    builder.thread_name(pid, tid, name);
-    track
 }
 
 /// The GPU and the stream of a track of rocprofv3's: `COMPUTE AGENT [4] STREAM [2] (GPU)`.

@@ -94,6 +94,13 @@ impl<'a> Fields<'a> {
         self.bad
     }
 
+    /// Whether any of those that are left is damaged.
+    pub(in crate::import) fn are_damaged(&self) -> bool {
+        let mut rest = self.clone();
+        rest.by_ref().for_each(drop);
+        rest.bad.is_some()
+    }
+
     fn read(&mut self) -> Result<(u32, Value<'a>), Bad> {
         let rest = &mut self.rest;
         let tag = varint(rest)?;
