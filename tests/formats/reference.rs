@@ -16,7 +16,7 @@ fn the_sheets_of_a_real_trace_agree_with_the_reference() {
     let Some(bytes) = shared::format("h100_qwen.pftrace") else {
         return;
     };
-    let gpu = dormer_core::hardware::by_name("NVIDIA H100 SXM");
+    let gpu = dormer_core::hardware::find("H100");
     let opened = Opened::on("h100_qwen", &bytes, gpu);
     let trace = &opened.profile.trace;
     let sums = |category: Category| {

@@ -72,19 +72,21 @@ impl Records {
     /// What is left at the end of the trace: it was cut, or a damaged length hides records.
     pub(in crate::import) fn end(&mut self, reader: &mut impl RecordReader) {
         let window = std::mem::take(&mut self.carry);
-        if window.is_empty() {
+        // What seemed to be a record may not, now that all bytes are there.
+        let used = self.read(&window, false, reader);
+        let Some((_, rest)) = window.get(used..).and_then(<[u8]>::split_first) else {
             return;
-        }
+        };
         let at = self.offset;
         if !self.is_lost {
             reader.warn(WarningKind::CutJson, at);
         }
-        if self.is_lost || window.len() > HIDDEN {
+        if self.is_lost || rest.len() >= HIDDEN {
             self.is_lost = true;
             self.offset += 1;
-            self.read(window.get(1..).unwrap_or(&[]), true, reader);
+            self.read(rest, true, reader);
         }
-        self.offset = at + window.len() as u64;
+        self.offset = at + 1 + rest.len() as u64;
     }
 
     /// Bytes that came.
