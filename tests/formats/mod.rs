@@ -4,3 +4,13 @@ mod damage;
 mod perfetto;
 mod reference;
 mod xplane;
+
+/// A call and its kernel, as PyTorch writes them.
+pub(crate) fn small_perfetto() -> Vec<u8> {
+    perfetto::launch().0.0
+}
+
+/// A convolution, as JAX writes it.
+pub(crate) fn small_xplane() -> Vec<u8> {
+    xplane::space().0
+}

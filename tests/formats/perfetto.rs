@@ -11,7 +11,7 @@ const BEGIN: i64 = 1;
 const END: i64 = 2;
 
 /// The packets of a trace.
-struct Trace(Message);
+pub(super) struct Trace(pub(super) Message);
 
 impl Trace {
     fn new() -> Trace {
@@ -228,7 +228,7 @@ fn arguments_are_those_of_the_json() {
 }
 
 /// A call, and the kernel that it launched.
-fn launch() -> Trace {
+pub(super) fn launch() -> Trace {
     let name = |iid, text: &str| Message::new().number(1, iid).bytes(2, text);
     let names = Message::new()
         .messages(2, &[name(1, "cudaLaunchKernel")])

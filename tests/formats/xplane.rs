@@ -103,7 +103,7 @@ fn program() -> Message {
 }
 
 /// A call of each kernel, and the kernels on a stream of GPU 1.
-fn space() -> Message {
+pub(super) fn space() -> Message {
     let proto = Message::new().number(1, 1).bytes(6, &program().0);
     let metadata = entry(
         9,

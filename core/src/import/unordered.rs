@@ -22,7 +22,7 @@ const NONE: u32 = u32::MAX;
 const MAX_NUMBER: u32 = 1 << 31;
 
 impl Unordered {
-    /// Adds an event, whose `uid` is its number where it has one; `None` where no more fit.
+    /// Adds an event, which may have a number; its `uid` is set at the end. `None` where no more fit.
     pub(super) fn add(
         &mut self,
         event: NewEvent,

@@ -32,7 +32,7 @@ pub(super) struct Reader {
     pub(super) annotations: Annotations,
     /// The compute capability of each GPU, where the trace tells.
     pub(super) archs: Vec<(u64, String)>,
-    /// Kernels that end when the next one of their stream begins are looked for in what these write.
+    /// It has categories of rocprofv3.
     pub(super) is_rocprof: bool,
     pub(super) n_events: u32,
     is_any: bool,
@@ -115,7 +115,7 @@ impl Reader {
         self.sequences.entry(packet.sequence).or_default()
     }
 
-    /// When a packet is of; `None` where that cannot be told.
+    /// The time of a packet; `None` where that cannot be told.
     pub(super) fn time(&mut self, packet: Packet) -> Option<i64> {
         let known = self.sequences.get(&packet.sequence);
         let clock = packet.clock.or(known.and_then(|sequence| sequence.clock));

@@ -10,6 +10,9 @@ use crate::import::warning::{WarningKind, Warnings};
 use crate::import::wire::{Fields, RecordReader, Value};
 use crate::trace::{Category, EventId, NewEvent, Source, StringTable, Trace};
 
+/// More GPUs than this are damage.
+const MOST_GPUS: usize = 1024;
+
 /// The fields of one.
 #[derive(Default)]
 struct Stage<'a> {
@@ -69,7 +72,8 @@ impl Reader {
                 "device id" => args.number_or_text("device", &written),
                 "context id" => args.number_or_text("context", &written),
                 "arch" => {
-                    if archs.iter().all(|(gpu, _)| *gpu != stage.gpu) {
+                    let is_new = archs.iter().all(|(gpu, _)| *gpu != stage.gpu);
+                    if is_new && archs.len() < MOST_GPUS {
                         archs.push((stage.gpu, written.into_owned()));
                     }
                 }

@@ -15,6 +15,9 @@ pub(super) struct Instruction {
     pub(super) name: String,
 }
 
+/// More kernels of one run are damage.
+const MOST_KERNELS: usize = 256;
+
 /// What is needed to tell the operators.
 #[derive(Debug, Default)]
 pub(super) struct Operators {
@@ -120,6 +123,7 @@ impl Operators {
                 goes_on
                     && run.instruction == instruction
                     && run.track == track
+                    && run.kernels.len() < MOST_KERNELS
                     && !run.kernels.contains(kernel)
             });
             goes_on = true;
