@@ -363,7 +363,14 @@ fn rocprofv3_writes_slices_of_agents() {
         .track(2, 1, "THREAD 1 (4711)")
         .track(3, 1, "COMPUTE AGENT [4] STREAM [2] (GPU)");
     trace = slice(trace, 2, "hip_api", "hipLaunchKernel", 100, 20);
-    trace = slice(trace, 3, "kernel_dispatch", "gemm", 30, 50);
+    // A counter that no number counts takes 10 of the 30 ns to the kernel.
+    let counter = Message::new().number(9, 4).number(11, 9).number(30, 7);
+    let counter = Message::new()
+        .number(8, 10)
+        .number(10, 1)
+        .message(11, &counter);
+    trace = trace.packet(counter);
+    trace = slice(trace, 3, "kernel_dispatch", "gemm", 20, 50);
     let imported = trace.import();
     assert_eq!(
         events(&imported),

@@ -43,8 +43,8 @@ pub(super) struct Reader {
 /// What a packet says of itself, whatever it holds.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Packet {
-    timestamp: Option<u64>,
-    clock: Option<u64>,
+    /// When; `None` where that cannot be told.
+    ns: Option<i64>,
     pub(super) sequence: u32,
     /// Where it stands in the trace.
     pub(super) offset: u64,
@@ -56,13 +56,14 @@ impl RecordReader for Reader {
             offset,
             ..Packet::default()
         };
+        let (mut shown, mut clock) = (None, None);
         let (mut is_cleared, mut is_after_loss) = (false, false);
         // What a packet is of may stand behind what it holds.
         let mut fields = Fields::of(record);
         for (number, value) in fields.by_ref() {
             match number {
-                8 => packet.timestamp = Some(value.number()),
-                58 => packet.clock = Some(value.number()),
+                8 => shown = Some(value.number()),
+                58 => clock = Some(value.number()),
                 10 => packet.sequence = value.number() as u32,
                 13 => is_cleared |= value.number() & IS_CLEARED != 0,
                 41 => is_cleared |= value.number() != 0,
@@ -93,6 +94,12 @@ impl RecordReader for Reader {
             }
             self.is_any = true;
         }
+        // Of every packet, whatever it holds: times can be what they are behind the one before.
+        packet.ns = shown.and_then(|shown| {
+            let known = self.sequences.get(&packet.sequence);
+            let clock = clock.or(known.and_then(|sequence| sequence.clock));
+            self.clocks.ns(packet.sequence, clock, shown)
+        });
         for (number, value) in Fields::of(record) {
             match number {
                 11 => self.slice(packet, value),
@@ -115,17 +122,12 @@ impl Reader {
         self.sequences.entry(packet.sequence).or_default()
     }
 
-    /// The time of a packet; `None` where that cannot be told.
+    /// The time of a packet that needs one.
     pub(super) fn time(&mut self, packet: Packet) -> Option<i64> {
-        let known = self.sequences.get(&packet.sequence);
-        let clock = packet.clock.or(known.and_then(|sequence| sequence.clock));
-        let ns = packet
-            .timestamp
-            .and_then(|shown| self.clocks.ns(packet.sequence, clock, shown));
-        if ns.is_none() {
+        if packet.ns.is_none() {
             self.warn(WarningKind::MissingTime, packet.offset);
         }
-        ns
+        packet.ns
     }
 
     /// Counts an event, of any kind.

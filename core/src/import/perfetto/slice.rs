@@ -24,8 +24,6 @@ struct Slice<'a> {
     category_iids: Option<Value<'a>>,
     /// It launched GPU activity, or an arrow to it begins here.
     launches: bool,
-    /// An arrow ends here.
-    is_launched: bool,
 }
 
 impl Reader {
@@ -41,7 +39,6 @@ impl Reader {
                 22 if slice.category.is_none() => slice.category = Some(value),
                 3 if slice.category_iids.is_none() => slice.category_iids = Some(value),
                 3000 | 36 | 47 => slice.launches = true,
-                42 | 48 => slice.is_launched = true,
                 _ => {}
             }
         }

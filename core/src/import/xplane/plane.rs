@@ -24,11 +24,10 @@ pub(super) struct Named<'a> {
     fields: Option<Fields<'a>>,
 }
 
-/// The value of a statistic.
+/// The value of a statistic; fractions are not looked at.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Stat<'a> {
     Number(i128),
-    Double(f64),
     Text(&'a [u8]),
 }
 
@@ -151,7 +150,6 @@ impl<'a> Plane<'a> {
         for (number, of) in stat.fields() {
             match number {
                 1 => name = self.stats.get(&of.number()),
-                2 => value = Some(Stat::Double(f64::from_bits(of.number()))),
                 3 => value = Some(Stat::Number(i128::from(of.number()))),
                 4 => value = Some(Stat::Number(i128::from(of.signed()))),
                 5 | 6 => value = Some(Stat::Text(of.bytes())),
