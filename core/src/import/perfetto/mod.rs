@@ -17,6 +17,7 @@ mod pairs;
 mod reader;
 mod slice;
 mod stage;
+mod touching;
 mod tracks;
 
 use super::format::{FormatReader, Head, Sniffed};

@@ -10,6 +10,7 @@ use super::annotations::Annotations;
 use super::clocks::Clocks;
 use super::names::Sequence;
 use super::pairs::Pairs;
+use super::touching;
 use super::tracks::Tracks;
 use crate::import::categories::UnknownCategories;
 use crate::import::unordered::Unordered;
@@ -250,7 +251,7 @@ impl Recording for Reader {
         self.unknown
             .warn(trace.events.len(), &mut self.events.warnings);
         let (trace, mut warnings) = self.events.finish();
-        super::stage::warn_of_touching(&trace, &mut warnings);
+        touching::warn(&trace, &mut warnings);
         (trace, warnings)
     }
 }

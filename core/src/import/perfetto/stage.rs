@@ -6,9 +6,9 @@ use super::annotations::link;
 use super::names::Table;
 use super::reader::{Packet, Reader};
 use crate::import::unordered::stream_track;
-use crate::import::warning::{WarningKind, Warnings};
+use crate::import::warning::WarningKind;
 use crate::import::wire::{Fields, RecordReader, Value};
-use crate::trace::{Category, EventId, NewEvent, Source, StringTable, Trace};
+use crate::trace::{Category, NewEvent, StringTable};
 
 /// More GPUs than this are damage.
 const MOST_GPUS: usize = 1024;
@@ -181,24 +181,4 @@ fn three(fields: Fields) -> String {
 /// The stream of a queue that is called `[7] stream 7`.
 fn last_number(queue: &str) -> Option<u64> {
     queue.rsplit(' ').next()?.parse().ok()
-}
-
-/// Both writers end GPU activity where the next one of its stream begins, if it goes on beyond that: how
-/// often it ends just there, which is seldom otherwise.
-pub(super) fn warn_of_touching(trace: &Trace, warnings: &mut Warnings) {
-    let events = &trace.events;
-    let mut work: Vec<EventId> = events.of_category(Category::is_gpu).collect();
-    work.sort_by_key(|event| (events.track(*event), events.ts_ns(*event)));
-    let touches = |two: &&[EventId]| match two {
-        [one, next] => {
-            events.track(*one) == events.track(*next) && events.end_ns(*one) == events.ts_ns(*next)
-        }
-        _ => false,
-    };
-    let kind = match trace.source {
-        Source::Rocprofv3 => WarningKind::MovedTimes,
-        _ => WarningKind::CutKernels,
-    };
-    let count = work.windows(2).filter(touches).count();
-    warnings.add_many(kind, count as u64, None);
 }

@@ -12,10 +12,12 @@
 
 mod event;
 mod hlo;
+mod line;
 mod memory;
 mod operators;
 mod plane;
 mod reader;
+mod rows;
 
 use super::format::{FormatReader, Head, Sniffed};
 use super::wire::{self, Value, WireReader};

@@ -3,15 +3,13 @@
 use std::collections::BTreeMap;
 
 use super::event::{GpuEvent, HostEvent};
+use super::line::{Line, stream};
 use super::operators::Operators;
 use super::plane::{Plane, Stat};
 use crate::import::unordered::{Unordered, stream_track};
 use crate::import::warning::{WarningKind, Warnings};
 use crate::import::wire::{Fields, RecordReader, Recording};
 use crate::trace::{DeviceProperties, Source, Trace, TrackId};
-
-/// Picoseconds in a nanosecond.
-pub(super) const PS: i64 = 1000;
 
 /// Reads the planes of a trace.
 #[derive(Debug, Default)]
@@ -22,41 +20,6 @@ pub(super) struct Reader {
     pub(super) operators: Operators,
     pub(super) n_events: u32,
     is_any: bool,
-}
-
-/// A stream or a thread.
-pub(super) struct Line<'a> {
-    id: u64,
-    name: std::borrow::Cow<'a, str>,
-    /// When it begins.
-    pub(super) start_ps: i64,
-    fields: Fields<'a>,
-}
-
-impl<'a> Line<'a> {
-    fn read(fields: Fields<'a>) -> Line<'a> {
-        let mut line = Line {
-            id: 0,
-            name: Default::default(),
-            start_ps: 0,
-            fields: fields.clone(),
-        };
-        for (number, value) in fields {
-            match number {
-                1 => line.id = value.number(),
-                2 => line.name = value.text(),
-                11 if line.name.is_empty() => line.name = value.text(),
-                3 => line.start_ps = value.signed().saturating_mul(PS),
-                _ => {}
-            }
-        }
-        line
-    }
-
-    fn events(&self) -> impl Iterator<Item = Fields<'a>> + use<'a> {
-        let events = self.fields.clone().filter(|(number, _)| *number == 4);
-        events.map(|(_, event)| event.fields())
-    }
 }
 
 impl RecordReader for Reader {
@@ -164,14 +127,6 @@ impl Reader {
             });
         }
     }
-}
-
-/// The stream that a line is: `Stream #7(Kernel,MemcpyD2H)`.
-fn stream(name: &str) -> Option<&str> {
-    let rest = name.strip_prefix("Stream #")?;
-    let end = rest.find(|letter: char| !letter.is_ascii_digit());
-    rest.get(..end.unwrap_or(rest.len()))
-        .filter(|digits| !digits.is_empty())
 }
 
 impl Recording for Reader {
