@@ -7,6 +7,7 @@
 //! | `facts` | every number of the documents of a trace under its label, and no label with two of them |
 //! | `diagnosis` | why operations of real traces are slow, and what small ones must say |
 //! | `planted` | causes planted in an operation of a real trace, which are found with their size |
+//! | `formats` | traces that are not Kineto's JSON: real ones against the reference, and damage |
 //! | `golden` | real traces against the sheets of the reference |
 //! | `jobs` | ranks of one job, real and made, against the sheets of the reference |
 //! | `layers` | which module of the core uses which |
@@ -41,6 +42,7 @@ mod corpus;
 mod diagnosis;
 mod facts;
 mod faults;
+mod formats;
 mod golden;
 mod gpu_choice;
 mod idle;

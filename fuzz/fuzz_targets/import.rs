@@ -15,7 +15,7 @@ use std::io::Write;
 use dormer_core::output::export::{Input, Source};
 use dormer_core::import::{ImportError, Imported, Importer, import};
 use dormer_core::profile::Profile;
-use dormer_core::report::{GpuEvents, Report, ReportOptions};
+use dormer_core::report::{Report, ReportOptions, SheetEvents};
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use libfuzzer_sys::fuzz_target;
@@ -37,8 +37,8 @@ fuzz_target!(|input: &[u8]| {
     assert_eq!(format!("{whole:?}"), format!("{pieces:?}"));
     if let Ok(imported) = whole {
         let profile = Profile::new(imported);
-        let gpu_events = [GpuEvents::Linked, GpuEvents::All][usize::from(how / 2 % 2)];
-        let report = Report::new(&profile, &ReportOptions { gpu_events, ..ReportOptions::default() });
+        let sheet_events = [SheetEvents::Attributed, SheetEvents::All][usize::from(how / 2 % 2)];
+        let report = Report::new(&profile, &ReportOptions { sheet_events, ..ReportOptions::default() });
         Input::new(&profile, &report).artifacts();
         profile.full_tree();
     }

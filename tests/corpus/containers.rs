@@ -79,7 +79,7 @@ fn of_a_zip_archive_with_two_traces_the_first_is_read() {
 fn containers_without_a_trace() {
     check_rejected(
         zip(&[("readme.txt", b"nothing here")]),
-        "this zip archive cannot be read: it holds no .json or .json.gz file",
+        "this zip archive cannot be read: it holds no .json, .pftrace or .pb file",
     );
     check_rejected(
         zip(&[("config.json", b"{\"lr\": 1}"), ("empty.json", b"[1]")]),

@@ -99,6 +99,8 @@ fn inputs() -> Vec<(&'static str, Vec<u8>)> {
             "stored zip",
             stored_zip(&[("readme.txt", b"hello"), ("trace.json", &text)]),
         ),
+        ("perfetto", crate::formats::small_perfetto()),
+        ("gzip of xplane", gzip(&crate::formats::small_xplane())),
         ("no trace", b"<html>not found</html>".to_vec()),
         (
             "another json",

@@ -70,6 +70,16 @@ pub(crate) fn trace(folder: &Path, name: &str) -> Vec<u8> {
     std::fs::read(folder.join(format!("traces/{name}.json.gz"))).unwrap()
 }
 
+/// The bytes of a trace in another format than Kineto's JSON; without it the running test is skipped.
+pub(crate) fn format(name: &str) -> Option<Vec<u8>> {
+    let path = folder()?.join("formats").join(name);
+    let bytes = std::fs::read(&path).ok();
+    if bytes.is_none() {
+        skipped(&format!("there is no {}", path.display()));
+    }
+    bytes
+}
+
 /// The folder of the traces of serving engines; without it the running test is skipped.
 pub(crate) fn serving_folder() -> Option<PathBuf> {
     let serving = folder()?.join("serving");

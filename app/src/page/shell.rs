@@ -123,7 +123,8 @@ pub fn app() -> impl IntoView {
 /// What the buttons that ask for a file open; inside the content, so that every element is in a
 /// landmark.
 fn file_inputs() -> impl IntoView {
-    const TRACES: &str = ".json,.gz,.zip,application/json,application/gzip,application/zip";
+    const TRACES: &str =
+        ".json,.pftrace,.pb,.gz,.zip,application/json,application/gzip,application/zip";
     let engine = expect_context::<Engine>();
     let open = move |files: Vec<File>| {
         let named = files.into_iter().map(|file| (file.name(), file));

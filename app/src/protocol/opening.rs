@@ -1,5 +1,6 @@
 //! A file on its way to being open.
 
+use dormer_core::import::is_called_like_a_trace;
 use serde::{Deserialize, Serialize};
 
 use super::{Choice, Overview, ReferenceOpened, StepLine};
@@ -112,9 +113,10 @@ pub const TOO_MANY: &str = "open one trace, or two to compare";
 
 /// Whether a file of a folder may be a trace or belong to one, by its name.
 pub fn may_be_opened(name: &str) -> bool {
-    const ENDINGS: [&str; 5] = [".json", ".gz", ".zip", ".tar", ".tgz"];
+    const ARCHIVES: [&str; 4] = [".gz", ".zip", ".tar", ".tgz"];
     let small = name.to_ascii_lowercase();
-    !small.starts_with('.') && ENDINGS.iter().any(|ending| small.ends_with(ending))
+    let is_archive = || ARCHIVES.iter().any(|ending| small.ends_with(ending));
+    !small.starts_with('.') && (is_called_like_a_trace(name) || is_archive())
 }
 
 /// Whether another trace is open.
@@ -197,6 +199,8 @@ mod tests {
             "rank0.pt.trace.json.gz",
             "A.JSON",
             "run.zip",
+            "step.pftrace",
+            "host.xplane.pb",
             "notes.txt",
             ".hidden.json",
         ];
@@ -204,6 +208,13 @@ mod tests {
             .into_iter()
             .filter(|name| may_be_opened(name))
             .collect();
-        assert_eq!(picked, ["rank0.pt.trace.json.gz", "A.JSON", "run.zip"]);
+        let expected = [
+            "rank0.pt.trace.json.gz",
+            "A.JSON",
+            "run.zip",
+            "step.pftrace",
+            "host.xplane.pb",
+        ];
+        assert_eq!(picked, expected);
     }
 }

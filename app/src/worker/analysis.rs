@@ -95,7 +95,7 @@ impl Analysis {
             reference: None,
             left_out: Vec::new(),
             events: format::count(self.whole.trace.n_events_read),
-            gpus: GPUS.iter().map(|gpu| gpu.name.to_string()).collect(),
+            gpus: self.gpus(),
             detected: self.detected.map(|gpu| gpu.name.to_string()),
             unlinked: (unlinked > 0 && n_launches > 0).then(|| format::count(unlinked)),
             has_gpu_events: self.whole.has_gpu_events(),
@@ -103,6 +103,14 @@ impl Analysis {
             overview: self.overview(),
             wasm_bytes: 0.0,
         }
+    }
+
+    /// The GPUs to choose from: first those that the trace may have been recorded on.
+    fn gpus(&self) -> Vec<String> {
+        let candidates = hardware::candidates(&self.whole.trace.devices);
+        let others = GPUS.iter().filter(|gpu| !candidates.contains(gpu));
+        let all = candidates.iter().copied().chain(others);
+        all.map(|gpu| gpu.name.to_string()).collect()
     }
 
     /// Judges the trace under another choice; a part of it, where that is the choice.

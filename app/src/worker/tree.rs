@@ -182,12 +182,14 @@ impl TreeView {
     fn missing(&self) -> &'static str {
         match (self.mode, &self.shape) {
             (TreeMode::Modules, Some(None)) => {
-                "This trace has no modules or ranges. Record with with_stack=True to see GPU time by nn.Module."
+                "This trace has no modules or ranges. PyTorch's profiler records nn.Module with with_stack=True."
             }
             (TreeMode::Backward, Some(None)) => {
                 "This trace has no backward pass linked to forward operators."
             }
-            _ => "This trace has no CPU calls. Record with ProfilerActivity.CPU to see them.",
+            _ => {
+                "This trace has no CPU calls. PyTorch's profiler records them with ProfilerActivity.CPU."
+            }
         }
     }
 

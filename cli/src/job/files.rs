@@ -6,10 +6,9 @@ use std::{fs, io};
 use dormer_core::job::Digest;
 use dormer_core::job::digest::SourceFile;
 
-use crate::Failure;
+pub(super) use dormer_core::import::is_called_like_a_trace;
 
-/// What names of traces and digests end with.
-const ENDINGS: [&str; 2] = [".json", ".json.gz"];
+use crate::Failure;
 
 /// What names of archives of them end with.
 const ARCHIVES: [&str; 4] = [".zip", ".tar", ".tar.gz", ".tgz"];
@@ -63,12 +62,6 @@ fn inside(folder: &Path, root: &Path, found: &mut Vec<Found>) -> io::Result<()> 
         }
     }
     Ok(())
-}
-
-/// Whether a file is called like a trace or a digest; not those that macOS leaves beside each file.
-pub(super) fn is_called_like_a_trace(path: &str) -> bool {
-    let base = path.rsplit(['/', '\\']).next().unwrap_or(path);
-    ends_with(path, &ENDINGS) && !base.starts_with("._")
 }
 
 /// Whether a file is called like an archive of several.

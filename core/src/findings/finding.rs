@@ -103,6 +103,28 @@ impl Finding {
         }
     }
 
+    /// Whether it names what only a program has that is written with PyTorch: its functions, switches and
+    /// objects. What another profiler recorded has none of them.
+    pub fn is_about_pytorch(&self) -> bool {
+        #[rustfmt::skip]
+        const WORDS: &[&str] = &[
+            "torch", "Torch", "TORCH", "aten::", "DistributedDataParallel", "DataLoader", "ProfilerActivity",
+            "SDPBackend", "expandable_segments", "pin_memory", "non_blocking", "foreach=", "fused=True",
+            "reduce-overhead", "max-autotune", "cudagraph_mode", "contiguous()", ".item()", ".cpu()",
+            "synchronize()", "zero_grad", "prefetch_factor", "bucket_view", "broadcast_buffers",
+            "record_shapes", "with_stack", "attn_implementation", "is_causal",
+        ];
+        let texts = [
+            &self.title,
+            &self.issue,
+            &self.causes,
+            &self.model,
+            &self.kernel,
+        ];
+        let mut texts = texts.into_iter().chain(&self.reasoning);
+        texts.any(|text| WORDS.iter().any(|word| text.contains(word)))
+    }
+
     /// Whether following it saves time: to know FLOPs and bytes is a first step that saves none, and a
     /// limit is what all others save at most.
     pub fn says_what_to_do(&self) -> bool {

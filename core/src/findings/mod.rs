@@ -172,6 +172,11 @@ impl Analyses {
                     run_time::hold(input, finding);
                 }
             }
+            if !input.profile.trace.source.is_pytorch() {
+                outcome
+                    .findings
+                    .retain(|finding| !finding.is_about_pytorch());
+            }
             outcome
         };
         let outcomes: Vec<Outcome> = ANALYSES.iter().map(run).collect();

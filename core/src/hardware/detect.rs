@@ -34,6 +34,21 @@ fn detect_one(device: &DeviceProperties) -> Option<&'static GpuSpec> {
     whole.then_some(gpu)
 }
 
+/// GPUs of the table that devices may be which bear no name: those of their version and size, as far as
+/// the trace tells them. None where it tells no version.
+pub fn candidates(devices: &[DeviceProperties]) -> Vec<&'static GpuSpec> {
+    let nameless = devices.first().filter(|device| device.name.is_empty());
+    let version = nameless.and_then(|device| device.compute_major.zip(device.compute_minor));
+    let is_one = |gpu: &&GpuSpec| {
+        let n_sms = nameless.and_then(|device| device.n_sms);
+        gpu.compute == version && (n_sms.is_none() || gpu.n_sms == n_sms)
+    };
+    match version {
+        Some(_) => GPUS.iter().filter(is_one).collect(),
+        None => Vec::new(),
+    }
+}
+
 /// The GPU of the table that bears a name as profilers write it.
 pub fn by_name(name: &str) -> Option<&'static GpuSpec> {
     let mut gpus = GPUS.iter();
@@ -121,6 +136,19 @@ mod tests {
         for (name, expected) in cases {
             assert_eq!(id(named(name)), expected, "{name}");
         }
+    }
+
+    #[test]
+    fn a_version_alone_leaves_some_to_choose_from() {
+        let device = DeviceProperties {
+            compute_major: Some(9),
+            compute_minor: Some(0),
+            ..DeviceProperties::default()
+        };
+        let ids: Vec<&str> = candidates(&[device]).iter().map(|gpu| &*gpu.id).collect();
+        assert!(ids.contains(&"H100") && !ids.contains(&"A100"), "{ids:?}");
+        assert!(candidates(&[named("NVIDIA H100 SXM5 80GB")]).is_empty());
+        assert!(candidates(&[]).is_empty());
     }
 
     #[test]

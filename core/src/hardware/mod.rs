@@ -10,7 +10,7 @@ pub mod roofline;
 mod table;
 mod work;
 
-pub use detect::{by_name as of_name, detect};
+pub use detect::{by_name as of_name, candidates, detect};
 pub use file::{MAX_FILE_BYTES, parse};
 pub use table::GPUS;
 pub use work::{ComputeSpec, Unit, Work};

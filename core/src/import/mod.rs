@@ -1,8 +1,9 @@
 //! Bytes to a [`Trace`], as they come.
 //!
 //! ```text
-//! bytes ─Importer─ container (gzip, zip, as it is) ─ format (by content) ─ chrome_json ─→ Trace
-//!                                                                              └ Warnings
+//! bytes ─Importer─ container (gzip, zip, as it is) ─ format (by content) ─┬ chrome_json ─→ Trace
+//!                                                                          ├ perfetto ──→ │
+//!                                                                          └ xplane ────→ └ Warnings
 //! ```
 //!
 //! [`Inflater`] takes the gzip off elsewhere, in another thread or worker; a [`PartReader`] reads a piece
@@ -13,6 +14,7 @@
 
 mod apart;
 mod archive;
+mod args_text;
 mod categories;
 mod chrome_json;
 mod container;
@@ -21,12 +23,17 @@ mod format;
 mod limits;
 mod part;
 mod payload;
+mod perfetto;
+mod unordered;
 pub mod warning;
+mod wire;
+mod xplane;
 
 pub use apart::{Cutter, Inflated, Inflater, Piece};
 pub use archive::{Archive, InTar, Member, TarIndex};
 pub use chrome_json::PartReader;
 pub use error::{ImportError, ImportErrorKind};
+pub use format::is_called_like_a_trace;
 pub use part::Part;
 
 use crate::import::warning::{WarningKind, Warnings};

@@ -4,11 +4,22 @@ use super::chrome_json;
 use super::error::ImportError;
 use super::format::{Format, FormatReader, Head, Sniffed};
 use super::part::Part;
+use super::perfetto;
 use super::warning::Warnings;
+use super::xplane;
 use crate::trace::Trace;
 
 /// Every format, in the order in which they are asked.
-const FORMATS: &[Format] = &[];
+const FORMATS: &[Format] = &[
+    Format {
+        sniff: xplane::sniff,
+        read: xplane::reader,
+    },
+    Format {
+        sniff: perfetto::sniff,
+        read: perfetto::reader,
+    },
+];
 
 /// Takes what no other knows, and says what is wrong with it.
 const LAST: Format = Format {

@@ -50,6 +50,11 @@ labelled! {
         ImpossibleStart => "Some GPU activity has a start that cannot be true, such as zero or a time before the call that launched it; it was left out.",
         RecordedTwice => "Some GPU activity or calls are recorded twice, with the same name, times, ids and arguments; they count once.",
         OverlappingWork => "Some GPU activity overlaps later activity of its stream, where one piece runs after the other. Busy time counts it once, sums over operations and kernels twice.",
+        PacketsLost => "The program that recorded the trace says that it lost packets; events are missing where it did.",
+        ZstdPackets => "Some packets are compressed with zstd, which is not read here; what they hold is missing. Write the trace without that compression.",
+        OtherDevices => "The trace holds devices that are not read here, such as TPUs; what they did is missing.",
+        CutKernels => "Some GPU activity ends just when the next on its stream starts. PyTorch's Perfetto export cuts it there where it overlaps the next; the JSON keeps it whole, so sums can be larger there.",
+        MovedTimes => "Some GPU activity ends just when the next on its stream starts. rocprofv3's Perfetto output moves starts and ends of overlapping dispatches to the middle of the overlap; its JSON output keeps them.",
         UnknownMetadata => "Some metadata events have names that Dormer does not know; they were ignored.",
         UnknownPhase => "Some events are of a kind that carries no time in a PyTorch trace; they were ignored.",
         UnknownCategory => "Some events have no category, or one that Dormer does not know, so no number counts them.",
@@ -81,7 +86,7 @@ impl WarningKind {
         match self {
             LargeMetadata | UnknownMetadata | UnknownPhase | LinkedByCorrelation | NoHostEvents
             | NoGpuEvents | NothingRecorded | EmptyWindow | TrailingGarbage | TrailingText
-            | OtherZipMembers => Severity::Info,
+            | OtherZipMembers | CutKernels | MovedTimes => Severity::Info,
             StrayComma | NotANumber | InvalidUtf8 | ControlCharacter | BadEscape
             | UnescapedQuote | DuplicateKey | TextNumber | HugeInteger | UnreadableMetadata
             | RecordedTwice | OverlappingWork | RepeatedCall => Severity::Repaired,
@@ -90,7 +95,7 @@ impl WarningKind {
             | ImpossibleStart | UnreadableArguments | UnreadableMemory | UnknownCategory
             | TooManyEvents | WrongNesting | UnlinkedGpuWork | NothingLinked
             | AmbiguousCorrelation | RepeatedCorrelation | ClocksDiffer | UntoldGpuTime
-            | GpuEventsLost => Severity::DataLoss,
+            | GpuEventsLost | PacketsLost | ZstdPackets | OtherDevices => Severity::DataLoss,
         }
     }
 }

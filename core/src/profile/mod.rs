@@ -674,6 +674,7 @@ impl Profile {
         }
         let missing = match (self.has_gpu_events(), self.has_host_ops()) {
             (true, true) => return,
+            (true, false) if !self.trace.source.is_pytorch() => FormatWithoutOperators,
             (true, false) => NoHostEvents,
             (false, _) if self.is_empty_window() => EmptyWindow,
             (false, _) if self.has_lost_gpu_events() => GpuEventsLost,

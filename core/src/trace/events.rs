@@ -8,6 +8,7 @@ use super::{Column, LinkId, OpArgsId, StringId, TrackId};
 use crate::base::interval::Interval;
 use crate::base::labels::labelled;
 use crate::base::row_id::row_id;
+use crate::base::sort::Arrange;
 
 row_id! {
     /// A row of the [`EventTable`], in file order.
@@ -238,11 +239,16 @@ impl EventTable {
 
     /// The same without some events, which are in order.
     fn without(&self, left_out: &[EventId]) -> EventTable {
-        let mut rest = EventTable::default();
         let kept = self.ids().filter(|id| left_out.binary_search(id).is_err());
-        for id in kept {
-            rest.push(NewEvent {
-                uid: self.uid(id),
+        self.picked(kept.map(|id| (id, self.uid(id))))
+    }
+
+    /// Some of the events, with these positions in `traceEvents`, which rise.
+    fn picked(&self, events: impl Iterator<Item = (EventId, u32)>) -> EventTable {
+        let mut picked = EventTable::default();
+        for (id, uid) in events {
+            picked.push(NewEvent {
+                uid,
                 category: self.category(id),
                 name: self.name(id),
                 track: self.track(id),
@@ -254,7 +260,7 @@ impl EventTable {
                 extra_args: self.extra_args(id),
             });
         }
-        rest
+        picked
     }
 
     /// Number of events.
@@ -428,6 +434,23 @@ impl EventTable {
 }
 
 impl super::Trace {
+    /// Puts all events into another order; each comes with its position in what `traceEvents` would be.
+    pub(crate) fn arrange(&mut self, order: &[(EventId, u32)]) {
+        self.events = self.events.picked(order.iter().copied());
+        let mut new_ids = vec![EventId(0); order.len()];
+        for (row, (old, _)) in order.iter().enumerate() {
+            if let Some(id) = new_ids.get_mut(old.index()) {
+                *id = EventId(row as u32);
+            }
+        }
+        for notes in [&mut self.sequence_numbers, &mut self.untrue_durations] {
+            for (event, _) in notes.iter_mut() {
+                *event = new_ids.get(event.index()).copied().unwrap_or(*event);
+            }
+            notes.arrange_by_key(|(event, _)| *event);
+        }
+    }
+
     /// Leaves out some events, which are in order. Those behind them get new ids.
     pub(crate) fn leave_out(&mut self, events: &[EventId]) {
         self.events = self.events.without(events);

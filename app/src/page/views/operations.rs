@@ -70,7 +70,7 @@ pub(super) const SHEETS: &[(&str, &str)] = &[("", SHEET), (OPERATORS, OPERATORS_
 
 const NO_GRAPHS: &str = "No GPU graph is replayed.";
 const NO_OPERATORS: &str =
-    "No PyTorch operators were recorded. Record with ProfilerActivity.CPU to see operators.";
+    "No operators were recorded. PyTorch's profiler records them with ProfilerActivity.CPU.";
 
 /// Every operation with its arguments, or every operator; CPU times, where no GPU activity was
 /// recorded.

@@ -134,13 +134,13 @@ fn no_chart(missing: Missing) -> impl IntoView {
             (why, hint, "A roofline needs kernels with their times.".to_owned())
         }
         Missing::Operators => (
-            "No PyTorch operators were recorded".to_owned(),
-            "Kernels alone have no FLOP or byte counts. Record with ProfilerActivity.CPU and record_shapes=True to see a roofline.".to_owned(),
+            "No operators were recorded".to_owned(),
+            "Kernels alone have no FLOP or byte counts. PyTorch's profiler records operators with ProfilerActivity.CPU, and their shapes with record_shapes=True.".to_owned(),
             String::new(),
         ),
         Missing::Work => (
             "No operation has a FLOP or byte model".to_owned(),
-            "FLOPs and bytes are computed from argument shapes. Record with record_shapes=True to see a roofline.".to_owned(),
+            "FLOPs and bytes are computed from argument shapes, which PyTorch's profiler records with record_shapes=True.".to_owned(),
             String::new(),
         ),
     };

@@ -25,8 +25,8 @@ pub fn empty() -> impl IntoView {
                 <li>
                     <b>"Reads any PyTorch trace"</b>
                     <span>
-                        <code>".json"</code> ", " <code>".json.gz"</code> " or " <code>".zip"</code>
-                        ", of any size. Truncated or damaged files too, with a note on what is missing. With GPU graphs, drop the trace and its graph captures together."
+                        <code>".json"</code> ", Perfetto " <code>".pftrace"</code> ", with gzip or in a "
+                        <code>".zip"</code> ", of any size. Truncated or damaged files too, with a note on what is missing. With GPU graphs, drop the trace and its graph captures together."
                     </span>
                 </li>
                 <li>

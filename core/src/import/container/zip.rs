@@ -13,6 +13,7 @@ use flate2::Crc;
 use flate2::write::DeflateDecoder;
 
 use crate::import::error::{ImportError, ImportErrorKind};
+use crate::import::format::is_called_like_a_trace;
 use crate::import::warning::{WarningKind, Warnings};
 
 /// Longest local header: 30 bytes, a name and an extra field.
@@ -164,7 +165,7 @@ impl Unzip {
     /// What was wrong, once all input is read; an archive without a trace is an error.
     pub(crate) fn finish(mut self, is_found: bool) -> Result<Warnings, ImportError> {
         if !is_found {
-            return Err(unreadable("it holds no .json or .json.gz file"));
+            return Err(unreadable("it holds no .json, .pftrace or .pb file"));
         }
         if !matches!(self.part, Part::Over) {
             self.warnings.add(WarningKind::CutGzip, Some(self.n_text));
@@ -309,13 +310,12 @@ fn local_header(bytes: &[u8]) -> Result<Option<LocalHeader>, ImportError> {
     let Some((flags, method, crc, size, name, extra)) = read() else {
         return Ok(None);
     };
-    let lower = name.to_ascii_lowercase();
-    let hidden = lower.starts_with(b"__macosx/");
-    let looks_like_trace = !hidden && (lower.ends_with(b".json") || lower.ends_with(b".json.gz"));
+    let path = String::from_utf8_lossy(name);
+    let looks_like_trace = is_called_like_a_trace(&path);
     Ok(Some(LocalHeader {
         len: 30 + name.len() + extra.len(),
         name: match looks_like_trace {
-            true => String::from_utf8_lossy(name).into_owned(),
+            true => path.into_owned(),
             false => String::new(),
         },
         is_directory_entry,

@@ -11,6 +11,8 @@ use super::{Row, ours, reference};
 
 #[rustfmt::skip]
 pub(super) const LIBRARIES: &[Row] = &[
+    ours(|call| unlisted(conv::convolution(call)?.forward()), "xla::convolution"),
+
     ours(aten_attention::qkv_packed, "FlashAttnQKVPackedFunc"),
     ours(aten_attention::te_fused, "FusedAttnFunc"),
     ours(|call| aten_attention::CUTLASS_BACKWARD.backward(call), "xformers::efficient_attention_backward_cutlass"),

@@ -14,6 +14,7 @@ use crate::profile::Profile;
 use crate::profile::lanes::recorded_span;
 use crate::profile::memory::{DeviceMemory, DriverCall, Memory, driver_uses};
 use crate::profile::memory_steps::memory_by_step;
+use crate::trace::Source;
 pub use chart::{ChartPoint, ChartSpan, MemoryChart};
 pub(super) use sheets::{
     BY_OPERATOR, BY_STEP, DRIVER_CALLS, OPERATOR_COLUMNS, PEAK, PEAK_COLUMNS, STEP_COLUMNS,
@@ -53,8 +54,21 @@ pub struct DeviceView {
 
 /// What is said where no allocator reported anything.
 pub const NOT_RECORDED: &str = "This trace has no memory events.";
-/// How to record them.
-pub const HOW_TO_RECORD: &str = "Record with `profile(profile_memory=True)` to see memory in use over time, what holds the peak, and which operators allocate.";
+/// How to record them, with PyTorch's profiler.
+const HOW_TO_RECORD: &str = "Record with `profile(profile_memory=True)` to see memory in use over time, what holds the peak, and which operators allocate.";
+
+/// How to see the memory in use, of a trace that tells nothing of it.
+fn how_to_record(source: Source) -> &'static str {
+    match source {
+        Source::Kineto => HOW_TO_RECORD,
+        Source::KinetoPerfetto => {
+            "PyTorch leaves memory events out of its Perfetto export. Export JSON (`trace.json.gz`), recorded with `profile(profile_memory=True)`, to see memory in use over time."
+        }
+        Source::Rocprofv3 | Source::Perfetto | Source::Xla => {
+            "The program that wrote it reported no allocations of a caching allocator."
+        }
+    }
+}
 
 /// What is shown of the memory of a profile.
 pub fn memory_view(profile: &Profile) -> MemoryView {
@@ -69,7 +83,7 @@ pub fn memory_view(profile: &Profile) -> MemoryView {
         let is_recorded = !profile.trace.memory.is_empty();
         return MemoryView {
             headline: what.to_owned(),
-            how: (!is_recorded).then(|| HOW_TO_RECORD.to_owned()),
+            how: (!is_recorded).then(|| how_to_record(profile.trace.source).to_owned()),
             ..MemoryView::default()
         };
     }

@@ -50,7 +50,13 @@ impl Hardware {
                 figures(gpu, options.basis),
                 basis(gpu, options.basis, other),
             ),
-            None => (Vec::new(), missing(detected, recorded_on.as_deref())),
+            None => {
+                let candidates = hardware::candidates(&profile.trace.devices);
+                (
+                    Vec::new(),
+                    missing(detected, recorded_on.as_deref(), &candidates),
+                )
+            }
         };
         Hardware {
             gpu: options.gpu.clone(),
@@ -213,8 +219,20 @@ fn cited(source: &str, confidence: Confidence) -> String {
     }
 }
 
-fn missing(detected: Option<&GpuSpec>, recorded_on: Option<&str>) -> String {
+fn missing(
+    detected: Option<&GpuSpec>,
+    recorded_on: Option<&str>,
+    candidates: &[&GpuSpec],
+) -> String {
     match recorded_on {
+        None if !candidates.is_empty() => {
+            let names = candidates.iter().map(|gpu| &*gpu.name);
+            let names: Vec<&str> = names.collect();
+            format!(
+                "The trace does not say which GPU it was recorded on, only its version, which fits {}; choose one to compare with what it can do.",
+                names.join(", ")
+            )
+        }
         Some(name) => match detected {
             Some(gpu) => format!("The trace was recorded on {}; choose it to compare.", gpu.name),
             None => format!(

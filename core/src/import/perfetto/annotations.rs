@@ -1,0 +1,182 @@
+//! Debug annotations: the arguments of an event, as PyTorch's JSON has them.
+
+use super::names::{Sequence, Table};
+use crate::import::args_text::{ArgsText, push_text};
+use crate::import::wire::{Fields, MOST_DEPTH, Value};
+use crate::trace::{LinkId, OpArgsId, OpArgsText, StringId, TraceBuilder};
+
+/// What the arguments of an event say.
+#[derive(Debug, Default)]
+pub(super) struct Annotations {
+    pub(super) external_id: Option<LinkId>,
+    pub(super) correlation: Option<LinkId>,
+    pub(super) sequence_number: Option<i64>,
+    /// Its place in PyTorch's JSON.
+    pub(super) number: Option<u64>,
+    /// The others.
+    pub(super) rest: ArgsText,
+    /// `Input Dims`, `Input type`, `Input Strides`, `Concrete Inputs`, and whether any of them came.
+    op_args: [Vec<u8>; 4],
+    has_op_args: bool,
+    scratch: Vec<u8>,
+}
+
+impl Annotations {
+    /// Begins an event.
+    pub(super) fn clear(&mut self) {
+        self.external_id = None;
+        self.correlation = None;
+        self.sequence_number = None;
+        self.number = None;
+        self.rest.clear();
+        self.op_args.iter_mut().for_each(Vec::clear);
+        self.has_op_args = false;
+    }
+
+    /// Reads an annotation.
+    pub(super) fn read(&mut self, annotation: Value, names: &Sequence, builder: &mut TraceBuilder) {
+        let Some(name) = name(annotation.fields(), names) else {
+            return;
+        };
+        let mut text = std::mem::take(&mut self.scratch);
+        text.clear();
+        push_value(annotation.fields(), names, 1, &mut text);
+        let written = std::str::from_utf8(&text).unwrap_or("null");
+        match &*name {
+            "External id" => self.external_id = link(written, builder),
+            "correlation" | "corr_id" => self.correlation = link(written, builder),
+            "Sequence number" => self.sequence_number = written.parse().ok(),
+            "Ev Idx" => self.number = written.parse().ok(),
+            "Input Dims" => self.of_op(0, &text),
+            "Input type" => self.of_op(1, &text),
+            "Input Strides" => self.of_op(2, &text),
+            "Concrete Inputs" => self.of_op(3, &text),
+            // They differ in every event, and nothing uses them.
+            "Record function id" | "Python id" | "Python parent id" | "Python module id"
+            | "begin_ns" | "end_ns" | "delta_ns" => {}
+            name => self.rest.key(name).extend_from_slice(&text),
+        }
+        self.scratch = text;
+    }
+
+    fn of_op(&mut self, which: usize, text: &[u8]) {
+        if let Some(list) = self.op_args.get_mut(which) {
+            list.extend_from_slice(text);
+        }
+        self.has_op_args = true;
+    }
+
+    /// The arguments of an operator, and whether all could be read.
+    pub(super) fn op_args(&self, builder: &mut TraceBuilder) -> Option<(OpArgsId, bool)> {
+        let text = |list: &Vec<u8>| std::str::from_utf8(list).unwrap_or("").to_owned();
+        let [dims, types, strides, concrete] = &self.op_args.each_ref().map(text);
+        let text = OpArgsText {
+            dims,
+            types,
+            strides,
+            concrete,
+        };
+        self.has_op_args.then(|| builder.op_args(text))
+    }
+
+    /// The others, of an event that keeps them.
+    pub(super) fn rest(&self, builder: &mut TraceBuilder) -> Option<StringId> {
+        self.rest.get().map(|text| builder.string(text))
+    }
+}
+
+/// The id that a number or a text stands for.
+pub(super) fn link(written: &str, builder: &mut TraceBuilder) -> Option<LinkId> {
+    match written.trim_matches('"') {
+        "" | "null" => None,
+        text => Some(match text.parse() {
+            Ok(number) => builder.link(number),
+            Err(_) => builder.spelled_link(text),
+        }),
+    }
+}
+
+fn name<'a>(fields: Fields<'a>, names: &'a Sequence) -> Option<std::borrow::Cow<'a, str>> {
+    fields.into_iter().find_map(|(number, value)| match number {
+        1 => names
+            .text(Table::ANNOTATIONS, value.number())
+            .map(Into::into),
+        10 => Some(value.text()),
+        _ => None,
+    })
+}
+
+/// Writes the value of an annotation. One without a value is an empty list: PyTorch writes the lists in
+/// `[[1, 512], [], []]` as lists of their items.
+fn push_value(fields: Fields, names: &Sequence, depth: u32, out: &mut Vec<u8>) {
+    if depth > MOST_DEPTH {
+        out.extend_from_slice(b"null");
+        return;
+    }
+    let start = out.len();
+    let mut closing = None;
+    for (number, value) in fields {
+        if let 11 | 12 = number {
+            let (opening, end) = if number == 11 {
+                (b'{', b'}')
+            } else {
+                (b'[', b']')
+            };
+            match closing {
+                None => {
+                    out.truncate(start);
+                    out.push(opening);
+                }
+                Some(other) if other == end => out.extend_from_slice(b", "),
+                Some(_) => continue,
+            }
+            closing = Some(end);
+            if number == 11 {
+                push_text(&name(value.fields(), names).unwrap_or_default(), out);
+                out.extend_from_slice(b": ");
+            }
+            push_value(value.fields(), names, depth + 1, out);
+            continue;
+        }
+        // The last one counts.
+        if closing.is_none() && matches!(number, 2..=9 | 17) {
+            out.truncate(start);
+        }
+        if closing.is_none() {
+            push_scalar(number, value, names, out);
+        }
+    }
+    match closing {
+        Some(end) => out.push(end),
+        None if out.len() == start => out.extend_from_slice(b"[]"),
+        None => {}
+    }
+}
+
+fn push_scalar(number: u32, value: Value, names: &Sequence, out: &mut Vec<u8>) {
+    let text = match number {
+        2 => (value.number() != 0).to_string(),
+        3 | 7 => value.number().to_string(),
+        4 => value.signed().to_string(),
+        5 => {
+            let number = f64::from_bits(value.number());
+            serde_json::to_string(&number).unwrap_or_default()
+        }
+        6 => return push_text(&value.text(), out),
+        17 => {
+            let text = names.text(Table::TEXTS, value.number());
+            return push_text(text.unwrap_or_default(), out);
+        }
+        // A value of an older form.
+        8 => "null".to_owned(),
+        9 => {
+            let text = value.text();
+            match serde_json::from_str::<serde::de::IgnoredAny>(&text) {
+                Ok(_) => text.into_owned(),
+                Err(_) => return push_text(&text, out),
+            }
+        }
+        _ => return,
+    };
+    out.extend_from_slice(text.as_bytes());
+}

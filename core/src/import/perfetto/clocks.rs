@@ -1,0 +1,111 @@
+//! Times of packets to nanoseconds of one clock.
+
+use hashbrown::HashMap;
+use rustc_hash::FxBuildHasher;
+
+use crate::import::wire::Fields;
+
+/// The clock that times are of where nothing else is said: time since the machine was started.
+const BOOT: u64 = 6;
+/// Time since 1970.
+const REAL: u64 = 1;
+/// Clocks with these numbers are a sequence's own.
+const OF_SEQUENCE: std::ops::Range<u64> = 64..128;
+
+/// How the clocks of a trace are related.
+#[derive(Debug, Default)]
+pub(super) struct Clocks {
+    /// What PyTorch takes off all times of its JSON.
+    base_ns: i64,
+    by_id: HashMap<(u32, u64), Clock, FxBuildHasher>,
+    /// A snapshot was read.
+    is_any: bool,
+    /// The first one is as PyTorch writes it.
+    pub(super) is_pytorch: bool,
+}
+
+/// A clock whose time is known at one moment.
+#[derive(Debug, Clone, Copy)]
+struct Clock {
+    /// What it shows less than the main clock.
+    behind_ns: i64,
+    /// Nanoseconds of its unit.
+    unit_ns: i64,
+    /// Each time is given as what it is behind the one before.
+    is_incremental: bool,
+    last: i64,
+}
+
+fn owner(sequence: u32, clock: u64) -> (u32, u64) {
+    match OF_SEQUENCE.contains(&clock) {
+        true => (sequence, clock),
+        false => (0, clock),
+    }
+}
+
+impl Clocks {
+    /// Reads what several clocks show at one moment.
+    pub(super) fn snapshot(&mut self, sequence: u32, fields: Fields) {
+        let clocks = fields.filter(|(number, _)| *number == 1).map(|(_, clock)| {
+            let (mut id, mut shown, mut is_incremental, mut unit_ns) = (0, 0, false, 1);
+            for (number, value) in clock.fields() {
+                match number {
+                    1 => id = value.number(),
+                    2 => shown = value.signed(),
+                    3 => is_incremental = value.number() != 0,
+                    4 => unit_ns = value.signed().max(1),
+                    _ => {}
+                }
+            }
+            (id, shown, is_incremental, unit_ns)
+        });
+        let clocks: Vec<(u64, i64, bool, i64)> = clocks.collect();
+        let shown_by = |id| {
+            clocks
+                .iter()
+                .find(|(of, ..)| *of == id)
+                .map(|(_, shown, ..)| *shown)
+        };
+        // PyTorch says what it took off for its JSON: both clocks show that time.
+        if let (Some(base_ns), 2, false) = (shown_by(BOOT), clocks.len(), self.is_any)
+            && shown_by(REAL) == Some(base_ns)
+        {
+            self.base_ns = base_ns;
+            self.is_pytorch = true;
+        }
+        self.is_any = true;
+        let Some(main_ns) = shown_by(BOOT) else {
+            return;
+        };
+        for (id, shown, is_incremental, unit_ns) in clocks {
+            let clock = Clock {
+                behind_ns: main_ns.saturating_sub(shown.saturating_mul(unit_ns)),
+                unit_ns,
+                is_incremental,
+                last: shown,
+            };
+            self.by_id.insert(owner(sequence, id), clock);
+        }
+    }
+
+    /// A time by a clock of a sequence; `None` where it cannot be one.
+    pub(super) fn ns(&mut self, sequence: u32, clock: Option<u64>, shown: u64) -> Option<i64> {
+        let shown = i64::try_from(shown).ok()?;
+        let known = match clock.unwrap_or(BOOT) {
+            BOOT => None,
+            clock => self.by_id.get_mut(&owner(sequence, clock)),
+        };
+        let ns = match known {
+            None => shown,
+            Some(clock) => {
+                clock.last = match clock.is_incremental {
+                    true => clock.last.checked_add(shown)?,
+                    false => shown,
+                };
+                let own_ns = clock.last.checked_mul(clock.unit_ns)?;
+                own_ns.checked_add(clock.behind_ns)?
+            }
+        };
+        ns.checked_sub(self.base_ns)
+    }
+}

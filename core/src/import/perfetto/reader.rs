@@ -1,0 +1,271 @@
+//! Packets, one by one: which of what they hold is read, and by whom.
+
+use std::io::Write;
+
+use flate2::write::ZlibDecoder;
+use hashbrown::HashMap;
+use rustc_hash::FxBuildHasher;
+
+use super::annotations::Annotations;
+use super::clocks::Clocks;
+use super::names::Sequence;
+use super::pairs::Pairs;
+use super::touching;
+use super::tracks::Tracks;
+use crate::import::categories::UnknownCategories;
+use crate::import::unordered::Unordered;
+use crate::import::warning::{WarningKind, Warnings};
+use crate::import::wire::{Fields, RecordReader, Recording, Records, Value};
+use crate::trace::{DeviceProperties, Source, Trace};
+
+/// `SequenceFlags`: what the sequence has said before counts no more.
+const IS_CLEARED: u64 = 1;
+
+/// Reads the packets of a trace.
+#[derive(Debug, Default)]
+pub(super) struct Reader {
+    pub(super) events: Unordered,
+    pub(super) unknown: UnknownCategories,
+    pub(super) sequences: HashMap<u32, Sequence, FxBuildHasher>,
+    pub(super) tracks: Tracks,
+    pub(super) clocks: Clocks,
+    pub(super) pairs: Pairs,
+    pub(super) annotations: Annotations,
+    /// The compute capability of each GPU, where the trace tells.
+    pub(super) archs: Vec<(u64, String)>,
+    /// It has categories of rocprofv3.
+    pub(super) is_rocprof: bool,
+    pub(super) n_events: u32,
+    is_any: bool,
+    /// Packets within a packet are read.
+    is_inside: bool,
+}
+
+/// What a packet says of itself, whatever it holds.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Packet {
+    /// When; `None` where that cannot be told.
+    ns: Option<i64>,
+    pub(super) sequence: u32,
+    /// Where it stands in the trace.
+    pub(super) offset: u64,
+}
+
+impl RecordReader for Reader {
+    fn record(&mut self, record: &[u8], offset: u64) {
+        let mut packet = Packet {
+            offset,
+            ..Packet::default()
+        };
+        let (mut shown, mut clock) = (None, None);
+        let (mut is_cleared, mut is_after_loss) = (false, false);
+        // What a packet is of may stand behind what it holds.
+        let mut fields = Fields::of(record);
+        for (number, value) in fields.by_ref() {
+            match number {
+                8 => shown = Some(value.number()),
+                58 => clock = Some(value.number()),
+                10 => packet.sequence = value.number() as u32,
+                13 => is_cleared |= value.number() & IS_CLEARED != 0,
+                41 => is_cleared |= value.number() != 0,
+                42 => is_after_loss |= value.number() != 0,
+                _ => {}
+            }
+        }
+        if fields.bad().is_some() {
+            self.warn(WarningKind::UnreadableEvent, offset);
+            return;
+        }
+        if is_after_loss {
+            self.warn(WarningKind::PacketsLost, offset);
+        }
+        if is_cleared {
+            self.sequence(packet).clear();
+        }
+        // Names and clocks first: an event in the same packet refers to them.
+        for (number, value) in Fields::of(record) {
+            match number {
+                6 => self.clocks.snapshot(packet.sequence, value.fields()),
+                12 => self.names(packet, value),
+                59 => self.defaults(packet, value),
+                60 => self
+                    .tracks
+                    .describe(value.fields(), &mut self.events.builder),
+                _ => continue,
+            }
+            self.is_any = true;
+        }
+        // Of every packet, whatever it holds: times can be what they are behind the one before.
+        packet.ns = shown.and_then(|shown| {
+            let known = self.sequences.get(&packet.sequence);
+            let clock = clock.or(known.and_then(|sequence| sequence.clock));
+            self.clocks.ns(packet.sequence, clock, shown)
+        });
+        for (number, value) in Fields::of(record) {
+            match number {
+                11 => self.slice(packet, value),
+                50 => self.compressed(packet, value.bytes()),
+                53 => self.stage(packet, value),
+                133 => self.warn(WarningKind::ZstdPackets, offset),
+                _ => continue,
+            }
+            self.is_any = true;
+        }
+    }
+
+    fn warn(&mut self, kind: WarningKind, offset: u64) {
+        self.events.warn(kind, offset);
+    }
+}
+
+impl Reader {
+    pub(super) fn sequence(&mut self, packet: Packet) -> &mut Sequence {
+        self.sequences.entry(packet.sequence).or_default()
+    }
+
+    /// The time of a packet that needs one.
+    pub(super) fn time(&mut self, packet: Packet) -> Option<i64> {
+        if packet.ns.is_none() {
+            self.warn(WarningKind::MissingTime, packet.offset);
+        }
+        packet.ns
+    }
+
+    /// Counts an event, of any kind.
+    pub(super) fn count(&mut self) {
+        self.n_events = self.n_events.saturating_add(1);
+    }
+
+    fn names(&mut self, packet: Packet, value: Value) {
+        let (bad, is_full) = self.sequence(packet).read(value.fields());
+        if bad.is_some() {
+            self.warn(WarningKind::UnreadableEvent, packet.offset);
+        }
+        if is_full {
+            self.warn(WarningKind::LargeMetadata, packet.offset);
+        }
+    }
+
+    fn defaults(&mut self, packet: Packet, value: Value) {
+        for (number, value) in value.fields() {
+            match number {
+                58 => self.sequence(packet).clock = Some(value.number()),
+                11 => {
+                    let mut fields = value.fields();
+                    if let Some((_, track)) = fields.find(|(number, _)| *number == 11) {
+                        self.sequence(packet).track = track.number();
+                    }
+                }
+                _ => {}
+            }
+        }
+    }
+
+    /// Reads packets in a packet.
+    fn compressed(&mut self, packet: Packet, bytes: &[u8]) {
+        if self.is_inside {
+            self.warn(WarningKind::UnreadableEvent, packet.offset);
+            return;
+        }
+        self.is_inside = true;
+        let mut inside = Inside {
+            records: Records::default(),
+            reader: self,
+            offset: packet.offset,
+        };
+        let mut inflater = ZlibDecoder::new(&mut inside);
+        let is_right = inflater
+            .write_all(bytes)
+            .and_then(|()| inflater.try_finish())
+            .is_ok();
+        drop(inflater);
+        let Inside {
+            mut records,
+            reader,
+            ..
+        } = inside;
+        records.end(&mut At(reader, packet.offset));
+        self.is_inside = false;
+        if !is_right {
+            self.warn(WarningKind::UnreadableEvent, packet.offset);
+        }
+    }
+}
+
+/// Takes what a compressed packet holds.
+struct Inside<'a> {
+    records: Records,
+    reader: &'a mut Reader,
+    offset: u64,
+}
+
+/// Reads records as if they stood at one place: where the packet is that holds them.
+struct At<'a>(&'a mut Reader, u64);
+
+impl RecordReader for At<'_> {
+    fn record(&mut self, record: &[u8], _: u64) {
+        self.0.record(record, self.1);
+    }
+
+    fn warn(&mut self, kind: WarningKind, _: u64) {
+        self.0.warn(kind, self.1);
+    }
+}
+
+impl Write for Inside<'_> {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        self.records.push(bytes, &mut At(self.reader, self.offset));
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
+impl Recording for Reader {
+    fn n_events(&self) -> u32 {
+        self.n_events
+    }
+
+    fn is_any(&self) -> bool {
+        self.is_any
+    }
+
+    fn into_trace(mut self) -> (Trace, Warnings) {
+        let is_pytorch = self.clocks.is_pytorch;
+        self.pairs.finish(is_pytorch, &mut self.events);
+        let trace = &mut self.events.builder.trace;
+        trace.n_events_read = u64::from(self.n_events);
+        trace.source = match (is_pytorch, self.is_rocprof) {
+            (true, _) => Source::KinetoPerfetto,
+            (_, true) => Source::Rocprofv3,
+            _ => Source::Perfetto,
+        };
+        self.archs.sort();
+        trace.devices = self
+            .archs
+            .iter()
+            .map(|(gpu, arch)| device(*gpu, arch))
+            .collect();
+        self.unknown
+            .warn(trace.events.len(), &mut self.events.warnings);
+        let (trace, mut warnings) = self.events.finish();
+        touching::warn(&trace, &mut warnings);
+        (trace, warnings)
+    }
+}
+
+/// What `sm_90` tells of a GPU.
+fn device(gpu: u64, arch: &str) -> DeviceProperties {
+    let digits = arch.strip_prefix("sm_").unwrap_or_default();
+    let (major, minor) = digits
+        .split_at_checked(digits.len().saturating_sub(1))
+        .unwrap_or_default();
+    DeviceProperties {
+        id: i64::try_from(gpu).ok(),
+        compute_major: major.parse().ok(),
+        compute_minor: minor.parse().ok(),
+        ..DeviceProperties::default()
+    }
+}

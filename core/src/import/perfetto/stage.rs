@@ -1,0 +1,184 @@
+//! What GPUs did: `GpuRenderStageEvent`.
+
+use std::borrow::Cow;
+
+use super::annotations::link;
+use super::names::Table;
+use super::reader::{Packet, Reader};
+use crate::import::unordered::stream_track;
+use crate::import::warning::WarningKind;
+use crate::import::wire::{Fields, RecordReader, Value};
+use crate::trace::{Category, NewEvent, StringTable};
+
+/// More GPUs than this are damage.
+const MOST_GPUS: usize = 1024;
+
+/// The fields of one.
+#[derive(Default)]
+struct Stage<'a> {
+    dur_ns: i64,
+    gpu: u64,
+    queue: u64,
+    stage: u64,
+    name: Option<u64>,
+    kernel: Option<u64>,
+    launch: Option<Value<'a>>,
+}
+
+impl Reader {
+    /// Reads a kernel, copy or fill.
+    pub(super) fn stage(&mut self, packet: Packet, value: Value) {
+        let mut stage = Stage::default();
+        let mut fields = value.fields();
+        for (number, value) in fields.by_ref() {
+            match number {
+                2 => stage.dur_ns = value.signed(),
+                11 => stage.gpu = value.number(),
+                13 => stage.queue = value.number(),
+                14 => stage.stage = value.number(),
+                20 => stage.name = Some(value.number()),
+                19 => stage.kernel = Some(value.number()),
+                21 => stage.launch = Some(value),
+                _ => {}
+            }
+        }
+        if fields.bad().is_some() {
+            return self.warn(WarningKind::UnreadableEvent, packet.offset);
+        }
+        self.count();
+        let Some(ts_ns) = self.time(packet) else {
+            return;
+        };
+        let Reader {
+            events,
+            sequences,
+            annotations,
+            archs,
+            ..
+        } = self;
+        let builder = &mut events.builder;
+        let names = sequences.entry(packet.sequence).or_default();
+        annotations.clear();
+        let args = &mut annotations.rest;
+        let (mut stream, mut correlation) = (None, None);
+        for (_, pair) in value.fields().filter(|(number, _)| *number == 6) {
+            let (key, written) = pair_of(pair.fields());
+            match &*key {
+                "stream id" => {
+                    args.number_or_text("stream", &written);
+                    stream = Some(written);
+                }
+                "correlation" => correlation = link(&written, builder),
+                "device id" => args.number_or_text("device", &written),
+                "context id" => args.number_or_text("context", &written),
+                "arch" => {
+                    let is_new = archs.iter().all(|(gpu, _)| *gpu != stage.gpu);
+                    if is_new && archs.len() < MOST_GPUS {
+                        archs.push((stage.gpu, written.into_owned()));
+                    }
+                }
+                "process_id" | "process_name" => {}
+                key => args.number_or_text(key, &written),
+            }
+        }
+        if let Some(launch) = stage.launch {
+            for (number, value) in launch.fields() {
+                match number {
+                    1 => args.raw("grid", three(value.fields())),
+                    2 => args.raw("block", three(value.fields())),
+                    3 => {
+                        let (mut name, mut amount) = (None, None);
+                        for (number, value) in value.fields() {
+                            match number {
+                                1 => name = names.text(Table::LAUNCH, value.number()),
+                                2..=4 => amount = Some(value.number()),
+                                _ => {}
+                            }
+                        }
+                        if let (Some(name), Some(amount)) = (name, amount) {
+                            args.raw(as_json(name), amount);
+                        }
+                    }
+                    _ => {}
+                }
+            }
+        }
+        let category = match names.text(Table::GPU, stage.stage) {
+            Some("Kernel") => Category::Kernel,
+            Some("Memcpy") => Category::GpuMemcpy,
+            Some("Memset") => Category::GpuMemset,
+            Some("Annotation") => Category::GpuUserAnnotation,
+            _ => Category::Other,
+        };
+        let queue = names.text(Table::GPU, stage.queue).unwrap_or_default();
+        let stream = match stream {
+            Some(stream) => stream.into_owned(),
+            None => last_number(queue).unwrap_or(stage.queue).to_string(),
+        };
+        let track = stream_track(builder, stage.gpu, &stream);
+        let tables = [
+            (Table::EVENTS, stage.name),
+            (Table::KERNELS, stage.kernel),
+            (Table::GPU, Some(stage.stage)),
+        ];
+        let mut named = tables.into_iter();
+        let name = named.find_map(|(table, iid)| names.id(table, iid?, builder));
+        let event = NewEvent {
+            uid: 0,
+            category,
+            name: name.unwrap_or(StringTable::EMPTY),
+            track,
+            ts_ns,
+            dur_ns: Some(stage.dur_ns),
+            external_id: None,
+            correlation,
+            op_args: None,
+            extra_args: annotations.rest(builder),
+        };
+        self.unknown.note(category);
+        if events.add(event, None, packet.offset).is_some()
+            && let Some(id) = correlation
+        {
+            events.builder.flow_end(id, track);
+        }
+    }
+}
+
+/// A name and its value.
+fn pair_of<'a>(fields: Fields<'a>) -> (Cow<'a, str>, Cow<'a, str>) {
+    let (mut key, mut written) = Default::default();
+    for (number, value) in fields {
+        match number {
+            1 => key = value.text(),
+            2 => written = value.text(),
+            _ => {}
+        }
+    }
+    (key, written)
+}
+
+/// What PyTorch calls an argument of a launch in its JSON.
+fn as_json(name: &str) -> &str {
+    match name {
+        "registers_per_thread" => "registers per thread",
+        "shared_mem_dynamic" => "shared memory",
+        name => name,
+    }
+}
+
+/// `[512, 1, 1]`
+fn three(fields: Fields) -> String {
+    let mut sizes = [0; 3];
+    for (number, value) in fields {
+        if let Some(size) = sizes.get_mut((number as usize).wrapping_sub(1)) {
+            *size = value.number();
+        }
+    }
+    let [x, y, z] = sizes;
+    format!("[{x}, {y}, {z}]")
+}
+
+/// The stream of a queue that is called `[7] stream 7`.
+fn last_number(queue: &str) -> Option<u64> {
+    queue.rsplit(' ').next()?.parse().ok()
+}

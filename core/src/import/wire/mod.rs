@@ -1,0 +1,102 @@
+//! The wire format of protocol buffers: what Perfetto's and XLA's traces are written in.
+//!
+//! ```text
+//! bytes ─ Records ─ record ─ Fields ─ (number, value) … ─→ a reader that knows some of the numbers
+//! ```
+//!
+//! A trace is one message whose repeated field 1 holds the records, so it streams. Types generated from
+//! the schemas of Perfetto and XLA, of which some sixty fields are read, would be many times this code.
+
+mod fields;
+mod records;
+
+pub(super) use fields::{Bad, Fields, Value};
+pub(super) use records::{RECORD, RecordReader, Records};
+
+use std::fmt;
+
+use super::error::{ImportError, ImportErrorKind};
+use super::format::{FormatReader, Head, Sniffed};
+use super::warning::Warnings;
+use crate::trace::Trace;
+
+/// How deeply messages are nested at most where a reader follows them.
+pub(super) const MOST_DEPTH: u32 = 16;
+
+/// Tells a format by the fields of its first record: by the first of them that says yes or no.
+///
+/// A text that begins with a blank line has the same first byte, and is no record.
+pub(super) fn sniff(head: Head, tell: impl Fn(u32, Value) -> Option<bool>) -> Sniffed {
+    let (mut rest, is_json) = match head.bytes.split_first() {
+        Some((&RECORD, rest)) => (rest, begins_json(rest)),
+        Some(_) => return Sniffed::No,
+        None => return Sniffed::Unclear,
+    };
+    let len = match (is_json, fields::varint(&mut rest)) {
+        (Some(true), _) | (_, Err(Bad::Damaged)) => return Sniffed::No,
+        (None, _) | (_, Err(Bad::Short)) => return Sniffed::Unclear,
+        (_, Ok(len)) => usize::try_from(len).unwrap_or(usize::MAX),
+    };
+    let mut fields = Fields::of(rest.get(..len).unwrap_or(rest));
+    match fields.find_map(|(number, value)| tell(number, value)) {
+        Some(true) => Sniffed::Yes,
+        None if rest.len() < len && fields.bad() != Some(Bad::Damaged) => Sniffed::Unclear,
+        _ => Sniffed::No,
+    }
+}
+
+/// Whether a text goes on as JSON does; `None` where nothing but white space has come.
+fn begins_json(text: &[u8]) -> Option<bool> {
+    let mut visible = text.iter().filter(|byte| !byte.is_ascii_whitespace());
+    match visible.next()? {
+        b'{' | b'[' => Some(matches!(visible.next()?, b'"' | b'{' | b'}' | b'[' | b']')),
+        _ => Some(false),
+    }
+}
+
+/// What is read from records.
+pub(super) trait Recording: RecordReader + fmt::Debug + Default {
+    /// Events so far, of any kind.
+    fn n_events(&self) -> u32;
+
+    /// Whether anything of the format was read.
+    fn is_any(&self) -> bool;
+
+    /// What was read, after the last record.
+    fn into_trace(self) -> (Trace, Warnings);
+}
+
+/// Reads a trace in this wire format.
+#[derive(Debug, Default)]
+pub(super) struct WireReader<R> {
+    records: Records,
+    recording: R,
+}
+
+impl<R: Recording> FormatReader for WireReader<R> {
+    fn push(&mut self, bytes: &[u8]) -> Result<(), ImportError> {
+        self.records.push(bytes, &mut self.recording);
+        Ok(())
+    }
+
+    fn n_bytes(&self) -> u64 {
+        self.records.n_bytes()
+    }
+
+    fn n_events(&self) -> u32 {
+        self.recording.n_events()
+    }
+
+    fn end(&mut self) -> Result<(), ImportError> {
+        self.records.end(&mut self.recording);
+        match self.recording.is_any() {
+            true => Ok(()),
+            // It began like one, by chance.
+            false => Err(ImportError::new(ImportErrorKind::NotJson, 0)),
+        }
+    }
+
+    fn into_trace(self: Box<Self>) -> (Trace, Warnings) {
+        self.recording.into_trace()
+    }
+}

@@ -1,0 +1,149 @@
+//! Planes, one by one, to threads and streams with their events.
+
+use std::collections::BTreeMap;
+
+use super::event::{GpuEvent, HostEvent};
+use super::line::{Line, stream};
+use super::operators::Operators;
+use super::plane::{Plane, Stat};
+use crate::import::unordered::{Unordered, stream_track};
+use crate::import::warning::{WarningKind, Warnings};
+use crate::import::wire::{Fields, RecordReader, Recording};
+use crate::trace::{DeviceProperties, Source, Trace, TrackId};
+
+/// Reads the planes of a trace.
+#[derive(Debug, Default)]
+pub(super) struct Reader {
+    pub(super) events: Unordered,
+    /// GPUs that did something.
+    devices: BTreeMap<u64, DeviceProperties>,
+    pub(super) operators: Operators,
+    pub(super) n_events: u32,
+    is_any: bool,
+}
+
+impl RecordReader for Reader {
+    fn record(&mut self, record: &[u8], offset: u64) {
+        let (plane, bad) = Plane::read(record);
+        if bad.is_some() {
+            self.warn(WarningKind::UnreadableEvent, offset);
+        }
+        if plane.name.starts_with('/') || plane.name == "Task Environment" {
+            self.is_any = true;
+        }
+        match &*plane.name {
+            "/host:CPU" => self.host(&plane, offset),
+            "/host:metadata" => self.programs(&plane),
+            name => match name.strip_prefix("/device:GPU:").map(str::parse) {
+                Some(Ok(gpu)) => self.gpu(&plane, gpu, offset),
+                _ if name.starts_with("/device:") && plane.lines().next().is_some() => {
+                    self.warn(WarningKind::OtherDevices, offset);
+                }
+                _ => {}
+            },
+        }
+    }
+
+    fn warn(&mut self, kind: WarningKind, offset: u64) {
+        self.events.warn(kind, offset);
+    }
+}
+
+impl Reader {
+    fn gpu(&mut self, plane: &Plane, gpu: u64, offset: u64) {
+        let n_before = self.events.builder.trace.events.len();
+        for line in plane.lines().map(Line::read) {
+            // Other lines say again, by module or step, what the streams did.
+            let Some(stream) = stream(&line.name) else {
+                continue;
+            };
+            let track = stream_track(&mut self.events.builder, gpu, stream);
+            self.tell_damage(&line.fields, offset);
+            for fields in line.events() {
+                self.tell_damage(&fields, offset);
+                let event = GpuEvent::read(plane, &line, fields);
+                self.n_events = self.n_events.saturating_add(1);
+                self.gpu_event(event, (gpu, stream), track, offset);
+            }
+        }
+        if self.events.builder.trace.events.len() == n_before {
+            return;
+        }
+        let mut device = DeviceProperties {
+            id: i64::try_from(gpu).ok(),
+            ..DeviceProperties::default()
+        };
+        plane.each_stat(|name, stat| {
+            let small = || stat.number().and_then(|number| u32::try_from(number).ok());
+            match name {
+                "core_count" => device.n_sms = small(),
+                "memory_size" => device.total_memory = stat.number(),
+                "compute_cap_major" => device.compute_major = small(),
+                "compute_cap_minor" => device.compute_minor = small(),
+                _ => {}
+            }
+        });
+        self.devices.insert(gpu, device);
+    }
+
+    fn host(&mut self, plane: &Plane, offset: u64) {
+        for line in plane.lines().map(Line::read) {
+            let track = self.thread(&line);
+            self.tell_damage(&line.fields, offset);
+            for fields in line.events() {
+                self.tell_damage(&fields, offset);
+                self.n_events = self.n_events.saturating_add(1);
+                if let Some(event) = HostEvent::read(plane, &line, fields) {
+                    self.host_event(event, track, offset);
+                }
+            }
+        }
+    }
+
+    /// Says that a line or an event ends before its bytes do.
+    fn tell_damage(&mut self, fields: &Fields, offset: u64) {
+        if fields.are_damaged() {
+            self.warn(WarningKind::UnreadableEvent, offset);
+        }
+    }
+
+    fn thread(&mut self, line: &Line) -> TrackId {
+        let builder = &mut self.events.builder;
+        let tid = line.id.to_string();
+        let track = builder.track("CPU", &tid);
+        let [pid, tid, name] = ["CPU", &tid, &line.name].map(|text| builder.string(text));
+        builder.process_name(pid, pid);
+        builder.thread_name(pid, tid, name);
+        track
+    }
+
+    /// Keeps the programs until it is known which of their instructions ran.
+    fn programs(&mut self, plane: &Plane) {
+        for (program, named) in plane.named() {
+            plane.stats_of_name(named, &mut |name, stat| {
+                if let ("Hlo Proto" | "hlo_proto", Stat::Text(proto)) = (name, stat) {
+                    self.operators.program(program, proto);
+                }
+            });
+        }
+    }
+}
+
+impl Recording for Reader {
+    fn n_events(&self) -> u32 {
+        self.n_events
+    }
+
+    fn is_any(&self) -> bool {
+        self.is_any
+    }
+
+    fn into_trace(mut self) -> (Trace, Warnings) {
+        let trace = &mut self.events.builder.trace;
+        trace.n_events_read = u64::from(self.n_events);
+        trace.source = Source::Xla;
+        trace.devices = self.devices.into_values().collect();
+        self.operators.add(&mut self.events);
+        self.events.finish()
+    }
+}

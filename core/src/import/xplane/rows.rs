@@ -1,0 +1,94 @@
+//! Events to rows of the trace.
+
+use std::borrow::Cow;
+
+use super::event::{GpuEvent, HostEvent};
+use super::reader::Reader;
+use crate::trace::{Category, NewEvent, TrackId};
+
+impl Reader {
+    pub(super) fn gpu_event(
+        &mut self,
+        mut event: GpuEvent,
+        (gpu, stream): (u64, &str),
+        track: TrackId,
+        offset: u64,
+    ) {
+        let Some(timed) = event.timed else { return };
+        event.args.raw("device", gpu);
+        event.args.raw("stream", stream);
+        let builder = &mut self.events.builder;
+        let name = builder.string(&timed.name);
+        let correlation = event.correlation.map(|id| builder.link(id));
+        if let Some(id) = correlation {
+            builder.flow_end(id, track);
+            self.operators.kernel(id, event.instruction, name);
+        }
+        let new = NewEvent {
+            uid: 0,
+            category: event.category,
+            name,
+            track,
+            ts_ns: timed.start_ns,
+            // One that is not written is zero.
+            dur_ns: Some(timed.dur_ns.unwrap_or(0)),
+            external_id: None,
+            correlation,
+            op_args: None,
+            extra_args: event.args.get().map(|text| builder.string(text)),
+        };
+        self.events.add(new, None, offset);
+    }
+
+    pub(super) fn host_event(&mut self, event: HostEvent, track: TrackId, offset: u64) {
+        let HostEvent {
+            timed,
+            correlation,
+            memory,
+        } = event;
+        if memory.add(&timed.name, timed.start_ns, track, &mut self.events.builder) {
+            return;
+        }
+        // A mark, which takes no time.
+        let Some(dur_ns) = timed.dur_ns else { return };
+        let builder = &mut self.events.builder;
+        let correlation = correlation.map(|id| builder.link(id));
+        let (category, name) = match (correlation, frame(&timed.name)) {
+            (Some(id), _) => {
+                builder.flow_start(id, track);
+                (Category::Runtime, timed.name)
+            }
+            (None, Some(frame)) => (Category::PythonFunction, Cow::Owned(frame)),
+            (None, None) => (Category::CpuOp, timed.name),
+        };
+        let new = NewEvent {
+            uid: 0,
+            category,
+            name: builder.string(&name),
+            track,
+            ts_ns: timed.start_ns,
+            dur_ns: Some(dur_ns),
+            external_id: None,
+            correlation,
+            op_args: None,
+            extra_args: None,
+        };
+        let added = self.events.add(new, None, offset);
+        if let (Some(event), Some(id)) = (added, correlation) {
+            self.operators.call(id, event);
+        }
+    }
+}
+
+/// A Python frame as PyTorch calls it: `$api.py:2754 wait` is `api.py(2754): wait`.
+fn frame(name: &str) -> Option<String> {
+    let name = name.strip_prefix('$')?;
+    let framed = || {
+        let (place, function) = name.split_once(' ')?;
+        let (file, line) = place.rsplit_once(':')?;
+        let is_line = !line.is_empty() && line.bytes().all(|byte| byte.is_ascii_digit());
+        is_line.then(|| format!("{file}({line}): {function}"))
+    };
+    // One that is built in has no place.
+    Some(framed().unwrap_or_else(|| format!("<built-in {name}>")))
+}

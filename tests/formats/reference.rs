@@ -1,0 +1,113 @@
+//! Real traces in other formats against the reference's sheets.
+
+use dormer_core::output::export;
+use dormer_core::trace::Category;
+
+use crate::golden;
+use crate::support::opened::Opened;
+use crate::support::shared;
+
+/// H100's trace through PyTorch's encoder gives what its JSON gives.
+#[test]
+fn the_sheets_of_a_real_trace_agree_with_the_reference() {
+    let Some(shared) = golden::shared_with_python() else {
+        return;
+    };
+    let Some(bytes) = shared::format("h100_qwen.pftrace") else {
+        return;
+    };
+    let gpu = dormer_core::hardware::find("H100");
+    let opened = Opened::on("h100_qwen", &bytes, gpu);
+    let trace = &opened.profile.trace;
+    let sums = |category: Category| {
+        let of = trace
+            .events
+            .ids()
+            .filter(|id| trace.events.category(*id) == category);
+        let durations = of.filter_map(|id| trace.events.dur_ns(id));
+        durations.fold((0, 0), |(count, sum), ns| (count + 1, sum + ns))
+    };
+    for (category, expected) in [
+        (Category::CpuOp, (4_186, 45_647_935)),
+        (Category::PythonFunction, (4_262, 1_205_401_306)),
+        (Category::Runtime, (1_921, 21_612_394)),
+        (Category::Driver, (1, 6_980)),
+        (Category::UserAnnotation, (1, 47_151_395)),
+        (Category::Kernel, (1_465, 45_432_698)),
+        (Category::GpuMemcpy, (1, 2_368)),
+        (Category::GpuMemset, (241, 212_234)),
+    ] {
+        assert_eq!(sums(category), expected, "{category:?}");
+    }
+    let files = export::Input::new(&opened.profile, &opened.report).artifacts();
+    let expected = shared.join("golden/h100_qwen");
+    let difference = golden::difference(&shared, &expected, &files, "perf_report_csvs", "");
+    assert_eq!(difference, None);
+}
+
+/// One step of a convolution in JAX on one GPU, with copies on another. The reference's `op_conv` counts
+/// a sixteenth of its FLOPs: it leaves out the input channels.
+#[test]
+fn a_real_trace_of_jax_gives_the_figures_of_the_reference() {
+    let Some(bytes) = shared::format("jax_conv.xplane.pb") else {
+        return;
+    };
+    let opened = Opened::new("jax_conv", &bytes);
+    let Opened {
+        profile, report, ..
+    } = &opened;
+    let trace = &profile.trace;
+    let kernels = profile.gpu.all().map(|work| {
+        let track = trace.tracks.get(trace.events.track(work.event)).unwrap();
+        let name = trace.strings.get(work.name);
+        (trace.strings.get(track.pid), name, work.span)
+    });
+    let kernels: Vec<_> = kernels.collect();
+    let sums = |gpu: &str, name: &str| {
+        let of = kernels
+            .iter()
+            .filter(|(of, named, _)| *of == gpu && named.starts_with(name));
+        of.fold((0, 0), |(count, ns), (.., span)| {
+            (count + 1, ns + span.length())
+        })
+    };
+    assert_eq!(sums("7", ""), (25, 3_586_493));
+    assert_eq!(sums("7", "Cijk"), (5, 1_458_753));
+    assert_eq!(sums("7", "Im3d2Col"), (5, 81_079));
+    assert_eq!(
+        sums("7", "input_transpose_fusion"),
+        (10, 1_950_960 + 69_261)
+    );
+    assert_eq!(sums("7", "loop_transpose_fusion"), (5, 26_440));
+    assert_eq!(sums("0", ""), (53, 889_028));
+    for (gpu, span_ns) in [("7", 15_761_301), ("0", 27_867_728)] {
+        let spans = kernels
+            .iter()
+            .filter(|(of, ..)| *of == gpu)
+            .map(|(.., span)| *span);
+        let (first, last) = spans.fold((i64::MAX, 0), |(first, last), span| {
+            (first.min(span.start_ns), last.max(span.end_ns))
+        });
+        assert_eq!(last - first, span_ns, "GPU {gpu}");
+    }
+    let gpus = report.timelines.gpus.iter();
+    let busy: Vec<_> = gpus
+        .map(|(gpu, of)| (trace.strings.get(*gpu), of.computation_ns, of.busy_ns))
+        .collect();
+    assert_eq!(busy, [("0", 0, 889_028), ("7", 3_586_493, 3_586_493)]);
+    let linked = profile.gpu.all().filter(|work| work.launched_by.is_some());
+    assert_eq!(linked.count(), 78);
+    let convolutions = profile.operations().iter().zip(&report.judged);
+    let mut convolutions =
+        convolutions.filter(|(one, _)| one.short_name(profile) == "xla::convolution");
+    let (operation, judged) = convolutions.next().unwrap();
+    assert_eq!(
+        (operation.calls.len(), operation.kernel_ns),
+        (5, 1_458_753 + 81_079)
+    );
+    let flops = 2.0 * (5120.0 * 34.0 * 31.0 * 53.0) * (16.0 * 2.0 * 2.0);
+    assert!((judged.work.unwrap().flops / flops - 1.0).abs() < 1e-9);
+    let findings = report.analyses.findings.ranked.iter();
+    let about_pytorch = findings.filter(|one| one.finding.is_about_pytorch());
+    assert_eq!(about_pytorch.count(), 0);
+}
