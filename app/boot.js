@@ -1,13 +1,16 @@
 // Starts the app, and fetches what its worker is made of.
 //
 // Everything that the page will ever load is loaded here, once: from beside the page, or, in dormer.html, out of blocks in it
-// (`xtask/src/one_file.rs`). There, a trace may be in it, too: blocks of the class "trace" are opened as if they were dropped.
+// (`xtask/src/one_file.rs`). There, traces may be in it, too, with a report and a view (`core/src/output/enclosed.rs`): they are
+// opened as if they were dropped.
 // The app finds the rest in
 //
 //   globalThis.dormer = {
 //     build,    the build id, a string
 //     worker,   a promise of { module, glue }: the worker's compiled WebAssembly.Module and the text of its JavaScript
 //     dropped,  { entries, files } of a drop that came before the app was there, as `DataTransfer` has them
+//     view,     in a file with traces: where its reader lands
+//     page,     in dormer.html: the file without what is in it, as a Blob, to put something else into
 //   }
 //
 // and starts each worker from a blob: URL with them. So a new worker takes no request, and it is bound by the page's policy,
@@ -78,18 +81,38 @@ function hold(event) {
   document.getElementById('boot-text').textContent = `Loading… ${files[0]?.name ?? 'What was dropped'} is opened then.`;
 }
 
+/** Takes out of dormer.html what was put into it, before anything else changes the page. */
+function takenOut() {
+  const out = (css) => {
+    const found = [...document.querySelectorAll(css)];
+    for (const element of found) element.remove();
+    return found;
+  };
+  const [report] = out('#boot > .enclosed');
+  const [view] = out('script.view');
+  const blocks = out('script.trace');
+  const page = new Blob(['<!DOCTYPE html>\n', document.documentElement.outerHTML, '\n']);
+  if (report) document.getElementById('boot').append(report);
+  return { blocks, page, view: view && JSON.parse(view.textContent) };
+}
+
 /** The traces that are in the page, as files; of two, the first is the reference, which is dropped last. */
-async function enclosed() {
-  const blocks = [...document.querySelectorAll('script.trace')].reverse();
+async function enclosed(blocks) {
   const blobs = await Promise.all(blocks.map((block) => unpacked(block).blob()));
-  return blobs.map((blob, at) => new File([blob], blocks[at].dataset.name));
+  const files = [];
+  blocks.forEach(({ dataset: { name, goesOn } }, at) => {
+    const before = goesOn === undefined ? [] : [files.pop()];
+    files.push(new File([...before, blobs[at]], name));
+  });
+  return files.reverse();
 }
 
 async function start() {
+  const { blocks, view, page } = inside ? takenOut() : { blocks: [] };
   if (typeof WebAssembly === 'undefined') throw new Error('this browser has no WebAssembly, or it is switched off');
   const worker = loadWorker();
-  globalThis.dormer = { build, worker };
-  const files = await enclosed();
+  globalThis.dormer = { build, worker, view, page };
+  const files = await enclosed(blocks);
   if (files.length > 0) globalThis.dormer.dropped = { entries: [], files };
   for (const kind of ['dragover', 'drop']) addEventListener(kind, hold);
   const [app, module] = await Promise.all([
@@ -105,11 +128,13 @@ async function start() {
 }
 
 start().catch((error) => {
+  const report = document.querySelector('#boot > .enclosed');
   document.body.replaceChildren(Object.assign(document.createElement('main'), { id: 'boot', className: 'failed' }));
   const add = (tag, text) =>
     document.getElementById('boot').append(Object.assign(document.createElement(tag), { textContent: text }));
   add('h1', 'Dormer could not start');
   add('p', `${error.message}.`);
   add('p', 'Reload the page. If that does not help, all files of one build have to be on the server, in one folder.');
+  if (report) document.getElementById('boot').append(report);
   console.error(error);
 });

@@ -1,6 +1,6 @@
 //! Real traces without their names say the same.
 
-use dormer_core::output::redact::redact;
+use dormer_core::output::{kineto, redact::redact};
 use dormer_core::report::sheet::{Cell, Sheet};
 use dormer_core::sample;
 use proptest::prelude::*;
@@ -44,6 +44,29 @@ fn redacted_traces_have_the_same_times_categories_and_tables() {
         assert_eq!(plain.overview.split, redacted.overview.split, "{name}");
     }
     assert!(n_cells > 1000, "{n_cells}");
+}
+
+#[test]
+fn a_trace_that_is_written_again_says_the_same() {
+    for (name, bytes) in shared::with_sample() {
+        if bytes.len() > 2_000_000 {
+            continue;
+        }
+        let plain = profile(&bytes);
+        let redacted = redact(&plain);
+        for (kind, before) in [("plain", plain), ("redacted", redacted)] {
+            let again = profile(kineto::gzipped(&before.trace).unwrap());
+            let reports = [&before, &again].map(report);
+            let [a, b] = [(&reports[0], &before), (&reports[1], &again)];
+            let [a, b] = [a, b].map(|(report, profile)| report.sheets(profile));
+            assert_eq!(a.len(), b.len(), "{name}, {kind}");
+            for (a, b) in a.into_iter().zip(b) {
+                assert_eq!(a, b, "{name}, {kind}");
+            }
+            let [a, b] = reports.map(|report| report.overview.headline);
+            assert_eq!(a, b, "{name}, {kind}");
+        }
+    }
 }
 
 /// Puts a secret into a text: in front, inside a template's arguments, as a path, or alone.

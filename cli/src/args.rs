@@ -19,7 +19,7 @@ use dormer_core::perf::user::UserModels;
 #[cfg(feature = "parquet")]
 pub(crate) use fleet::*;
 use values::*;
-pub(crate) use values::{ALL_FORMATS, FINDINGS, PARQUET, ZIP};
+pub(crate) use values::{ALL_FORMATS, FINDINGS, PAGE, PARQUET, ZIP};
 
 /// How commands end, for scripts.
 const EXIT_CODES: &str = "\
@@ -253,7 +253,7 @@ pub(crate) struct CompareArgs {
         long,
         value_name = "FORMATS",
         value_delimiter = ',',
-        value_parser = formats_of::<export::pair::Input>()
+        value_parser = formats_with_page::<export::pair::Input>()
     )]
     pub(crate) format: Vec<String>,
 }

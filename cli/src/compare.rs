@@ -1,17 +1,19 @@
 //! `dormer compare`: what differs between two traces, on standard output; files into a folder.
 
 use std::io::{self, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use dormer_core::base::format;
 use dormer_core::compare::{Comparison, Operations, PartKind, Side, Which, names};
 use dormer_core::output::archive;
+use dormer_core::output::documents::Documents;
 use dormer_core::output::export::pair::{Cache, Input};
 use dormer_core::profile::Profile;
 use dormer_core::report::Report;
 use dormer_core::report::overview::{Overview, SplitKind};
 
 use crate::args::CompareArgs;
+use crate::enclosed::{self, Enclose, Enclosed};
 use crate::output::Wanted;
 use crate::stdout::Out;
 use crate::{Failure, after, choices, input, output, report, table, verdict, window};
@@ -31,6 +33,10 @@ const PRINTED: &[(&str, &str)] = &[
 /// Analyzes both traces, prints what differs, writes the files.
 pub(crate) fn run(args: &CompareArgs, out: &mut Out) -> Result<(), Failure> {
     let wanted = output::wanted(args.output.as_deref(), &args.format, PRINTED)?;
+    let gpus = [args.reference_gpu.as_ref(), args.gpu.as_ref()];
+    if output::wants_page(&args.format) {
+        enclosed::check(&args.judge, gpus)?;
+    }
     if [&args.reference, &args.target]
         .iter()
         .all(|path| input::is_stdin(path))
@@ -61,7 +67,6 @@ pub(crate) fn run(args: &CompareArgs, out: &mut Out) -> Result<(), Failure> {
         profile(&args.reference, Which::Reference)?,
         profile(&args.target, Which::Target)?,
     ];
-    let gpus = [args.reference_gpu.as_ref(), args.gpu.as_ref()];
     let [reference, target] = &profiles;
     let judged = |profile, gpu| Report::new(profile, &choices::options(&args.judge, gpu, profile));
     let reports = [judged(reference, gpus[0]), judged(target, gpus[1])];
@@ -96,11 +101,42 @@ pub(crate) fn run(args: &CompareArgs, out: &mut Out) -> Result<(), Failure> {
         Wanted::Summary => summary(&input, true, out).map_err(Failure::from),
         Wanted::Files(folder) => summary(&input, false, out)
             .map_err(Failure::from)
-            .and_then(|()| output::write(folder, &args.format, &input, archive, out)),
+            .and_then(|()| output::write(folder, &args.format, &input, archive, out))
+            .and_then(|()| match output::wants_page(&args.format) {
+                true => page(args, &input, folder, out),
+                false => Ok(()),
+            }),
     };
     // Freeing millions of events one by one would take longer than the exit that follows.
     std::mem::forget(profiles);
     after(printed, verdict)
+}
+
+/// The page with both traces in it.
+fn page(args: &CompareArgs, input: &Input, folder: &Path, out: &mut Out) -> Result<(), Failure> {
+    let traces = [
+        (
+            &args.reference,
+            input.reference.profile,
+            "reference.json.gz",
+        ),
+        (&args.target, input.target.profile, "target.json.gz"),
+    ];
+    let traces = traces.map(|(path, profile, redacted_name)| Enclose {
+        path,
+        profile,
+        redacted_name,
+    });
+    let is_chosen = args.whole || args.step.is_some() || args.window.is_some();
+    let window_ns = is_chosen.then(|| window::shown_ns(input.target.profile));
+    let gpus = [args.reference_gpu.as_ref(), args.gpu.as_ref()];
+    let page = Enclosed {
+        traces: &traces,
+        report: input.comparison().illustrated(),
+        view: enclosed::view("compare", &args.judge, gpus, window_ns.flatten()),
+        is_redacted: args.redact.redact,
+    };
+    page.write(folder, out)
 }
 
 fn default_names(args: &CompareArgs, reports: &[Report; 2]) -> [String; 2] {

@@ -30,12 +30,14 @@ mod arrow;
 mod captures;
 mod choices;
 mod compare;
+mod enclosed;
 #[cfg(feature = "parquet")]
 mod fleet;
 mod gpus;
 mod input;
 mod job;
 mod output;
+mod page;
 #[cfg(feature = "parquet")]
 mod parquet;
 mod report;

@@ -9,7 +9,7 @@ use dormer_core::output::archive;
 use dormer_core::output::export::{Listed, Source};
 
 use crate::Failure;
-use crate::args::{ALL_FORMATS, FINDINGS, ZIP};
+use crate::args::{ALL_FORMATS, FINDINGS, PAGE, PARQUET, ZIP};
 use crate::stdout::Out;
 
 /// The format of one file for programs; of a report that is its findings.
@@ -73,8 +73,13 @@ pub(crate) fn print<S: Source>(path: &str, source: &S, out: &mut Out) -> Result<
     Ok(())
 }
 
+/// Whether the page with the traces in it is asked for.
+pub(crate) fn wants_page(asked: &[String]) -> bool {
+    asked.iter().any(|format| format == PAGE)
+}
+
 /// Makes the files of the formats that were asked for, all where none was, and writes them, and says
-/// so. As an archive they are one file, called as `archive_name` says.
+/// so; nothing where only others were, that are made elsewhere. As an archive they are one file, called as `archive_name` says.
 pub(crate) fn write<S: Source>(
     folder: &Path,
     asked: &[String],
@@ -83,8 +88,19 @@ pub(crate) fn write<S: Source>(
     out: &mut Out,
 ) -> Result<(), Failure> {
     let is_asked = |format: &str| asked.iter().any(|asked| asked == format);
+    let is_made_elsewhere = |format: &String| [PAGE, PARQUET].contains(&format.as_str());
+    if !asked.is_empty() && asked.iter().all(is_made_elsewhere) {
+        return Ok(());
+    }
     let is_archive = is_asked(ZIP);
-    let is_all = asked.is_empty() || is_asked(ALL_FORMATS) || (is_archive && asked.len() == 1);
+    let is_all = asked.is_empty()
+        || is_asked(ALL_FORMATS)
+        || (is_archive
+            && asked
+                .iter()
+                .filter(|format| !is_made_elsewhere(format))
+                .count()
+                == 1);
     // Of a report `json` is everything as JSON, its findings too.
     let is_asked = |format: &str| is_asked(format) || (format == FINDINGS && is_asked(JSON));
     let exporters = S::exporters();

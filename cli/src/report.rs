@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use dormer_core::base::format;
 use dormer_core::findings::RankedFinding;
+use dormer_core::output::documents::Documents;
 use dormer_core::output::export::markdown;
 use dormer_core::output::{archive, export};
 use dormer_core::profile::Profile;
@@ -17,7 +18,10 @@ use dormer_core::report::top::{TopOperation, top_operations};
 #[cfg(feature = "parquet")]
 use dormer_core::tables::Recorded;
 
-use crate::args::{FINDINGS, PARQUET, ReportArgs};
+#[cfg(feature = "parquet")]
+use crate::args::PARQUET;
+use crate::args::{FINDINGS, ReportArgs};
+use crate::enclosed::{self, Enclose, Enclosed};
 use crate::output::Wanted;
 use crate::stdout::Out;
 use crate::{Failure, after, captures, choices, input, output, table, verdict, window};
@@ -36,6 +40,9 @@ const PRINTED: &[(&str, &str)] = &[
 /// Analyzes the trace, writes the files, prints the summary.
 pub(crate) fn run(args: &ReportArgs, out: &mut Out) -> Result<(), Failure> {
     let wanted = output::wanted(args.output.as_deref(), &args.format, PRINTED)?;
+    if output::wants_page(&args.format) {
+        check_page(args)?;
+    }
     let whole = captures::profile(&args.trace, &args.capture)?;
     let whole = whole.with_sources(ShapeSources {
         config: args.model_config.clone(),
@@ -68,19 +75,16 @@ pub(crate) fn run(args: &ReportArgs, out: &mut Out) -> Result<(), Failure> {
         true => archive::file_name(archive::REDACTED),
         false => archive::file_name([&*name]),
     };
-    let of_exporters = args.format.iter().filter(|format| *format != PARQUET);
-    let of_exporters: Vec<String> = of_exporters.cloned().collect();
     let printed = match wanted {
         Wanted::Printed(path) => output::print(path, &files, out),
         Wanted::Summary => summary(profile, &report, true, out).map_err(Failure::from),
         Wanted::Files(folder) => summary(profile, &report, false, out)
             .map_err(Failure::from)
-            .and_then(
-                |()| match of_exporters.is_empty() && !args.format.is_empty() {
-                    true => Ok(()),
-                    false => output::write(folder, &of_exporters, &files, archive, out),
-                },
-            )
+            .and_then(|()| output::write(folder, &args.format, &files, archive, out))
+            .and_then(|()| match output::wants_page(&args.format) {
+                true => page(args, (&chosen, steps.is_some()), &files, folder, out),
+                false => Ok(()),
+            })
             .and_then(|()| {
                 #[cfg(feature = "parquet")]
                 if args.format.iter().any(|format| format == PARQUET) {
@@ -93,6 +97,46 @@ pub(crate) fn run(args: &ReportArgs, out: &mut Out) -> Result<(), Failure> {
     // Freeing millions of events one by one would take longer than the exit that follows.
     std::mem::forget((steps, chosen, report, of_tables));
     after(printed, verdict)
+}
+
+/// What cannot be taken along in the page, which has the trace alone.
+fn check_page(args: &ReportArgs) -> Result<(), Failure> {
+    let more = [
+        (!args.capture.is_empty(), "--capture"),
+        (args.model_config.is_some(), "--model-config"),
+        (args.shapes_from.is_some(), "--shapes-from"),
+    ];
+    match more.into_iter().find(|(is_asked, _)| *is_asked) {
+        Some((_, option)) => Err(enclosed::not_taken(option)),
+        None => enclosed::check(&args.judge, [None, args.gpu.as_ref()]),
+    }
+}
+
+/// The page with the trace in it. `chosen` is what was asked for, of which the page shows the serving engine's steps unless it is
+/// told otherwise.
+fn page(
+    args: &ReportArgs,
+    (chosen, shows_steps): (&Profile, bool),
+    files: &export::Input,
+    folder: &Path,
+    out: &mut Out,
+) -> Result<(), Failure> {
+    let window_ns = match shows_steps {
+        true => None,
+        false => window::shown_ns(chosen),
+    };
+    let trace = Enclose {
+        path: &args.trace,
+        profile: chosen,
+        redacted_name: "redacted.json.gz",
+    };
+    let page = Enclosed {
+        traces: &[trace],
+        report: files.illustrated(),
+        view: enclosed::view("", &args.judge, [None, args.gpu.as_ref()], window_ns),
+        is_redacted: args.redact.redact,
+    };
+    page.write(folder, out)
 }
 
 /// The sizes of an eager trace.

@@ -40,6 +40,19 @@ pub(crate) fn of_serving(whole: &Profile) -> Option<Profile> {
     Some(whole.window(&window))
 }
 
+/// The part of the time that a page shows, as its address has it: nanoseconds after the first event. `None` where it shows the same
+/// by itself.
+pub(crate) fn shown_ns(profile: &Profile) -> Option<(u64, u64)> {
+    let recorded = recorded_span(&profile.trace)?;
+    let span = match &profile.window {
+        Some(of) => of.window.span,
+        // It would show the steps of a serving engine alone.
+        None => of_all_steps(profile).map(|_| recorded)?,
+    };
+    let since_start = |ns: i64| ns.saturating_sub(recorded.start_ns).max(0) as u64;
+    Some((since_start(span.start_ns), since_start(span.end_ns)))
+}
+
 /// Why there is nothing to analyze, where that is so.
 pub(crate) fn check(profile: &Profile, trace: &Path) -> Result<(), Failure> {
     let reason = match profile.trace.n_events_read {

@@ -1,15 +1,26 @@
 //! `dormer.html`: the whole page as one file, opened without any server, with or without a trace in it.
 
+use std::collections::BTreeSet;
 use std::fs;
+use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
+use dormer_core::Profile;
+use dormer_core::output::document::html::{self, escape};
+use dormer_core::output::documents::Documents;
+use dormer_core::output::enclosed::{BLOCK_END, Parts, View, block_start};
+use dormer_core::output::redact::redact;
+use dormer_core::output::{export, kineto};
+use flate2::read::GzDecoder;
 use serde_json::json;
 
-use super::page::with_page;
+use super::page::{Page, with_page};
 use super::traces::kernels;
 use crate::support::container::gzip;
+use crate::support::opened::{Opened, report};
+use crate::support::shared;
 
 const ONE_FILE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../dist/dormer.html");
 
@@ -28,6 +39,7 @@ fn one_file_shows_the_same_as_the_served_page() {
         page.click("[data-nav=export]").await;
         page.click("[data-archive=target]").await;
         assert!(page.downloaded("dormer-own.zip").await.starts_with(b"PK"));
+        assert_eq!(page.console_errors().await, [""; 0]);
         // A worker from a blob is all that the browser fetched since.
         let fetched: Vec<String> = page
             .value("performance.getEntriesByType('resource').map(e => e.name)")
@@ -79,16 +91,174 @@ fn one_file_opens_in_a_frame_that_may_do_nothing_but_run_scripts() {
         let trace = gzip(kernels(&[300, 100]).as_bytes());
         let file = with_traces(folder.path(), &[("own.json.gz", &trace)]);
         let name = file.file_name().unwrap().to_str().unwrap();
-        let outer = folder.path().join("outer.html");
-        fs::write(
-            &outer,
-            format!("<!DOCTYPE html><iframe sandbox=\"allow-scripts\" src=\"{name}\">"),
-        )
-        .unwrap();
-        page.go_to_file(&outer, "").await;
-        page.enter_frame().await;
-        page.wait_until_shown(1).await;
+        // As a notebook keeps it.
+        let text = escape(&fs::read_to_string(&file).unwrap());
+        for (name, source) in [
+            ("src", format!("src=\"{name}\"")),
+            ("srcdoc", format!("srcdoc=\"{text}\"")),
+        ] {
+            let outer = folder.path().join(format!("{name}.html"));
+            let frame =
+                format!("<!DOCTYPE html><iframe sandbox=\"allow-scripts\" {source}></iframe>");
+            fs::write(&outer, frame).unwrap();
+            page.go_to_file(&outer, "").await;
+            page.enter_frame().await;
+            page.wait_until_shown(1).await;
+            page.click("[data-nav=export]").await;
+            page.wait_text("[data-testid=framed]", "open the page in a tab")
+                .await;
+            page.chromium.driver.enter_default_frame().await.unwrap();
+        }
     });
+}
+
+#[test]
+fn a_file_that_the_page_saves_shows_the_same_where_its_sender_was() {
+    with_page("one-file-saved", async |page| {
+        page.open("own.json", &kernels(&[300, 100])).await;
+        let headline = page.text("[data-testid=headline]").await;
+        page.click("[data-nav=kernels]").await;
+        page.find("[id^=kernel_summary-]").await;
+        page.click("[data-nav=export]").await;
+        page.wait_text(".one-file", "requests one more file").await;
+        let folder = tempfile::tempdir().unwrap();
+        let hosted = saved(page, "dormer-own.html", folder.path()).await;
+        // It was said, it is counted, and it is the one.
+        page.wait_for("$('#requests').dataset.count === '1'").await;
+        let asked = page.requests_after_load();
+        assert_eq!(asked.len(), 1, "{asked:?}");
+        assert!(asked[0].target.starts_with("/dormer.html?v="), "{asked:?}");
+
+        page.stop_server();
+        let mut file = hosted;
+        for _ in 0..2 {
+            page.load_file(&file).await;
+            page.wait_until_shown(1).await;
+            page.find("[id^=kernel_summary-]").await;
+            page.wait_text("#requests", "opened as a file").await;
+            page.click("[data-nav=overview]").await;
+            assert_eq!(page.text("[data-testid=headline]").await, headline);
+            // And so does what is saved from it.
+            page.click("[data-nav=kernels]").await;
+            page.find("[id^=kernel_summary-]").await;
+            page.click("[data-nav=export]").await;
+            file = saved(page, "dormer-own.html", folder.path()).await;
+        }
+    });
+}
+
+#[test]
+fn a_file_that_is_saved_without_names_has_none() {
+    with_page("one-file-redacted", async |page| {
+        let trace = kernels(&[300, 100]).replace("aten::mm", "acme::secret");
+        page.stop_server();
+        page.load_file(Path::new(ONE_FILE)).await;
+        page.open("acme.json", &trace).await;
+        let headline = page.text("[data-testid=headline]").await;
+        page.click("[data-nav=export]").await;
+        page.click("#redact").await;
+        page.wait_text(".one-file", "names replaced").await;
+        let folder = tempfile::tempdir().unwrap();
+        let file = saved(page, "dormer-redacted.html", folder.path()).await;
+        let text = fs::read_to_string(&file).unwrap();
+        assert!(!text.contains("acme"));
+        let [(name, trace)] = &traces_in(&text)[..] else {
+            panic!("one trace");
+        };
+        assert_eq!(name, "redacted.json.gz");
+        assert!(trace.contains("op_1") && !trace.contains("acme"), "{trace}");
+        page.load_file(&file).await;
+        page.wait_until_shown(1).await;
+        assert_eq!(page.text("[data-testid=headline]").await, headline);
+    });
+}
+
+#[test]
+fn what_the_command_writes_opens_and_has_no_name_where_none_is_wanted() {
+    let Some(shared) = shared::folder() else {
+        return;
+    };
+    with_page("one-file-command", async |page| {
+        let folder = tempfile::tempdir().unwrap();
+        let bytes = shared::trace(&shared, "h100_qwen");
+        let plain = Opened::new("h100_qwen", &bytes);
+        page.stop_server();
+        for is_redacted in [false, true] {
+            let file = folder.path().join(format!("{is_redacted}.html"));
+            let text = of_command(&plain.profile, &bytes, is_redacted);
+            if is_redacted {
+                let decoded: Vec<String> = traces_in(&text)
+                    .into_iter()
+                    .map(|(_, trace)| trace)
+                    .collect();
+                let own = own_names(&plain.profile);
+                assert!(own.len() > 10 && decoded.len() == 1);
+                for name in own {
+                    assert!(!text.contains(name) && !decoded[0].contains(name), "{name}");
+                }
+            }
+            fs::write(&file, text).unwrap();
+            page.load_file(&file).await;
+            page.wait_until_shown(1).await;
+            let headline = &plain.report.overview.headline;
+            page.wait_text("[data-testid=headline]", headline).await;
+        }
+    });
+}
+
+/// Saves the page with what is open in it; the file is put into a folder.
+async fn saved(page: &Page, name: &str, folder: &Path) -> PathBuf {
+    page.click("[data-one-file]").await;
+    page.downloaded(name).await;
+    let n_files = fs::read_dir(folder).unwrap().count();
+    let file = folder.join(format!("{n_files}.html"));
+    fs::rename(page.chromium.downloads.join(name), &file).unwrap();
+    file
+}
+
+/// What `dormer report --format page` writes, as text.
+fn of_command(profile: &Profile, recorded: &[u8], is_redacted: bool) -> String {
+    let redacted = is_redacted.then(|| redact(profile));
+    let profile = redacted.as_ref().unwrap_or(profile);
+    let report = report(profile);
+    let document = export::Input::new(profile, &report).illustrated();
+    let parts = Parts::new(&html::part(&document), &View::default(), is_redacted);
+    let page = parts.page(&fs::read_to_string(ONE_FILE).unwrap()).unwrap();
+    let (name, bytes) = match is_redacted {
+        true => ("redacted.json.gz", kineto::gzipped(&profile.trace).unwrap()),
+        false => ("h100_qwen.json.gz", recorded.to_vec()),
+    };
+    let (start, data) = (block_start(name, false), STANDARD.encode(bytes));
+    format!("{page}{start}{data}{BLOCK_END}")
+}
+
+/// The names of events that are replaced where names are.
+fn own_names(profile: &Profile) -> BTreeSet<&str> {
+    let (plain, redacted) = (&profile.trace, redact(profile));
+    let events = plain.events.ids();
+    let changed = events.filter(|event| plain.name(*event) != redacted.trace.name(*event));
+    let names = changed.map(|event| plain.name(event));
+    // Shorter ones are words that stand anywhere.
+    names.filter(|name| name.len() > 12).collect()
+}
+
+/// The traces in a file, with their names.
+fn traces_in(page: &str) -> Vec<(String, String)> {
+    let blocks = page
+        .split("class=\"trace\" data-codec=\"none\" data-name=\"")
+        .skip(1);
+    let trace = |block: &str| {
+        let (name, rest) = block.split_once("\">")?;
+        let (data, _) = rest.split_once("</script>")?;
+        let bytes = STANDARD.decode(data).ok()?;
+        let mut text = String::new();
+        GzDecoder::new(bytes.as_slice())
+            .read_to_string(&mut text)
+            .ok()?;
+        Some((name.to_owned(), text))
+    };
+    // What is no block is the text of the script that writes them.
+    blocks.filter_map(trace).collect()
 }
 
 #[test]
@@ -116,10 +286,9 @@ fn a_file_that_was_changed_does_not_start() {
 fn with_traces(folder: &Path, traces: &[(&str, &[u8])]) -> PathBuf {
     let mut html = fs::read_to_string(ONE_FILE).unwrap();
     for (name, bytes) in traces {
-        let data = STANDARD.encode(bytes);
-        html += &format!(
-            "<script type=\"application/octet-stream\" class=\"trace\" data-codec=\"none\" data-name=\"{name}\">{data}</script>\n"
-        );
+        html += &block_start(name, false);
+        html += &STANDARD.encode(bytes);
+        html += BLOCK_END;
     }
     let file = folder.join(format!("with {} traces.html", traces.len()));
     fs::write(&file, html).unwrap();

@@ -1,9 +1,9 @@
 //! `dormer.html`: the whole page as one file, for who has no web server.
 //!
 //! It opens by a double click, or inside of a frame or a notebook. What the site's page fetches stands in blocks of data in it,
-//! compressed: a browser runs none of them, so no policy applies to them, and more can be put behind the end of the file (a
-//! trace: see `app/boot.js`). The style and the one script that runs are named in its policy by their hashes, and nothing may be
-//! requested from anywhere.
+//! compressed: a browser runs none of them, so no policy applies to them, and more can be put behind the end of the file
+//! (`core/src/output/enclosed.rs`: traces). The style and the one script that runs are named in its policy by their hashes, and
+//! nothing may be requested from anywhere.
 
 use std::fs;
 use std::io::Write;
@@ -22,6 +22,13 @@ pub(crate) const NAME: &str = "dormer.html";
 
 /// What `boot.js` would fetch.
 const FETCHED: [&str; 3] = ["dormer-app_bg.wasm", "worker_bg.wasm", "worker.js"];
+
+/// How the report looks that may be put into it, too: no style can be added later.
+const REPORT: &str = include_str!("../../core/src/output/document/report.css");
+
+/// Where nothing starts.
+const HINT: &str =
+    "If this stays, scripts are blocked where the file is shown: open it in a browser.";
 
 /// Makes the one file of the finished files of a build, beside them.
 pub(crate) fn write(folder: &Path, build: &str) -> Result<(), String> {
@@ -73,6 +80,7 @@ fn page(
             None => kept = kept + line + "\n",
         }
     }
+    style += &of_part(REPORT);
     let script = script(&text("dormer-app.js")?, &text("boot.js")?, build)?;
     forbid("a style sheet", &style, &["</style"])?;
     let policy = format!(
@@ -88,9 +96,16 @@ fn page(
         "-->",
         ", so that it binds everything below: nothing is requested from anywhere. ",
     )?;
+    let page = replaced(&page, "<p id=\"boot-hint\">", "</p>", HINT)?;
     let page = page.replacen("</head>", &format!("<style>{style}</style>\n</head>"), 1);
     let end = format!("{blocks}<script type=\"module\">{script}</script>\n</body>");
     Ok(page.replacen("</body>", &end, 1))
+}
+
+/// The style of a page as that of a part of ours.
+fn of_part(style: &str) -> String {
+    let style = style.replace(":root {", "& {").replace("body {", "& {");
+    format!(".enclosed {{\n{style}}}\n")
 }
 
 /// The file of the build that a line of the page links to.
@@ -148,7 +163,7 @@ mod tests {
 
     const HTML: &str = "<!DOCTYPE html>\n<head>\n  <!-- First, … -->\n  <meta http-equiv=\"Content-Security-Policy\" content=\"old\">\n  \
         <link rel=\"stylesheet\" href=\"./a.css?v=1f\"/>\n  <script src=\"./boot.js?v=1f\" type=\"module\"></script>\n</head>\n\
-        <body>\n<main></main>\n</body>\n</html>\n";
+        <body>\n<main><p id=\"boot-hint\">old</p></main>\n</body>\n</html>\n";
 
     fn text(name: &str) -> Result<String, String> {
         match name {
@@ -169,15 +184,18 @@ mod tests {
         )
         .unwrap();
         assert!(!page.contains("./"), "{page}");
-        for (tag, end) in [
-            ("<style>", "</style>"),
-            ("<script type=\"module\">", "</script>"),
-        ] {
+        let inside = |tag: &str, end: &str| {
             let (_, rest) = page.split_once(tag).unwrap();
-            let (inside, _) = rest.split_once(end).unwrap();
-            assert!(page.contains(&format!("'{}'", hash(inside))), "{tag}");
-        }
-        assert!(page.contains("connect-src 'none'"));
+            hash(rest.split_once(end).unwrap().0)
+        };
+        let policy = format!(
+            "default-src 'none'; script-src '{}' 'wasm-unsafe-eval'; style-src '{}'; img-src data: blob:; worker-src blob:; \
+             connect-src 'none'; base-uri 'none'; form-action 'none'",
+            inside("<script type=\"module\">", "</script>"),
+            inside("<style>", "</style>"),
+        );
+        assert!(page.contains(&format!("content=\"{policy}\"")), "{page}");
+        assert!(page.contains(".enclosed {") && page.contains(HINT));
         assert!(!page.contains("old"));
     }
 

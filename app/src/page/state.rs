@@ -5,14 +5,15 @@ use std::sync::Arc;
 
 use dormer_core::base::format;
 use dormer_core::job::strip::StepStrip;
+use dormer_core::output::enclosed::{self, OwnFile};
 use leptos::prelude::*;
 
-use crate::page::browser::{self, Half, KeptTrace};
+use crate::page::browser::{self, EnclosedView, Half, KeptTrace};
 use crate::page::components::table_layout::ColumnChoice;
 use crate::page::fleet::{FleetStage, VIEW as FLEET};
 use crate::page::ranks::{JobStage, VIEW as JOB};
 use crate::page::url::{DetailsOf, Focus, KeptRange, Place, Theme};
-use crate::page::views::{VIEWS, View};
+use crate::page::views::{EXPORT, VIEWS, View};
 use crate::protocol::{
     CandidateFile, Choice, Failure, LeftOut, OWN, Opened, Overview, Progress, ReferenceOpened,
 };
@@ -140,6 +141,10 @@ pub struct AppState {
     pub models_error: RwSignal<Option<String>>,
     /// Kept ranges of the timeline that are in a link which the user came by, or copied.
     pub linked_ranges: RwSignal<Vec<KeptRange>>,
+    /// The view that was shown before the files that can be downloaded.
+    pub before_export: RwSignal<&'static str>,
+    /// The page came with traces in it, and lands where its sender was.
+    pub was_sent: bool,
     /// What the other views showed when they were left.
     pub left_behind: RwSignal<BTreeMap<&'static str, Focus>>,
     /// What the user chose of the columns of a sheet's table: which, their order and widths.
@@ -161,12 +166,31 @@ pub struct AppState {
 impl AppState {
     /// The state of a page that was just opened at the place its URL names.
     pub fn new() -> AppState {
+        let sent = browser::enclosed_view();
+        let was_sent = sent.is_some();
+        let EnclosedView {
+            hash,
+            left,
+            gpu,
+            models,
+        } = sent.unwrap_or_default();
         let kept = browser::kept(KEPT_NAME).zip(browser::kept(KEPT_TEXT));
-        let place = Place::parse(&browser::hash());
+        let is_kept = gpu.is_none() && kept.is_some();
+        let here = Some(browser::hash()).filter(|here| here.len() > 1);
+        let place = Place::parse(&here.unwrap_or(hash));
+        let left: Vec<Place> = left.iter().map(|hash| Place::parse(hash)).collect();
+        let ranges = left.iter().chain([&place]).flat_map(|at| &at.focus.kept);
         AppState {
-            linked_ranges: RwSignal::new(place.focus.kept.clone()),
-            own_gpu_is_kept: RwSignal::new(kept.is_some()),
-            own_gpu: RwSignal::new(kept.map(|(name, text)| OwnGpu { name, text })),
+            was_sent,
+            linked_ranges: RwSignal::new(ranges.cloned().collect()),
+            left_behind: RwSignal::new(by_view(left)),
+            own_gpu_is_kept: RwSignal::new(is_kept),
+            own_gpu: RwSignal::new(gpu.or(kept).map(|(name, text)| OwnGpu { name, text })),
+            own_models: RwSignal::new(models.map(|(file_name, text, n_models)| OwnModels {
+                file_name,
+                text,
+                n_models,
+            })),
             keeps_traces: RwSignal::new(browser::kept(KEPT_TRACES).is_some()),
             single_keys: RwSignal::new(browser::kept(KEPT_KEYS).as_deref() != Some(KEYS_OFF)),
             place: RwSignal::new(place),
@@ -372,6 +396,47 @@ impl AppState {
         self.single_keys.set(on);
     }
 
+    /// Where whoever gets a file with the page in it lands: where the user was before the export, and with all that was chosen. Without
+    /// names nothing goes with it that the user typed, or that may be called after something of the trace.
+    pub fn view_to_send(self, is_redacted: bool) -> enclosed::View {
+        let sent = |mut at: Place| {
+            at.file = String::new();
+            if is_redacted {
+                at.focus = at.focus.without_words();
+                at.choice.gpu = at.choice.gpu.filter(|gpu| !gpu.starts_with(OWN));
+                at.choice.reference_gpu =
+                    at.choice.reference_gpu.filter(|gpu| !gpu.starts_with(OWN));
+            }
+            at.hash()
+        };
+        let view = self.before_export.get_untracked();
+        let mut left = self.left_behind.get_untracked();
+        let focus = left.remove(view).unwrap_or_default();
+        left.remove(EXPORT);
+        let place = Place {
+            view: view.to_owned(),
+            focus,
+            theme: Theme::System,
+            ..self.place.get_untracked()
+        };
+        let left = left.into_iter().map(|(view, focus)| Place {
+            view: view.to_owned(),
+            focus,
+            ..Place::default()
+        });
+        let left = left.map(&sent).collect();
+        let file = |name, text| OwnFile { name, text };
+        let own = self.own_gpu.get_untracked().filter(|_| !is_redacted);
+        let models = self.own_models.get_untracked().filter(|_| !is_redacted);
+        enclosed::View {
+            hash: sent(place),
+            left,
+            gpu: own.map(|own| file(own.name, own.text)),
+            n_models: models.as_ref().map_or(0, |models| models.n_models),
+            models: models.map(|models| file(models.file_name, models.text)),
+        }
+    }
+
     /// The theme; read as a signal.
     pub fn theme(self) -> Memo<Theme> {
         self.of_place(|place| place.theme)
@@ -439,6 +504,9 @@ impl AppState {
         self.left_behind.update(|left| {
             left.insert(old_view, old_focus);
         });
+        if old_view != EXPORT {
+            self.before_export.set(old_view);
+        }
         let known = self.kept_ranges();
         let mut place = Place::parse(hash);
         // What was not here before is of a link that the user came by.
@@ -480,6 +548,15 @@ impl AppState {
         self.folds.set(BTreeMap::new());
         self.look_at(|focus| *focus = Focus::default());
     }
+}
+
+/// What views show, by their slugs.
+fn by_view(places: Vec<Place>) -> BTreeMap<&'static str, Focus> {
+    let known = places.into_iter().filter_map(|at| {
+        let view = VIEWS.iter().find(|view| view.slug == at.view)?;
+        Some((view.slug, at.focus))
+    });
+    known.collect()
 }
 
 /// What of some choices is not as usual, in words.

@@ -113,6 +113,20 @@ impl Focus {
         Focus::with(|focus| focus.table = table.to_owned())
     }
 
+    /// The same without what the user typed, and what may be called after something of the trace.
+    pub fn without_words(self) -> Focus {
+        Focus {
+            find: String::new(),
+            section: String::new(),
+            kept: self
+                .kept
+                .into_iter()
+                .map(|(span, _)| (span, String::new()))
+                .collect(),
+            ..self
+        }
+    }
+
     /// Shows a category too, or no longer.
     pub fn toggle(&mut self, token: String) {
         toggle(&mut self.only, token);

@@ -1,6 +1,7 @@
 //! Reports and artifacts.
 
 use dormer_core::base::format;
+use dormer_core::output::enclosed::View;
 use serde::{Deserialize, Serialize};
 
 /// Asks for a report.
@@ -109,6 +110,24 @@ impl MadeArtifact {
             size: format::bytes(bytes.len() as u64),
         }
     }
+}
+
+/// Asks for what stands around the traces in a file that has the page in it, too.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct EnclosedQuery {
+    /// With names replaced.
+    pub is_redacted: bool,
+    /// Where its reader lands.
+    pub view: View,
+}
+
+/// Asks for one of the open traces as the profiler's JSON, compressed; its bytes travel beside the answer, which says nothing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct WrittenTraceQuery {
+    /// With names replaced.
+    pub is_redacted: bool,
+    /// The one that the other is compared with.
+    pub is_reference: bool,
 }
 
 /// Asks for a program that runs an operation alone.

@@ -4,6 +4,7 @@
 //! `answer.rs`. A row without one does not compile.
 
 use dormer_core::output::document::Document;
+use dormer_core::output::enclosed::Parts;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use wasm_bindgen::JsValue;
@@ -87,4 +88,6 @@ queries! {
     ReproducerQuery -> Option<Reproducer>;
     ArtifactsQuery -> Vec<Offer>;
     ArtifactQuery -> Option<MadeArtifact>;
+    EnclosedQuery -> Parts;
+    WrittenTraceQuery -> ();
 }

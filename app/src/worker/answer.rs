@@ -91,6 +91,11 @@ impl Traces {
                 bytes = content.filter(|_| !query.is_measured);
                 query.said(&made)
             }
+            AnyQuery::EnclosedQuery(query) => query.said(&self.enclosed(&query)),
+            AnyQuery::WrittenTraceQuery(query) => {
+                bytes = self.written(query);
+                query.said(&())
+            }
         };
         (value, bytes)
     }

@@ -1,27 +1,58 @@
 //! The bytes of a file as they come.
 
-use js_sys::Uint8Array;
+use js_sys::{Promise, Reflect, Uint8Array};
 use wasm_bindgen::prelude::*;
 use wasm_bindgen_futures::JsFuture;
-use web_sys::{File, ReadableStreamDefaultReader};
+use web_sys::{File, MessagePort, ReadableStreamDefaultReader};
 
 use crate::protocol::wire::part;
 
 /// The chunks of a file, in order.
-pub(super) struct Chunks(ReadableStreamDefaultReader);
+pub(super) enum Chunks {
+    /// The worker reads it.
+    Own(ReadableStreamDefaultReader),
+    /// The page reads it: `app/src/page/browser/ports.rs`.
+    Asked(MessagePort),
+}
+
+/// The property of a file under which a worker finds the port to ask the page for its bytes.
+const PORT: &str = "port";
+
+/// Has a file read by the page.
+pub(super) fn ask_page(file: &File, port: &JsValue) {
+    let _ = Reflect::set(file, &PORT.into(), port);
+}
 
 impl Chunks {
     pub(super) fn of(file: &File) -> Chunks {
-        Chunks(file.stream().get_reader().unchecked_into())
+        match part(file, PORT).dyn_into() {
+            Ok(port) => Chunks::Asked(port),
+            Err(_) => Chunks::Own(file.stream().get_reader().unchecked_into()),
+        }
     }
 
     /// The next one; `None` at the end.
     pub(super) async fn next(&self) -> Result<Option<Vec<u8>>, JsValue> {
-        let chunk = JsFuture::from(self.0.read()).await?;
+        let chunk = match self {
+            Chunks::Own(reader) => JsFuture::from(reader.read()).await?,
+            Chunks::Asked(port) => asked(port).await?,
+        };
         if part(&chunk, "done").is_truthy() {
             return Ok(None);
         }
         let bytes: Uint8Array = part(&chunk, "value").unchecked_into();
         Ok(Some(bytes.to_vec()))
+    }
+}
+
+/// The next chunk, as a reader of the file would give it.
+async fn asked(port: &MessagePort) -> Result<JsValue, JsValue> {
+    let heard = Promise::new(&mut |resolve, _| port.set_onmessage(Some(&resolve)));
+    port.post_message(&JsValue::NULL)?;
+    let chunk = part(&JsFuture::from(heard).await?, "data");
+    let error = part(&chunk, "error");
+    match error.is_undefined() {
+        true => Ok(chunk),
+        false => Err(error),
     }
 }

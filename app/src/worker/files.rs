@@ -1,7 +1,9 @@
 //! What can be downloaded, and making it.
 
-use dormer_core::output::archive;
+use dormer_core::output::document::html;
+use dormer_core::output::documents::Documents;
 use dormer_core::output::export::{self, Group, Source, pair};
+use dormer_core::output::{archive, kineto};
 
 use crate::protocol::{About, ArtifactGroup, ArtifactKind, ArtifactLine, MadeArtifact, Offer};
 
@@ -30,6 +32,27 @@ impl Files<'_> {
             About::Target => make(&self.target, path),
             About::Comparison => make(self.comparison.as_ref()?, path),
         }
+    }
+
+    /// The report about the target or the comparison, as a part of a page.
+    pub(super) fn report(&self, about: About) -> String {
+        let compared = self
+            .comparison
+            .as_ref()
+            .filter(|_| about == About::Comparison);
+        html::part(&match compared {
+            Some(compared) => compared.comparison().illustrated(),
+            None => self.target.illustrated(),
+        })
+    }
+
+    /// The trace of the target, or of what it is compared with, as the profiler's JSON, compressed.
+    pub(super) fn written(&self, is_reference: bool) -> Option<Vec<u8>> {
+        let profile = match is_reference {
+            true => self.comparison.as_ref()?.reference.profile,
+            false => self.target.profile,
+        };
+        kineto::gzipped(&profile.trace)
     }
 }
 

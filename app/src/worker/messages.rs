@@ -13,6 +13,7 @@ use wasm_bindgen::prelude::*;
 use wasm_bindgen_futures::spawn_local;
 use web_sys::{File, MessageEvent};
 
+use super::chunks::ask_page;
 use super::reading::{self, read_all};
 use super::replies::{Teller, scope, send};
 use super::{Added, Analysis, Content, Incoming, Traces, analysis, fleet, job, second, warm_up};
@@ -76,7 +77,13 @@ pub fn start() {
 /// The files beside a message.
 fn files(message: &JsValue) -> Vec<File> {
     let files: Array = part(message, "files").unchecked_into();
-    files.iter().map(JsCast::unchecked_into).collect()
+    let files: Vec<File> = files.iter().map(JsCast::unchecked_into).collect();
+    if let Ok(ports) = part(message, "ports").dyn_into::<Array>() {
+        for (file, port) in files.iter().zip(ports.iter()) {
+            ask_page(file, &port);
+        }
+    }
+    files
 }
 
 async fn open_files(files: Vec<File>, choice: Choice, is_beside: bool) {

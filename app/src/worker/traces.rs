@@ -6,6 +6,7 @@
 use std::sync::Arc;
 
 use dormer_core::compare::{self, Pair, Side};
+use dormer_core::output::enclosed::Parts;
 use dormer_core::output::export::pair as export;
 use dormer_core::perf::model_config::ModelConfig;
 use dormer_core::profile::capture::CaptureFile;
@@ -22,9 +23,9 @@ use super::step_pivot::groups_by_step;
 use super::timeline::Timelines;
 use crate::protocol::{
     About, Align, ArtifactQuery, ArtifactsQuery, Choice, CompareFacts, DiffRow, DiffRowsQuery,
-    FileNames, GroupsQuery, MadeArtifact, MomentQuery, Offer, Overview, ReferenceOpened, RowGroup,
-    RowQuery, RowsPage, RowsQuery, STEP, Swapped, Total, TotalsQuery, TreeChange, TreePage,
-    TreeStep,
+    EnclosedQuery, FileNames, GroupsQuery, MadeArtifact, MomentQuery, Offer, Overview,
+    ReferenceOpened, RowGroup, RowQuery, RowsPage, RowsQuery, STEP, Swapped, Total, TotalsQuery,
+    TreeChange, TreePage, TreeStep, WrittenTraceQuery,
 };
 
 /// The traces that are open.
@@ -233,6 +234,26 @@ impl Traces {
     pub fn artifact(&mut self, query: &ArtifactQuery) -> Option<(MadeArtifact, Vec<u8>)> {
         let files = self.files(query.is_redacted, query.about);
         files.make(query.about, query.path.as_deref())
+    }
+
+    /// What stands around the traces in a file that has the page in it, too.
+    pub fn enclosed(&mut self, query: &EnclosedQuery) -> Parts {
+        let about = match self.reference {
+            Some(_) => About::Comparison,
+            None => About::Target,
+        };
+        let files = self.files(query.is_redacted, about);
+        Parts::new(&files.report(about), &query.view, query.is_redacted)
+    }
+
+    /// One of the traces as the profiler's JSON, compressed.
+    pub fn written(&mut self, query: WrittenTraceQuery) -> Option<Vec<u8>> {
+        let about = match query.is_reference {
+            true => About::Comparison,
+            false => About::Target,
+        };
+        self.files(query.is_redacted, about)
+            .written(query.is_reference)
     }
 
     /// What files are made from: traces are not compared for those about the target.

@@ -32,16 +32,30 @@ pub(super) fn formats_of<S: Source>() -> PossibleValuesParser {
 /// The tables of a trace, which are no exporter of the core: it links no Parquet.
 pub(crate) const PARQUET: &str = "parquet";
 
+/// The page with the traces in it, which is no exporter of the core either: it has no page.
+pub(crate) const PAGE: &str = "page";
+
+/// The formats about one trace or two, and the page with them in it.
+pub(super) fn formats_with_page<S: Source>() -> PossibleValuesParser {
+    let page = PossibleValue::new(PAGE)
+        .help("The page as one file, with report and trace in it; only where it is asked for");
+    with(formats_of::<S>(), page)
+}
+
 /// The formats of a report, and the tables.
 pub(super) fn formats_of_report() -> PossibleValuesParser {
-    let formats = formats_of::<export::Input>();
+    let formats = formats_with_page::<export::Input>();
     if cfg!(not(feature = "parquet")) {
         return formats;
     }
-    let known = formats.possible_values().into_iter().flatten();
     let parquet = PossibleValue::new(PARQUET)
         .help("The tables of `dormer tables` as Parquet files; only where it is asked for");
-    PossibleValuesParser::new(known.chain([parquet]))
+    with(formats, parquet)
+}
+
+fn with(formats: PossibleValuesParser, more: PossibleValue) -> PossibleValuesParser {
+    let known = formats.possible_values().into_iter().flatten();
+    PossibleValuesParser::new(known.chain([more]))
 }
 
 /// What `--fail-on` takes.

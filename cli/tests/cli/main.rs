@@ -9,6 +9,7 @@ mod docs;
 #[cfg(feature = "parquet")]
 mod fleet;
 mod job;
+mod page;
 #[cfg(feature = "parquet")]
 mod regressions;
 #[cfg(feature = "parquet")]
@@ -24,6 +25,7 @@ mod tables;
 
 use std::fs;
 use std::io::Write;
+use std::path::Path;
 use std::process::{Command, Stdio};
 
 use flate2::Compression;
@@ -89,8 +91,14 @@ impl Folder {
 
     /// The same with something on standard input.
     fn run_with(&self, arguments: &str, input: &[u8]) -> Said {
+        self.run_in(arguments, input, &[])
+    }
+
+    /// The same with something in the environment.
+    fn run_in(&self, arguments: &str, input: &[u8], environment: &[(&str, &Path)]) -> Said {
         let mut process = Command::new(env!("CARGO_BIN_EXE_dormer"))
             .args(arguments.split_whitespace())
+            .envs(environment.iter().copied())
             .current_dir(self.0.path())
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())

@@ -29,12 +29,17 @@ pub fn zip(files: &mut dyn Iterator<Item = (String, Vec<u8>)>) -> Option<Vec<u8>
     Some(zip.finish().ok()?.into_inner())
 }
 
-/// What to call an archive of all files about these traces: `dormer-TRACE.zip`. Folders and endings
-/// are left away, and whatever else a file system might not take.
+/// What to call an archive of all files about these traces: `dormer-TRACE.zip`.
 pub fn file_name<'a>(traces: impl IntoIterator<Item = &'a str>) -> String {
+    named(traces, "zip")
+}
+
+/// What to call a file about these traces. Folders and endings are left away, and whatever else a file
+/// system might not take.
+pub(super) fn named<'a>(traces: impl IntoIterator<Item = &'a str>, ending: &str) -> String {
     let mut parts = vec!["dormer".to_owned()];
     parts.extend(traces.into_iter().filter_map(plain));
-    format!("{}.zip", parts.join("-"))
+    format!("{}.{ending}", parts.join("-"))
 }
 
 /// What to call one file about these traces that leaves its folder: `TRACE-report.html`.

@@ -251,11 +251,14 @@ pub fn click(id: &str) {
 pub fn download(file_name: &str, mime: &str, bytes: &Uint8Array) {
     let options = BlobPropertyBag::new();
     options.set_type(mime);
-    let Ok(blob) = Blob::new_with_u8_array_sequence_and_options(&Array::of1(bytes), &options)
-    else {
-        return;
-    };
-    let Ok(url) = Url::create_object_url_with_blob(&blob) else {
+    if let Ok(file) = Blob::new_with_u8_array_sequence_and_options(&Array::of1(bytes), &options) {
+        download_file(file_name, &file);
+    }
+}
+
+/// Hands a file to the user.
+pub fn download_file(file_name: &str, file: &Blob) {
+    let Ok(url) = Url::create_object_url_with_blob(file) else {
         return;
     };
     let link = document()

@@ -4,8 +4,10 @@
 //! |---|---|
 //! | `archive` | the files in an archive |
 //! | `address` | the hash, read, written and followed |
+//! | `enclosed` | the page as one file, and what is put into it |
 //! | `worker` | workers, their messages, and requests |
 //! | `files` | files that come in and go out |
+//! | `ports` | files that the page reads for its workers |
 //! | `heads` | how files begin |
 //! | `kept` | traces that stay on this computer |
 //! | `focus` | the keyboard focus, and keys that no element took |
@@ -13,11 +15,13 @@
 
 mod address;
 mod archive;
+mod enclosed;
 mod files;
 mod focus;
 mod heads;
 mod kept;
 mod layout;
+mod ports;
 mod worker;
 
 use std::cell::RefCell;
@@ -30,9 +34,13 @@ use web_sys::{Document, HtmlElement, HtmlInputElement, Window};
 use crate::page::url::Theme;
 pub use address::{go_to_hash, hash, on_hash_change, replace_hash, url_with};
 pub use archive::{is_called_like_an_archive, members_of};
+pub use enclosed::{
+    EnclosedView, base64, compressed, cut_before, enclosed_view, html_file, is_one_file,
+    is_opened_as_file, may_block_downloads, page_file,
+};
 pub use files::{
     Drag, Dropped, Half, choose_file, choose_folder, choose_reference, click, copy, download,
-    on_drag, read_text, take_files, take_folder, take_held,
+    download_file, on_drag, read_text, take_files, take_folder, take_held,
 };
 pub use focus::{
     catch_focus, focus_leaves, focus_on, has_open_dialog, keep_focus, on_key, remember_focus,
@@ -44,6 +52,7 @@ pub use layout::{
     bring_into_view, capture_pointer, colors_of, design_px, follow_size, go_to_element,
     is_wider_than, last_passed, mono_letter, on_scroll, pointer_in, scroll_to_top,
 };
+pub use ports::post;
 pub use worker::{WorkerFiles, count_requests, start_worker, worker_files};
 
 thread_local! {

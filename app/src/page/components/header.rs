@@ -177,6 +177,7 @@ fn requests() -> impl IntoView {
             <i aria-hidden="true"></i>
             {move || format::counted(u64::from(count.get()), "request")}
             <span class="unseen">" since the page loaded"</span>
+            {browser::is_opened_as_file().then_some("\u{b7} opened as a file")}
         </p>
     }
 }

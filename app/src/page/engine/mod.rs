@@ -6,6 +6,7 @@
 
 mod before;
 mod drill;
+mod enclosed;
 mod files;
 mod fleet;
 mod job;
@@ -68,6 +69,8 @@ struct Inner {
     /// What was opened last, and what is merged with it; opened anew where more was too much for
     /// the worker.
     source: Option<TraceSource>,
+    /// What the open trace is compared with, where it was chosen later.
+    beside: Option<File>,
     /// Files that are being added to it.
     adding: Vec<File>,
     /// Files of which the user chooses.
@@ -148,7 +151,8 @@ impl Engine {
         // The place of a link is that of its trace.
         let of_link = state.place.with_untracked(|place| place.file.clone());
         let is_other = match state.loads.get_untracked() {
-            0 => !of_link.is_empty() && of_link != name,
+            // What came with the page is what its place is of.
+            0 => !state.was_sent && !of_link.is_empty() && of_link != name,
             _ => true,
         };
         if is_other && !is_again {
@@ -167,6 +171,7 @@ impl Engine {
                 _ => Vec::new(),
             };
             inner.source = Some(source.clone());
+            inner.beside = None;
         });
         self.renew_worker();
         let ready = self.inner.with_value(|inner| inner.running.is_some());
@@ -248,7 +253,7 @@ impl Engine {
             };
             inner.last_id += 1;
             let message = message_of(inner.last_id, request, files);
-            if running.worker.post_message(&message).is_ok()
+            if browser::post(&running.worker, &message).is_ok()
                 && let Some(waiting) = waiting
             {
                 inner.waiting.insert(inner.last_id, waiting);
@@ -352,7 +357,9 @@ impl Engine {
             None => Stage::Empty,
         });
         self.show(opened);
-        if has_reference && !self.shows_timelines_of_ranks() {
+        // Whoever sent both in a file with the page was somewhere.
+        let is_sent = state.was_sent && state.loads.get_untracked() == 1;
+        if has_reference && !is_sent && !self.shows_timelines_of_ranks() {
             self.go_to_comparison();
         }
         if state.keeps_traces.get_untracked() {

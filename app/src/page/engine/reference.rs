@@ -3,7 +3,7 @@
 use leptos::prelude::*;
 use web_sys::File;
 
-use super::Engine;
+use super::{Engine, Inner, TraceSource};
 use crate::page::state::Stage;
 use crate::page::url::Focus;
 use crate::protocol::{CloseReference, FileNames, ReferenceOpened, Request, SwapTraces};
@@ -19,7 +19,12 @@ impl Engine {
         state.reference_name.set(file.name());
         state.reference.set(Stage::loading(file.size()));
         let choice = untrack(|| state.whole_choice()).of_reference();
-        self.send(&Request::OpenReference(choice, names), &[file], None);
+        self.send(
+            &Request::OpenReference(choice, names),
+            std::slice::from_ref(&file),
+            None,
+        );
+        self.inner.update_value(|inner| inner.beside = Some(file));
     }
 
     /// Stops reading the trace that the open one is to be compared with.
@@ -46,6 +51,7 @@ impl Engine {
             let Some(swapped) = swapped.filter(|_| is_open) else {
                 return;
             };
+            self.inner.update_value(Inner::swap);
             state.forget_focus();
             state.go(|place| {
                 let choice = &mut place.choice;
@@ -81,5 +87,20 @@ impl Engine {
             place.view = "compare".to_owned();
             place.focus = Focus::default();
         });
+    }
+}
+
+impl Inner {
+    /// The files of the two traces change places.
+    fn swap(&mut self) {
+        match (&mut self.source, &mut self.beside) {
+            (Some(TraceSource::Files(files)), Some(beside)) => {
+                if let [file] = files.as_mut_slice() {
+                    std::mem::swap(file, beside);
+                }
+            }
+            (Some(TraceSource::Files(files)), None) => files.reverse(),
+            _ => {}
+        }
     }
 }

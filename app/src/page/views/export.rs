@@ -2,8 +2,9 @@
 
 use std::collections::VecDeque;
 
-use dormer_core::output::archive;
+use dormer_core::output::{archive, enclosed};
 use gloo::timers::callback::Timeout;
+use wasm_bindgen_futures::spawn_local;
 
 use crate::page::prelude::*;
 use crate::page::state::Stage;
@@ -77,6 +78,15 @@ pub fn export() -> impl IntoView {
                     </span>
                 </span>
             </label>
+            {browser::may_block_downloads().then(|| view! {
+                <p class="fine" role="note" data-testid="framed">
+                    "Downloads may be blocked in this frame: if none comes, open the page in a tab."
+                </p>
+            })}
+            {move || {
+                reference.track();
+                one_file(state, engine, is_redacted.get())
+            }}
             {move || match offers.get() {
                 Some(offers) => each(offers, |offer| whole(state, measuring, offer))
                     .into_any(),
@@ -84,6 +94,63 @@ pub fn export() -> impl IntoView {
             }}
         </article>
     }
+}
+
+/// The page with the report and the open traces in it.
+fn one_file(state: AppState, engine: Engine, is_redacted: bool) -> AnyView {
+    let about = match untrack(|| reference_name(state)).is_some() {
+        true => About::Comparison,
+        false => About::Target,
+    };
+    let name = match is_redacted {
+        true => enclosed::file_name(archive::REDACTED),
+        false => enclosed::file_name(traces(state, about).iter().map(String::as_str)),
+    };
+    let making = RwSignal::new(Making::No);
+    let error = RwSignal::new(None::<String>);
+    let title = name.clone();
+    let save = move |_| {
+        if making.get_untracked() == Making::Now {
+            return;
+        }
+        making.set(Making::Now);
+        error.set(None);
+        let name = name.clone();
+        spawn_local(async move {
+            let made = engine.enclose(is_redacted).await;
+            if let Ok(file) = &made {
+                browser::download_file(&name, file);
+            }
+            let size = made.as_ref().map(|file| format::bytes(file.size() as u64));
+            let _ = making.try_set(size.map_or(Making::Failed, Making::Done));
+            let _ = error.try_set(made.err());
+        });
+    };
+    let asks = (!browser::is_one_file()).then_some(
+        " To make it, this page requests one more file from its own server: dormer.html.",
+    );
+    let holds = match is_redacted {
+        true => "the trace with your names replaced",
+        false => "the trace as it was recorded, with all names in it",
+    };
+    view! {
+        <section class="card one-file" aria-label="One file">
+            <div>
+                <h2>"One file with page, report and trace"</h2>
+                <p class="fine">
+                    {format!("Whoever opens it sees this page with this trace, at the view that was shown last, and needs nothing else; where scripts are blocked, the report is read. It holds {holds}.")}
+                    {asks}
+                </p>
+                {move || error.get().map(|why| view! { <p class="fine" role="alert">{format!("It could not be made: {why}.")}</p> })}
+            </div>
+            <span class="made fine" role="status">{move || making.get().word()}</span>
+            <button type="button" class="main" data-one-file="" title=title on:click=save>
+                {icon("download")}
+                "Download"
+            </button>
+        </section>
+    }
+    .into_any()
 }
 
 /// All files about one thing, with the archive of them all on top.

@@ -68,8 +68,11 @@ pub const VIEWS: &[View] = &[
     View::new("memory", "Memory", || memory::memory().into_any()),
     View::new("steps", "Steps", || steps::steps().into_any()),
     View { starts_group: true, ..View::new("compare", "Compare", || compare::compare().into_any()) },
-    View::new("export", "Export", || export::export().into_any()),
+    View::new(EXPORT, "Export", || export::export().into_any()),
 ];
+
+/// The slug of the view of files, which is no place to send anybody.
+pub const EXPORT: &str = "export";
 
 pub fn title_of(slug: &str) -> &'static str {
     let view = VIEWS.iter().find(|view| view.slug == slug);

@@ -14,10 +14,16 @@ pub fn html(document: &Document) -> String {
     );
     contents(&mut out, document);
     out.push_str("<main>\n");
-    for block in &document.blocks {
-        write_block(&mut out, block);
-    }
+    write_blocks(&mut out, document);
     out.push_str("</main>\n</body>\n</html>\n");
+    out
+}
+
+/// A document as a part of another page, which has to know `report.css`.
+pub fn part(document: &Document) -> String {
+    let mut out = String::new();
+    contents(&mut out, document);
+    write_blocks(&mut out, document);
     out
 }
 
@@ -35,6 +41,12 @@ fn contents(out: &mut String, document: &Document) {
         }
     }
     out.push_str("</ul>\n</nav>\n");
+}
+
+fn write_blocks(out: &mut String, document: &Document) {
+    for block in &document.blocks {
+        write_block(out, block);
+    }
 }
 
 fn write_block(out: &mut String, block: &Block) {

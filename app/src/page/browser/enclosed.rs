@@ -1,0 +1,185 @@
+//! The page as one file: the one that this is, or that beside a hosted page; what was put into this one; and base64, in which
+//! traces are put into it.
+
+use js_sys::{Array, Function, Promise, Reflect};
+use wasm_bindgen::prelude::*;
+use wasm_bindgen_futures::JsFuture;
+use web_sys::{Blob, BlobPropertyBag, FileReader};
+
+use super::files::call;
+use super::window;
+use crate::protocol::wire::{error_text, part};
+
+/// So many bytes are written as base64 at once: a multiple of three, so that the texts can stand one behind the other.
+const PIECE_BYTES: u32 = 12 << 20;
+
+fn loader(name: &str) -> JsValue {
+    part(&part(&js_sys::global(), "dormer"), name)
+}
+
+/// Whether the page is one file with everything in it.
+pub fn is_one_file() -> bool {
+    !loader("page").is_undefined()
+}
+
+/// Whether the page was opened as a file, and not from a server.
+pub fn is_opened_as_file() -> bool {
+    window()
+        .location()
+        .protocol()
+        .is_ok_and(|protocol| protocol == "file:")
+}
+
+/// Whether the page is in a frame that is of no place: such frames may hold downloads back, and say nothing.
+pub fn may_block_downloads() -> bool {
+    let here = window();
+    let is_framed = here
+        .parent()
+        .ok()
+        .flatten()
+        .is_some_and(|above| above != here);
+    is_framed
+        && part(&here, "origin")
+            .as_string()
+            .is_some_and(|origin| origin == "null")
+}
+
+/// What was put into the file beside traces: `core/src/output/enclosed.rs`.
+#[derive(Debug, Default)]
+pub struct EnclosedView {
+    pub hash: String,
+    pub left: Vec<String>,
+    /// Name and text of the figures of a GPU.
+    pub gpu: Option<(String, String)>,
+    /// The same of performance models, and how many there are.
+    pub models: Option<(String, String, usize)>,
+}
+
+/// Where the sender was; `None` in a page without any.
+pub fn enclosed_view() -> Option<EnclosedView> {
+    let view = loader("view");
+    if !view.is_object() {
+        return None;
+    }
+    let text = |of: &JsValue, name: &str| part(of, name).as_string();
+    let file = |name: &str| {
+        let file = part(&view, name);
+        text(&file, "name").zip(text(&file, "text"))
+    };
+    let left = part(&view, "left").dyn_into::<Array>().unwrap_or_default();
+    let n_models = part(&view, "n_models").as_f64().unwrap_or_default();
+    Some(EnclosedView {
+        hash: text(&view, "hash").unwrap_or_default(),
+        left: left.iter().filter_map(|hash| hash.as_string()).collect(),
+        gpu: file("gpu"),
+        models: file("models").map(|(name, text)| (name, text, n_models as usize)),
+    })
+}
+
+/// The page as one file; of a hosted page this takes a request to the file beside it.
+pub async fn page_file() -> Result<Blob, String> {
+    if let Ok(page) = loader("page").dyn_into() {
+        return Ok(page);
+    }
+    let build = loader("build").as_string().unwrap_or_default();
+    let url = format!("./dormer.html?v={build}");
+    let missing = |why: String| format!("dormer.html could not be fetched ({why})");
+    let response = later(&window(), "fetch", &[url.into()])
+        .await
+        .map_err(missing)?;
+    if !part(&response, "ok").is_truthy() {
+        let status = part(&response, "status").as_f64().unwrap_or_default();
+        return Err(missing(format!("status {status}")));
+    }
+    let page = later(&response, "blob", &[]).await.map_err(missing)?;
+    Ok(page.unchecked_into())
+}
+
+/// Waits for what a method promises.
+async fn later(object: &JsValue, method: &str, arguments: &[JsValue]) -> Result<JsValue, String> {
+    let promise =
+        call(object, method, arguments).ok_or_else(|| format!("this browser has no {method}"))?;
+    let answer = JsFuture::from(Promise::resolve(&promise)).await;
+    answer.map_err(|error| error_text(&error))
+}
+
+/// The text of a file, cut in two before what is given.
+pub async fn cut_before(file: &Blob, place: &str) -> Result<[JsValue; 2], String> {
+    let text = later(file, "text", &[]).await?;
+    let text: js_sys::JsString = text.unchecked_into();
+    let at = u32::try_from(text.index_of(place, 0))
+        .map_err(|_| "dormer.html is another page".to_owned())?;
+    Ok([
+        text.slice(0, at).into(),
+        text.slice(at, text.length()).into(),
+    ])
+}
+
+/// A file compressed, unless it is already: what is text begins with a bracket.
+pub async fn compressed(file: &Blob) -> Result<Option<Blob>, String> {
+    let head = file
+        .slice_with_f64_and_f64(0.0, 64.0)
+        .map_err(|error| error_text(&error))?;
+    let head = later(&head, "text", &[])
+        .await?
+        .as_string()
+        .unwrap_or_default();
+    if !head
+        .trim_start_matches('\u{feff}')
+        .trim_start()
+        .starts_with(['{', '['])
+    {
+        return Ok(None);
+    }
+    let gzip = made("CompressionStream", "gzip".into())?;
+    let stream = call(&file.stream(), "pipeThrough", &[gzip]);
+    let response = made("Response", stream.ok_or("the file cannot be compressed")?)?;
+    Ok(Some(later(&response, "blob", &[]).await?.unchecked_into()))
+}
+
+/// A new object of a class of the browser's.
+fn made(class: &str, from: JsValue) -> Result<JsValue, String> {
+    let known = part(&js_sys::global(), class).dyn_into::<Function>();
+    let known = known.map_err(|_| format!("this browser has no {class}"))?;
+    Reflect::construct(&known, &Array::of1(&from)).map_err(|error| error_text(&error))
+}
+
+/// Texts one behind the other as a page.
+pub fn html_file(texts: &Array) -> Result<Blob, String> {
+    let options = BlobPropertyBag::new();
+    options.set_type("text/html");
+    let file = Blob::new_with_str_sequence_and_options(texts, &options);
+    file.map_err(|error| error_text(&error))
+}
+
+/// A part of a file as base64, in pieces that stand one behind the other.
+pub async fn base64(file: &Blob, from: f64, to: f64) -> Result<Vec<JsValue>, String> {
+    let mut pieces = Vec::new();
+    let mut at = from;
+    while at < to {
+        let end = (at + f64::from(PIECE_BYTES)).min(to);
+        let piece = file
+            .slice_with_f64_and_f64(at, end)
+            .map_err(|error| error_text(&error))?;
+        let url = data_url(&piece).await?;
+        let start = url.index_of(",", 0) + 1;
+        pieces.push(url.slice(start.max(0) as u32, url.length()).into());
+        at = end;
+    }
+    Ok(pieces)
+}
+
+async fn data_url(piece: &Blob) -> Result<js_sys::JsString, String> {
+    let reader = FileReader::new().map_err(|error| error_text(&error))?;
+    let read = Promise::new(&mut |resolve, reject| {
+        reader.set_onload(Some(&resolve));
+        reader.set_onerror(Some(&reject));
+    });
+    reader
+        .read_as_data_url(piece)
+        .map_err(|error| error_text(&error))?;
+    let read = JsFuture::from(read).await;
+    read.map_err(|_| "the file could not be read".to_owned())?;
+    let url = reader.result().map_err(|error| error_text(&error))?;
+    Ok(url.unchecked_into())
+}

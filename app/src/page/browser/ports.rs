@@ -1,0 +1,48 @@
+//! Files that the page reads for its workers.
+//!
+//! In WebKit (Safari), a worker of a page that was opened as a file can read no file, and none that was made in memory; the page can.
+//! So there it sends a port beside each file, and answers each message on it with the next chunk.
+
+use js_sys::Array;
+use wasm_bindgen::prelude::*;
+use wasm_bindgen_futures::{JsFuture, spawn_local};
+use web_sys::{File, MessageChannel, MessagePort, ReadableStreamDefaultReader, Worker};
+
+use super::is_opened_as_file;
+use crate::protocol::wire::{error_text, message, part};
+
+/// Sends a message, with the files in it as its receiver can read them.
+pub fn post(worker: &Worker, message: &JsValue) -> Result<(), JsValue> {
+    let Some(files) = part(message, "files")
+        .dyn_ref::<Array>()
+        .cloned()
+        .filter(|_| is_opened_as_file())
+    else {
+        return worker.post_message(message);
+    };
+    let ports = files.iter().map(|file| port_of(file.unchecked_ref()));
+    let ports: Array = ports.collect::<Result<_, JsValue>>()?;
+    js_sys::Reflect::set(message, &"ports".into(), &ports)?;
+    worker.post_message_with_transfer(message, &ports)
+}
+
+/// The other end of a port that gives the chunks of a file.
+fn port_of(file: &File) -> Result<MessagePort, JsValue> {
+    let channel = MessageChannel::new()?;
+    let here = channel.port1();
+    let reader: ReadableStreamDefaultReader = file.stream().get_reader().unchecked_into();
+    let answers = here.clone();
+    let hear = Closure::<dyn FnMut()>::new(move || {
+        let (reader, port) = (reader.clone(), answers.clone());
+        spawn_local(async move {
+            let chunk = JsFuture::from(reader.read()).await;
+            let chunk = chunk
+                .unwrap_or_else(|error| message(&[("error", error_text(&error).into())]).into());
+            let _ = port.post_message(&chunk);
+        });
+    });
+    here.set_onmessage(Some(hear.as_ref().unchecked_ref()));
+    // It lives as long as its worker may ask.
+    hear.forget();
+    Ok(channel.port2())
+}

@@ -1,0 +1,123 @@
+//! One file with the page, the report and the open traces in it, as the command line's `--format page` writes it.
+
+use std::cell::RefCell;
+use std::rc::Rc;
+
+use dormer_core::output::enclosed::{self, BLOCK_BYTES, BLOCK_END, PLACE, Parts};
+use js_sys::{Array, Promise, Uint8Array};
+use leptos::prelude::*;
+use wasm_bindgen::prelude::*;
+use wasm_bindgen_futures::JsFuture;
+use web_sys::{Blob, File};
+
+use super::{Engine, TraceSource};
+use crate::page::browser;
+use crate::page::state::Stage;
+use crate::protocol::{EnclosedQuery, Query, WrittenTraceQuery};
+
+/// A trace that is put into the file: what it is called, and its bytes.
+type Trace = (String, Blob);
+
+impl Engine {
+    /// Makes the file; why it cannot be made, where it cannot.
+    pub async fn enclose(self, is_redacted: bool) -> Result<Blob, String> {
+        let page = browser::page_file().await?;
+        let view = self.state.view_to_send(is_redacted);
+        let (parts, _) = self.asked(EnclosedQuery { is_redacted, view }).await?;
+        let Parts {
+            before,
+            inside,
+            after,
+        } = parts;
+        let [head, tail] = browser::cut_before(&page, PLACE).await?;
+        let file = Array::of5(&before.into(), &head, &inside.into(), &tail, &after.into());
+        let traces = match self.recorded().filter(|_| !is_redacted) {
+            Some(files) => compressed(files).await?,
+            None => self.written(is_redacted).await?,
+        };
+        for (name, bytes) in traces {
+            let mut at = 0.0;
+            while at < bytes.size() {
+                let end = (at + BLOCK_BYTES as f64).min(bytes.size());
+                file.push(&enclosed::block_start(&name, at > 0.0).into());
+                for piece in browser::base64(&bytes, at, end).await? {
+                    file.push(&piece);
+                }
+                file.push(&BLOCK_END.into());
+                at = end;
+            }
+        }
+        browser::html_file(&file)
+    }
+
+    /// The files that are open, as they were recorded, in the order in which the file has them: of two, the reference first. `None`
+    /// for what came as no file.
+    fn recorded(self) -> Option<Vec<File>> {
+        self.inner.with_value(|inner| {
+            let Some(TraceSource::Files(files)) = &inner.source else {
+                return None;
+            };
+            let has_reference = self.state.reference.with_untracked(Stage::is_open);
+            let beside = inner.beside.iter().filter(|_| has_reference).cloned();
+            Some(beside.chain(files.iter().rev().cloned()).collect())
+        })
+    }
+
+    /// The traces as the worker writes them again.
+    async fn written(self, is_redacted: bool) -> Result<Vec<Trace>, String> {
+        let has_reference = self.state.reference.with_untracked(Stage::is_open);
+        let which = [true, false]
+            .into_iter()
+            .filter(|is_reference| has_reference || !is_reference);
+        let mut traces = Vec::new();
+        for is_reference in which {
+            let query = WrittenTraceQuery {
+                is_redacted,
+                is_reference,
+            };
+            let (_, bytes) = self.asked(query).await?;
+            let bytes = bytes.ok_or("the trace could not be written")?;
+            let blob = Blob::new_with_u8_array_sequence(&Array::of1(&bytes));
+            let blob = blob.map_err(|_| "the trace takes too much memory")?;
+            let name = match (has_reference, is_reference) {
+                (false, _) if is_redacted => "redacted",
+                (false, _) => "trace",
+                (true, true) => "reference",
+                (true, false) => "target",
+            };
+            traces.push((format!("{name}.json.gz"), blob));
+        }
+        Ok(traces)
+    }
+
+    /// Asks the worker, and waits for the answer and the bytes beside it.
+    async fn asked<Q: Query>(self, query: Q) -> Result<(Q::Answer, Option<Uint8Array>), String> {
+        let answer = Rc::new(RefCell::new(None));
+        let mut query = Some(query);
+        let heard = Promise::new(&mut |resolve, _| {
+            let (answer, query) = (Rc::clone(&answer), query.take());
+            if let Some(query) = query {
+                self.ask_for_bytes(query, move |said, bytes| {
+                    answer.replace(Some((said, bytes)));
+                    let _ = resolve.call0(&JsValue::UNDEFINED);
+                });
+            }
+        });
+        let _ = JsFuture::from(heard).await;
+        let answer = answer.take();
+        answer.ok_or_else(|| "the worker gave no answer".to_owned())
+    }
+}
+
+/// Files that are text are compressed: their names say so.
+async fn compressed(files: Vec<File>) -> Result<Vec<Trace>, String> {
+    let mut traces = Vec::new();
+    for file in files {
+        let name = file.name();
+        traces.push(match browser::compressed(&file).await? {
+            Some(compressed) => (format!("{name}.gz"), compressed),
+            None => (name, file.into()),
+        });
+    }
+    Ok(traces)
+}

@@ -1,0 +1,205 @@
+//! `--format page`: the page as one file, with the traces, the report and the view in it.
+
+use std::fs::{self, File};
+use std::io::{self, BufWriter, Write};
+use std::path::Path;
+use std::sync::Arc;
+
+use base64::engine::general_purpose::STANDARD;
+use base64::write::EncoderWriter;
+use dormer_core::base::format;
+use dormer_core::hardware::{self, Basis, GpuSpec};
+use dormer_core::output::document::{Document, html};
+use dormer_core::output::enclosed::{self, BLOCK_BYTES, BLOCK_END, Parts, View};
+use dormer_core::output::{archive, kineto};
+use dormer_core::profile::Profile;
+use flate2::Compression;
+use flate2::write::GzEncoder;
+use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
+
+use crate::args::JudgeArgs;
+use crate::stdout::Out;
+use crate::{Failure, input, page};
+
+/// The page's one file, of which all others are made.
+const TEMPLATE: &str = "dormer.html";
+
+/// What is written.
+pub(crate) struct Enclosed<'a> {
+    /// The traces, of two the reference first.
+    pub(crate) traces: &'a [Enclose<'a>],
+    /// What is read where no script runs.
+    pub(crate) report: Document,
+    pub(crate) view: View,
+    pub(crate) is_redacted: bool,
+}
+
+/// A trace that is put into the page.
+pub(crate) struct Enclose<'a> {
+    pub(crate) path: &'a Path,
+    pub(crate) profile: &'a Profile,
+    /// What it is called where names are replaced.
+    pub(crate) redacted_name: &'static str,
+}
+
+impl Enclosed<'_> {
+    /// Writes it into a folder, and says so.
+    pub(crate) fn write(&self, folder: &Path, out: &mut Out) -> Result<(), Failure> {
+        let template = page::files()?.remove(TEMPLATE).unwrap_or_default();
+        let parts = Parts::new(&html::part(&self.report), &self.view, self.is_redacted);
+        let text = String::from_utf8(template).ok();
+        let text = text.and_then(|text| parts.page(&text));
+        let text =
+            text.ok_or_else(|| Failure::Sentence(format!("{TEMPLATE} is no page of Dormer's")))?;
+        let names = self.traces.iter().map(|trace| input::name(trace.path));
+        let names: Vec<String> = names.collect();
+        let name = match self.is_redacted {
+            true => enclosed::file_name(archive::REDACTED),
+            false => enclosed::file_name(names.iter().map(String::as_str)),
+        };
+        let place = folder.join(name);
+        let failed = |error: io::Error| {
+            Failure::of_file(&format!("cannot write {}", place.display()), &error)
+        };
+        fs::create_dir_all(folder).map_err(failed)?;
+        let mut file = BufWriter::new(File::create(&place).map_err(failed)?);
+        file.write_all(text.as_bytes()).map_err(failed)?;
+        for trace in self.traces {
+            let (name, bytes) = trace.file(self.is_redacted)?;
+            write_blocks(&mut file, &name, &bytes, BLOCK_BYTES).map_err(failed)?;
+        }
+        file.flush().map_err(failed)?;
+        let size = fs::metadata(&place).map_err(failed)?.len();
+        writeln!(
+            out,
+            "\nWrote {} ({}).",
+            place.display(),
+            format::bytes(size)
+        )?;
+        Ok(())
+    }
+}
+
+impl Enclose<'_> {
+    /// What it is called and its bytes, compressed: as recorded, or written back where names are replaced or nothing was kept of
+    /// what was read.
+    fn file(&self, is_redacted: bool) -> Result<(String, Vec<u8>), Failure> {
+        let name = input::name(self.path);
+        if is_redacted || input::is_stdin(self.path) {
+            let bytes = kineto::gzipped(&self.profile.trace);
+            let bytes = bytes
+                .ok_or_else(|| Failure::Sentence(format!("{name}: cannot be written again")))?;
+            let name = match is_redacted {
+                true => self.redacted_name.to_owned(),
+                false => format!("{name}.json.gz"),
+            };
+            return Ok((name, bytes));
+        }
+        let bytes = fs::read(self.path).map_err(|error| Failure::of_file(&name, &error))?;
+        let own = self.path.file_name().unwrap_or(self.path.as_os_str());
+        let own = own.to_string_lossy().into_owned();
+        if bytes
+            .trim_ascii_start()
+            .first()
+            .is_some_and(|byte| !b"{[".contains(byte))
+        {
+            return Ok((own, bytes));
+        }
+        // It is plain text.
+        let mut encoder = GzEncoder::new(Vec::new(), Compression::default());
+        let packed = encoder.write_all(&bytes).and_then(|()| encoder.finish());
+        let packed = packed.map_err(|error| Failure::of_file(&name, &error))?;
+        Ok((format!("{own}.gz"), packed))
+    }
+}
+
+/// A trace as blocks that hold so many bytes each.
+fn write_blocks(
+    file: &mut impl Write,
+    name: &str,
+    bytes: &[u8],
+    block_bytes: usize,
+) -> io::Result<()> {
+    for (at, part) in bytes.chunks(block_bytes).enumerate() {
+        file.write_all(enclosed::block_start(name, at > 0).as_bytes())?;
+        let mut encoder = EncoderWriter::new(&mut *file, &STANDARD);
+        encoder.write_all(part)?;
+        encoder.finish()?;
+        drop(encoder);
+        file.write_all(BLOCK_END.as_bytes())?;
+    }
+    Ok(())
+}
+
+/// What of the choices the page cannot be told; before any trace is read.
+pub(crate) fn check(judge: &JudgeArgs, gpus: [Option<&Arc<GpuSpec>>; 2]) -> Result<(), Failure> {
+    let own = gpus.into_iter().flatten();
+    let own = own
+        .filter(|gpu| hardware::find(&gpu.name).is_none())
+        .count();
+    let what = match (own, &judge.perf_models) {
+        (0, None) => return Ok(()),
+        (0, Some(_)) => "--perf-models",
+        _ => "figures of your own with --gpu",
+    };
+    Err(not_taken(what))
+}
+
+/// The page has the traces alone; with more than they hold it would not say what the report says.
+pub(crate) fn not_taken(what: &str) -> Failure {
+    Failure::Usage(format!(
+        "--format page cannot take {what} along: whoever opens the page adds it there"
+    ))
+}
+
+/// Where the page lands: in a view, with the same GPU, part of the time and thresholds as the report.
+pub(crate) fn view(
+    slug: &str,
+    judge: &JudgeArgs,
+    gpus: [Option<&Arc<GpuSpec>>; 2],
+    window_ns: Option<(u64, u64)>,
+) -> View {
+    let [reference, gpu] = gpus.map(|gpu| gpu.map(|gpu| gpu.name.to_string()));
+    let pairs = [
+        gpu.map(|name| ("gpu", name)),
+        reference.map(|name| ("reference", name)),
+        window_ns.map(|(from, to)| ("window", format!("{from}-{to}"))),
+        (judge.basis == Basis::Peak).then(|| ("basis", "peak".to_owned())),
+        judge.all_gpu_events.then(|| ("events", "all".to_owned())),
+        judge
+            .micro_idle
+            .map(|us| ("t.micro_idle_us", us.to_string())),
+    ];
+    let pairs = pairs.into_iter().flatten();
+    let pair = |(key, value): (&str, String)| {
+        format!("{key}={}", utf8_percent_encode(&value, NON_ALPHANUMERIC))
+    };
+    let pairs: Vec<String> = pairs.map(pair).collect();
+    let mark = if pairs.is_empty() { "" } else { "?" };
+    View {
+        hash: format!("#/{slug}{mark}{}", pairs.join("&")),
+        ..View::default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_long_trace_goes_on_in_other_blocks() {
+        let mut file = Vec::new();
+        write_blocks(&mut file, "a.gz", b"12345", 3).unwrap();
+        let text = String::from_utf8(file).unwrap();
+        let blocks: Vec<&str> = text.lines().collect();
+        assert_eq!(blocks.len(), 2, "{text}");
+        assert!(
+            blocks[0].contains("data-name=\"a.gz\">MTIz</script>"),
+            "{text}"
+        );
+        assert!(
+            blocks[1].contains("data-name=\"a.gz\" data-goes-on>NDU=</script>"),
+            "{text}"
+        );
+    }
+}
