@@ -1,5 +1,7 @@
 //! The page as it is served: its one file, which may ask this server, and nobody else.
 
+use flate2::Compression;
+
 use crate::{Failure, page};
 
 /// What `dormer.html` allows itself to ask for, and what the served page may.
@@ -10,9 +12,9 @@ const AFTER: &str = "<meta charset=\"utf-8\">";
 
 /// The page; it lists runs, or opens what its address names.
 pub(super) fn served(lists_runs: bool) -> Result<Vec<u8>, Failure> {
-    let html = page::files()?.remove("dormer.html").unwrap_or_default();
-    let html = String::from_utf8(html).ok();
-    let html = html.and_then(|html| for_server(&html, lists_runs));
+    // It goes no further than to a browser here.
+    let html = page::html(Compression::fast())?;
+    let html = for_server(&html, lists_runs);
     html.map(String::into_bytes).ok_or_else(|| {
         Failure::Sentence("the page is of another version than this command".to_owned())
     })
