@@ -3,6 +3,7 @@
 //! A run is a folder that holds traces, as TensorBoard has it. Of each file only the beginning is read, and of an uncompressed
 //! one the end where that tells nothing; what was read is remembered until the file changes.
 
+use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap};
 use std::fs::{self, File, Metadata};
 use std::io::{self, Read, Seek, SeekFrom};
@@ -119,9 +120,7 @@ impl Runs {
         for run in &mut runs {
             run.put_in_order();
         }
-        runs.sort_by_key(|run| {
-            std::cmp::Reverse(run.traces.iter().map(|trace| trace.time_ms).max())
-        });
+        runs.sort_by_key(|run| Reverse(run.traces.iter().map(|trace| trace.time_ms).max()));
         Listing {
             folder: self.folder(),
             n_others,
@@ -161,12 +160,17 @@ impl Run {
         for trace in &mut self.traces {
             trace.nth.1 = counts.get(&trace.worker).copied().unwrap_or(1);
         }
+        // Ranks of a job that were recorded together stand together, whose clock was first or last.
+        let together = |trace: &Listed| (trace.world_size, trace.nth.0);
+        let mut newest: HashMap<(Option<u64>, usize), u64> = HashMap::new();
+        for trace in &self.traces {
+            let newest = newest.entry(together(trace)).or_default();
+            *newest = trace.time_ms.max(*newest);
+        }
         let place = |trace: &Listed| {
-            (
-                std::cmp::Reverse(trace.time_ms),
-                trace.rank,
-                trace.worker.clone(),
-            )
+            let of_job = trace.world_size.and_then(|_| newest.get(&together(trace)));
+            let time_ms = of_job.copied().unwrap_or(trace.time_ms);
+            (Reverse(time_ms), trace.rank, trace.worker.clone())
         };
         self.traces.sort_by_key(place);
     }
@@ -337,8 +341,9 @@ mod tests {
         let root = folder(&[
             ("old/host_1.1764000000000000000.pt.trace.json", plain),
             ("new/host_1.1764000300000000000.pt.trace.json", &zero),
-            ("new/host_2.1764000300000000000.pt.trace.json", &one),
+            ("new/host_2.1764000300009000000.pt.trace.json", &one),
             ("new/host_1.1764000200000000000.pt.trace.json", &zero),
+            ("new/host_2.1764000200000000000.pt.trace.json", &one),
             ("new/deep/er/x-rank-7.1764000100000.pt.trace.json", plain),
             ("new/config.json", r#"{"lr": 0.1}"#),
             ("new/notes.json", "no JSON at all"),
@@ -357,8 +362,9 @@ mod tests {
                     "new",
                     [
                         ["host_1", [2, 2], 0, 2, 1_764_000_300_000_u64],
-                        ["host_2", [1, 1], 1, 2, 1_764_000_300_000_u64],
+                        ["host_2", [2, 2], 1, 2, 1_764_000_300_009_u64],
                         ["host_1", [1, 2], 0, 2, 1_764_000_200_000_u64],
+                        ["host_2", [1, 2], 1, 2, 1_764_000_200_000_u64],
                     ]
                 ],
                 [

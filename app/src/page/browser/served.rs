@@ -5,11 +5,12 @@ use wasm_bindgen::prelude::*;
 use wasm_bindgen_futures::JsFuture;
 use web_sys::Response;
 
-use super::{document, first, keep, window};
+use super::{document, keep, window};
+use crate::protocol::wire::part;
 
 /// What `dormer open` says the page is for: `traces` or `runs`; `None` where something else serves it.
 pub fn served_for() -> Option<String> {
-    first("meta[name=dormer-open]")?.get_attribute("content")
+    part(&part(&js_sys::global(), "dormer"), "served").as_string()
 }
 
 /// Tells `dormer open` when the page is closed or loaded anew.

@@ -38,7 +38,8 @@ pub fn runs() -> impl IntoView {
         all_runs: RwSignal::new(false),
         unfolded: RwSignal::new(BTreeSet::new()),
     };
-    look(state);
+    // By then requests are counted.
+    browser::after_paint(move || look(state));
     // It goes with the view.
     StoredValue::new_local(Interval::new(EVERY_MS, move || {
         if browser::is_visible() {
@@ -289,7 +290,7 @@ fn row(trace: &RunTrace, columns: Columns, chosen: RwSignal<Vec<String>>) -> Any
     let (nth, of) = trace.nth;
     view! {
         <tr>
-            <td class="pick">
+            <td class="choose">
                 <input
                     type="checkbox"
                     id=format!("pick-{again}")
