@@ -115,6 +115,15 @@ fn a_trace_opens_and_the_command_ends_with_the_page() {
             1
         );
 
+        // What is saved asks nobody.
+        page.click("[data-nav=export]").await;
+        page.click("[data-one-file]").await;
+        let saved = page.downloaded("dormer-own.html").await;
+        let saved = String::from_utf8(saved).unwrap();
+        let (head, _) = saved.split_once("<style").unwrap();
+        assert!(head.contains("connect-src 'none'"), "{head}");
+        assert!(!head.contains("dormer-open"), "{head}");
+
         // Loading the page anew finds the command still there.
         page.load_url(&opened.url).await;
         page.wait_until_shown(1).await;
