@@ -10,6 +10,7 @@
 //     worker,   a promise of { module, glue }: the worker's compiled WebAssembly.Module and the text of its JavaScript
 //     dropped,  { entries, files } of a drop that came before the app was there, as `DataTransfer` has them
 //     view,     in a file with traces: where its reader lands
+//     served,   where `dormer open` serves it: what it shows, "traces" or "runs"
 //     page,     in dormer.html: the file without what is in it, as a Blob, to put something else into
 //   }
 //
@@ -91,9 +92,13 @@ function takenOut() {
   const [report] = out('#boot > .enclosed');
   const [view] = out('script.view');
   const blocks = out('script.trace');
-  const page = new Blob(['<!DOCTYPE html>\n', document.documentElement.outerHTML, '\n']);
+  const [served] = out('meta[name=dormer-open]');
+  const html = document.documentElement.outerHTML;
+  // What is saved of a page that `dormer open` serves asks nobody, as the file that it was made of.
+  const own = served ? html.replace("connect-src 'self'", "connect-src 'none'") : html;
+  const page = new Blob(['<!DOCTYPE html>\n', own, '\n']);
   if (report) document.getElementById('boot').append(report);
-  return { blocks, page, view: view && JSON.parse(view.textContent) };
+  return { blocks, page, served: served?.content, view: view && JSON.parse(view.textContent) };
 }
 
 /** The traces that are in the page, as files; of two, the first is the reference, which is dropped last. */
@@ -108,10 +113,10 @@ async function enclosed(blocks) {
 }
 
 async function start() {
-  const { blocks, view, page } = inside ? takenOut() : { blocks: [] };
+  const { blocks, view, page, served } = inside ? takenOut() : { blocks: [] };
   if (typeof WebAssembly === 'undefined') throw new Error('this browser has no WebAssembly, or it is switched off');
   const worker = loadWorker();
-  globalThis.dormer = { build, worker, view, page };
+  globalThis.dormer = { build, worker, view, page, served };
   const files = await enclosed(blocks);
   if (files.length > 0) globalThis.dormer.dropped = { entries: [], files };
   for (const kind of ['dragover', 'drop']) addEventListener(kind, hold);

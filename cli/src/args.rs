@@ -46,6 +46,8 @@ pub(crate) enum Command {
     Compare(CompareArgs),
     /// Analyze the ranks of one job: which holds the others up, why, and what it is worth
     Job(JobArgs),
+    /// Show traces, or what a log directory holds, on the page, in a browser of this computer
+    Open(OpenArgs),
     /// Many traces into a store of Parquet files, and what is asked of it
     #[cfg(feature = "parquet")]
     Fleet(FleetArgs),
@@ -104,6 +106,21 @@ pub(crate) struct JobArgs {
     /// manifest that aligns their clocks
     #[arg(long, value_name = "OUT.tar")]
     pub(crate) perfetto: Option<PathBuf>,
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct OpenArgs {
+    /// A trace, two to compare, the ranks of a job, or folders whose runs are listed
+    #[arg(value_name = "TRACE|DIR", required = true)]
+    pub(crate) paths: Vec<PathBuf>,
+
+    /// Print the address alone, and start no browser
+    #[arg(long)]
+    pub(crate) no_browser: bool,
+
+    /// Go on after the page is closed, for several tabs or a browser of another computer
+    #[arg(long)]
+    pub(crate) keep: bool,
 }
 
 #[derive(Debug, clap::Args)]

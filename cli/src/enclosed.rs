@@ -21,9 +21,6 @@ use crate::args::JudgeArgs;
 use crate::stdout::Out;
 use crate::{Failure, input, page};
 
-/// The page's one file, of which all others are made.
-const TEMPLATE: &str = "dormer.html";
-
 /// What is written.
 pub(crate) struct Enclosed<'a> {
     /// The traces, of two the reference first.
@@ -45,12 +42,11 @@ pub(crate) struct Enclose<'a> {
 impl Enclosed<'_> {
     /// Writes it into a folder, and says so.
     pub(crate) fn write(&self, folder: &Path, out: &mut Out) -> Result<(), Failure> {
-        let template = page::files()?.remove(TEMPLATE).unwrap_or_default();
+        let template = page::html(Compression::best())?;
         let parts = Parts::new(&html::part(&self.report), &self.view, self.is_redacted);
-        let text = String::from_utf8(template).ok();
-        let text = text.and_then(|text| parts.page(&text));
-        let text =
-            text.ok_or_else(|| Failure::Sentence(format!("{TEMPLATE} is no page of Dormer's")))?;
+        let text = parts.page(&template);
+        let text = text
+            .ok_or_else(|| Failure::Sentence(format!("{} is no page of Dormer's", page::FILE)))?;
         let names = self.traces.iter().map(|trace| input::name(trace.path));
         let names: Vec<String> = names.collect();
         let name = match self.is_redacted {

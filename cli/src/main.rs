@@ -4,6 +4,7 @@
 //! dormer report TRACE [--gpu NAME|FILE.json] [-o DIR]   where the GPU time went; report files into DIR
 //! dormer compare --reference REF TARGET [-o DIR]        two traces: what differs
 //! dormer job DIR|FILES… [-o DIR]                        many ranks: which holds the others up
+//! dormer open TRACE|DIR…                                the page with these traces, on this computer alone
 //! dormer fleet PATH… -o STORE                           many traces into a store of Parquet files
 //! dormer tables TRACE [--tag K=V]…                       one trace as rows of a few tables, for programs
 //! dormer tree TRACE --uid N | --find NAME               calls: what called them, what they called
@@ -36,6 +37,7 @@ mod fleet;
 mod gpus;
 mod input;
 mod job;
+mod open;
 mod output;
 mod page;
 #[cfg(feature = "parquet")]
@@ -71,6 +73,7 @@ fn main() -> ExitCode {
         Command::Fleet(args) => fleet::run(args, &mut out),
         #[cfg(feature = "parquet")]
         Command::Tables(args) => tables::run(args, &mut out),
+        Command::Open(args) => open::run(args, &mut out),
         Command::Tree(args) => tree::run(args, &mut out),
         Command::Gpus => gpus::run(&mut out),
         Command::Completions { shell } => {

@@ -40,8 +40,9 @@ def binary() -> str:
 
 
 def environment() -> dict[str, str]:
-    """What a process inherits: nothing of the site's own variables, tokens and keys among them."""
-    kept = ("PATH", "LANG", "TMPDIR")
+    """What a process inherits: nothing of the site's own variables, tokens and keys among them. ``DORMER_PAGE`` names
+    a built page for a command that carries none."""
+    kept = ("PATH", "LANG", "TMPDIR", "DORMER_PAGE")
     if sys.platform == "win32":
         kept += ("SYSTEMROOT", "TEMP")
     return {name: os.environ[name] for name in kept if name in os.environ}

@@ -8,6 +8,7 @@ mod accessibility;
 mod captures;
 mod chromium;
 mod columns;
+mod command;
 mod compare;
 mod findings;
 mod fleet;

@@ -97,7 +97,7 @@ pub(crate) fn skip(missing: &str) {
 }
 
 /// The folder that holds the built page.
-fn dist() -> PathBuf {
+pub(crate) fn dist() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../dist")
 }
 
@@ -139,6 +139,17 @@ impl Page {
     pub(crate) async fn go_to_file(&self, file: &Path, hash: &str) {
         let url = format!("file://{}{hash}", file.display()).replace(' ', "%20");
         self.chromium.driver.goto(url).await.unwrap();
+    }
+
+    /// Loads the page from where something else serves it, and waits until it has everything it will ever need.
+    pub(crate) async fn load_url(&self, url: &str) {
+        let driver = &self.chromium.driver;
+        // Another hash alone would not load the page anew.
+        driver.goto("about:blank").await.unwrap();
+        driver.goto(url).await.unwrap();
+        self.find("#main").await;
+        self.js_async("dormer.worker.then(done, done)", vec![])
+            .await;
     }
 
     /// Loads the page from a file on this machine, at a hash, and waits until it has everything it will ever need.

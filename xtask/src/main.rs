@@ -47,7 +47,7 @@ const COMMANDS: &[Command] = &[
     Command { name: "bench", args: xtask::asked::USAGE, about: "measure traces natively and in Chromium, print, save, compare and write the figures", run: bench::bench },
     Command { name: "screenshots", args: "", about: "take the pictures of docs/guide.md anew", run: |project, _| Ok(bench::screenshots(project)?) },
     Command { name: "tile", args: "TRACE N OUT", about: "write a trace that repeats another N times", run: bench::tile },
-    Command { name: "wheel", args: wheel::USAGE, about: "build the Python wheel into dist/; test: install it into an environment of its own and run its tests", run: wheel::wheel },
+    Command { name: "wheel", args: wheel::USAGE, about: "build the page and the Python wheel with it into dist/; test: install it into an environment of its own and run its tests", run: wheel::wheel },
     Command { name: "prepare", args: "", about: "set up what building the page takes (Trunk calls it)", run: |project, _| Ok(tools::for_trunk(project, is_for_release())?) },
     Command { name: "stamp", args: "", about: "finish a build of the page (Trunk calls it)", run: |project, _| stamp_staging(project) },
 ];

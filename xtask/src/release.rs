@@ -27,6 +27,9 @@ use crate::{one_file, parts};
 
 const VERSION: &str = env!("CARGO_PKG_VERSION");
 
+/// Cargo's profile of what others get.
+pub(crate) const PROFILE: &str = "dist";
+
 /// Builds everything into `release/`.
 pub(crate) fn release(project: &Project) -> Result<(), String> {
     let project = &apart(project)?;
@@ -34,7 +37,8 @@ pub(crate) fn release(project: &Project) -> Result<(), String> {
     page::build(project, Effort::Release)?;
     run(project
         .cargo()
-        .args(["build", "--release", "--locked", "--package", "dormer"])
+        .args(["build", "--profile", PROFILE, "--locked"])
+        .args(["--package", "dormer"])
         .args(["--features", "page", "--target", &target])
         .env("DORMER_DIST", &project.dist))?;
     let folder = project.root.join("release");
@@ -43,7 +47,7 @@ pub(crate) fn release(project: &Project) -> Result<(), String> {
     }
     fs::create_dir_all(&folder).map_err(at(&folder))?;
     let exe = env::consts::EXE_SUFFIX;
-    let program = project.target.join(&target).join("release");
+    let program = project.target.join(&target).join(PROFILE);
     copy(
         &program.join(format!("dormer{exe}")),
         &folder.join(format!("dormer-{VERSION}-{target}{exe}")),
@@ -111,9 +115,15 @@ fn apart(project: &Project) -> Result<Project, String> {
             PathBuf::from(user.ok_or("no HOME is set")?).join(".cargo")
         }
     };
-    let flags = [(&home, "/cargo"), (&project.root, "/dormer")]
-        .map(|(folder, name)| format!("--remap-path-prefix={}={name}", folder.display()));
     let target = project.target.join("release-files");
+    // Of several that fit, compilers take the last.
+    let places = [
+        (&home, "/cargo"),
+        (&project.root, "/dormer"),
+        (&target, "/target"),
+    ];
+    let flags =
+        places.map(|(folder, name)| format!("--remap-path-prefix={}={name}", folder.display()));
     Ok(Project {
         dist: project.root.join("dist"),
         tools: project.tools.clone(),

@@ -1,10 +1,11 @@
-//! `cargo xtask wheel`: the Python wheel with the command line in it, and the tests of its module.
+//! `cargo xtask wheel`: the Python wheel with the command line in it, the page inside of that, and the tests of its module.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::page::at;
+use crate::page::{self, Effort, at};
 use crate::project::{Failure, Project, run};
+use crate::release::PROFILE;
 use crate::tools;
 
 pub(crate) const USAGE: &str = "[--test [EXTRA,…]]";
@@ -27,6 +28,7 @@ pub(crate) fn wheel(project: &Project, args: &[String]) -> Result<(), Failure> {
 }
 
 fn build(project: &Project) -> Result<PathBuf, String> {
+    page::build(project, Effort::Release)?;
     let maturin = tools::maturin(project)?;
     let tools = maturin.parent().unwrap_or(&project.tools).to_owned();
     for old in wheels(&project.dist) {
@@ -37,7 +39,8 @@ fn build(project: &Project) -> Result<PathBuf, String> {
         // maturin asks the first Python on the path for Zig.
         .env("PATH", project.path_after(&tools))
         .current_dir(project.root.join("python"))
-        .args(["build", "--release", "--out"])
+        .env("DORMER_DIST", &project.dist)
+        .args(["build", "--profile", PROFILE, "--features", "page", "--out"])
         .arg(&project.dist);
     // Clusters have old C libraries: Zig links against one of 2014.
     if cfg!(target_os = "linux") {

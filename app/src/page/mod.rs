@@ -11,6 +11,7 @@
 //! | [`prelude`] | what every view and component uses |
 //! | [`ranks`] | many files as ranks of one job |
 //! | [`fleet`] | the summary of many traces |
+//! | [`runs`] | the runs of a log directory |
 //! | [`browser`] | everything that touches the browser |
 
 pub mod browser;
@@ -20,6 +21,7 @@ pub mod fleet;
 pub mod keys;
 pub mod prelude;
 pub mod ranks;
+pub mod runs;
 pub mod shell;
 pub mod state;
 pub mod url;

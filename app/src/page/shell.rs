@@ -17,9 +17,10 @@ use crate::page::components::versus::{adding, open_error, versus};
 use crate::page::fleet::VIEW as FLEET;
 use crate::page::prelude::*;
 use crate::page::ranks::{JobStage, VIEW as JOB};
+use crate::page::runs::VIEW as RUNS;
 use crate::page::state::Stage;
 use crate::page::views::start::{empty, failed, loading};
-use crate::page::views::{fleet, job};
+use crate::page::views::{fleet, job, runs};
 use crate::protocol::Choice;
 
 /// The page. If you understand this function, you understand the page.
@@ -29,6 +30,9 @@ pub fn app() -> impl IntoView {
     provide_context(state);
     provide_context(engine);
     engine.start();
+    if browser::served_for().is_some() {
+        browser::say_bye_at_the_end();
+    }
     browser::ask_before_leaving(move || state.would_lose());
     browser::on_hash_change(move |hash| {
         let before = untrack(|| state.view().slug);
@@ -62,6 +66,7 @@ pub fn app() -> impl IntoView {
     let is_shown = Memo::new(move |_| {
         state.shows_job() && state.job.with(JobStage::is_shown)
             || state.shows_fleet()
+            || state.shows_runs()
             || is_open.get()
     });
     // The button that opened a trace is gone when it is open.
@@ -93,11 +98,12 @@ pub fn app() -> impl IntoView {
             tabindex="-1"
             class:fills=move || is_open.get() && state.view().fills
             class:alone=move || !is_shown.get()
-            class:of-job=move || state.shows_job() || state.shows_fleet()
+            class:of-job=move || state.shows_many()
             data-view=move || match is_open.get() {
                 true => state.view().slug,
                 false if state.shows_job() => JOB,
                 false if state.shows_fleet() => FLEET,
+                false if state.shows_runs() => RUNS,
                 false => "",
             }
         >
@@ -218,6 +224,9 @@ fn title(state: AppState) -> String {
     if state.shows_fleet() {
         return "Fleet \u{b7} Dormer".to_owned();
     }
+    if state.shows_runs() {
+        return "Runs \u{b7} Dormer".to_owned();
+    }
     let file = state.file_name.get();
     state.stage.with(|stage| match stage {
         Stage::Open(_) => format!("{file} · {} · Dormer", state.view().title),
@@ -264,9 +273,11 @@ fn stages() -> impl IntoView {
     let view = Memo::new(move |_| state.view());
     let shows_job = Memo::new(move |_| state.shows_job());
     let shows_fleet = Memo::new(move |_| state.shows_fleet());
+    let shows_runs = Memo::new(move |_| state.shows_runs());
     move || match kind.get() {
         _ if shows_job.get() => job::job().into_any(),
         _ if shows_fleet.get() => fleet::fleet().into_any(),
+        _ if shows_runs.get() => runs::runs().into_any(),
         1 => loading().into_any(),
         2 => failed().into_any(),
         3 => {

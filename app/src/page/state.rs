@@ -12,6 +12,7 @@ use crate::page::browser::{self, EnclosedView, Half, KeptTrace};
 use crate::page::components::table_layout::ColumnChoice;
 use crate::page::fleet::{FleetStage, VIEW as FLEET};
 use crate::page::ranks::{JobStage, VIEW as JOB};
+use crate::page::runs::{RunsStage, VIEW as RUNS};
 use crate::page::url::{DetailsOf, Focus, KeptRange, Place, Theme};
 use crate::page::views::{EXPORT, VIEWS, View};
 use crate::protocol::{
@@ -89,6 +90,8 @@ pub struct AppState {
     pub job_step: RwSignal<Option<(u32, Arc<StepStrip>)>>,
     /// What the page is doing with a summary of many traces.
     pub fleet: RwSignal<FleetStage>,
+    /// The runs of a log directory; `None` where the page was not opened on one.
+    pub runs: RwSignal<Option<RunsStage>>,
     /// The name of the file that `reference` is about.
     pub reference_name: RwSignal<String>,
     /// What could not be opened while the open trace stays open.
@@ -180,6 +183,8 @@ impl AppState {
         let place = Place::parse(&here.unwrap_or(hash));
         let left: Vec<Place> = left.iter().map(|hash| Place::parse(hash)).collect();
         let ranges = left.iter().chain([&place]).flat_map(|at| &at.focus.kept);
+        let runs = browser::served_for().filter(|what| what == RUNS);
+        let runs = runs.map(|_| RunsStage::default());
         AppState {
             was_sent,
             linked_ranges: RwSignal::new(ranges.cloned().collect()),
@@ -194,6 +199,7 @@ impl AppState {
             keeps_traces: RwSignal::new(browser::kept(KEPT_TRACES).is_some()),
             single_keys: RwSignal::new(browser::kept(KEPT_KEYS).as_deref() != Some(KEYS_OFF)),
             place: RwSignal::new(place),
+            runs: RwSignal::new(runs),
             ..AppState::default()
         }
     }
@@ -215,14 +221,29 @@ impl AppState {
         is_there && self.place.with(|place| place.view == FLEET)
     }
 
-    /// Whether a trace is open and shown.
-    pub fn shows_trace(self) -> bool {
-        self.is_open() && !self.shows_job() && !self.shows_fleet()
+    /// Whether the page was opened on a log directory, whose runs it can show.
+    pub fn has_runs(self) -> bool {
+        self.runs.with(Option::is_some)
     }
 
-    /// Shows the trace that is open or being opened, and no longer the job or the fleet.
+    /// Whether the runs of a log directory are what is shown.
+    pub fn shows_runs(self) -> bool {
+        self.has_runs() && self.place.with(|place| place.view == RUNS)
+    }
+
+    /// Whether something of many traces is shown: a job, a fleet, a list of runs.
+    pub fn shows_many(self) -> bool {
+        self.shows_job() || self.shows_fleet() || self.shows_runs()
+    }
+
+    /// Whether a trace is open and shown.
+    pub fn shows_trace(self) -> bool {
+        self.is_open() && !self.shows_many()
+    }
+
+    /// Shows the trace that is open or being opened, and no longer many.
     pub fn leave_job(self) {
-        if untrack(|| self.shows_job() || self.shows_fleet()) {
+        if untrack(|| self.shows_many()) {
             self.go(|place| {
                 place.view = String::new();
                 place.focus = Focus::default();

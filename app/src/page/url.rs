@@ -8,6 +8,7 @@ use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_perc
 
 use crate::page::fleet::VIEW as FLEET;
 use crate::page::ranks::VIEW as JOB;
+use crate::page::runs::VIEW as RUNS;
 use crate::protocol::{Align, Choice, Sort};
 
 /// Where the user is.
@@ -263,9 +264,9 @@ impl Place {
         place
     }
 
-    /// A job or a fleet is shown, and no trace.
+    /// A job, a fleet or a list of runs is shown, and no trace.
     pub fn is_of_many(&self) -> bool {
-        self.view == JOB || self.view == FLEET
+        [JOB, FLEET, RUNS].contains(&self.view.as_str())
     }
 
     /// Writes the hash. [`Place::parse`] reads it back, but for what is of the trace that is open beside.
@@ -350,7 +351,7 @@ fn parse_sort(value: &str) -> Option<Sort> {
 }
 
 /// What stands in the hash as it is; everything else is percent-encoded.
-const PLAIN: &AsciiSet = &NON_ALPHANUMERIC
+pub const PLAIN: &AsciiSet = &NON_ALPHANUMERIC
     .remove(b'-')
     .remove(b'.')
     .remove(b'_')

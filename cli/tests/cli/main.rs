@@ -9,6 +9,7 @@ mod docs;
 #[cfg(feature = "parquet")]
 mod fleet;
 mod job;
+mod open;
 mod page;
 #[cfg(feature = "parquet")]
 mod regressions;

@@ -26,6 +26,7 @@ pub(crate) mod experts;
 mod findings;
 pub(crate) mod flow;
 pub(crate) mod groups;
+pub mod heads;
 mod hosts;
 pub(crate) mod matching;
 mod merged;

@@ -12,6 +12,7 @@
 //! | `kept` | traces that stay on this computer |
 //! | `focus` | the keyboard focus, and keys that no element took |
 //! | `layout` | sizes, places, scrolling |
+//! | `served` | what `dormer open` is asked for |
 
 mod address;
 mod archive;
@@ -22,6 +23,7 @@ mod heads;
 mod kept;
 mod layout;
 mod ports;
+mod served;
 mod worker;
 
 use std::cell::RefCell;
@@ -53,6 +55,7 @@ pub use layout::{
     is_wider_than, last_passed, mono_letter, on_scroll, pointer_in, scroll_to_top,
 };
 pub use ports::post;
+pub use served::{is_visible, json_of, local_time, say_bye_at_the_end, served_for};
 pub use worker::{WorkerFiles, count_requests, start_worker, worker_files};
 
 thread_local! {

@@ -146,3 +146,9 @@ pub fn Steps(
         <p class="count" role="status" data-testid=testid>{move || said.get()}</p>
     }
 }
+
+/// The way to the rest of a list that is cut; `then` shows it.
+pub fn show_all(n_all: usize, noun: &str, then: impl Fn() + 'static) -> impl IntoView {
+    let label = format!("Show all {}", format::counted(n_all as u64, noun));
+    view! { <p class="more-rows"><button type="button" class="small" on:click=move |_| then()>{label}</button></p> }
+}

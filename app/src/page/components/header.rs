@@ -7,6 +7,7 @@ use super::recent::recent_button;
 use crate::page::fleet::FleetStage;
 use crate::page::prelude::*;
 use crate::page::ranks::JobStage;
+use crate::page::runs::header_facts;
 use crate::page::views::{VIEWS, fleet, job};
 use crate::protocol::WindowChoice;
 
@@ -19,11 +20,14 @@ pub fn header() -> impl IntoView {
         opened.filter(|_| state.shows_trace())
     };
     let job = move || {
-        let (name, facts) = match state.shows_fleet() {
-            true => state.fleet.with(fleet::header_facts)?,
-            false => state.job.with(job::header_facts)?,
+        let (name, facts) = if state.shows_runs() {
+            state.runs.with(|runs| header_facts(runs.as_ref()?))?
+        } else if state.shows_fleet() {
+            state.fleet.with(fleet::header_facts)?
+        } else {
+            state.job.with(job::header_facts)?
         };
-        (state.shows_job() || state.shows_fleet()).then(|| {
+        state.shows_many().then(|| {
             view! {
                 <div class="file"><b>{name}</b><span>{facts}</span></div>
                 <button type="button" class="ghost" id="open-another" on:click=|_| browser::choose_file()>
@@ -48,6 +52,15 @@ pub fn header() -> impl IntoView {
             view! {
                 <button type="button" class="small" id="back-to-fleet" on:click=move |_| engine.show_fleet()>
                     "Back to the fleet"
+                </button>
+            }
+        })
+    };
+    let back_to_runs = move || {
+        (state.has_runs() && !state.shows_runs()).then(|| {
+            view! {
+                <button type="button" class="small" id="back-to-runs" on:click=|_| browser::go_to_hash("#/runs")>
+                    "Back to the runs"
                 </button>
             }
         })
@@ -82,6 +95,7 @@ pub fn header() -> impl IntoView {
                 {icon("dormer")}
                 "Dormer"
             </a>
+            {back_to_runs}
             {back_to_fleet}
             {back}
             {file}

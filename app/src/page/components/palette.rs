@@ -362,6 +362,11 @@ fn actions(state: AppState) -> Vec<Entry> {
         (true, "Keyboard shortcuts", Act::Keys),
         (true, "Choose a folder of traces\u{2026}", Act::OpenFolder),
         (true, "Recent traces", Act::Recent),
+        (
+            state.has_runs(),
+            "Back to the runs",
+            Act::Go("#/runs".to_owned()),
+        ),
         (is_open, "Thresholds", Act::Thresholds),
         (is_open, "Custom perf models", Act::Models),
         (is_open, "Roofline peaks: achievable", Act::Peak(false)),

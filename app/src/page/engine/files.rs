@@ -1,12 +1,12 @@
 //! Files that come together, or beside what is open: which of them are opened, and as what.
 
+use dormer_core::job::heads::{Head, are_one_job};
 use leptos::prelude::*;
 use web_sys::File;
 
 use super::fleet::{is_fleet, may_be_fleet};
 use super::{Engine, TraceSource, called, total_bytes};
 use crate::page::browser::{self, Dropped};
-use crate::page::ranks::heads::{Head, are_one_job};
 use crate::protocol::{
     CandidateFile, Failure, LeftOut, Opened, Progress, Request, TOO_MANY, TakeOff, may_be_opened,
 };

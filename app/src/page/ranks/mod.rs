@@ -1,6 +1,5 @@
 //! Many files as ranks of one job: what the page knows of them while they are read and afterwards.
 
-pub mod heads;
 pub mod queue;
 
 use std::sync::Arc;

@@ -10,6 +10,7 @@ pub mod operations;
 pub mod overview;
 pub mod report;
 pub mod roofline;
+pub mod runs;
 pub mod start;
 pub mod steps;
 pub mod system;

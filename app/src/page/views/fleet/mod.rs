@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use dormer_core::report::fact_table::FactTable;
 
+use crate::page::components::buttons::show_all;
 use crate::page::components::findings::{fold, turn};
 use crate::page::fleet::FleetStage;
 use crate::page::prelude::*;
@@ -68,9 +69,7 @@ fn open(opened: &Arc<FleetOpened>) -> AnyView {
         each(shown.zip(1..), change)
     };
     let more = move || {
-        (!shows_all.get()).then(|| {
-            view! { <p class="more-rows"><button type="button" class="small" id="all-changes" on:click=move |_| shows_all.set(true)>{format!("Show all {}", format::counted(n_changes as u64, "change"))}</button></p> }
-        })
+        (!shows_all.get()).then(|| show_all(n_changes, "change", move || shows_all.set(true)))
     };
     let changes = view! {
         <section class="what-to-do" data-testid="fleet-changes">
@@ -162,10 +161,7 @@ fn cut_table(key: String, table: FactTable) -> AnyView {
         }
         facts_table(table).into_any()
     };
-    let more = move || {
-        (!shows_all.get()).then(|| {
-            view! { <p class="more-rows"><button type="button" class="small" on:click=move |_| shows_all.set(true)>{format!("Show all {}", format::counted(n_rows as u64, "row"))}</button></p> }
-        })
-    };
+    let more =
+        move || (!shows_all.get()).then(|| show_all(n_rows, "row", move || shows_all.set(true)));
     view! { <div data-testid=format!("fleet-{key}")>{shown} {more}</div> }.into_any()
 }

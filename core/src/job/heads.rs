@@ -1,20 +1,23 @@
-//! Whether files that came together are ranks of one job, by how they begin.
+//! Whether files are ranks of one job, by how they begin.
 
 /// What the beginning of a file tells.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Head {
     /// A rank of a job of so many.
     Rank {
+        /// Its number.
         rank: u64,
+        /// How many ranks the job has.
         world_size: u64,
     },
     /// What was kept of a rank.
     Digest,
+    /// Neither.
     Unknown,
 }
 
 impl Head {
-    /// Reads the first text of a file, whose metadata precedes its events.
+    /// Reads the first text of a file, whose metadata precedes its events; or the last, where it follows them.
     pub fn of(text: &str) -> Head {
         if text.starts_with("{\"dormer_digest\":") {
             return Head::Digest;

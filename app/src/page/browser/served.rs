@@ -1,0 +1,54 @@
+//! What `dormer open` is asked for, where it serves the page (`cli/src/open`).
+
+use gloo::events::EventListener;
+use wasm_bindgen::prelude::*;
+use wasm_bindgen_futures::JsFuture;
+use web_sys::Response;
+
+use super::{document, keep, window};
+use crate::protocol::wire::part;
+
+/// What `dormer open` says the page is for: `traces` or `runs`; `None` where something else serves it.
+pub fn served_for() -> Option<String> {
+    part(&part(&js_sys::global(), "dormer"), "served").as_string()
+}
+
+/// Tells `dormer open` when the page is closed or loaded anew.
+pub fn say_bye_at_the_end() {
+    keep(EventListener::new(&window(), "pagehide", |_| {
+        let _ = window().navigator().send_beacon("./bye");
+    }));
+}
+
+/// Asks for a JSON file beside the page; half a sentence where it cannot be had.
+pub async fn json_of(file: &str) -> Result<JsValue, String> {
+    let gone = |_| "`dormer open` has ended, or cannot be reached: start it again".to_owned();
+    let response = JsFuture::from(window().fetch_with_str(file)).await;
+    let response: Response = response.map_err(gone)?.unchecked_into();
+    if !response.ok() {
+        return Err(format!(
+            "the list is not to be had (status {})",
+            response.status()
+        ));
+    }
+    let json = response.json().map_err(gone)?;
+    JsFuture::from(json).await.map_err(gone)
+}
+
+/// Whether the page can be seen: it is not in a tab behind another.
+pub fn is_visible() -> bool {
+    !document().hidden()
+}
+
+/// A moment as a clock here shows it: `2026-11-24 14:03`.
+pub fn local_time(ms: f64) -> String {
+    let at = js_sys::Date::new(&ms.into());
+    format!(
+        "{}-{:02}-{:02} {:02}:{:02}",
+        at.get_full_year(),
+        at.get_month() + 1,
+        at.get_date(),
+        at.get_hours(),
+        at.get_minutes()
+    )
+}

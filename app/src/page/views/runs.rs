@@ -1,0 +1,310 @@
+//! Runs: what a log directory holds, the newest first, and the ways to open it. Only where `dormer open` serves the page.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use gloo::timers::callback::Interval;
+
+use crate::page::components::buttons::show_all;
+use crate::page::prelude::*;
+use crate::page::runs::{LIST, Run, RunTrace, Runs, Together, link, together};
+use crate::page::url::toggle;
+
+/// The folder is looked into again after so many milliseconds: sooner than the server ends that nobody asks.
+const EVERY_MS: u32 = 3000;
+/// Runs that are shown before all are.
+const FIRST_RUNS: usize = 20;
+/// Traces of a run that are shown before all are.
+const FIRST_TRACES: usize = 8;
+
+/// What the user has done with the list; it stays while new files come.
+#[derive(Clone, Copy)]
+struct Shown {
+    find: RwSignal<String>,
+    /// The addresses of the chosen traces.
+    chosen: RwSignal<Vec<String>>,
+    /// All runs are shown.
+    all_runs: RwSignal<bool>,
+    /// The runs of which all traces are.
+    unfolded: RwSignal<BTreeSet<String>>,
+}
+
+/// The runs, watched for new files.
+pub fn runs() -> impl IntoView {
+    let state = expect_context::<AppState>();
+    let shown = Shown {
+        find: RwSignal::new(String::new()),
+        chosen: RwSignal::new(Vec::new()),
+        all_runs: RwSignal::new(false),
+        unfolded: RwSignal::new(BTreeSet::new()),
+    };
+    // By then requests are counted.
+    browser::after_paint(move || look(state));
+    // It goes with the view.
+    StoredValue::new_local(Interval::new(EVERY_MS, move || {
+        if browser::is_visible() {
+            look(state);
+        }
+    }));
+    let listed = Memo::new(move |_| state.runs.with(|runs| runs.as_ref()?.listed.clone()));
+    let error = Memo::new(move |_| state.runs.with(|runs| runs.as_ref()?.error.clone()));
+    let failed = move || {
+        let why = error.get()?;
+        Some(
+            view! { <p class="wrong" role="alert" data-testid="runs-error">{prose(format::capitalized(&why) + ".")}</p> },
+        )
+    };
+    let content = move || match listed.get() {
+        Some(listed) => {
+            browser::keep_focus();
+            untrack(|| list(&listed, shown)).into_any()
+        }
+        None if error.with(Option::is_some) => ().into_any(),
+        None => view! { <section class="lead"><h1>"Reading the folder"</h1></section> }.into_any(),
+    };
+    view! {
+        <article class="overview job run-list" data-testid="runs">
+            {failed}
+            {content}
+        </article>
+    }
+}
+
+/// Asks for the list; what has not changed is not drawn again.
+fn look(state: AppState) {
+    wasm_bindgen_futures::spawn_local(async move {
+        let answer = browser::json_of(LIST).await;
+        let _ = state.runs.try_update(|runs| {
+            let runs = runs.get_or_insert_default();
+            match answer {
+                Ok(json) => {
+                    let listed = Runs::of(&json);
+                    runs.error = None;
+                    if runs.listed.as_deref() != Some(&listed) {
+                        runs.listed = Some(Arc::new(listed));
+                    }
+                }
+                Err(why) => runs.error = Some(why),
+            }
+        });
+    });
+}
+
+fn list(listed: &Arc<Runs>, shown: Shown) -> impl IntoView {
+    let n_runs = listed.runs.len();
+    let headline = match n_runs {
+        0 => "No traces yet".to_owned(),
+        _ => format!(
+            "{} with {}",
+            format::counted(n_runs as u64, "run"),
+            format::counted(listed.n_traces() as u64, "trace")
+        ),
+    };
+    let others = (listed.n_others > 0).then(|| {
+        let files = format::counted(listed.n_others, "file");
+        view! { <p class="fine">{format!("{files} named like a trace, without one in it, not listed.")}</p> }
+    });
+    let all = listed.clone();
+    let found = Memo::new(move |_| {
+        let find = shown.find.get();
+        let runs = all.runs.iter().enumerate();
+        let found = runs.filter(|(_, run)| run.has(&find)).map(|(at, _)| at);
+        found.collect::<Vec<usize>>()
+    });
+    let all = listed.clone();
+    let cards = move || {
+        let n_shown = match shown.all_runs.get() {
+            true => n_runs,
+            false => FIRST_RUNS,
+        };
+        let found = found.get().into_iter().take(n_shown);
+        each(found.filter_map(|at| all.runs.get(at)), |run| {
+            card(run, all.name(), shown)
+        })
+    };
+    let none = move || {
+        let is_none = n_runs > 0 && found.with(Vec::is_empty);
+        is_none.then(|| view! { <p class="soft">"No run or trace is called so."</p> })
+    };
+    let more = move || {
+        let n_found = found.with(Vec::len);
+        let is_cut = n_found > FIRST_RUNS && !shown.all_runs.get();
+        is_cut.then(|| show_all(n_found, "run", move || shown.all_runs.set(true)))
+    };
+    let filter = (n_runs > 1).then(|| {
+        view! {
+            <label class="run-filter">
+                <span class="unseen">"Filter runs"</span>
+                <input
+                    type="search"
+                    id="runs-filter"
+                    placeholder="Run, worker, file"
+                    prop:value=move || shown.find.get()
+                    on:input=move |event| shown.find.set(event_target_value(&event))
+                />
+            </label>
+        }
+    });
+    view! {
+        <section class="lead">
+            <h1 data-testid="headline">{headline}</h1>
+            <p class="mono soft where">{listed.folder.clone()}</p>
+            <p class="fine">
+                "New files appear by themselves: while this view is visible, it asks " <code>"dormer open"</code>
+                " on this computer every 3 s. The header counts these requests."
+            </p>
+            {others}
+            {filter}
+        </section>
+        {chosen_bar(listed.clone(), shown)}
+        {cards}
+        {none}
+        {more}
+    }
+}
+
+/// What can be done with the traces that are chosen.
+fn chosen_bar(listed: Arc<Runs>, shown: Shown) -> impl IntoView {
+    move || {
+        let urls = shown.chosen.get();
+        let chosen = listed.chosen(&urls);
+        let (newest, oldest) = (chosen.first()?, chosen.last()?);
+        let n_chosen = format::counted(chosen.len() as u64, "trace");
+        let (label, says) = match together(&chosen) {
+            Together::One => (Some("Open"), newest.file.clone()),
+            Together::Two => (
+                Some("Compare"),
+                format!("{}, compared with the older {}", newest.file, oldest.file),
+            ),
+            Together::Job => (
+                Some("Analyze as one job"),
+                format!("{n_chosen}, of ranks of one job"),
+            ),
+            Together::Nothing => (
+                None,
+                format!("{n_chosen}: choose one, two to compare, or ranks of one job"),
+            ),
+        };
+        let open = label.map(|label| {
+            let link = link(&chosen);
+            view! { <button type="button" class="main" id="open-chosen" on:click=move |_| browser::go_to_hash(&link)>{label}</button> }
+        });
+        Some(view! {
+            <section class="card chosen-runs" aria-label="Chosen traces" data-testid="chosen-runs">
+                <p role="status">{says}</p>
+                {open}
+                <button type="button" class="small" on:click=move |_| shown.chosen.set(Vec::new())>"Choose none"</button>
+            </section>
+        })
+    }
+}
+
+/// A run with its traces.
+fn card(run: &Run, folder: &str, shown: Shown) -> AnyView {
+    let name = match run.name.as_str() {
+        "" => folder.to_owned(),
+        name => name.to_owned(),
+    };
+    let ranks = run.ranks();
+    let n_ranks = format::counted(ranks.len() as u64, "rank");
+    let facts = [
+        (!ranks.is_empty()).then(|| n_ranks.clone()),
+        Some(format::counted(run.traces.len() as u64, "trace")),
+        Some(format::bytes(run.bytes())),
+    ];
+    let facts: Vec<String> = facts.into_iter().flatten().collect();
+    let open_all = (!ranks.is_empty()).then(|| {
+        let label = format!("Open the newest of all {n_ranks}");
+        let link = link(&ranks);
+        view! { <button type="button" data-open-run=name.clone() on:click=move |_| browser::go_to_hash(&link)>{label}</button> }
+    });
+    let columns = Columns {
+        ranks: run.traces.iter().any(|trace| trace.rank.is_some()),
+        nth: run.traces.iter().any(|trace| trace.nth.1 > 1),
+    };
+    let key = run.name.clone();
+    let is_unfolded = Memo::new(move |_| shown.unfolded.with(|unfolded| unfolded.contains(&key)));
+    let traces = run.traces.clone();
+    let n_traces = traces.len();
+    let rows = move || {
+        let n_shown = if is_unfolded.get() {
+            n_traces
+        } else {
+            FIRST_TRACES
+        };
+        each(traces.iter().take(n_shown), |trace| {
+            row(trace, columns, shown.chosen)
+        })
+    };
+    let key = run.name.clone();
+    let more = move || {
+        let key = key.clone();
+        let unfold = move || {
+            shown.unfolded.update(|unfolded| {
+                unfolded.insert(key.clone());
+            });
+        };
+        (n_traces > FIRST_TRACES && !is_unfolded.get()).then(|| show_all(n_traces, "trace", unfold))
+    };
+    let label = format!("Traces of {name}");
+    view! {
+        <section class="card flush" data-testid="run" data-run=name.clone()>
+            <header>
+                <h2 class="mono">{name.clone()}</h2>
+                <span class="fine">{facts.join(" \u{b7} ")}</span>
+                <span class="grow"></span>
+                {open_all}
+            </header>
+            <div class="wide" tabindex="0" role="region" aria-label=label>
+                <table class="list">
+                    <thead>
+                        <tr>
+                            <th scope="col"><span class="unseen">"Chosen"</span></th>
+                            <th scope="col">"Worker"</th>
+                            {columns.ranks.then(|| view! { <th scope="col" class="n">"Rank"</th> })}
+                            {columns.nth.then(|| view! { <th scope="col" class="n">"Capture"</th> })}
+                            <th scope="col" class="n">"Recorded"</th>
+                            <th scope="col" class="n">"Size"</th>
+                        </tr>
+                    </thead>
+                    <tbody>{rows}</tbody>
+                </table>
+            </div>
+            {more}
+        </section>
+    }
+    .into_any()
+}
+
+/// The columns that say something of a run.
+#[derive(Clone, Copy)]
+struct Columns {
+    ranks: bool,
+    nth: bool,
+}
+
+fn row(trace: &RunTrace, columns: Columns, chosen: RwSignal<Vec<String>>) -> AnyView {
+    let number = |number: Option<u64>| number.map_or("\u{2013}".to_owned(), format::count);
+    let (url, again) = (trace.url.clone(), trace.url.clone());
+    let is_chosen = move || chosen.with(|chosen| chosen.contains(&url));
+    let (nth, of) = trace.nth;
+    view! {
+        <tr>
+            <td class="choose">
+                <input
+                    type="checkbox"
+                    id=format!("pick-{again}")
+                    aria-label=format!("Choose {}", trace.file)
+                    prop:checked=is_chosen
+                    on:change=move |_| chosen.update(|chosen| toggle(chosen, again.clone()))
+                />
+            </td>
+            <th scope="row"><a class="mono" id=format!("open-{}", trace.url) href=link(&[trace]) title=trace.file.clone()>{cut_name(trace.worker.clone())}</a></th>
+            {columns.ranks.then(|| view! { <td class="n">{number(trace.rank)}</td> })}
+            {columns.nth.then(|| view! { <td class="n">{format!("{nth} of {of}")}</td> })}
+            <td class="n">{browser::local_time(trace.time_ms)}</td>
+            <td class="n">{format::bytes(trace.bytes)}</td>
+        </tr>
+    }
+    .into_any()
+}

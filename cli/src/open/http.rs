@@ -1,0 +1,216 @@
+//! HTTP, as little of it as a page on this computer needs: one request, one answer, and the connection is closed.
+//!
+//! So no request can hide in another, and a file that turns out shorter than it was ends in an error of the browser's.
+
+use std::fs::File;
+use std::io::{self, Read, Write};
+use std::sync::Arc;
+
+/// A request is no longer than this; browsers send less than a kilobyte.
+const MOST_BYTES: usize = 16 << 10;
+const MOST_HEADERS: usize = 64;
+
+/// What was asked: the first line, and the headers.
+#[derive(Debug)]
+pub(super) struct Request {
+    pub(super) method: String,
+    pub(super) target: String,
+    headers: Vec<(String, Vec<u8>)>,
+}
+
+impl Request {
+    /// Reads a request; `None` where the other side says nothing.
+    pub(super) fn read(from: &mut impl Read) -> io::Result<Option<Result<Request, Status>>> {
+        let mut bytes = Vec::new();
+        let mut chunk = [0; 4 << 10];
+        loop {
+            let n = from.read(&mut chunk)?;
+            bytes.extend_from_slice(chunk.get(..n).unwrap_or_default());
+            match Request::parse(&bytes) {
+                Ok(Some(request)) => return Ok(Some(Ok(request))),
+                Ok(None) if n == 0 => return Ok(None),
+                Ok(None) if bytes.len() < MOST_BYTES => {}
+                Ok(None) | Err(_) => return Ok(Some(Err(Status::Bad))),
+            }
+        }
+    }
+
+    /// A request that came as a whole.
+    fn parse(bytes: &[u8]) -> Result<Option<Request>, httparse::Error> {
+        let mut headers = [httparse::EMPTY_HEADER; MOST_HEADERS];
+        let mut parsed = httparse::Request::new(&mut headers);
+        if parsed.parse(bytes)?.is_partial() {
+            return Ok(None);
+        }
+        let headers = parsed.headers.iter();
+        Ok(Some(Request {
+            method: parsed.method.unwrap_or_default().to_owned(),
+            target: parsed.path.unwrap_or_default().to_owned(),
+            headers: headers
+                .map(|header| (header.name.to_ascii_lowercase(), header.value.to_owned()))
+                .collect(),
+        }))
+    }
+
+    /// The values of a header, by its name in small letters; a header can come more than once.
+    pub(super) fn values(&self, name: &str) -> impl Iterator<Item = &[u8]> {
+        let same = self.headers.iter().filter(move |(known, _)| known == name);
+        same.map(|(_, value)| value.as_slice())
+    }
+
+    #[cfg(test)]
+    pub(super) fn new(method: &str, target: &str, headers: &[(&str, &str)]) -> Request {
+        let headers = headers.iter();
+        let headers =
+            headers.map(|(name, value)| (name.to_ascii_lowercase(), value.as_bytes().to_owned()));
+        Request {
+            method: method.to_owned(),
+            target: target.to_owned(),
+            headers: headers.collect(),
+        }
+    }
+}
+
+/// How it went.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Status {
+    Done,
+    Bad,
+    Forbidden,
+    NotFound,
+    WrongMethod,
+    WrongHost,
+}
+
+impl Status {
+    fn line(self) -> &'static str {
+        match self {
+            Status::Done => "200 OK",
+            Status::Bad => "400 Bad Request",
+            Status::Forbidden => "403 Forbidden",
+            Status::NotFound => "404 Not Found",
+            Status::WrongMethod => "405 Method Not Allowed",
+            Status::WrongHost => "421 Misdirected Request",
+        }
+    }
+}
+
+/// What is sent.
+pub(super) enum Body {
+    Bytes(Arc<[u8]>),
+    /// A file as it is, and how many bytes of it.
+    File(File, u64),
+}
+
+/// An answer.
+pub(super) struct Answer {
+    pub(super) status: Status,
+    pub(super) mime: &'static str,
+    pub(super) body: Body,
+}
+
+/// On every answer. No page of another origin may read, frame or keep what is served.
+const HEADERS: &str = "Cache-Control: no-store\r\n\
+    X-Content-Type-Options: nosniff\r\n\
+    Referrer-Policy: no-referrer\r\n\
+    Cross-Origin-Resource-Policy: same-origin\r\n\
+    Cross-Origin-Opener-Policy: same-origin\r\n\
+    Content-Security-Policy: frame-ancestors 'none'\r\n\
+    Connection: close\r\n";
+
+impl Answer {
+    pub(super) fn bytes(mime: &'static str, bytes: impl Into<Arc<[u8]>>) -> Answer {
+        Answer {
+            status: Status::Done,
+            mime,
+            body: Body::Bytes(bytes.into()),
+        }
+    }
+
+    /// What somebody gets who may not have what was asked for.
+    pub(super) fn refused(status: Status) -> Answer {
+        let sentence = match status {
+            Status::Forbidden => {
+                "Another page asked for this. Type or paste the address that `dormer open` has printed.\n"
+            }
+            Status::WrongHost => {
+                "The address begins with http://127.0.0.1, as `dormer open` has printed it.\n"
+            }
+            _ => "",
+        };
+        Answer {
+            status,
+            ..Answer::bytes("text/plain; charset=utf-8", sentence.as_bytes())
+        }
+    }
+
+    /// Writes it; to HEAD without the body.
+    pub(super) fn write(self, to: &mut impl Write, is_head: bool) -> io::Result<()> {
+        let length = match &self.body {
+            Body::Bytes(bytes) => bytes.len() as u64,
+            Body::File(_, length) => *length,
+        };
+        let (line, mime) = (self.status.line(), self.mime);
+        let head = format!(
+            "HTTP/1.1 {line}\r\nContent-Type: {mime}\r\nContent-Length: {length}\r\n{HEADERS}\r\n"
+        );
+        to.write_all(head.as_bytes())?;
+        match self.body {
+            _ if is_head => {}
+            Body::Bytes(bytes) => to.write_all(&bytes)?,
+            // It may have grown since it was opened.
+            Body::File(file, length) => drop(io::copy(&mut file.take(length), to)?),
+        }
+        to.flush()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn read(text: &str) -> Option<Result<Request, Status>> {
+        Request::read(&mut text.as_bytes()).unwrap()
+    }
+
+    #[test]
+    fn a_request_is_read_with_every_value_of_a_header() {
+        let request = read("GET /a?b HTTP/1.1\r\nHost: one\r\nhOST: two\r\n\r\n");
+        let request = request.unwrap().unwrap();
+        assert_eq!(
+            (request.method.as_str(), request.target.as_str()),
+            ("GET", "/a?b")
+        );
+        let hosts: Vec<&[u8]> = request.values("host").collect();
+        assert_eq!(hosts, [b"one", b"two"]);
+    }
+
+    #[test]
+    fn what_is_no_request_is_refused() {
+        for text in [
+            "hello\r\n\r\n",
+            "GET / HTTP/1.1\r\nHost : x\r\n\r\n",
+            "\u{16}\u{3}\u{1}",
+        ] {
+            assert_eq!(read(text).unwrap().err(), Some(Status::Bad), "{text:?}");
+        }
+        let long = format!("GET /{} HTTP/1.1\r\n", "a".repeat(MOST_BYTES));
+        assert_eq!(read(&long).unwrap().err(), Some(Status::Bad));
+        assert!(read("").is_none());
+        assert!(read("GET / HTTP/1.1\r\nHost: x\r\n").is_none());
+    }
+
+    #[test]
+    fn head_gets_no_body() {
+        let mut sent = Vec::new();
+        Answer::bytes("text/html", b"abc".as_slice())
+            .write(&mut sent, true)
+            .unwrap();
+        let sent = String::from_utf8(sent).unwrap();
+        assert!(
+            sent.contains("Content-Length: 3\r\n") && sent.ends_with("\r\n\r\n"),
+            "{sent}"
+        );
+    }
+}

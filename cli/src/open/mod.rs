@@ -1,0 +1,67 @@
+//! `dormer open`: the page, from this binary, on this computer alone, with the traces that are named.
+//!
+//! | file | what |
+//! |---|---|
+//! | `page` | the one file of the page, as it is served |
+//! | `rules` | who may ask for what |
+//! | `http` | requests as they are read, answers as they are written |
+//! | `server` | connections, and when it ends |
+//! | `traces` | the files that may be read, and nothing else |
+//! | `runs` | what a folder of runs holds |
+//! | `names` | what the name of a trace tells |
+
+mod http;
+mod names;
+mod page;
+mod rules;
+mod runs;
+mod server;
+mod traces;
+
+use std::env;
+use std::io::{self, Write};
+use std::net::{Ipv4Addr, TcpListener};
+
+use crate::args::OpenArgs;
+use crate::stdout::Out;
+use crate::{Failure, stdout};
+use rules::Door;
+use server::Server;
+use traces::Traces;
+
+/// Serves the page with the traces, and starts a browser that shows them.
+pub(crate) fn run(args: &OpenArgs, out: &mut Out) -> Result<(), Failure> {
+    let traces = Traces::of(&args.paths)?;
+    let page = page::served(traces.are_listed())?;
+    // Any free port, and no other interface: whoever is elsewhere has `ssh -L`.
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).map_err(cannot_serve)?;
+    let port = listener.local_addr().map_err(cannot_serve)?.port();
+    let door = Door::new(port)?;
+    let url = format!("{}{}", door.url(), traces.place());
+    let ends = match args.keep {
+        true => "It ends with Ctrl-C, or after 12 hours.",
+        false => "It ends when the page is closed, with Ctrl-C, or after 12 hours.",
+    };
+    writeln!(out, "Dormer is at {url}\n{ends}")?;
+    out.flush()?;
+    let server = Server::start(listener, door, page, traces).map_err(cannot_serve)?;
+    let has_browser = !args.no_browser && has_screen() && ::open::that_detached(&url).is_ok();
+    if !has_browser && !args.no_browser {
+        stdout::complain(&format!(
+            "no browser can be started here; from another computer, `ssh -L {port}:127.0.0.1:{port} HOST` makes the address work there"
+        ));
+    }
+    server.wait(args.keep);
+    Ok(())
+}
+
+fn cannot_serve(error: io::Error) -> Failure {
+    Failure::of_file("cannot listen on 127.0.0.1", &error)
+}
+
+/// Whether there is a screen for a browser. Without one a text browser would take the terminal.
+fn has_screen() -> bool {
+    const SCREENS: [&str; 3] = ["DISPLAY", "WAYLAND_DISPLAY", "WSL_DISTRO_NAME"];
+    let is_set = |name: &&str| env::var_os(name).is_some_and(|value| !value.is_empty());
+    cfg!(any(windows, target_os = "macos")) || SCREENS.iter().any(is_set)
+}

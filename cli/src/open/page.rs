@@ -1,0 +1,50 @@
+//! The page as it is served: its one file, which may ask this server, and nobody else.
+
+use flate2::Compression;
+
+use crate::{Failure, page};
+
+/// What `dormer.html` allows itself to ask for, and what the served page may.
+const ASKS: (&str, &str) = ("connect-src 'none'", "connect-src 'self'");
+
+/// Behind it the page is told who serves it.
+const AFTER: &str = "<meta charset=\"utf-8\">";
+
+/// The page; it lists runs, or opens what its address names.
+pub(super) fn served(lists_runs: bool) -> Result<Vec<u8>, Failure> {
+    // It goes no further than to a browser here.
+    let html = page::html(Compression::fast())?;
+    let html = for_server(&html, lists_runs);
+    html.map(String::into_bytes).ok_or_else(|| {
+        Failure::Sentence("the page is of another version than this command".to_owned())
+    })
+}
+
+fn for_server(html: &str, lists_runs: bool) -> Option<String> {
+    let content = if lists_runs { "runs" } else { "traces" };
+    let meta = format!("{AFTER}\n  <meta name=\"dormer-open\" content=\"{content}\">");
+    let (head, body) = html.split_at_checked(html.find("<style")?)?;
+    let (none, own) = ASKS;
+    let is_known = head.matches(none).count() == 1 && head.matches(AFTER).count() == 1;
+    let head = head.replace(none, own).replace(AFTER, &meta);
+    is_known.then(|| head + body)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const HTML: &str = "<head><meta content=\"connect-src 'none'\"><meta charset=\"utf-8\"><style>connect-src 'none'</style>";
+
+    #[test]
+    fn the_page_may_ask_its_own_server_and_knows_it() {
+        assert_eq!(
+            for_server(HTML, true).unwrap(),
+            "<head><meta content=\"connect-src 'self'\"><meta charset=\"utf-8\">\n  \
+             <meta name=\"dormer-open\" content=\"runs\"><style>connect-src 'none'</style>"
+        );
+        for unknown in ["", "<style>", "<meta charset=\"utf-8\"><style>"] {
+            assert_eq!(for_server(unknown, true), None);
+        }
+    }
+}

@@ -1,0 +1,176 @@
+//! Who may ask for what.
+//!
+//! Other programs of this computer can reach the port, and so can any page in a browser on it: what it was not given the
+//! token for, it does not get. Host is compared so that a name that somebody else points to 127.0.0.1 gets nothing either.
+
+use subtle::ConstantTimeEq;
+
+use super::http::{Request, Status};
+use crate::Failure;
+
+/// Bytes of the token: 128 bits.
+const TOKEN_BYTES: usize = 16;
+
+/// Where the server is, and what whoever asks must know.
+#[derive(Debug)]
+pub(super) struct Door {
+    host: String,
+    token: String,
+}
+
+/// What is asked for.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Asked<'a> {
+    Page,
+    /// The runs, as JSON.
+    List,
+    /// A trace by its number, and what it is called in the address.
+    Trace(usize, &'a str),
+    /// The page is closed.
+    Bye,
+}
+
+impl Door {
+    /// A door with a token of its own.
+    pub(super) fn new(port: u16) -> Result<Door, Failure> {
+        let mut random = [0; TOKEN_BYTES];
+        getrandom::fill(&mut random).map_err(|error| {
+            Failure::Sentence(format!("no random number is to be had: {error}"))
+        })?;
+        Ok(Door {
+            host: format!("127.0.0.1:{port}"),
+            token: random.iter().map(|byte| format!("{byte:02x}")).collect(),
+        })
+    }
+
+    /// Where the page is.
+    pub(super) fn url(&self) -> String {
+        format!("http://{}/{}/", self.host, self.token)
+    }
+
+    /// What a request asks for, where it may.
+    pub(super) fn asked<'a>(&self, request: &'a Request) -> Result<Asked<'a>, Status> {
+        let hosts: Vec<&[u8]> = request.values("host").collect();
+        if hosts != [self.host.as_bytes()] {
+            return Err(Status::WrongHost);
+        }
+        let own = format!("http://{}", self.host);
+        let is_own = request
+            .values("origin")
+            .all(|origin| origin == own.as_bytes());
+        // Another port of this computer is the same site.
+        let mut sites = request.values("sec-fetch-site");
+        if !is_own || !sites.all(|site| site == b"same-origin" || site == b"none") {
+            return Err(Status::Forbidden);
+        }
+        let path = request.target.split('?').next().unwrap_or_default();
+        let mut parts = path.strip_prefix('/').unwrap_or_default().split('/');
+        let token = parts.next().unwrap_or_default();
+        if !bool::from(token.as_bytes().ct_eq(self.token.as_bytes())) {
+            return Err(Status::NotFound);
+        }
+        let parts: Vec<&str> = parts.collect();
+        let asked = match parts.as_slice() {
+            [""] => Asked::Page,
+            ["bye"] => Asked::Bye,
+            ["traces", "list.json"] => Asked::List,
+            ["traces", number, name] => {
+                Asked::Trace(number.parse().map_err(|_| Status::NotFound)?, name)
+            }
+            _ => return Err(Status::NotFound),
+        };
+        let is_allowed = match request.method.as_str() {
+            "GET" | "HEAD" => asked != Asked::Bye,
+            "POST" => asked == Asked::Bye,
+            _ => false,
+        };
+        is_allowed.then_some(asked).ok_or(Status::WrongMethod)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const DOOR: [&str; 2] = ["127.0.0.1:4711", "0123456789abcdef0123456789abcdef"];
+
+    /// What a request gets: its first line without the version, and its headers.
+    fn asked(line: &str, headers: &[(&str, &str)]) -> String {
+        let [host, token] = DOOR.map(str::to_owned);
+        let (method, target) = line.split_once(' ').unwrap();
+        let request = Request::new(method, &target.replace("TOKEN", &token), headers);
+        match (Door { host, token }).asked(&request) {
+            Ok(asked) => format!("{asked:?}"),
+            Err(status) => format!("{status:?}"),
+        }
+    }
+
+    #[test]
+    fn what_is_named_is_given_to_who_has_the_token() {
+        let host = [("Host", DOOR[0])];
+        for (line, expected) in [
+            ("GET /TOKEN/", "Page"),
+            ("HEAD /TOKEN/?v=1", "Page"),
+            ("GET /TOKEN/traces/list.json", "List"),
+            (
+                "GET /TOKEN/traces/12/a%20b.json",
+                r#"Trace(12, "a%20b.json")"#,
+            ),
+            ("POST /TOKEN/bye", "Bye"),
+            ("GET /TOKEN", "NotFound"),
+            ("GET /", "NotFound"),
+            ("GET /0123456789abcdef0123456789abcdee/", "NotFound"),
+            ("GET /TOKEN0/", "NotFound"),
+            ("GET //TOKEN/", "NotFound"),
+            ("GET http://127.0.0.1:4711/TOKEN/", "NotFound"),
+            ("GET *", "NotFound"),
+            ("GET /TOKEN/index.html", "NotFound"),
+            ("GET /TOKEN/../TOKEN/", "NotFound"),
+            ("GET /TOKEN/traces/-1/a.json", "NotFound"),
+            ("GET /TOKEN/traces/0/../../etc/passwd", "NotFound"),
+            ("GET /TOKEN/bye", "WrongMethod"),
+            ("POST /TOKEN/", "WrongMethod"),
+            ("OPTIONS /TOKEN/", "WrongMethod"),
+            ("DELETE /TOKEN/traces/0/a.json", "WrongMethod"),
+        ] {
+            assert_eq!(asked(line, &host), expected, "{line}");
+        }
+    }
+
+    #[test]
+    fn hosts_and_pages_are_told_apart() {
+        let host = ("host", DOOR[0]);
+        for (headers, expected) in [
+            (&[host][..], "Page"),
+            (&[host, ("origin", "http://127.0.0.1:4711")], "Page"),
+            (&[host, ("sec-fetch-site", "same-origin")], "Page"),
+            (&[host, ("sec-fetch-site", "none")], "Page"),
+            (&[], "WrongHost"),
+            (&[host, host], "WrongHost"),
+            (&[("host", "localhost:4711")], "WrongHost"),
+            (&[("host", "evil.test")], "WrongHost"),
+            (&[("host", "127.0.0.1")], "WrongHost"),
+            (&[host, ("origin", "http://127.0.0.1:4712")], "Forbidden"),
+            (&[host, ("origin", "null")], "Forbidden"),
+            (&[host, ("sec-fetch-site", "same-site")], "Forbidden"),
+            (&[host, ("sec-fetch-site", "cross-site")], "Forbidden"),
+            (
+                &[
+                    host,
+                    ("sec-fetch-site", "none"),
+                    ("sec-fetch-site", "cross-site"),
+                ],
+                "Forbidden",
+            ),
+        ] {
+            assert_eq!(asked("GET /TOKEN/", headers), expected, "{headers:?}");
+        }
+    }
+
+    #[test]
+    fn tokens_have_128_bits_of_their_own() {
+        let [one, other] = [0, 0].map(|_| Door::new(1).unwrap().token);
+        assert_eq!((one.len(), other.len()), (32, 32));
+        assert_ne!(one, other);
+    }
+}

@@ -1,0 +1,246 @@
+//! The page as `dormer open` serves it.
+
+use std::fs;
+use std::io::{BufRead, BufReader};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use dormer_core::base::format;
+
+use super::job::ranks;
+use super::page::{Page, dist, skip, with_page};
+use super::traces::{headline, kernels, shows};
+use crate::support::container::gzip;
+
+/// A running `dormer open`; it ends with the value.
+struct Opened {
+    process: Child,
+    url: String,
+}
+
+impl Drop for Opened {
+    fn drop(&mut self) {
+        // It may have ended by itself.
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}
+
+impl Opened {
+    /// Starts it in a folder, with the page that was built.
+    fn start(program: &Path, folder: &Path, arguments: &[&str]) -> Opened {
+        let mut process = Command::new(program)
+            .args(["open", "--no-browser"])
+            .args(arguments)
+            .current_dir(folder)
+            .env("DORMER_PAGE", fs::canonicalize(dist()).unwrap())
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut line = String::new();
+        let mut out = BufReader::new(process.stdout.take().unwrap());
+        out.read_line(&mut line).unwrap();
+        let url = line.trim_end().strip_prefix("Dormer is at ").unwrap();
+        Opened {
+            process,
+            url: url.to_owned(),
+        }
+    }
+
+    /// Waits until it has ended.
+    async fn end(&mut self) {
+        let start = Instant::now();
+        while self.process.try_wait().unwrap().is_none() {
+            assert!(start.elapsed() < Duration::from_secs(60), "it goes on");
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+    }
+}
+
+/// The command, which Cargo builds beside the tests of the whole workspace; where it is missing, says so.
+fn program() -> Option<PathBuf> {
+    let test = std::env::current_exe().unwrap();
+    let name = format!("dormer{}", std::env::consts::EXE_SUFFIX);
+    let program = test.parent().unwrap().parent().unwrap().join(name);
+    let help = Command::new(&program).args(["open", "--help"]).output();
+    if help.is_ok_and(|help| help.status.success()) {
+        return Some(program);
+    }
+    skip("the command line is not built; `cargo build --package dormer` builds it");
+    None
+}
+
+/// Runs a test with the command and files in a folder.
+fn with_command(
+    name: &str,
+    files: &[(&str, &str)],
+    test: impl AsyncFnOnce(&mut Page, &Path, &Path),
+) {
+    let Some(program) = program() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    for (path, text) in files {
+        write(folder.path(), path, text);
+    }
+    with_page(name, async |page| {
+        // What is served is all there is.
+        page.stop_server();
+        test(page, &program, folder.path()).await;
+    });
+}
+
+/// Writes a compressed trace.
+fn write(folder: &Path, path: &str, text: &str) {
+    let path = folder.join(path);
+    fs::create_dir_all(path.parent().unwrap()).unwrap();
+    fs::write(path, gzip(text.as_bytes())).unwrap();
+}
+
+#[test]
+fn a_trace_opens_and_the_command_ends_with_the_page() {
+    let trace = kernels(&[300, 100]);
+    let files = [("my run #1.json.gz", trace.as_str())];
+    with_command("command", &files, async |page, program, folder| {
+        let mut opened = Opened::start(program, folder, &["my run #1.json.gz"]);
+        page.load_url(&opened.url).await;
+        page.wait_until_shown(1).await;
+        shows(page, &trace).await;
+        page.wait_text(".file", "my run #1.json.gz").await;
+        page.wait_text("#requests", "1 request").await;
+        // A trace that is dropped is asked for nowhere.
+        page.open("own.json", &kernels(&[5])).await;
+        assert_eq!(
+            page.value::<u32>("Number($('#requests').dataset.count)")
+                .await,
+            1
+        );
+
+        // What is saved asks nobody.
+        page.click("[data-nav=export]").await;
+        page.click("[data-one-file]").await;
+        let saved = page.downloaded("dormer-own.html").await;
+        let saved = String::from_utf8(saved).unwrap();
+        let (head, _) = saved.split_once("<style").unwrap();
+        assert!(head.contains("connect-src 'none'"), "{head}");
+        assert!(!head.contains("dormer-open"), "{head}");
+
+        // Loading the page anew finds the command still there.
+        page.load_url(&opened.url).await;
+        page.wait_until_shown(1).await;
+        page.chromium.driver.goto("about:blank").await.unwrap();
+        opened.end().await;
+    });
+}
+
+#[test]
+fn a_log_directory_lists_its_runs_and_opens_them() {
+    let [old, new] = [kernels(&[300, 100]), kernels(&[300])];
+    let mut files = vec![
+        (
+            "logs/tune/old.1764000000000000000.pt.trace.json.gz".to_owned(),
+            old.as_str(),
+        ),
+        (
+            "logs/tune/new.1764000900000000000.pt.trace.json.gz".to_owned(),
+            new.as_str(),
+        ),
+    ];
+    let ranks = ranks();
+    for (name, text) in &ranks {
+        files.push((format!("logs/train/{name}.gz"), text.as_str()));
+    }
+    let files: Vec<(&str, &str)> = files
+        .iter()
+        .map(|(path, text)| (path.as_str(), *text))
+        .collect();
+    with_command("command-runs", &files, async |page, program, folder| {
+        let opened = Opened::start(program, folder, &["logs"]);
+        page.load_url(&opened.url).await;
+        let all = format::counted(files.len() as u64, "trace");
+        page.wait_text("[data-testid=headline]", &format!("2 runs with {all}"))
+            .await;
+        page.wait_text("[data-run=tune] tbody tr:first-child", "new")
+            .await;
+
+        // One.
+        page.click("[data-run=tune] tbody tr:nth-child(2) a").await;
+        page.wait_until_shown(1).await;
+        shows(page, &old).await;
+
+        // Two: the newer one is the target.
+        page.click("#back-to-runs").await;
+        for row in [1, 2] {
+            page.click(&format!("[data-run=tune] tbody tr:nth-child({row}) input"))
+                .await;
+        }
+        page.wait_text("[data-testid=chosen-runs]", "compared with the older old.")
+            .await;
+        page.screenshot("command-runs.png").await;
+        page.click("#open-chosen").await;
+        page.wait_until_shown(2).await;
+        page.find("[data-testid=compare-headline]").await;
+        page.wait_text(".versus", "new.1764000900000000000").await;
+        page.click("[data-nav=overview]").await;
+        assert_eq!(page.text("[data-testid=headline]").await, headline(&new));
+
+        // All ranks.
+        page.click("#back-to-runs").await;
+        page.click("[data-open-run=train]").await;
+        page.find("[data-testid=job] [data-testid=headline]").await;
+
+        // What comes into the folder is listed.
+        page.click("#back-to-runs").await;
+        write(folder, "logs/later/trace.json.gz", &new);
+        page.wait_text("[data-run=later]", "trace").await;
+        page.enter("#runs-filter", "TUNE").await;
+        page.wait_for("$$('[data-testid=run]').length === 1").await;
+
+        // Without the command there is no list, and what was listed stays.
+        drop(opened);
+        page.wait_text("[data-testid=runs-error]", "dormer open")
+            .await;
+        page.find("[data-run=tune]").await;
+        assert!(!page.console_errors().await.is_empty());
+    });
+}
+
+#[test]
+fn runs_are_calm_on_a_phone_and_in_the_dark() {
+    let files: Vec<(String, String)> = (0..30)
+        .map(|n| {
+            let time = 1_764_000_000_u64 + 60 * n;
+            let name = format!("a-node-with-a-rather-long-name-{n:02}.cluster.local_12345");
+            let file = format!(
+                "logs/experiments/7b-{}/{name}.{time}000000000.pt.trace.json.gz",
+                n / 12
+            );
+            (file, kernels(&[100]))
+        })
+        .collect();
+    let files: Vec<(&str, &str)> = files
+        .iter()
+        .map(|(path, text)| (path.as_str(), text.as_str()))
+        .collect();
+    with_command("command-looks", &files, async |page, program, folder| {
+        let opened = Opened::start(program, folder, &["logs"]);
+        for (width, theme) in [(1280, "light"), (1280, "dark"), (390, "light")] {
+            page.resize(width, 900).await;
+            page.load_url(
+                &opened
+                    .url
+                    .replace("#/runs", &format!("#/runs?theme={theme}")),
+            )
+            .await;
+            page.find("[data-run='experiments/7b-1']").await;
+            page.click("[data-run='experiments/7b-2'] tbody input")
+                .await;
+            page.find("#open-chosen").await;
+            let wide: bool = page
+                .value("document.documentElement.scrollWidth > innerWidth")
+                .await;
+            assert!(!wide, "{width}");
+            page.screenshot(&format!("command-runs-{width}-{theme}.png"))
+                .await;
+        }
+    });
+}
