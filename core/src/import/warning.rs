@@ -72,6 +72,7 @@ labelled! {
         ClocksDiffer => "The clocks of GPU and host do not agree, so it is not told what the CPU did while the GPU was idle.",
         UntoldGpuTime => "Some GPU activity has no duration that can be true, and nothing tells how long the GPU worked on it; that time counts as idle.",
         NoHostEvents => "No PyTorch operators were recorded, so GPU time is shown by kernel only. Record with ProfilerActivity.CPU to see operators.",
+        FormatWithoutOperators => "This format holds GPU activity without operators, so operations have no shapes, FLOPs or efficiency.",
         NoGpuEvents => "No GPU activity was recorded; only the CPU side is shown. Record with ProfilerActivity.CUDA, or ProfilerActivity.XPU for Intel GPUs, to see the GPU.",
         GpuEventsLost => "No GPU activity could be read; it may be among the events that were lost or are of no known category.",
         NothingRecorded => "Neither GPU activity nor PyTorch operators were recorded, so there is nothing to show. Record with ProfilerActivity.CPU, and with ProfilerActivity.CUDA or XPU for the GPU.",
@@ -84,9 +85,20 @@ impl WarningKind {
     pub fn severity(self) -> Severity {
         use WarningKind::*;
         match self {
-            LargeMetadata | UnknownMetadata | UnknownPhase | LinkedByCorrelation | NoHostEvents
-            | NoGpuEvents | NothingRecorded | EmptyWindow | TrailingGarbage | TrailingText
-            | OtherZipMembers | CutKernels | MovedTimes => Severity::Info,
+            LargeMetadata
+            | UnknownMetadata
+            | UnknownPhase
+            | LinkedByCorrelation
+            | NoHostEvents
+            | NoGpuEvents
+            | NothingRecorded
+            | EmptyWindow
+            | TrailingGarbage
+            | TrailingText
+            | OtherZipMembers
+            | CutKernels
+            | MovedTimes
+            | FormatWithoutOperators => Severity::Info,
             StrayComma | NotANumber | InvalidUtf8 | ControlCharacter | BadEscape
             | UnescapedQuote | DuplicateKey | TextNumber | HugeInteger | UnreadableMetadata
             | RecordedTwice | OverlappingWork | RepeatedCall => Severity::Repaired,
