@@ -11,8 +11,6 @@ use super::{Row, ours, reference};
 
 #[rustfmt::skip]
 pub(super) const LIBRARIES: &[Row] = &[
-    ours(|call| unlisted(conv::convolution(call)?.forward()), "xla::convolution"),
-
     ours(aten_attention::qkv_packed, "FlashAttnQKVPackedFunc"),
     ours(aten_attention::te_fused, "FusedAttnFunc"),
     ours(|call| aten_attention::CUTLASS_BACKWARD.backward(call), "xformers::efficient_attention_backward_cutlass"),
@@ -22,6 +20,7 @@ pub(super) const LIBRARIES: &[Row] = &[
         ConvBiasReLU_ ConvBias_").backward(|call| conv::conv_bias(call)?.backward(), Some("CONV_bwd")),
     reference(Conv, |call| conv::conv_bias(call)?.backward(), "
         ConvBiasReLU_Backward ConvBias_Backward").backward_label("CONV_bwd"),
+    ours(|call| unlisted(conv::convolution(call)?.forward()), "xla::convolution"),
 
     reference(BinaryElementwise, |call| elementwise::binary_to(call, (None, None)), "LigerSiLUMulFunction"),
 
