@@ -47,7 +47,7 @@ def show(
     """The page with a trace, to be shown in a notebook or saved as one HTML file.
 
     ``gpu`` is a name that ``dormer gpus`` lists, or a JSON file; ``redact`` replaces names; ``height`` is that of the
-    frame in pixels. What a notebook shows is kept in it: about 3 MB, and the trace. Raises ``CommandFailed`` where the
+    frame in pixels. What a notebook shows is kept in it: 4.4 MB, and the trace. Raises ``CommandFailed`` where the
     trace cannot be read, or the command carries no page.
     """
     with tempfile.TemporaryDirectory() as folder:

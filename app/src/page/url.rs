@@ -352,6 +352,7 @@ fn parse_sort(value: &str) -> Option<Sort> {
 
 /// What stands in the hash as it is; everything else is percent-encoded.
 pub const PLAIN: &AsciiSet = &NON_ALPHANUMERIC
+    .remove(b'/')
     .remove(b'-')
     .remove(b'.')
     .remove(b'_')

@@ -1,4 +1,4 @@
-//! The page's one file as the command carries it: a third smaller than the file, whose parts browsers have to unpack.
+//! The page's one file as the command carries it: half as large as the file, whose parts browsers have to unpack.
 //! `build.rs` packs it with the same functions.
 
 use std::io::{self, Read, Write};
