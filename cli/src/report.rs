@@ -75,13 +75,10 @@ pub(crate) fn run(args: &ReportArgs, out: &mut Out) -> Result<(), Failure> {
         Wanted::Summary => summary(profile, &report, true, out).map_err(Failure::from),
         Wanted::Files(folder) => summary(profile, &report, false, out)
             .map_err(Failure::from)
-            .and_then(
-                |()| match of_exporters.is_empty() && !args.format.is_empty() {
-                    true => Ok(()),
-                    false => output::write(folder, &of_exporters, &files, archive, out),
-                },
-            )
             .and_then(|()| {
+                if args.format.is_empty() || !of_exporters.is_empty() {
+                    output::write(folder, &of_exporters, &files, archive, out)?;
+                }
                 #[cfg(feature = "parquet")]
                 if args.format.iter().any(|format| format == PARQUET) {
                     let (whole, found) = ((&chosen, tables), (profile, &report));

@@ -24,7 +24,7 @@ mod tables;
 
 use std::fs;
 use std::io::Write;
-use std::process::{Command, Stdio};
+use std::process::{Command, Output, Stdio};
 
 use flate2::Compression;
 use flate2::write::GzEncoder;
@@ -89,6 +89,16 @@ impl Folder {
 
     /// The same with something on standard input.
     fn run_with(&self, arguments: &str, input: &[u8]) -> Said {
+        let output = self.output(arguments, input);
+        Said {
+            code: output.status.code().unwrap(),
+            out: String::from_utf8(output.stdout).unwrap(),
+            err: String::from_utf8(output.stderr).unwrap(),
+        }
+    }
+
+    /// The same, of commands that write other than text.
+    fn output(&self, arguments: &str, input: &[u8]) -> Output {
         let mut process = Command::new(env!("CARGO_BIN_EXE_dormer"))
             .args(arguments.split_whitespace())
             .current_dir(self.0.path())
@@ -99,12 +109,7 @@ impl Folder {
             .unwrap();
         // A command that does not read its input may be gone already.
         let _ = process.stdin.take().unwrap().write_all(input);
-        let output = process.wait_with_output().unwrap();
-        Said {
-            code: output.status.code().unwrap(),
-            out: String::from_utf8(output.stdout).unwrap(),
-            err: String::from_utf8(output.stderr).unwrap(),
-        }
+        process.wait_with_output().unwrap()
     }
 }
 
