@@ -422,12 +422,13 @@ const OF_RANKS8: &[Figure] = &[
     ("experts", &[("rank", "2")], "times mean", 0.72, 0.01),
     ("experts", &[("rank", "3")], "times mean", 0.71, 0.01),
     ("links", &[("pair", "3, 7")], "times siblings", 1.97, 0.02),
+    // 20.9 % of the step of 179.3 ms.
     (
         "pipeline",
         &[("rank", "0"), ("step", "5")],
-        "waiting (%)",
-        20.9,
-        0.3,
+        "receiving ms",
+        37.5,
+        0.1,
     ),
     (
         "pipeline",
