@@ -102,6 +102,77 @@ fn corrected_sheets_agree_with_those_of_equal_clocks() {
     }
 }
 
+/// Who came last and who waited, on corrected clocks: as in the job whose clocks never differed.
+#[test]
+fn corrected_clocks_tell_who_holds_the_others_up() {
+    let Some(shared) = shared_with_python() else {
+        return;
+    };
+    // By rank: how often it came last, and by how many times that may differ.
+    type Last = (&'static str, &'static [(&'static str, f64)], f64);
+    const JOBS: [Last; 2] = [
+        (
+            "ranks4",
+            &[("1", 6.0), ("0", 0.0), ("2", 0.0), ("3", 0.0)],
+            0.0,
+        ),
+        ("ranks8", &[("1", 74.0), ("2", 28.0)], 4.0),
+    ];
+    for (name, last, most_off) in JOBS {
+        let Some(files) = files(&shared, name) else {
+            return;
+        };
+        let ours = cells(&text_of(&files, "straggler_summary_corrected"));
+        let golden = shared.join(format!("jobs/golden/{name}_aligned/straggler_summary.csv"));
+        let theirs = cells(&std::fs::read_to_string(golden).unwrap());
+        let number = |row: &Row, label: &str| row[label].parse::<f64>().unwrap();
+        let of = |rank: &str| ours.iter().find(|row| row["rank"] == rank).unwrap();
+        for (rank, n) in last {
+            let own = number(of(rank), "times_arrived_last");
+            assert!((own - n).abs() <= most_off, "{name} rank {rank}: {own}");
+        }
+        for theirs in theirs {
+            let label = "total_wait_time_us";
+            let (own, value) = (number(of(&theirs["rank"]), label), number(&theirs, label));
+            let most_us = (value * 0.003).max(if name == "ranks4" { 15.0 } else { 60.0 });
+            let rank = &theirs["rank"];
+            assert!(
+                (own - value).abs() <= most_us,
+                "{name} rank {rank}: {own} µs, not {value}"
+            );
+        }
+    }
+}
+
+/// What the clocks of ranks are ahead by: within 3 µs in the middle of the recording.
+#[test]
+fn clocks_of_hosts_are_found() {
+    let Some(shared) = shared_with_python() else {
+        return;
+    };
+    const JOBS: [(&str, &[f64]); 2] = [
+        ("ranks4", &[0.0, -0.7, 2_280.0, 2_281.0]),
+        (
+            "ranks8",
+            &[0.0, -1.2, 0.2, 1.2, 1_759.1, 1_761.3, 1_760.8, 1_761.4],
+        ),
+    ];
+    for (name, expected) in JOBS {
+        let Some(files) = files(&shared, name) else {
+            return;
+        };
+        let ranks = cells(&text_of(&files, "ranks"));
+        assert_eq!(ranks.len(), expected.len(), "{name}");
+        for (row, expected) in ranks.iter().zip(expected) {
+            let offset: f64 = row["offset µs"].parse().unwrap();
+            assert!(
+                (offset - expected).abs() <= 3.0,
+                "{name}: {offset}, not {expected}"
+            );
+        }
+    }
+}
+
 /// A rank that is missing or was cut takes nothing from the others.
 #[test]
 fn a_job_goes_on_without_a_rank() {
@@ -191,6 +262,216 @@ fn the_faults_of_a_job_are_found_with_their_worth() {
             assert!((worth - ms).abs() <= *most_off, "{name} {key}: {worth} ms");
         }
     }
+}
+
+/// A figure of a sheet: what tells its row, its column, its value, and by how much it may be off.
+type Figure = (
+    &'static str,
+    &'static [(&'static str, &'static str)],
+    &'static str,
+    f64,
+    f64,
+);
+
+const OF_RANKS4: &[Figure] = &[
+    (
+        "ranks",
+        &[("rank", "0")],
+        "exposed communication ms",
+        84.0,
+        0.1,
+    ),
+    (
+        "ranks",
+        &[("rank", "1")],
+        "exposed communication ms",
+        72.6,
+        0.1,
+    ),
+    (
+        "ranks",
+        &[("rank", "2")],
+        "exposed communication ms",
+        83.7,
+        0.1,
+    ),
+    (
+        "ranks",
+        &[("rank", "3")],
+        "exposed communication ms",
+        84.0,
+        0.1,
+    ),
+    (
+        "rank_steps",
+        &[("rank", "1"), ("step", "15")],
+        "same-work ratio",
+        1.36,
+        0.01,
+    ),
+    (
+        "rank_steps",
+        &[("rank", "1"), ("step", "16")],
+        "same-work ratio",
+        1.36,
+        0.01,
+    ),
+    (
+        "rank_steps",
+        &[("rank", "1"), ("step", "17")],
+        "same-work ratio",
+        1.36,
+        0.01,
+    ),
+    (
+        "rank_steps",
+        &[("rank", "0"), ("step", "16")],
+        "same-work ratio",
+        1.0,
+        0.01,
+    ),
+    (
+        "rank_steps",
+        &[("rank", "2"), ("step", "16")],
+        "same-work ratio",
+        1.0,
+        0.01,
+    ),
+    (
+        "rank_steps",
+        &[("rank", "3"), ("step", "16")],
+        "same-work ratio",
+        1.0,
+        0.01,
+    ),
+    (
+        "collectives",
+        &[("bytes", "17632384"), ("step", "15")],
+        "transfer µs",
+        8_930.0,
+        10.0,
+    ),
+    (
+        "collectives",
+        &[("bytes", "17632384"), ("step", "16")],
+        "transfer µs",
+        9_210.0,
+        10.0,
+    ),
+    (
+        "collectives",
+        &[("bytes", "17632384"), ("step", "17")],
+        "transfer µs",
+        21_640.0,
+        10.0,
+    ),
+    (
+        "collectives",
+        &[("bytes", "17632384"), ("step", "15")],
+        "bus bandwidth GB/s",
+        2.96,
+        0.01,
+    ),
+    (
+        "collectives",
+        &[("bytes", "17632384"), ("step", "16")],
+        "bus bandwidth GB/s",
+        2.87,
+        0.01,
+    ),
+    (
+        "collectives",
+        &[("bytes", "17632384"), ("step", "17")],
+        "bus bandwidth GB/s",
+        1.22,
+        0.01,
+    ),
+];
+
+const OF_RANKS8: &[Figure] = &[
+    (
+        "rank_steps",
+        &[("rank", "5"), ("step", "5")],
+        "same-work ratio",
+        1.01,
+        0.015,
+    ),
+    (
+        "rank_steps",
+        &[("rank", "5"), ("step", "6")],
+        "same-work ratio",
+        1.30,
+        0.015,
+    ),
+    (
+        "rank_steps",
+        &[("rank", "5"), ("step", "7")],
+        "same-work ratio",
+        1.30,
+        0.015,
+    ),
+    (
+        "rank_steps",
+        &[("rank", "2"), ("step", "6")],
+        "data loading ms",
+        25.4,
+        0.1,
+    ),
+    ("experts", &[("rank", "0")], "times mean", 1.28, 0.01),
+    ("experts", &[("rank", "1")], "times mean", 1.29, 0.01),
+    ("experts", &[("rank", "2")], "times mean", 0.72, 0.01),
+    ("experts", &[("rank", "3")], "times mean", 0.71, 0.01),
+    ("links", &[("pair", "3, 7")], "times siblings", 1.97, 0.02),
+    // 20.9 % of the step of 179.3 ms.
+    (
+        "pipeline",
+        &[("rank", "0"), ("step", "5")],
+        "receiving ms",
+        37.5,
+        0.1,
+    ),
+    (
+        "pipeline",
+        &[("rank", "0"), ("step", "5")],
+        "inevitable (%)",
+        20.0,
+        0.01,
+    ),
+];
+
+#[test]
+fn sheets_of_ours_have_the_figures_of_the_shared_jobs() {
+    let Some(shared) = shared_with_python() else {
+        return;
+    };
+    let mut wrong = Vec::new();
+    for (name, figures) in [("ranks4", OF_RANKS4), ("ranks8", OF_RANKS8)] {
+        let Some(files) = files(&shared, name) else {
+            return;
+        };
+        for (sheet, keys, label, value, most_off) in figures {
+            let rows = cells(&text_of(&files, sheet));
+            let row = rows
+                .iter()
+                .find(|row| keys.iter().all(|(key, of)| row[*key] == *of));
+            let told = row.map_or("", |row| &row[*label]);
+            let is_right = told
+                .parse::<f64>()
+                .is_ok_and(|own| (own - value).abs() <= *most_off);
+            if !is_right {
+                wrong.push(format!(
+                    "{name} {sheet} {keys:?} {label}: {told:?}, not {value}"
+                ));
+            }
+        }
+        let collectives = cells(&text_of(&files, "collectives"));
+        let of_groups = collectives.iter().filter(|row| !row["group"].is_empty());
+        let complete = of_groups
+            .filter(|row| row["ranks"] == row["ranks read"])
+            .count();
+        assert_eq!(complete, if name == "ranks4" { 12 } else { 1_275 });
+    }
+    assert_eq!(wrong, [""; 0]);
 }
 
 pub(crate) type Row = BTreeMap<String, String>;

@@ -33,6 +33,9 @@ const TOP: usize = 5;
 pub(crate) fn run(args: &JobArgs, out: &mut Out) -> Result<(), Failure> {
     let wanted = output::wanted(args.output.as_deref(), &args.format, PRINTED)?;
     let files = find(&args.paths)?;
+    if let Some(path) = &args.perfetto {
+        perfetto::is_no_input(path, &files)?;
+    }
     let mut unreadable = Vec::new();
     let mut digests = Vec::new();
     for (file, read) in reading::read(&files) {
@@ -49,7 +52,13 @@ pub(crate) fn run(args: &JobArgs, out: &mut Out) -> Result<(), Failure> {
     let n_windows = world.windows.len();
     let mut windows = world.windows.into_iter();
     let Some(window) = windows.next() else {
-        let reason = "none of the files is a rank of a job; dormer report reads a single trace";
+        complain_of(&world.set_apart);
+        let reason = match files.is_empty() {
+            true => {
+                "no file is called like a trace (.json, .json.gz) or an archive of them (.zip, .tar, .tar.gz, .tgz)"
+            }
+            false => "none of the files is a rank of a job; dormer report reads a single trace",
+        };
         return Err(Failure::Sentence(reason.to_owned()));
     };
     let job = Job::new(window);
@@ -58,8 +67,9 @@ pub(crate) fn run(args: &JobArgs, out: &mut Out) -> Result<(), Failure> {
     };
     let outputs = export::job::Input::new(&job, &world.set_apart).with_network(figures);
     if let Wanted::Printed(path) = wanted {
-        for apart in &world.set_apart {
-            stdout::complain(&format!("{}: {}", apart.file.name, apart.why));
+        complain_of(&world.set_apart);
+        if let Some(path) = &args.perfetto {
+            perfetto::write(path, &job, &files)?;
         }
         return output::print(path, &outputs, out);
     }
@@ -69,9 +79,22 @@ pub(crate) fn run(args: &JobArgs, out: &mut Out) -> Result<(), Failure> {
         output::write(folder, &args.format, &outputs, archive, out)?;
     }
     if let Some(path) = &args.perfetto {
-        perfetto::write(path, &job, &files, out)?;
+        let n_ranks = perfetto::write(path, &job, &files)?;
+        let count = format::counted(n_ranks as u64, "rank");
+        let place = path.display();
+        writeln!(
+            out,
+            "\nWrote {count} to {place}, for https://ui.perfetto.dev."
+        )?;
     }
     Ok(())
+}
+
+/// What takes no part, where the summary does not tell it.
+fn complain_of(set_apart: &[SetApart]) {
+    for apart in set_apart {
+        stdout::complain(&format!("{}: {}", apart.file.name, apart.why));
+    }
 }
 
 /// The sentence, the findings worth most, the ranks.

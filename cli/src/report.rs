@@ -80,12 +80,11 @@ pub(crate) fn run(args: &ReportArgs, out: &mut Out) -> Result<(), Failure> {
         Wanted::Summary => summary(profile, &report, true, out).map_err(Failure::from),
         Wanted::Files(folder) => summary(profile, &report, false, out)
             .map_err(Failure::from)
-            .and_then(|()| output::write(folder, &args.format, &files, archive, out))
-            .and_then(|()| match output::wants_page(&args.format) {
-                true => page(args, (&chosen, steps.is_some()), &files, folder, out),
-                false => Ok(()),
-            })
             .and_then(|()| {
+                output::write(folder, &args.format, &files, archive, out)?;
+                if output::wants_page(&args.format) {
+                    page(args, (&chosen, steps.is_some()), &files, folder, out)?;
+                }
                 #[cfg(feature = "parquet")]
                 if args.format.iter().any(|format| format == PARQUET) {
                     let (whole, found) = ((&chosen, tables), (profile, &report));

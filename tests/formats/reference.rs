@@ -1,6 +1,6 @@
 //! Real traces in other formats against the reference's sheets.
 
-use dormer_core::output::export;
+use dormer_core::output::export::{self, Source};
 use dormer_core::trace::Category;
 
 use crate::golden;

@@ -19,15 +19,9 @@ const HEAD_BYTES: usize = 4096;
 
 /// The ranks in an archive; `None` for a file that is none.
 pub(super) fn read(path: &Path, source: &SourceFile) -> io::Result<Option<Vec<ReadFile>>> {
-    let mut file = File::open(path)?;
-    let mut chunk = vec![0; CHUNK_BYTES];
-    let mut n_bytes = filled(&mut file, &mut chunk)?;
-    let Some(mut archive) = Archive::of(chunk.get(..n_bytes).unwrap_or_default()) else {
-        return Ok(None);
-    };
     let mut found: Vec<ReadFile> = Vec::new();
     let mut open: Option<InArchive> = None;
-    let mut sink = |member: Member| match (member, &mut open) {
+    let walked = walk(path, &mut |member| match (member, &mut open) {
         (Member::Begin(name), _) => {
             let is_wanted = is_called_like_a_trace(name) && name != MANIFEST;
             open = is_wanted.then(|| InArchive::new(format!("{}/{name}", source.name)));
@@ -35,21 +29,37 @@ pub(super) fn read(path: &Path, source: &SourceFile) -> io::Result<Option<Vec<Re
         (Member::Bytes(bytes), Some(open)) => open.push(bytes),
         (Member::End, _) => found.extend(open.take().into_iter().flat_map(InArchive::finish)),
         (Member::Bytes(_), None) => {}
+    })?;
+    let Some(broken) = walked else {
+        return Ok(None);
     };
-    let mut broken = None;
-    while n_bytes > 0 && broken.is_none() {
-        let pushed = archive.push(chunk.get(..n_bytes).unwrap_or_default(), &mut sink);
-        broken = pushed.err();
-        n_bytes = filled(&mut file, &mut chunk)?;
-    }
-    archive.finish(&mut sink);
-    if let Some(error) = broken {
-        found.push((source.clone(), Err(error.to_string())));
+    if let Err(why) = broken {
+        found.push((source.clone(), Err(why)));
     } else if found.is_empty() {
         let why = "the archive holds no .json or .json.gz file";
         found.push((source.clone(), Err(why.to_owned())));
     }
     Ok(Some(found))
+}
+
+/// Hands the files of an archive to `sink`, and tells what is wrong with it; `None` for a file that is none.
+pub(super) fn walk(
+    path: &Path,
+    sink: &mut dyn FnMut(Member),
+) -> io::Result<Option<Result<(), String>>> {
+    let mut file = File::open(path)?;
+    let mut chunk = vec![0; CHUNK_BYTES];
+    let mut n_bytes = filled(&mut file, &mut chunk)?;
+    let Some(mut archive) = Archive::of(chunk.get(..n_bytes).unwrap_or_default()) else {
+        return Ok(None);
+    };
+    let mut pushed = Ok(());
+    while n_bytes > 0 && pushed.is_ok() {
+        pushed = archive.push(chunk.get(..n_bytes).unwrap_or_default(), sink);
+        n_bytes = filled(&mut file, &mut chunk)?;
+    }
+    archive.finish(sink);
+    Ok(Some(pushed.map_err(|error| error.to_string())))
 }
 
 /// Reads until a chunk is full or the file is over.

@@ -1,97 +1,234 @@
 //! `--perfetto`: the traces of a job as one archive for Perfetto, aligned.
 
-use std::fs::File;
+use std::fs::{self, File};
 use std::io::{self, BufWriter, Read, Seek, SeekFrom, Write};
 use std::path::Path;
 
-use dormer_core::base::format;
-use dormer_core::import::Inflater;
+use dormer_core::import::{Inflater, Member};
 use dormer_core::job::Job;
 use dormer_core::output::perfetto::{BLOCK, MANIFEST, header, manifest, member, padding};
 
+use super::archives;
 use super::files::Found;
 use crate::Failure;
-use crate::stdout::{Out, complain};
+use crate::stdout::complain;
 
 const CHUNK_BYTES: usize = 256 << 10;
 
-/// Writes the archive; ranks of which there is no trace here, but a digest, are left out.
-pub(super) fn write(path: &Path, job: &Job, files: &[Found], out: &mut Out) -> Result<(), Failure> {
+/// So many bytes tell how a file is compressed.
+const HEAD_BYTES: usize = 512;
+
+/// A rank, and the file or the archive that its trace is in.
+struct Place<'a> {
+    at: usize,
+    rank: u32,
+    name: &'a str,
+    file: &'a Found,
+}
+
+/// Writes the archive and tells of how many ranks it is; those of which there is no trace here, but a digest, or
+/// that are merged into one file, are left out.
+pub(super) fn write(path: &Path, job: &Job, files: &[Found]) -> Result<usize, Failure> {
     let found = job.ranks.iter().enumerate().filter_map(|(at, rank)| {
-        let file = files.iter().find(|file| file.source == rank.digest.file);
+        let name = rank.digest.file.name.as_str();
+        let own = files.iter().find(|file| file.source == rank.digest.file);
+        let file = own.or_else(|| {
+            let mut files = files.iter();
+            files.find(|file| in_archive(name, file).is_some())
+        });
         if file.is_none() {
-            let name = &rank.digest.file.name;
             complain(&format!(
-                "rank {}: its trace {name} was not given, so the archive is without it",
+                "rank {}: its trace {name} was not given as a file of its own, so the archive is without it",
                 rank.number
             ));
         }
-        Some((at, rank.number, file?))
+        let file = file?;
+        Some(Place {
+            at,
+            rank: rank.number,
+            name,
+            file,
+        })
     });
-    let found: Vec<(usize, u32, &Found)> = found.collect();
+    let found: Vec<Place> = found.collect();
     let failed =
         |error: io::Error| Failure::of_file(&format!("cannot write {}", path.display()), &error);
-    let mut archive = BufWriter::new(File::create(path).map_err(failed)?);
-    let places: Vec<usize> = found.iter().map(|(at, ..)| *at).collect();
-    let manifest = manifest(job, &places);
-    let n_bytes = manifest.len() as u64;
-    let written = archive.write_all(&header(MANIFEST, n_bytes));
-    let written = written.and_then(|()| archive.write_all(&manifest));
-    written
-        .and_then(|()| fill(&mut archive, n_bytes))
-        .map_err(failed)?;
-    for (_, rank, file) in &found {
-        let added = add(&mut archive, &member(*rank), &file.path);
+    let places: Vec<usize> = found.iter().map(|place| place.at).collect();
+    let mut packed = Packed::new(File::create(path).map_err(failed)?);
+    let manifest = packed
+        .begin(MANIFEST)
+        .and_then(|()| packed.push(&manifest(job, &places)));
+    manifest.and_then(|()| packed.end()).map_err(failed)?;
+    for file in files {
+        let own = found.iter().filter(|of| std::ptr::eq(of.file, file));
+        let own: Vec<&Place> = own.collect();
+        let added = match own.first() {
+            None => Ok(()),
+            Some(first) if in_archive(first.name, file).is_none() => add(&mut packed, first),
+            Some(_) => add_members(&mut packed, file, &own),
+        };
         added.map_err(|error| Failure::of_file(&file.path.display().to_string(), &error))?;
     }
-    // Two empty blocks end an archive.
-    let written = archive.write_all(&[0; 2 * BLOCK]);
-    written.and_then(|()| archive.flush()).map_err(failed)?;
-    let count = format::counted(found.len() as u64, "rank");
-    writeln!(
-        out,
-        "\nWrote {count} to {}, for https://ui.perfetto.dev.",
-        path.display()
-    )?;
-    Ok(())
+    packed.finish().map_err(failed)?;
+    Ok(found.len())
 }
 
-/// Adds the text of a trace. How long it is, is known at its end: then its header is written.
-fn add(archive: &mut BufWriter<File>, name: &str, path: &Path) -> io::Result<()> {
-    let start = archive.stream_position()?;
-    archive.write_all(&header(name, 0))?;
-    let mut source = File::open(path)?;
+/// The archive must not take the place of a file that is read.
+pub(super) fn is_no_input(path: &Path, files: &[Found]) -> Result<(), Failure> {
+    let Ok(path) = fs::canonicalize(path) else {
+        return Ok(());
+    };
+    let mut inputs = files.iter();
+    match inputs.any(|file| fs::canonicalize(&file.path).is_ok_and(|input| input == path)) {
+        false => Ok(()),
+        true => Err(Failure::Sentence(format!(
+            "{} is one of the files to read: --perfetto needs another name",
+            path.display()
+        ))),
+    }
+}
+
+/// What a trace is called inside of an archive.
+fn in_archive<'a>(name: &'a str, archive: &Found) -> Option<&'a str> {
+    name.strip_prefix(archive.source.name.as_str())?
+        .strip_prefix('/')
+}
+
+/// Adds a trace that is a file.
+fn add(packed: &mut Packed, place: &Place) -> io::Result<()> {
+    packed.begin(&member(place.rank))?;
+    let mut source = File::open(&place.file.path)?;
     let mut chunk = vec![0; CHUNK_BYTES];
-    let n = source.read(&mut chunk)?;
-    let head = chunk.get(..n).unwrap_or_default();
-    let Some(mut inflater) = Inflater::of(head) else {
-        return Err(io::Error::other("it is an archive; unpack it for Perfetto"));
-    };
-    let mut n_bytes = 0_u64;
-    let mut written = Ok(());
-    let mut sink = |text: &[u8]| {
-        n_bytes += text.len() as u64;
-        if written.is_ok() {
-            written = archive.write_all(text);
-        }
-    };
-    inflater.push(head, &mut sink);
+    let mut trace = Text::default();
     loop {
         let n = source.read(&mut chunk)?;
         if n == 0 {
             break;
         }
-        inflater.push(chunk.get(..n).unwrap_or_default(), &mut sink);
+        trace.push(chunk.get(..n).unwrap_or_default(), packed)?;
     }
-    written?;
-    fill(archive, n_bytes)?;
-    let end = archive.stream_position()?;
-    archive.seek(SeekFrom::Start(start))?;
-    archive.write_all(&header(name, n_bytes))?;
-    archive.seek(SeekFrom::Start(end))?;
-    Ok(())
+    trace.finish(packed)?;
+    packed.end()
 }
 
-fn fill(archive: &mut BufWriter<File>, n_bytes: u64) -> io::Result<()> {
-    archive.write_all(&vec![0; padding(n_bytes)])
+/// Adds the traces of an archive, which is read once.
+fn add_members(packed: &mut Packed, archive: &Found, places: &[&Place]) -> io::Result<()> {
+    let mut open: Option<Text> = None;
+    let mut written = Ok(());
+    archives::walk(&archive.path, &mut |piece| {
+        let step = match (piece, &mut open) {
+            (Member::Begin(name), _) => {
+                let mut places = places.iter();
+                let place = places.find(|of| in_archive(of.name, archive) == Some(name));
+                open = place.map(|_| Text::default());
+                place.map_or(Ok(()), |of| packed.begin(&member(of.rank)))
+            }
+            (Member::Bytes(bytes), Some(trace)) => trace.push(bytes, packed),
+            (Member::End, Some(_)) => open
+                .take()
+                .map_or(Ok(()), |trace| trace.finish(packed))
+                .and_then(|()| packed.end()),
+            (_, None) => Ok(()),
+        };
+        if written.is_ok() {
+            written = step;
+        }
+    })?;
+    written
+}
+
+/// A trace as it comes, compressed or not, of which the text is packed.
+#[derive(Default)]
+struct Text {
+    /// What has come, until it tells how the file is compressed.
+    head: Vec<u8>,
+    inflater: Option<Inflater>,
+}
+
+impl Text {
+    fn push(&mut self, bytes: &[u8], packed: &mut Packed) -> io::Result<()> {
+        if let Some(inflater) = &mut self.inflater {
+            return inflate(inflater, bytes, packed);
+        }
+        self.head.extend_from_slice(bytes);
+        match self.head.len() >= HEAD_BYTES {
+            true => self.tell(packed),
+            false => Ok(()),
+        }
+    }
+
+    fn finish(mut self, packed: &mut Packed) -> io::Result<()> {
+        match self.inflater {
+            Some(_) => Ok(()),
+            None => self.tell(packed),
+        }
+    }
+
+    fn tell(&mut self, packed: &mut Packed) -> io::Result<()> {
+        let head = std::mem::take(&mut self.head);
+        let Some(mut inflater) = Inflater::of(&head) else {
+            return packed.push(&head);
+        };
+        inflate(&mut inflater, &head, packed)?;
+        self.inflater = Some(inflater);
+        Ok(())
+    }
+}
+
+fn inflate(inflater: &mut Inflater, bytes: &[u8], packed: &mut Packed) -> io::Result<()> {
+    let mut written = Ok(());
+    inflater.push(bytes, |text| {
+        if written.is_ok() {
+            written = packed.push(text);
+        }
+    });
+    written
+}
+
+/// The archive as it is written.
+struct Packed {
+    archive: BufWriter<File>,
+    /// Of the file that is added: its name, where its header stands, and how long it is so far.
+    open: Option<(String, u64, u64)>,
+}
+
+impl Packed {
+    fn new(file: File) -> Packed {
+        Packed {
+            archive: BufWriter::new(file),
+            open: None,
+        }
+    }
+
+    /// Adds a file. How long it is, is known at its end: then its header is written.
+    fn begin(&mut self, name: &str) -> io::Result<()> {
+        let start = self.archive.stream_position()?;
+        self.open = Some((name.to_owned(), start, 0));
+        self.archive.write_all(&header(name, 0))
+    }
+
+    fn push(&mut self, text: &[u8]) -> io::Result<()> {
+        if let Some((.., n_bytes)) = &mut self.open {
+            *n_bytes += text.len() as u64;
+        }
+        self.archive.write_all(text)
+    }
+
+    fn end(&mut self) -> io::Result<()> {
+        let Some((name, start, n_bytes)) = self.open.take() else {
+            return Ok(());
+        };
+        self.archive.write_all(&vec![0; padding(n_bytes)])?;
+        let end = self.archive.stream_position()?;
+        self.archive.seek(SeekFrom::Start(start))?;
+        self.archive.write_all(&header(&name, n_bytes))?;
+        self.archive.seek(SeekFrom::Start(end))?;
+        Ok(())
+    }
+
+    /// Two empty blocks end an archive.
+    fn finish(mut self) -> io::Result<()> {
+        self.archive.write_all(&[0; 2 * BLOCK])?;
+        self.archive.flush()
+    }
 }

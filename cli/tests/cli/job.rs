@@ -103,7 +103,36 @@ fn archives_of_ranks_are_jobs() {
             ranks.contains(&format!("{archive}/rank00001.json")),
             "{ranks}"
         );
+        // Unpacked and packed again.
+        folder
+            .run(&format!("job {archive} --perfetto again.tar"))
+            .done();
+        let again = std::fs::read(folder.0.path().join("again.tar")).unwrap();
+        assert!(again == tar, "{archive}");
     }
+}
+
+#[test]
+fn what_is_no_job_is_told() {
+    let folder = two_ranks();
+    std::fs::create_dir(folder.0.path().join("empty")).unwrap();
+    folder.add("bad.json", b"{\"traceEvents\": nonsense".to_vec());
+    folder.run("job . --perfetto job.tar").done();
+    for (arguments, told) in [
+        ("job empty", "no file is called like a trace"),
+        ("job bad.json", "bad.json: "),
+        ("job job.tar --perfetto job.tar", "one of the files to read"),
+        ("job nowhere", "nowhere"),
+    ] {
+        let said = folder.run(arguments);
+        assert_ne!(said.code, 0, "{arguments}");
+        assert!(said.err.contains(told), "{arguments}: {}", said.err);
+    }
+    // The archive is as it was.
+    folder
+        .run("job job.tar --format md --perfetto again.tar")
+        .done();
+    assert!(folder.has("again.tar"));
 }
 
 /// One file into which a tool has put the kernels of both ranks.

@@ -27,7 +27,7 @@ mod tables;
 use std::fs;
 use std::io::Write;
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::{Command, Output, Stdio};
 
 use flate2::Compression;
 use flate2::write::GzEncoder;
@@ -97,6 +97,16 @@ impl Folder {
 
     /// The same with something in the environment.
     fn run_in(&self, arguments: &str, input: &[u8], environment: &[(&str, &Path)]) -> Said {
+        let output = self.output(arguments, input, environment);
+        Said {
+            code: output.status.code().unwrap(),
+            out: String::from_utf8(output.stdout).unwrap(),
+            err: String::from_utf8(output.stderr).unwrap(),
+        }
+    }
+
+    /// The same, of commands that write other than text.
+    fn output(&self, arguments: &str, input: &[u8], environment: &[(&str, &Path)]) -> Output {
         let mut process = Command::new(env!("CARGO_BIN_EXE_dormer"))
             .args(arguments.split_whitespace())
             .envs(environment.iter().copied())
@@ -108,12 +118,7 @@ impl Folder {
             .unwrap();
         // A command that does not read its input may be gone already.
         let _ = process.stdin.take().unwrap().write_all(input);
-        let output = process.wait_with_output().unwrap();
-        Said {
-            code: output.status.code().unwrap(),
-            out: String::from_utf8(output.stdout).unwrap(),
-            err: String::from_utf8(output.stderr).unwrap(),
-        }
+        process.wait_with_output().unwrap()
     }
 }
 

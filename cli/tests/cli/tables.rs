@@ -1,7 +1,6 @@
 //! `dormer tables`, and the same tables as files of a report.
 
 use std::io::{Cursor, Read};
-use std::process::{Command, Stdio};
 
 use arrow_array::RecordBatch;
 use arrow_array::cast::AsArray;
@@ -25,17 +24,7 @@ const TABLES: [&str; 7] = [
 impl Folder {
     /// The tables that a command writes, by name, and how it ended.
     fn tables(&self, arguments: &str, input: &[u8]) -> (i32, Vec<(String, RecordBatch)>) {
-        let mut process = Command::new(env!("CARGO_BIN_EXE_dormer"))
-            .arg("tables")
-            .args(arguments.split_whitespace())
-            .current_dir(self.0.path())
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn()
-            .unwrap();
-        let _ = std::io::Write::write_all(&mut process.stdin.take().unwrap(), input);
-        let output = process.wait_with_output().unwrap();
+        let output = self.output(&format!("tables {arguments}"), input, &[]);
         assert_eq!(String::from_utf8_lossy(&output.stderr), "");
         let mut archive = ZipArchive::new(Cursor::new(output.stdout)).unwrap();
         let tables = (0..archive.len()).map(|at| {

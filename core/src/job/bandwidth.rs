@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::Job;
 use super::analysis::Analysis;
-use super::network::Link;
+use super::network::{Link, SMALL_BYTES};
 use crate::base::sort::Arrange;
 use crate::hardware;
 
@@ -50,6 +50,21 @@ pub struct BandwidthMark {
 }
 
 impl BandwidthChart {
+    /// With the marks to draw: small messages are of latency, and would stretch both axes for the others, where
+    /// there are any.
+    pub fn drawn(&self) -> BandwidthChart {
+        let large = self.marks.iter().filter(|mark| mark.bytes >= SMALL_BYTES);
+        let large: Vec<BandwidthMark> = large.cloned().collect();
+        BandwidthChart {
+            marks: if large.is_empty() {
+                self.marks.clone()
+            } else {
+                large
+            },
+            peak: self.peak.clone(),
+        }
+    }
+
     /// Of all messages that have one size.
     pub fn new(job: &Job, analysis: &Analysis) -> BandwidthChart {
         let peak = peak(job);
@@ -133,5 +148,17 @@ mod tests {
             ]
         );
         assert_eq!((chart.marks[0].count, chart.marks[0].bytes), (3, 4 << 20));
+        assert_eq!(chart.drawn(), chart);
+        // A message of four bytes is in the table alone.
+        let mut with_small = chart.clone();
+        let small = BandwidthMark {
+            bytes: 4,
+            gbps: 1e-4,
+            ..chart.marks[0].clone()
+        };
+        with_small.marks.insert(0, small);
+        assert_eq!(with_small.drawn(), chart);
+        with_small.marks.truncate(1);
+        assert_eq!(with_small.drawn(), with_small);
     }
 }

@@ -12,7 +12,7 @@ use experts::Experts;
 use super::Job;
 use super::delay::{Delay, Excess};
 use super::replay::Gain;
-use super::same_work::{MoreWork, Same, SlowCategory};
+use super::same_work::{LEAST_RATIO, MoreWork, Same, SlowCategory};
 use super::what_if::{Asked, WhatIf};
 use crate::base::sort::Arrange;
 use crate::base::stats::mean_of_middle_ns;
@@ -26,11 +26,8 @@ const LEAST_PER_MILLE: i64 = 5;
 /// And a cause explains at least so much of what a rank needs beyond its peers.
 const LEAST_PERCENT: i64 = 20;
 
-/// The same kernels take longer from so many times on,
-const LEAST_RATIO: f64 = 1.05;
-
-/// and, where at least [`LEAST_FOR_SCATTER`] ranks tell how much they scatter, from so many median
-/// deviations on.
+/// Where at least [`LEAST_FOR_SCATTER`] ranks tell how much the times of the same kernels scatter, they take longer
+/// from so many median deviations on.
 const LEAST_DEVIATIONS: f64 = 4.0;
 
 /// See [`LEAST_DEVIATIONS`].

@@ -2,8 +2,9 @@
 //!
 //! Each pair of ranks that shares such collectives gives an [estimate](estimate). In groups of more than
 //! [`ALL_PAIRS`] ranks only neighbors are paired, and each rank with the first one: more pairs of them
-//! would tell the same. The estimates that scatter least join the ranks to a tree; ranks of a host whose
-//! estimates agree share one clock, from all that they tell of other hosts.
+//! would tell the same. The estimates that scatter least join the ranks to a tree. Ranks of a host whose
+//! estimates agree share its clock, from all that they tell of other hosts. Each of them maps GPU time to
+//! it by itself: by how much it is off counts where its estimate is exact enough to tell.
 
 mod estimate;
 
@@ -26,8 +27,14 @@ const MOST_APART_ON_HOST_NS: f64 = 50_000.0;
 /// How far apart the clocks of ranks of one host are, each of which maps GPU time to host time by itself.
 const SPREAD_ON_HOST_NS: f64 = 2_000.0;
 
+/// And no rank is off the clock of its host by more: then ends of collectives tell something else.
+const MOST_OFF_HOST_NS: f64 = 2.0 * SPREAD_ON_HOST_NS;
+
 /// What is corrected must be larger than so many times what the estimates scatter by.
 const LEAST_SPREADS: f64 = 3.0;
+
+/// The standard error of a median is so many times the median deviation over √n: 1.4826 · √(π / 2).
+const STANDARD_ERROR: f64 = 1.86;
 
 /// A larger scatter excuses no collective that contradicts the clocks.
 const MOST_SPREAD_NS: f64 = 20_000.0;
@@ -50,7 +57,9 @@ pub(crate) struct Clock {
     pub(crate) is_joined: bool,
     /// By how much it seems to be ahead by itself: before it is shared on its host, applied or not.
     pub(crate) estimate_ns: f64,
-    /// Whether the estimate is larger than what it scatters by.
+    /// The standard error of that, along the way to the first rank.
+    pub(crate) error_ns: f64,
+    /// Whether the estimate is larger than what it scatters by, or its own part of it than its error.
     pub(crate) is_applied: bool,
 }
 
@@ -98,33 +107,30 @@ impl Clocks {
         let own = own.clocks(at_ns);
         // The clocks of hosts, each from all that its ranks tell.
         let units = units(ranks, &own);
+        let off = off_hosts(&own, &units);
         let mut hosts = Forest::new(ranks.len());
-        hosts.join(&between(&all, &units));
+        hosts.join(&between(&all, &units, &off));
         let hosts = hosts.clocks(at_ns);
-        let clocks = own.iter().zip(&units).map(|(own, unit)| {
-            let shared = hosts.get(*unit).filter(|clock| clock.is_joined);
-            Clock {
-                estimate_ns: own.offset_ns,
-                is_joined: own.is_joined,
-                ..*shared.unwrap_or(own)
-            }
-        });
-        Clocks::checked(ranks, clocks.collect(), window, &checked)
+        let mut clocks: Vec<Clock> = (own.iter().zip(&units))
+            .map(|(own, unit)| {
+                let shared = hosts.get(*unit).filter(|clock| clock.is_joined);
+                Clock {
+                    estimate_ns: own.offset_ns,
+                    error_ns: own.error_ns,
+                    is_joined: own.is_joined,
+                    ..*shared.unwrap_or(own)
+                }
+            })
+            .collect();
+        let first = own.iter().position(|clock| clock.is_joined);
+        let of_first_ns = first.and_then(|at| off.get(at)).copied().unwrap_or(0.0);
+        for (clock, off_ns) in clocks.iter_mut().zip(off) {
+            clock.keep_what_is_told(window, off_ns - of_first_ns);
+        }
+        Clocks::checked(ranks, clocks, &checked)
     }
 
-    fn checked(
-        ranks: &[Rank],
-        mut clocks: Vec<Clock>,
-        window: Interval,
-        collectives: &[&Matched],
-    ) -> Clocks {
-        for clock in &mut clocks {
-            let at_ends = [window.start_ns, window.end_ns].map(|ns| clock.ahead_ns(ns).abs());
-            clock.is_applied = at_ends[0].max(at_ends[1]) > LEAST_SPREADS * clock.spread_ns;
-            if !clock.is_applied {
-                (clock.offset_ns, clock.drift) = (0.0, 0.0);
-            }
-        }
+    fn checked(ranks: &[Rank], clocks: Vec<Clock>, collectives: &[&Matched]) -> Clocks {
         let mut clocks = Clocks {
             of_rank: clocks,
             are_comparable: true,
@@ -177,6 +183,19 @@ impl Clocks {
 }
 
 impl Clock {
+    /// Forgets an offset that scatters as much as it is large, then adds what the rank is off its host.
+    fn keep_what_is_told(&mut self, window: Interval, off_ns: f64) {
+        let at_ends = [window.start_ns, window.end_ns].map(|ns| self.ahead_ns(ns).abs());
+        self.is_applied = at_ends[0].max(at_ends[1]) > LEAST_SPREADS * self.spread_ns;
+        if !self.is_applied {
+            (self.offset_ns, self.drift) = (0.0, 0.0);
+        }
+        if self.is_joined && off_ns.abs() > LEAST_SPREADS * self.error_ns {
+            self.offset_ns += off_ns;
+            self.is_applied = true;
+        }
+    }
+
     /// By how much it is ahead at a time.
     fn ahead_ns(&self, ns: i64) -> f64 {
         self.offset_ns + self.drift * ns.saturating_sub(self.at_ns) as f64
@@ -322,14 +341,42 @@ fn units(ranks: &[Rank], own: &[Clock]) -> Vec<usize> {
     units
 }
 
-/// What all pairs of two hosts tell together, the best first.
-fn between(edges: &[Edge], units: &[usize]) -> Vec<Edge> {
+/// By rank: by how much it is ahead of the clock that it shares, the mean of those whose estimates are more
+/// exact than ranks of a host differ; and the less, the less exact its own estimate is.
+fn off_hosts(own: &[Clock], units: &[usize]) -> Vec<f64> {
+    let is_exact = |clock: &Clock| clock.is_joined && clock.error_ns < SPREAD_ON_HOST_NS;
+    let exact = own.iter().zip(units).enumerate();
+    let exact = exact.filter(|(_, (clock, _))| is_exact(clock));
+    let exact = exact.map(|(at, (clock, unit))| (*unit, (at, *clock)));
+    let mut off = vec![0.0; own.len()];
+    for (_, of_unit) in grouped(exact, Vec::push) {
+        let of_unit: Vec<(usize, Clock)> = of_unit;
+        let all_ns: f64 = of_unit.iter().map(|(_, clock)| clock.offset_ns).sum();
+        let mean_ns = all_ns / of_unit.len() as f64;
+        for (at, clock) in of_unit {
+            let by_ns = (clock.offset_ns - mean_ns).clamp(-MOST_OFF_HOST_NS, MOST_OFF_HOST_NS);
+            let variance = SPREAD_ON_HOST_NS.powi(2);
+            if let Some(off) = off.get_mut(at) {
+                *off = by_ns * variance / (variance + clock.error_ns.powi(2));
+            }
+        }
+    }
+    off
+}
+
+/// What all pairs of two hosts tell together, the best first; without what ranks are off their hosts.
+fn between(edges: &[Edge], units: &[usize], off: &[f64]) -> Vec<Edge> {
     let pairs = edges.iter().filter_map(|edge| {
         let [one, other] = edge.ranks;
+        let ahead_ns = edge.estimate.ahead_ns - (off.get(other)? - off.get(one)?);
+        let estimate = Estimate {
+            ahead_ns,
+            ..edge.estimate
+        };
         let [one, other] = [*units.get(one)?, *units.get(other)?];
         match one <= other {
-            true => Some(([one, other], edge.estimate)),
-            false => Some(([other, one], edge.estimate.reversed())),
+            true => Some(([one, other], estimate)),
+            false => Some(([other, one], estimate.reversed())),
         }
     });
     let pairs = grouped(pairs.filter(|([one, other], _)| one != other), Vec::push);
@@ -419,6 +466,8 @@ impl Forest {
                     new.offset_ns = clock.offset_ns + estimate.ahead_ns;
                     new.drift = clock.drift + estimate.drift;
                     new.spread_ns = clock.spread_ns.hypot(estimate.spread_ns);
+                    let error_ns = STANDARD_ERROR * estimate.weight();
+                    new.error_ns = clock.error_ns.hypot(error_ns);
                     new.is_joined = true;
                     open.push(*other);
                 }

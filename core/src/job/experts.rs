@@ -4,6 +4,7 @@ use super::Job;
 use super::matching::{Matched, Member};
 use super::network::is_uneven;
 use crate::base::group::grouped;
+use crate::base::map::Map;
 use crate::base::sort::Arrange;
 
 /// A rank is named where it gets most in so many of a hundred exchanges.
@@ -104,11 +105,11 @@ fn loads(job: &Job, one: &Matched, other: &Matched) -> Option<Vec<(Member, u64)>
 pub(crate) fn by_rank(exchanges: &[Exchange]) -> Vec<Load> {
     let mut all: Vec<Load> = Vec::new();
     let mut means: Vec<f64> = Vec::new();
+    let mut places: Map<usize, usize> = Map::default();
     for exchange in exchanges {
         let most = exchange.loads.iter().map(|(_, load)| *load).max();
         for (member, elements) in &exchange.loads {
-            let at = all.iter().position(|load| load.rank == member.rank);
-            let at = at.unwrap_or_else(|| {
+            let at = *places.entry(member.rank).or_insert_with(|| {
                 all.push(Load {
                     rank: member.rank,
                     share: 0.0,

@@ -85,18 +85,9 @@ mod tests {
     use crate::job::testing::TestJob;
     use crate::job::world::World;
 
-    const MS: i64 = 1_000_000;
-
-    /// Four ranks, of which the last two are on a clock 5 ms ahead; the hosts of each.
+    /// The hosts of each of four ranks, of which the last two are on another clock.
     fn hosts(n_devices: u32) -> (Vec<String>, Vec<usize>) {
-        let mut job = TestJob::new(4);
-        for step in 0..40_i64 {
-            let start_ns = step * 22 * MS;
-            job.step(step as u64, start_ns, start_ns + 22 * MS);
-            let spans = [(start_ns + 20 * MS, start_ns + 22 * MS); 4];
-            job.run("0 default_pg", "allreduce", &[0, 1, 2, 3], &spans);
-        }
-        let job = job.host(2, "b", 5 * MS, 0.0).host(3, "b", 5 * MS, 0.0);
+        let job = TestJob::on_two_clocks();
         let digests = job.digests().into_iter().map(|mut digest| {
             digest.identity.host.clear();
             digest.identity.n_devices = n_devices;

@@ -8,6 +8,7 @@ use super::matching::Matched;
 use super::timing::Timing;
 use crate::base::format;
 use crate::base::group::grouped;
+use crate::base::map::Map;
 use crate::base::sort::Arrange;
 use crate::base::stats::{median_ns, upper_quantile_ns};
 use crate::names::collective::CollectiveKind;
@@ -23,6 +24,9 @@ const LEAST: usize = 3;
 
 /// Shorter transfers are of latency, and no matter of bandwidth.
 const LEAST_TRANSFER_NS: i64 = 50_000;
+
+/// Messages below this size are of latency.
+pub(crate) const SMALL_BYTES: u64 = 65_536;
 
 /// Messages from this size on are of bandwidth,
 const LARGE_BYTES: u64 = 16_000_000;
@@ -252,36 +256,50 @@ fn below_figure(links: &[Link]) -> Vec<usize> {
     below.into_iter().map(|(at, _)| at).collect()
 }
 
-/// What a link may be held against: the same message between as many ranks, of groups that were made
-/// for the same.
-fn are_siblings(job: &Job, one: &Link, other: &Link) -> bool {
-    let description = |link: &Link| {
-        job.groups
-            .get(link.path.group)
-            .map(|group| &group.description)
-    };
-    one.path != other.path
-        && one.message == other.message
-        && one.n_ranks == other.n_ranks
-        && one.spans_hosts == other.spans_hosts
-        && one.path.pair.is_some() == other.path.pair.is_some()
-        && description(one) == description(other)
-        && other.collectives.len() >= LEAST
-}
-
-/// How many times as long a link takes as its siblings; `None` where it has none.
-fn against_siblings(job: &Job, links: &[Link], link: &Link) -> Option<f64> {
-    let siblings = links.iter().filter(|other| are_siblings(job, link, other));
-    let mut costs: Vec<f64> = siblings.map(|other| other.cost).collect();
-    costs.arrange_by(f64::total_cmp);
-    let median = costs.get(costs.len() / 2).filter(|cost| **cost > 0.0)?;
-    Some(link.cost / median)
+/// How many times as long each link takes as its siblings: those with the same message between as many
+/// ranks, of groups that were made for the same. `None` where it has none.
+fn against_siblings(job: &Job, links: &[Link]) -> Vec<Option<f64>> {
+    let keyed = links.iter().enumerate().map(|(at, link)| {
+        let group = job.groups.get(link.path.group);
+        let description = group.map(|group| &group.description);
+        let is_pair = link.path.pair.is_some();
+        let key = (&link.message, link.n_ranks, link.spans_hosts, is_pair);
+        ((description, key), at)
+    });
+    let mut ratios = vec![None; links.len()];
+    for (_, of_kind) in grouped(keyed, Vec::push) {
+        let of_kind: Vec<usize> = of_kind;
+        let of_kind = || {
+            of_kind
+                .iter()
+                .filter_map(move |at| Some((*at, links.get(*at)?)))
+        };
+        let counting = of_kind().filter(|(_, link)| link.collectives.len() >= LEAST);
+        let mut costs: Vec<(f64, usize)> = counting.map(|(at, link)| (link.cost, at)).collect();
+        costs.arrange_by(|one, other| one.0.total_cmp(&other.0).then(one.1.cmp(&other.1)));
+        let places = costs.iter().enumerate();
+        let places: Map<usize, usize> = places.map(|(place, (_, at))| (*at, place)).collect();
+        for (at, link) in of_kind() {
+            // The median of all but itself.
+            let own = places.get(&at).copied();
+            let n = costs.len() - usize::from(own.is_some());
+            let middle = n / 2 + usize::from(own.is_some_and(|own| own <= n / 2));
+            let median = costs.get(middle).map(|(cost, _)| *cost);
+            if let Some(ratio) = ratios.get_mut(at) {
+                let median = median.filter(|cost| *cost > 0.0);
+                *ratio = median.map(|median| link.cost / median);
+            }
+        }
+    }
+    ratios
 }
 
 fn slow_paths(job: &Job, links: &[Link]) -> Vec<SlowPath> {
-    let slow = links.iter().enumerate().filter_map(|(at, link)| {
+    let ratios = against_siblings(job, links);
+    let slow = links.iter().zip(ratios).enumerate();
+    let slow = slow.filter_map(|(at, (link, ratio))| {
         let counts = link.collectives.len() >= LEAST && link.median_ns >= LEAST_TRANSFER_NS;
-        let ratio = against_siblings(job, links, link).filter(|ratio| counts && *ratio > SLOW)?;
+        let ratio = ratio.filter(|ratio| counts && *ratio > SLOW)?;
         Some((link.path, (at, ratio)))
     });
     let paths = grouped(slow, Vec::push).into_iter();
@@ -339,8 +357,10 @@ fn culprits(job: &Job, links: &[Link], slow: &[SlowPath]) -> Vec<u32> {
 }
 
 fn slow_steps(job: &Job, timings: &[Option<Timing>], links: &[Link]) -> Vec<SlowStep> {
-    let mut slow: Vec<(usize, (usize, f64))> = Vec::new();
-    for link in links.iter().filter(|link| link.message.bytes.is_some()) {
+    // By step: the collectives that are slow in it, each with its link, and how many links have any in it.
+    let mut slow: Vec<Vec<(usize, usize, f64)>> = vec![Vec::new(); job.steps.len()];
+    let mut n_links = vec![0; job.steps.len()];
+    for (at_link, link) in links.iter().enumerate() {
         let of_steps = link.collectives.iter().filter_map(|at| {
             let step = job.collectives.get(*at)?.step?;
             Some((step, (*at, timings.get(*at)?.as_ref()?.transfer_ns)))
@@ -348,50 +368,37 @@ fn slow_steps(job: &Job, timings: &[Option<Timing>], links: &[Link]) -> Vec<Slow
         let of_steps: Vec<(usize, Vec<(usize, i64)>)> = grouped(of_steps, Vec::push);
         let median = |of: &[(usize, i64)]| median_ns(of.iter().map(|(_, ns)| *ns).collect());
         let usual_ns = median_ns(of_steps.iter().filter_map(|(_, of)| median(of)).collect());
+        let usual_ns = usual_ns.filter(|_| link.message.bytes.is_some());
         for (step, own) in &of_steps {
+            if let Some(n) = n_links.get_mut(*step) {
+                *n += usize::from(link.median_ns >= LEAST_TRANSFER_NS);
+            }
             let (Some(own_ns), Some(usual_ns)) = (median(own), usual_ns) else {
                 continue;
             };
             let is_long = own_ns >= LEAST_TRANSFER_NS && of_steps.len() >= LEAST;
             if is_long && usual_ns > 0 && own_ns as f64 > SLOW * usual_ns as f64 {
                 let ratio = |ns: i64| (ns as f64 / usual_ns as f64).max(1.0);
-                slow.extend(own.iter().map(|(at, ns)| (*step, (*at, ratio(*ns)))));
+                if let Some(slow) = slow.get_mut(*step) {
+                    slow.extend(own.iter().map(|(at, ns)| (at_link, *at, ratio(*ns))));
+                }
             }
         }
     }
-    let steps = grouped(slow, Vec::push).into_iter();
-    let steps = steps.filter_map(|(step, collectives): (usize, Vec<(usize, f64)>)| {
-        let mut ratios: Vec<f64> = collectives.iter().map(|(_, ratio)| *ratio).collect();
+    let steps = slow.into_iter().zip(n_links).enumerate();
+    let steps = steps.filter_map(|(step, (of_step, n_links))| {
+        let mut ratios: Vec<f64> = of_step.iter().map(|(.., ratio)| *ratio).collect();
         ratios.arrange_by(f64::total_cmp);
+        let ratio = *ratios.get(ratios.len() / 2)?;
         // One of many links that is slow once tells nothing of the step.
-        let of_step = links.iter().filter(|link| {
-            let mut own = link.collectives.iter();
-            link.median_ns >= LEAST_TRANSFER_NS
-                && own.any(|at| {
-                    job.collectives
-                        .get(*at)
-                        .is_some_and(|of| of.step == Some(step))
-                })
-        });
-        let n_links = of_step.count();
-        let mut paths: Vec<usize> = Vec::new();
-        for (at, _) in &collectives {
-            let link = links
-                .iter()
-                .position(|link| link.collectives.contains(at))?;
-            if !paths.contains(&link) {
-                paths.push(link);
-            }
-        }
-        (paths.len() * 2 >= n_links).then_some(SlowStep {
+        let n_slow = of_step.chunk_by(|one, other| one.0 == other.0).count();
+        (n_slow * 2 >= n_links).then(|| SlowStep {
             step,
-            ratio: *ratios.get(ratios.len() / 2)?,
-            collectives,
+            ratio,
+            collectives: of_step.iter().map(|(_, at, ratio)| (*at, *ratio)).collect(),
         })
     });
-    let mut steps: Vec<SlowStep> = steps.collect();
-    steps.arrange_by_key(|of| of.step);
-    steps
+    steps.collect()
 }
 
 impl Link {

@@ -2,10 +2,10 @@
 //! micro-batches makes inevitable.
 
 use super::Job;
-use super::digest::Collective;
 use super::roles::{Layout, Role};
 use super::timing::Timing;
-use crate::base::interval::{percent_of, sum};
+use crate::base::interval::percent_of;
+use crate::base::map::Map;
 
 /// A rank in a step of a pipeline.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -18,7 +18,7 @@ pub(crate) struct Bubble {
     pub(crate) stage: usize,
     /// Stages of its pipeline.
     pub(crate) n_stages: usize,
-    /// Sends or receives of one direction a step: the larger number.
+    /// Messages to or from one other stage in a step, the largest number: those of one direction.
     pub(crate) n_micro_batches: usize,
     /// Kernels that receive, all of their time.
     pub(crate) receiving_ns: i64,
@@ -57,45 +57,36 @@ impl Bubble {
 
 /// All stages in all steps, by step and rank; none without pipelines.
 pub(crate) fn bubbles(job: &Job, layout: &Layout, timings: &[Option<Timing>]) -> Vec<Bubble> {
+    let places = job.ranks.iter().enumerate();
+    let places: Map<u32, usize> = places.map(|(at, rank)| (rank.number, at)).collect();
     let mut found = Vec::new();
-    for (group_at, group) in job.groups.iter().enumerate() {
+    for (group_at, (group, own)) in job.groups.iter().zip(job.by_group()).enumerate() {
         if layout.role(group_at) != Role::Pipeline {
             continue;
         }
+        let sums = transfers(job, &own, timings);
         for (step_at, step) in job.steps.iter().enumerate() {
             for (stage, number) in group.ranks.iter().enumerate() {
-                let at = job.ranks.iter().position(|rank| rank.number == *number);
-                let Some(at) = at else { continue };
-                let Some(rank) = job.ranks.get(at) else {
+                let Some(at) = places.get(number).copied() else {
                     continue;
                 };
-                let own_step = step.of_rank.get(at).copied().flatten();
-                let own_step = own_step.and_then(|own| rank.digest.steps.get(own as usize));
-                let Some(own_step) = own_step else { continue };
-                let transfers = job.collectives.iter().zip(timings).filter(|(of, _)| {
-                    of.group == Some(group_at) && of.pair.is_some() && of.step == Some(step_at)
-                });
-                let own = transfers.filter_map(|(of, timing)| {
-                    let member = of.members.iter().find(|member| member.rank == at)?;
-                    let row = rank.digest.collectives.get(member.at as usize)?;
-                    Some((of.pair?, row, timing.as_ref()))
-                });
-                let own: Vec<((u32, u32), &Collective, Option<&Timing>)> = own.collect();
-                let received = || own.iter().filter(|((_, to), ..)| to == number);
-                let counts = [
-                    own.iter().filter(|((from, _), ..)| from == number).count(),
-                    received().count(),
-                ];
+                let own_step = || {
+                    let own = step.of_rank.get(at).copied().flatten()?;
+                    job.ranks.get(at)?.digest.steps.get(own as usize)
+                };
+                let Some(own_step) = own_step() else {
+                    continue;
+                };
+                let none = Transfers::default();
+                let of = sums.get(&(step_at, at)).unwrap_or(&none);
                 found.push(Bubble {
                     rank: at,
                     step: step_at,
                     stage,
                     n_stages: group.ranks.len(),
-                    n_micro_batches: counts.into_iter().max().unwrap_or(0),
-                    receiving_ns: sum(received().map(|(_, row, _)| row.span.length())),
-                    transfer_ns: sum(received().map(|(_, row, timing)| {
-                        timing.map_or(0, |timing| timing.transfer_ns.min(row.span.length()))
-                    })),
+                    n_micro_batches: of.by_peer.iter().map(|(.., n)| *n).max().unwrap_or(0),
+                    receiving_ns: of.receiving_ns,
+                    transfer_ns: of.transfer_ns,
                     step_ns: own_step.gpu.span.length(),
                     work_ns: own_step.gpu.computation_ns,
                 });
@@ -104,4 +95,48 @@ pub(crate) fn bubbles(job: &Job, layout: &Layout, timings: &[Option<Timing>]) ->
     }
     found.sort_by_key(|bubble| (bubble.step, bubble.rank));
     found
+}
+
+/// What a rank sends and receives in a step.
+#[derive(Debug, Default)]
+struct Transfers {
+    /// The other rank, whether it receives, and how often.
+    by_peer: Vec<(u32, bool, usize)>,
+    receiving_ns: i64,
+    transfer_ns: i64,
+}
+
+/// By step and rank: the transfers of a group.
+fn transfers(
+    job: &Job,
+    own: &[usize],
+    timings: &[Option<Timing>],
+) -> Map<(usize, usize), Transfers> {
+    let mut sums: Map<(usize, usize), Transfers> = Map::default();
+    for at in own {
+        let Some(of) = job.collectives.get(*at) else {
+            continue;
+        };
+        let (Some((from, to)), Some(step)) = (of.pair, of.step) else {
+            continue;
+        };
+        let timing = timings.get(*at).and_then(Option::as_ref);
+        for (member, (rank, row)) in of.members.iter().zip(of.rows(&job.ranks)) {
+            let sum = sums.entry((step, member.rank)).or_default();
+            let receives = rank.number == to;
+            let peer = if receives { from } else { to };
+            let mut known = sum.by_peer.iter_mut();
+            match known.find(|known| (known.0, known.1) == (peer, receives)) {
+                Some((.., n)) => *n += 1,
+                None => sum.by_peer.push((peer, receives, 1)),
+            }
+            if receives {
+                let length_ns = row.span.length();
+                let transfer_ns = timing.map_or(0, |timing| timing.transfer_ns.min(length_ns));
+                sum.receiving_ns = sum.receiving_ns.saturating_add(length_ns);
+                sum.transfer_ns = sum.transfer_ns.saturating_add(transfer_ns);
+            }
+        }
+    }
+    sums
 }

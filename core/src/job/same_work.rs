@@ -17,6 +17,9 @@ use crate::base::sort::Arrange;
 
 pub(crate) use more::MoreWork;
 
+/// The same kernels take longer from so many times on.
+pub(crate) const LEAST_RATIO: f64 = 1.05;
+
 /// Of a rank so many rows that take longer are kept, those that cost most.
 const MOST_ROWS: usize = 50;
 
@@ -141,7 +144,7 @@ struct Item {
     expected_ns: Option<i64>,
 }
 
-/// Of two ranks the median lies between them and does not tell which is slow. Where a rank shares at least
+/// What two ranks of many share has its median between them, which does not tell which is slow. Where a rank shares at least
 /// so much of its work with more, only that counts.
 const LEAST_WITH_SEVERAL_PERCENT: i64 = 20;
 
@@ -157,7 +160,7 @@ impl SameWork {
         for of_key in
             items.chunk_by_mut(|one, other| (one.step, one.key) == (other.step, other.key))
         {
-            expect(of_key);
+            expect(of_key, n_ranks);
         }
         leave_out_pairs(&mut items, n_ranks);
         for item in &items {
@@ -286,8 +289,9 @@ fn items(job: &Job) -> (Vec<Item>, Vec<String>) {
     (items, texts)
 }
 
-/// What ranks with the same work in the same step would take at the median of their means.
-fn expect(of_key: &mut [Item]) {
+/// What ranks with the same work in the same step would take at the median of their means; in a job of two
+/// ranks at the mean of the quicker one, since the median would lie between them.
+fn expect(of_key: &mut [Item], n_ranks: usize) {
     if of_key.len() < 2 {
         return;
     }
@@ -296,7 +300,10 @@ fn expect(of_key: &mut [Item]) {
         .collect();
     means.sort_unstable_by(f64::total_cmp);
     let last = means.len() - 1;
-    let median = means[last / 2].midpoint(means[last.div_ceil(2)]);
+    let median = match n_ranks {
+        2 => means[0],
+        _ => means[last / 2].midpoint(means[last.div_ceil(2)]),
+    };
     let n_ranks = of_key.len();
     for item in of_key {
         item.n_ranks = n_ranks;
@@ -432,11 +439,11 @@ mod tests {
     }
 
     #[test]
-    fn of_two_ranks_the_median_lies_between_them() {
-        // 2 and 3 ms a call: 2.5 in the middle, and nothing tells which of them is slow.
+    fn of_two_ranks_the_quicker_one_tells_how_long_it_takes() {
+        // 2 and 3 ms a call.
         let same = same(&[(&GEMM, &[(10, 20), (10, 30)])]);
         let ratios: Vec<_> = rounded(&same).iter().map(|of| of.0).collect();
-        assert_eq!(ratios, [Some(0.8), Some(1.2)]);
+        assert_eq!(ratios, [Some(1.0), Some(1.5)]);
     }
 
     #[test]

@@ -55,6 +55,19 @@ impl TestJob {
         }
     }
 
+    /// Four ranks that meet in an all-reduce every 22 ms; the clock of the last two, on host "b", is 5 ms ahead.
+    pub(crate) fn on_two_clocks() -> TestJob {
+        const MS: i64 = 1_000_000;
+        let mut job = TestJob::new(4);
+        for step in 0..40_i64 {
+            let start_ns = step * 22 * MS;
+            job.step(step as u64, start_ns, start_ns + 22 * MS);
+            let spans = [(start_ns + 20 * MS, start_ns + 22 * MS); 4];
+            job.run("0 default_pg", "allreduce", &[0, 1, 2, 3], &spans);
+        }
+        job.host(2, "b", 5 * MS, 0.0).host(3, "b", 5 * MS, 0.0)
+    }
+
     /// Puts a rank on a host whose clock is ahead.
     pub(crate) fn host(mut self, rank: usize, host: &str, ahead_ns: i64, drift: f64) -> TestJob {
         let rank = &mut self.ranks[rank];

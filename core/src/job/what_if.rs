@@ -8,7 +8,7 @@ use super::experts::Exchange;
 use super::flow::{Flow, Part};
 use super::network::{FAR_BELOW_PERCENT, Network};
 use super::replay::{Gain, Plan, Replay};
-use super::same_work::SameWork;
+use super::same_work::{LEAST_RATIO, SameWork};
 use crate::base::map::Map;
 use crate::base::stats::mean_of_middle_ns;
 
@@ -19,6 +19,8 @@ pub(crate) enum WhatIf {
     KeepsUp(usize),
     /// A rank's kernels take as long as the same ones of others.
     SameKernels(usize),
+    /// The same of all ranks whose kernels are slower.
+    SlowRanks,
     /// A rank has no more work than its peers.
     EvenWork(usize),
     /// A rank's CPU launches as early as that of its peers.
@@ -35,7 +37,7 @@ pub(crate) enum WhatIf {
     SlowStep(usize),
     /// All ranks get as many tokens for their experts.
     BalancedExperts,
-    /// All ranks of a collective need as much time of their own.
+    /// No rank of a collective needs more time of its own than the middle one.
     NoWaiting,
 }
 
@@ -67,6 +69,11 @@ impl Asked<'_> {
             WhatIf::SameKernels(rank) => self.shorten(
                 &mut plan,
                 |part| part.rank == rank,
+                |part| self.slower_ns(part),
+            ),
+            WhatIf::SlowRanks => self.shorten(
+                &mut plan,
+                |part| self.ratio(part).is_some_and(|ratio| ratio >= LEAST_RATIO),
                 |part| self.slower_ns(part),
             ),
             WhatIf::EvenWork(rank) => self.shorten(
@@ -132,15 +139,19 @@ impl Asked<'_> {
         }
     }
 
+    /// How many times as long the rank of a part takes for the same work in its step.
+    fn ratio(&self, part: &Part) -> Option<f64> {
+        let step = self.flow.node_of(part)?.step?;
+        self.same_work.ratio(step, part.rank)
+    }
+
     /// What the work of a part takes beyond the same work of others.
     fn slower_ns(&self, part: &Part) -> i64 {
-        let step = self.flow.node_of(part).and_then(|node| node.step);
-        let ratio = step.and_then(|step| self.same_work.ratio(step, part.rank));
         // Copies are part of the work that is compared.
         let work_ns = part
             .own
             .map_or(0, |own| own.work_ns.saturating_add(own.copies_ns));
-        let ratio = ratio.filter(|ratio| *ratio > 1.0);
+        let ratio = self.ratio(part).filter(|ratio| *ratio > 1.0);
         ratio.map_or(0, |ratio| {
             (work_ns as f64 * (1.0 - 1.0 / ratio)).round() as i64
         })
@@ -234,7 +245,8 @@ impl Asked<'_> {
         }
     }
 
-    /// Everyone needs what the middle one of those does who do the same.
+    /// Nobody needs more than the middle one of those does who do the same. Whoever needs less stays quicker,
+    /// so that no change of a single rank gains more than all together.
     fn no_waiting(&self, plan: &mut Plan) {
         let alike = self.medians(|_| true);
         for node in &self.flow.nodes {
@@ -249,7 +261,7 @@ impl Asked<'_> {
                 let median = of_node.or_else(of_alike);
                 if let Some((own, median)) = part.own.zip(median) {
                     let recorded_ns = part.own_ns();
-                    let change_ns = median.saturating_sub(own.total_ns);
+                    let change_ns = median.saturating_sub(own.total_ns).min(0);
                     set(&mut plan.own_ns, at, recorded_ns.saturating_add(change_ns));
                 }
             }

@@ -1,5 +1,7 @@
 //! The choices that change figures, as text and as a hash.
 
+use std::collections::BTreeMap;
+
 use serde_json::{Map, Value, json};
 
 use super::hash::fnv_hex;
@@ -9,7 +11,8 @@ use crate::report::ReportOptions;
 
 /// The choices as JSON: the GPU (null is the one that each trace names), the version of the table of
 /// GPUs, the basis, the population, thresholds that differ from the usual ones, a hash of the user's
-/// models, and whether names were taken out.
+/// models, and whether names were taken out. Keys are in order of the alphabet, so that the text, and its
+/// hash, is the same however maps of JSON are compiled.
 pub fn options_text(asked: &ReportOptions, is_redacted: bool) -> String {
     let usual = Thresholds::default();
     let differ = Thresholds::ALL.iter().filter_map(|info| {
@@ -17,24 +20,27 @@ pub fn options_text(asked: &ReportOptions, is_redacted: bool) -> String {
         let is_usual = value.total_cmp(&(info.get)(&usual)).is_eq();
         (!is_usual).then(|| (info.key.to_owned(), json!(value)))
     });
-    let thresholds: Map<String, Value> = differ.collect();
-    let gpu = asked
-        .gpu
-        .as_ref()
-        .map(|gpu| json!({ "id": &*gpu.id, "figures": fnv_hex(&[&format!("{gpu:?}")]) }));
+    let thresholds: BTreeMap<String, Value> = differ.collect();
+    let gpu = asked.gpu.as_ref().map(|gpu| {
+        let figures = fnv_hex(&[&format!("{gpu:?}")]);
+        BTreeMap::from([("figures", figures), ("id", gpu.id.to_string())])
+    });
     let known: Vec<String> = GPUS.iter().map(|gpu| format!("{gpu:?}")).collect();
     let known: Vec<&str> = known.iter().map(String::as_str).collect();
     let models = asked.perf_models.as_ref();
-    json!({
-        "gpu": gpu,
-        "gpu_table": fnv_hex(&known),
-        "basis": asked.basis.label(),
-        "sheet_events": asked.sheet_events,
-        "thresholds": thresholds,
-        "perf_models": models.map(|models| fnv_hex(&[models.text()])),
-        "redact": is_redacted,
-    })
-    .to_string()
+    let all = BTreeMap::from([
+        ("basis", json!(asked.basis.label())),
+        ("gpu", json!(gpu)),
+        ("gpu_table", json!(fnv_hex(&known))),
+        (
+            "perf_models",
+            json!(models.map(|models| fnv_hex(&[models.text()]))),
+        ),
+        ("redact", json!(is_redacted)),
+        ("sheet_events", json!(asked.sheet_events)),
+        ("thresholds", json!(thresholds)),
+    ]);
+    json!(all).to_string()
 }
 
 /// The choices of several files as one text: a list where they differ.
@@ -65,7 +71,21 @@ pub fn options_hash(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use super::*;
+
+    #[test]
+    fn choices_are_told_in_order_of_the_alphabet() {
+        let asked = ReportOptions {
+            gpu: GPUS.first().cloned().map(Arc::new),
+            ..ReportOptions::default()
+        };
+        let text = options_text(&asked, false);
+        let places = ["basis", "gpu", "figures", "id", "gpu_table", "redact"]
+            .map(|key| text.find(&format!("\"{key}\":")).unwrap());
+        assert!(places.is_sorted(), "{text}");
+    }
 
     #[test]
     fn choices_of_several_files_are_listed_where_they_differ() {

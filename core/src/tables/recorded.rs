@@ -4,6 +4,7 @@ use serde_json::Value;
 
 use super::hash::fnv_hex;
 use crate::base::interval::Interval;
+use crate::job::Digest;
 use crate::job::digest::{Identity, base_ns, of_trace};
 use crate::profile::lanes::recorded_span;
 use crate::trace::Trace;
@@ -55,15 +56,27 @@ impl Recorded {
     }
 
     /// The same for the ranks of one job, as far as one rank can tell: its size, the groups that all of
-    /// them are in, and when it started, to 10 s.
-    pub(super) fn job_id(&self) -> Option<String> {
+    /// them are in, and to 10 s when the first collective of all ranks ended. All end it together, while
+    /// each starts recording by itself: where there is none, that start tells.
+    pub(super) fn job_id(&self, digest: &Digest) -> Option<String> {
         let world_size = self.identity.world_size.filter(|ranks| *ranks > 1)?;
         let groups = self.identity.groups.iter();
         let of_all = groups.filter(|group| group.ranks.len() == world_size as usize);
         let of_all: Vec<Value> = of_all
             .map(|group| Value::from(vec![group.name.as_str(), group.description.as_str()]))
             .collect();
-        let tens_of_s = self.start_ns?.saturating_add(5_000_000_000) / 10_000_000_000;
+        let (start_ns, span) = self.start_ns.zip(self.span)?;
+        let mut collectives = digest.collectives.iter();
+        let together = collectives.find(|of| {
+            let group = of.group.and_then(|group| digest.groups.get(group as usize));
+            let size = group.and_then(|group| group.size);
+            size == Some(world_size) && digest.kind(of).waits_for_all()
+        });
+        let after_ns = together.map_or(0, |of| of.span.end_ns.saturating_sub(span.start_ns));
+        let tens_of_s = start_ns
+            .saturating_add(after_ns)
+            .saturating_add(5_000_000_000)
+            / 10_000_000_000;
         let [size, start] = [world_size.to_string(), tens_of_s.to_string()];
         Some(fnv_hex(&[&size, &Value::from(of_all).to_string(), &start]))
     }

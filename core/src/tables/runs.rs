@@ -53,7 +53,7 @@ pub(super) fn row(source: &Source, of: &Analyzed, digest: &Digest) -> Vec<Value>
         text(&identity.host),
         rank.into(),
         identity.world_size.into(),
-        recorded.job_id().into(),
+        recorded.job_id(digest).into(),
         text(&digest.identity.device),
         report.options.gpu.as_ref().map(|gpu| &*gpu.id).into(),
         gpus.into(),

@@ -165,7 +165,7 @@ const RUN_COLUMNS: &[Field] = &[
     field("host", Str, "host", "The machine it was recorded on; never with --redact."),
     field("rank", I32, "rank", "The number of the process in its job."),
     field("world_size", I32, "ranks of the job", "How many processes the job has."),
-    field("job_id", Str, "job", "The same for the ranks of one job: a hash of the number of ranks, the groups of all of them, and the start to 10 s."),
+    field("job_id", Str, "job", "The same for the ranks of one job: a hash of the number of ranks, the groups of all of them, and to 10 s when the first collective of all ranks ended, or where there is none when the recording started."),
     field("gpu_name", Str, "recorded on", "The GPU as the trace names it, the first of several."),
     field("gpu_id", Str, "judged by", "The GPU of Dormer's table whose figures operations are compared with."),
     field("n_gpus", I32, "GPUs", "How many GPUs work ran on."),

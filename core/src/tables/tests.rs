@@ -195,6 +195,33 @@ fn a_start_is_a_day_wherever_it_comes_from() {
     assert_eq!(day_of(-1), -1);
 }
 
+/// Recordings that start 9.1 and 8.9 s after the base, on both sides of a border between tens of seconds; the
+/// all-reduce of both ends at 12 s.
+#[test]
+fn ranks_of_a_job_have_one_id_whenever_they_start_to_record() {
+    let id = |rank: u32, start_us: u64, comms: bool| {
+        let group = r#""pg_name": "0", "pg_desc": "default_pg""#;
+        let kernel = r#", {"ph": "X", "cat": "kernel", "name": "ncclDevKernel_AllReduce_Sum_f32_RING_LL", "pid": 0,
+            "tid": 7, "ts": 11999000, "dur": 1000, "args": {"stream": 7, "Collective name": "allreduce", "dtype": "Float",
+            "In msg nelems": 8, "Out msg nelems": 8, "Group size": 2, "Process Group Name": "0",
+            "Process Group Description": "default_pg", "Process Group Ranks": "[0, 1]"}}"#;
+        let json = format!(
+            r#"{{"distributedInfo": {{"rank": {rank}, "world_size": 2, "pg_config": [{{{group}, "ranks": [0, 1]}}]}},
+            "baseTimeNanoseconds": 1751410836000000000, "traceEvents": [{{"ph": "X", "cat": "cpu_op", "name": "a", "pid": 1,
+            "tid": 1, "ts": {start_us}, "dur": 3}}{}]}}"#,
+            if comms { kernel } else { "" }
+        );
+        let profile = Profile::new(import(json.as_bytes()).unwrap());
+        let tables = tables(&profile, &ReportOptions::default()).1;
+        tables.table(RUNS).unwrap().strs("job_id")[0].clone()
+    };
+    let first = id(0, 9_100_000, true);
+    assert!(first.is_some());
+    assert_eq!(first, id(1, 8_900_000, true));
+    // Without a collective the start has to do.
+    assert_ne!(id(0, 9_100_000, false), id(1, 8_900_000, false));
+}
+
 #[test]
 fn choices_change_the_hash_and_nothing_else_does() {
     let of =

@@ -137,18 +137,7 @@ pub fn SheetTable(
         move |_, _, _| window.cursor.set(None),
         false,
     );
-    // A row may be selected elsewhere: a link, a mark in a chart.
-    Effect::watch(
-        move || selected.get(),
-        move |selected, _, _| {
-            let here = untrack(|| rows.at_cursor()).map(|row| row.id());
-            if selected.is_some() && *selected != here {
-                wanted.set_value(*selected);
-                rows.renew();
-            }
-        },
-        false,
-    );
+    rows.follow(selected, wanted);
     let act = move |act: RowAct| {
         match act {
             RowAct::Pick(position) => window.cursor.set(Some(position)),

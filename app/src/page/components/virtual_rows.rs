@@ -121,6 +121,22 @@ impl<T: VirtualRow> VirtualRows<T> {
         self.renew();
     }
 
+    /// A row may be selected elsewhere, by a link or a mark in a chart: then the list is asked for anew, with that
+    /// row as what is `wanted`.
+    pub fn follow(self, selected: Memo<Option<u32>>, wanted: StoredValue<Option<u32>>) {
+        Effect::watch(
+            move || selected.get(),
+            move |selected, _, _| {
+                let here = untrack(|| self.at_cursor()).map(|row| row.id());
+                if selected.is_some() && *selected != here {
+                    wanted.set_value(*selected);
+                    self.renew();
+                }
+            },
+            false,
+        );
+    }
+
     /// The view that shows them was left, as an answer may find that was long on its way.
     pub fn are_gone(self) -> bool {
         self.list.try_get_untracked().is_none()

@@ -9,7 +9,7 @@
 //!    than 4 · 1.4826 · MAD of the medians of at least [`LEAST_BASE_BUILDS`] builds before.
 //! 3. It is **confirmed** when the next build of the series alarms, too.
 //!
-//! What became faster is found in the same way.
+//! What became faster is found in the same way; idle time that slower work displaces is not told.
 
 mod carriers;
 mod judge;
@@ -215,6 +215,7 @@ impl Regressions {
             .iter()
             .filter_map(|found| Some((found.change(fleet, builds)?, found)));
         let mut changes: Vec<(Change, &Found)> = changes.collect();
+        leave_out_displaced_idle_time(&mut changes);
         changes.arrange_by_key(|(change, _)| {
             let is_alarm = change.level == Level::Alarm;
             let cost_ns = change.new_ns.abs_diff(change.base_ns);
@@ -235,6 +236,18 @@ impl Regressions {
         }
         regressions
     }
+}
+
+/// Slower kernels leave less idle time between them: that is no improvement beside them.
+fn leave_out_displaced_idle_time(changes: &mut Vec<(Change, &Found)>) {
+    let runs = |of: &Change| (of.model, of.gpu, of.world_size, of.build);
+    let slower = changes.iter().map(|(change, _)| change);
+    let slower = slower.filter(|of| of.is_slower() && of.metric != Metric::Idle);
+    let slower: Vec<_> = slower.map(runs).collect();
+    changes.retain(|(change, _)| {
+        let is_shorter = change.metric == Metric::Idle && !change.is_slower();
+        !(is_shorter && slower.contains(&runs(change)))
+    });
 }
 
 /// A series over builds, for programs that judge by themselves.

@@ -51,6 +51,7 @@ impl Summary {
             n_runs: at.n_runs,
         });
         let (ops, kernels) = (top::ops(fleet), top::kernels(fleet));
+        let rows = run_rows(fleet);
         let mut summary = Summary {
             sentence: String::new(),
             by: options.by.clone(),
@@ -58,9 +59,9 @@ impl Summary {
             totals: totals(fleet, &runs),
             texts: fleet.texts.list().to_vec(),
             builds: builds_rows.collect(),
-            runs: run_rows(fleet),
+            medians: medians(fleet, &rows, &builds),
+            runs: rows,
             weeks: Vec::new(),
-            medians: medians(fleet, &runs, &builds),
             regressions: regressions.changes,
             carriers: regressions.carriers,
             history: regressions.history,
@@ -132,25 +133,32 @@ fn run_rows(fleet: &Fleet) -> Vec<Run> {
     rows
 }
 
-fn medians(fleet: &Fleet, runs: &[&RunRow], builds: &Builds) -> Vec<Median> {
+fn medians(fleet: &Fleet, runs: &[Run], builds: &Builds) -> Vec<Median> {
     let runs = runs
         .iter()
-        .map(|run| ((run.model, run.gpu, run.build), *run));
-    let mut groups = grouped(runs, Vec::push);
+        .map(|run| ((run.model, run.gpu, run.build), run));
+    let mut groups: Vec<(_, Vec<&Run>)> = grouped(runs, Vec::push);
     let name = |text: Option<Text>| text.map(|text| fleet.texts.get(text));
     groups.arrange_by_cached_key(|((model, gpu, build), _)| {
         let place = build.and_then(|build| builds.place(build));
         let [model, gpu] = [*model, *gpu].map(|of| name(of).map(str::to_owned));
         (model.is_none(), model, gpu, place.is_none(), place)
     });
-    let rows = groups.into_iter().map(|((model, gpu, build), runs)| {
-        let median = |time: fn(&RunRow) -> Option<i64>| {
+    let groups = groups.iter();
+    groups.map(|(_, runs)| Median::of(runs)).collect()
+}
+
+impl Median {
+    /// Of runs of one model on one GPU in one build.
+    pub(super) fn of(runs: &[&Run]) -> Median {
+        let first = runs.first();
+        let median = |time: fn(&Run) -> Option<i64>| {
             mean_of_middle_ns(runs.iter().filter_map(|run| time(run)).collect())
         };
         Median {
-            model,
-            gpu,
-            build,
+            model: first.and_then(|run| run.model),
+            gpu: first.and_then(|run| run.gpu),
+            build: first.and_then(|run| run.build),
             n_runs: count(runs.len()),
             total_ns: median(|run| run.total_ns),
             busy_ns: median(|run| run.busy_ns),
@@ -159,6 +167,5 @@ fn medians(fleet: &Fleet, runs: &[&RunRow], builds: &Builds) -> Vec<Median> {
             exposed_copy_ns: median(|run| run.exposed_copy_ns),
             idle_ns: median(|run| run.idle_ns),
         }
-    });
-    rows.collect()
+    }
 }

@@ -2,12 +2,10 @@
 
 use std::cmp::Reverse;
 
-use super::numbers::count;
-use super::{Run, Summary, Week};
+use super::{Median, Run, Summary, Week};
 use crate::base::group::grouped;
 use crate::base::map::Map;
 use crate::base::sort::Arrange;
-use crate::base::stats::mean_of_middle_ns;
 use crate::fleet::texts::Text;
 
 /// The file is no larger: the page opens it in less than a second.
@@ -74,26 +72,22 @@ fn weeks(runs: &[Run]) -> Vec<Week> {
         ((week, run.model, run.gpu, run.build), run)
     });
     let groups = grouped(rows, |all: &mut Vec<&Run>, run| all.push(run));
-    let weeks = groups
-        .into_iter()
-        .map(|((week_ns, model, gpu, build), runs)| {
-            let median = |time: fn(&Run) -> Option<i64>| {
-                mean_of_middle_ns(runs.iter().filter_map(|run| time(run)).collect())
-            };
-            Week {
-                week_ns,
-                model,
-                gpu,
-                build,
-                n_runs: count(runs.len()),
-                total_ns: median(|run| run.total_ns),
-                busy_ns: median(|run| run.busy_ns),
-                compute_ns: median(|run| run.compute_ns),
-                exposed_comm_ns: median(|run| run.exposed_comm_ns),
-                exposed_copy_ns: median(|run| run.exposed_copy_ns),
-                idle_ns: median(|run| run.idle_ns),
-            }
-        });
+    let weeks = groups.into_iter().map(|((week_ns, ..), runs)| {
+        let of = Median::of(&runs);
+        Week {
+            week_ns,
+            model: of.model,
+            gpu: of.gpu,
+            build: of.build,
+            n_runs: of.n_runs,
+            total_ns: of.total_ns,
+            busy_ns: of.busy_ns,
+            compute_ns: of.compute_ns,
+            exposed_comm_ns: of.exposed_comm_ns,
+            exposed_copy_ns: of.exposed_copy_ns,
+            idle_ns: of.idle_ns,
+        }
+    });
     let mut weeks: Vec<Week> = weeks.collect();
     weeks.arrange_by_key(|week| Reverse(week.week_ns));
     weeks

@@ -35,7 +35,11 @@ fn hosts_whose_clocks_differ_are_brought_together() {
         .host(3, "b", 2_280_500, 0.0);
     with_all_reduces(&mut job, 4, 12);
     let job = job.job();
-    assert_eq!(offsets_us(&job), [0, 0, 2280, 2280]);
+    let expected = [0.0, 0.0, 2_280_000.0, 2_280_500.0];
+    for (clock, expected) in job.clocks.of_rank.iter().zip(expected) {
+        let error_ns = clock.offset_ns - expected;
+        assert!(error_ns.abs() < 1_500.0, "{expected}: {error_ns}");
+    }
     assert!(job.clocks.are_comparable);
     let clock = job.clocks.of_rank[3];
     assert!(clock.is_joined && clock.is_applied && clock.spread_ns < 1_000.0);

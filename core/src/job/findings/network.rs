@@ -3,15 +3,12 @@
 use super::Seen;
 use crate::base::format;
 use crate::base::value::{Table, Value};
-use crate::job::network::{Link, Path, message_bytes, ranks_of};
+use crate::job::network::{Link, Path, SMALL_BYTES, message_bytes, ranks_of};
 use crate::job::shown::{JobCard, ShownTable};
 use crate::job::what_if::WhatIf;
 
 /// Rows of evidence.
 const MOST_ROWS: usize = 10;
-
-/// Messages below this size are of latency.
-const SMALL_BYTES: f64 = 65_536.0;
 
 /// So many of them in a step are too many.
 const MANY_SMALL: usize = 1_000;
@@ -174,7 +171,7 @@ pub(super) fn small_messages(seen: &Seen) -> Vec<JobCard> {
     let counts = seen.job.ranks.iter().enumerate().map(|(at, rank)| {
         let digest = &rank.digest;
         let small = digest.collectives.iter().filter(|of| {
-            message_bytes(digest, of).is_some_and(|bytes| bytes > 0.0 && bytes < SMALL_BYTES)
+            message_bytes(digest, of).is_some_and(|bytes| bytes > 0.0 && bytes < SMALL_BYTES as f64)
         });
         (small.count() / n_steps, at)
     });
@@ -185,7 +182,7 @@ pub(super) fn small_messages(seen: &Seen) -> Vec<JobCard> {
             "{} has {} below {} a step: each takes the latency of the network, however small it is.",
             format::capitalized(&seen.rank(rank)),
             format::counted(n as u64, "collective"),
-            format::bytes(SMALL_BYTES as u64)
+            format::bytes(SMALL_BYTES)
         ),
         action: "Put them together: larger buckets (`bucket_cap_mb`), coalesced collectives, flattened parameters.".to_owned(),
         ranks: vec![seen.number(rank)],

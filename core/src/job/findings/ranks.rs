@@ -29,7 +29,7 @@ fn times(ratio: f64) -> String {
 }
 
 pub(super) fn slow(seen: &Seen) -> Vec<JobCard> {
-    of_causes(seen, |seen, cause| {
+    let mut cards = of_causes(seen, |seen, cause| {
         let Why::SlowerKernels {
             ratio,
             n_kernels,
@@ -69,7 +69,37 @@ pub(super) fn slow(seen: &Seen) -> Vec<JobCard> {
             tables: vec![slow_work(seen, cause.rank)],
             ..JobCard::default()
         })
-    })
+    });
+    cards.extend(slow_together(seen));
+    cards
+}
+
+/// Several ranks that are slow, each of which hides the others: what all of them together are worth.
+fn slow_together(seen: &Seen) -> Option<JobCard> {
+    let slow = without_worth(seen);
+    if slow.len() < 2 {
+        return None;
+    }
+    let most = slow.iter().map(|(_, ratio)| *ratio).fold(1.0, f64::max);
+    let mut ranks: Vec<u32> = slow.iter().map(|(of, _)| seen.number(of.rank)).collect();
+    ranks.sort_unstable();
+    let names: Vec<String> = ranks.iter().map(u32::to_string).collect();
+    let named = match names.len() {
+        0..=6 => format!("Ranks {}", format::listed(&names)),
+        n => format!("{n} ranks"),
+    };
+    let (worth_ns, steps) = seen.gain(WhatIf::SlowRanks);
+    let card = JobCard {
+        title: format!("{named}: the same kernels take up to {}", times(most)),
+        issue: format!(
+            "{named} take up to {} as long as other ranks for the same kernels, and the others wait for them. Each of them hides the others: fixing one alone gains next to nothing.",
+            times(most)
+        ),
+        action: "Check clock rate, temperature, power limit and memory errors of these GPUs; look for what they have in common: rack, power, image, driver.".to_owned(),
+        ranks,
+        ..JobCard::default()
+    };
+    seen.worth(card, worth_ns, &steps)
 }
 
 /// The kernels of a rank that take longest beyond those of others.
@@ -265,29 +295,43 @@ pub(super) fn slow_host(seen: &Seen) -> Vec<JobCard> {
 
 /// Slow, and worth nothing until something else is fixed.
 pub(super) fn without_effect(seen: &Seen) -> Vec<JobCard> {
-    let causes = seen.analysis.causes.iter();
-    let cards = causes.filter_map(|cause| {
-        let Why::SlowerKernels { ratio, slower_ns, .. } = &cause.why else {
-            return None;
-        };
-        let is_worth = seen.worth(JobCard::default(), cause.worth_ns, &cause.steps).is_some();
-        let n_steps = cause.steps.len().max(1) as i64;
-        let share = seen.length_ns(&cause.steps).map(|all| *slower_ns as f64 / all as f64);
-        let is_large = slower_ns / n_steps >= super::LEAST_NS
-            && share.is_some_and(|share| share * 100.0 >= super::LEAST_PERCENT);
-        (!is_worth && is_large && seen.job.ranks.iter().any(|rank| rank.digest.gpu.is_some())).then(|| JobCard {
-            title: format!("Rank {} is slow without effect", seen.number(cause.rank)),
-            issue: format!(
-                "{} takes {} as long as other ranks for the same kernels in {}, and the step would not get shorter without that: something else holds it up.",
-                format::capitalized(&seen.rank(cause.rank)),
-                times(*ratio),
-                seen.steps(&cause.steps)
-            ),
-            action: "Fix what is listed above first; then check this GPU.".to_owned(),
-            ranks: vec![seen.number(cause.rank)],
-            step: cause.steps.first().copied(),
-            ..JobCard::default()
-        })
+    if slow_together(seen).is_some() {
+        return Vec::new();
+    }
+    let cards = without_worth(seen).into_iter().map(|(cause, ratio)| JobCard {
+        title: format!("Rank {} is slow without effect", seen.number(cause.rank)),
+        issue: format!(
+            "{} takes {} as long as other ranks for the same kernels in {}, and the step would hardly get shorter without that: something else holds it up.",
+            format::capitalized(&seen.rank(cause.rank)),
+            times(ratio),
+            seen.steps(&cause.steps)
+        ),
+        action: "Fix what is listed above first; then check this GPU.".to_owned(),
+        ranks: vec![seen.number(cause.rank)],
+        step: cause.steps.first().copied(),
+        ..JobCard::default()
     });
     cards.collect()
+}
+
+/// Ranks with slower kernels that alone are worth too little, and how many times as long these take.
+fn without_worth<'a>(seen: &Seen<'a>) -> Vec<(&'a Cause, f64)> {
+    let has_gpu = seen.job.ranks.iter().any(|rank| rank.digest.gpu.is_some());
+    let causes = seen.analysis.causes.iter().filter(|_| has_gpu);
+    let slow = causes.filter_map(|cause| {
+        let Why::SlowerKernels {
+            ratio, slower_ns, ..
+        } = &cause.why
+        else {
+            return None;
+        };
+        let card = seen.worth(JobCard::default(), cause.worth_ns, &cause.steps);
+        let n_steps = cause.steps.len().max(1) as i64;
+        let length_ns = seen.length_ns(&cause.steps)?;
+        let share = *slower_ns as f64 / length_ns as f64;
+        let is_large =
+            slower_ns / n_steps >= super::LEAST_NS && share * 100.0 >= super::LEAST_PERCENT;
+        (card.is_none() && is_large).then_some((cause, *ratio))
+    });
+    slow.collect()
 }

@@ -94,6 +94,41 @@ fn a_rank_with_more_calls_has_more_work() {
     assert_eq!(found(job)[0], ("uneven_work".to_owned(), vec![3], Some(40)));
 }
 
+/// Of eight ranks, 2 and 5 take 30 ms in place of 20: with one of them fixed the others wait for the other one.
+#[test]
+fn slow_ranks_that_hide_each_other_are_worth_something_together() {
+    let ranks: Vec<u32> = (0..8).collect();
+    let mut job = TestJob::new(8);
+    for step in 0..4_i64 {
+        let start_ns = step * 32 * MS;
+        job.step(step as u64, start_ns, start_ns + 32 * MS);
+        let own = |rank: &u32| {
+            if [2, 5].contains(rank) {
+                30 * MS
+            } else {
+                20 * MS
+            }
+        };
+        for rank in &ranks {
+            job.work(*rank as usize, step as u32, &GEMM, 10, own(rank));
+        }
+        let spans = ranks.iter();
+        let spans = spans.map(|rank| (start_ns + own(rank), start_ns + 32 * MS));
+        let spans: Vec<(i64, i64)> = spans.collect();
+        job.run("0 default_pg", "allreduce", &ranks, &spans);
+    }
+    let mut job = job.job();
+    for rank in &mut job.ranks {
+        rank.digest.gpu = Some(Default::default());
+    }
+    let cards = find(&job, &Analysis::new(&job), &[]);
+    let told = cards.iter();
+    let told = told.map(|card| (&*card.key, &*card.ranks, card.worth_ns.map(|ns| ns / MS)));
+    let told: Vec<(&str, &[u32], Option<i64>)> = told.collect();
+    assert_eq!(told[0], ("slow_rank", &[2, 5][..], Some(40)));
+    assert!(told.iter().all(|of| of.0 != "slow_kernels_without_effect"));
+}
+
 #[test]
 fn a_host_that_launches_late_is_named_with_what_it_did() {
     let mut late = job(2, 10 * MS);
@@ -110,15 +145,7 @@ fn nothing_is_found_where_all_ranks_are_in_time() {
 
 #[test]
 fn clocks_that_differ_are_told_and_blame_nobody() {
-    let mut job = TestJob::new(4);
-    for step in 0..40_i64 {
-        let start_ns = step * 22 * MS;
-        job.step(step as u64, start_ns, start_ns + 22 * MS);
-        let spans = [(start_ns + 20 * MS, start_ns + 22 * MS); 4];
-        job.run("0 default_pg", "allreduce", &[0, 1, 2, 3], &spans);
-    }
-    let job = job.host(2, "b", 5 * MS, 0.0).host(3, "b", 5 * MS, 0.0);
-    let found = found(job);
+    let found = found(TestJob::on_two_clocks());
     let keys: Vec<&str> = found.iter().map(|(key, ..)| key.as_str()).collect();
     assert_eq!(keys, ["clocks_apart"]);
 }

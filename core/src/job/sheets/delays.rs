@@ -12,7 +12,7 @@ use crate::job::what_if::WhatIf;
 use crate::job::{Job, Rank};
 
 /// Of so many ranks, those with the largest delays, it is asked what changes would be worth.
-const MOST_RANKS: usize = 64;
+pub(super) const MOST_RANKS: usize = 64;
 
 /// Work of a rank.
 pub(super) struct Of<'a, W> {
@@ -125,16 +125,29 @@ pub(super) fn what_if_body(input: &Input) -> Body<'static> {
     body(&what_if(), changes)
 }
 
+/// The ranks that need longer than their peers.
+fn delaying<'a>(input: &Input<'a>) -> impl Iterator<Item = (usize, &'a Delay)> {
+    let delays = input.analysis.delays.of_ranks.iter().enumerate();
+    delays.filter(|(_, delay)| delay.excess.total_ns > 0)
+}
+
+/// About how many of them it is not asked what changes would be worth.
+pub(super) fn n_not_asked(input: &Input) -> usize {
+    delaying(input).count().saturating_sub(MOST_RANKS)
+}
+
 fn changes(input: &Input) -> Vec<(&'static str, WhatIf)> {
     let network = &input.analysis.network;
     let mut all = vec![
         ("nobody waits for anybody", WhatIf::NoWaiting),
         ("experts are balanced", WhatIf::BalancedExperts),
+        (
+            "kernels of all slow ranks take as long as those of others",
+            WhatIf::SlowRanks,
+        ),
     ];
     // Ranks that others never wait for gain nothing; each question costs a run of the job.
-    let delays = input.analysis.delays.of_ranks.iter().enumerate();
-    let delays = delays.filter(|(_, delay)| delay.excess.total_ns > 0);
-    let mut delays: Vec<(usize, &Delay)> = delays.collect();
+    let mut delays: Vec<(usize, &Delay)> = delaying(input).collect();
     delays.arrange_by_key(|(rank, delay)| (std::cmp::Reverse(delay.excess.total_ns), *rank));
     for (rank, delay) in delays.into_iter().take(MOST_RANKS) {
         all.push(("the rank keeps up", WhatIf::KeepsUp(rank)));
@@ -210,6 +223,10 @@ fn about(input: &Input, of: WhatIf, change: Change) -> Change {
                 ..change
             }
         }
-        WhatIf::Paths | WhatIf::LinksAtHalf | WhatIf::BalancedExperts | WhatIf::NoWaiting => change,
+        WhatIf::SlowRanks
+        | WhatIf::Paths
+        | WhatIf::LinksAtHalf
+        | WhatIf::BalancedExperts
+        | WhatIf::NoWaiting => change,
     }
 }

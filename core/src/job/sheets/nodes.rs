@@ -1,5 +1,6 @@
 //! Which node a rank is on, as a number, and whether a group spans several.
 
+use crate::base::map::Map;
 use crate::job::Job;
 
 /// Where nothing tells whether ranks are of one node.
@@ -11,7 +12,7 @@ pub(super) enum Nodes {
     /// As many ranks a node as it has GPUs.
     OfSize(u32),
     /// By name: of each rank that was read its number and its node.
-    Named(Vec<(u32, usize)>),
+    Named(Map<u32, usize>),
     /// The traces describe neither.
     Unknown,
 }
@@ -49,9 +50,9 @@ impl Nodes {
     pub(super) fn of(&self, rank: u32) -> Option<i64> {
         match self {
             Nodes::OfSize(size) => Some(i64::from(rank / size)),
-            Nodes::Named(ranks) => {
-                let found = ranks.iter().find(|(number, _)| *number == rank);
-                found.and_then(|(_, host)| i64::try_from(*host).ok())
+            Nodes::Named(hosts) => {
+                let host = hosts.get(&rank);
+                host.and_then(|host| i64::try_from(*host).ok())
             }
             Nodes::Unknown => None,
         }

@@ -45,7 +45,7 @@ pub(super) fn stages<'a>() -> Vec<Col<Stage<'a>>> {
         "step", Count, |of| known(of.job.steps.get(of.of.step).map(|step| step.number)), "The number of the step.";
         "stage", Count, |of| int(of.of.stage), "Its stage, from 0.";
         "stages", Count, |of| int(of.of.n_stages), "Stages of its pipeline.";
-        "micro-batches", Count, |of| int(of.of.n_micro_batches), "Sends or receives in one direction, the larger number.";
+        "micro-batches", Count, |of| int(of.of.n_micro_batches), "Messages to or from one other stage, the largest number of one direction.";
         "step time ms", Ms, |of| ms(of.of.step_ns), "From the first to the last GPU activity of the step.";
         "computation ms", Ms, |of| ms(of.of.work_ns), "Kernels compute.";
         "computation per micro-batch ms", Ms, |of| ms_of(of.of.work_per_micro_batch_ns()), "That for each micro-batch.";

@@ -2,6 +2,7 @@
 //! be matched.
 
 use super::Input;
+use super::delays::{MOST_RANKS, n_not_asked};
 use super::table::{Body, Col, body, columns, int, known, text};
 use crate::base::format;
 use crate::base::group::grouped;
@@ -20,7 +21,7 @@ pub(super) struct Note {
 
 pub(super) fn notes_columns() -> Vec<Col<Note>> {
     columns![Note:
-        "kind", Text, |of| text(of.kind), "`missing rank`, `set apart`, `data loss`, `repaired` or `info` of a trace, `incomplete`, `left out`, `clock`.";
+        "kind", Text, |of| text(of.kind), "`missing rank`, `set apart`, `data loss`, `repaired` or `info` of a trace, `incomplete`, `left out`, `clock`, `not asked`.";
         "rank", Count, |of| known(of.rank), "The rank that is concerned, by its number in the job.";
         "file", Text, |of| text(&of.file), "The file that is concerned.";
         "group", Text, |of| text(&of.group), "The process group that is concerned.";
@@ -36,6 +37,7 @@ pub(super) fn quality_body(input: &Input) -> Body<'static> {
     notes.extend(incomplete(input));
     notes.extend(left_out(input));
     notes.extend(clocks(input));
+    notes.extend(not_asked(input));
     body(&notes_columns(), notes)
 }
 
@@ -171,6 +173,19 @@ fn clocks(input: &Input) -> Vec<Note> {
         "No collective joins its clock with that of the first rank; its times are as recorded.";
     notes.extend(alone.map(|(rank, _)| note(Some(rank.number), said)));
     notes
+}
+
+/// Ranks that `what_if` has no rows for.
+fn not_asked(input: &Input) -> Option<Note> {
+    let n = n_not_asked(input);
+    (n > 0).then(|| Note {
+        kind: "not asked",
+        count: n as u64,
+        said: format!(
+            "`what_if` asks about the {MOST_RANKS} ranks with the largest delays; so many others have smaller ones."
+        ),
+        ..Note::default()
+    })
 }
 
 fn name(input: &Input, group: Option<usize>) -> String {

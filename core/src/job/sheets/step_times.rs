@@ -1,12 +1,14 @@
 //! How long steps take on each rank, and what it did and waited in each of them.
 
+use super::table::ms_of;
 use crate::base::interval::{Interval, sum};
 use crate::base::map::Map;
 use crate::job::delay::Delay;
-use crate::job::digest::{OwnTime, Step};
+use crate::job::digest::{GpuTime, OwnTime, Step};
 use crate::job::matching::Member;
 use crate::job::timing::Timing;
 use crate::job::{Analysis, Job, Rank};
+use crate::report::sheet::Cell;
 
 /// What a step's time was told by.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -40,6 +42,28 @@ pub(super) struct Waits {
     pub(super) caused_ns: i64,
 }
 
+/// What is told of a rank over all, and of each of its steps.
+#[derive(Debug)]
+pub(super) struct Told<'a> {
+    /// How its GPU time splits; `None` without a GPU.
+    pub(super) gpu: Option<&'a GpuTime>,
+    /// Own times before its collectives, summed.
+    pub(super) own: OwnTime,
+    /// `None` where clocks cannot be compared.
+    pub(super) waits: Option<Waits>,
+    /// How much longer than that of its peers its own time was, and what that went to.
+    pub(super) delay: Option<&'a Delay>,
+    /// How many times as long the same work took.
+    pub(super) ratio: Option<f64>,
+}
+
+impl Told<'_> {
+    /// A part of its GPU time; empty without a GPU.
+    pub(super) fn gpu_ms(&self, of: fn(&GpuTime) -> i64) -> Cell {
+        ms_of(self.gpu.map(of))
+    }
+}
+
 /// A step of one rank.
 #[derive(Debug)]
 pub(super) struct RankStep<'a> {
@@ -49,14 +73,7 @@ pub(super) struct RankStep<'a> {
     pub(super) step: &'a Step,
     pub(super) time_ns: i64,
     pub(super) time_by: TimeBy,
-    /// Own times before its collectives, summed.
-    pub(super) own: OwnTime,
-    /// `None` where clocks cannot be compared.
-    pub(super) waits: Option<Waits>,
-    /// How much longer than that of its peers its own time was, and what that went to.
-    pub(super) delay: Option<&'a Delay>,
-    /// How many times as long the same work took.
-    pub(super) ratio: Option<f64>,
+    pub(super) told: Told<'a>,
     /// The longest computation between collectives of all ranks over the mean one.
     pub(super) imbalance: Option<f64>,
 }
@@ -96,10 +113,13 @@ pub(super) fn steps<'a>(job: &'a Job, analysis: &'a Analysis) -> Vec<RankStep<'a
                     step,
                     time_ns,
                     time_by,
-                    own: own.fold(OwnTime::default(), added),
-                    waits: job.clocks.are_comparable.then_some(waited),
-                    delay: analysis.delays.of(step_at, at),
-                    ratio: analysis.same_work.ratio(step_at, at),
+                    told: Told {
+                        gpu: rank.digest.gpu.is_some().then_some(&step.gpu),
+                        own: own.fold(OwnTime::default(), added),
+                        waits: job.clocks.are_comparable.then_some(waited),
+                        delay: analysis.delays.of(step_at, at),
+                        ratio: analysis.same_work.ratio(step_at, at),
+                    },
                     imbalance: imbalances.get(step_at).copied().flatten(),
                 })
             })

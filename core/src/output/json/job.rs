@@ -6,6 +6,7 @@ use super::{Schema, list, record};
 use crate::import::warning::Warning;
 use crate::job::clocks::Clock;
 use crate::job::groups::Group;
+use crate::job::overview::{JobCard, JobOverview};
 use crate::job::sheets::Made;
 use crate::job::world::SetApart;
 use crate::job::{Job, JobStep, Rank};
@@ -14,8 +15,13 @@ use crate::report::sheet::Column;
 const FORMAT: u32 = 1;
 
 /// The job as a JSON value; every record and key is explained at its top.
-pub(crate) fn json(job: &Job, set_apart: &[SetApart], sheets: &[Made]) -> Json {
-    match File::of(job, set_apart, sheets) {
+pub(crate) fn json(
+    job: &Job,
+    overview: &JobOverview,
+    set_apart: &[SetApart],
+    sheets: &[Made],
+) -> Json {
+    match File::of(job, overview, set_apart, sheets) {
         Json::Object(keys) => {
             let schema = ("$schema".to_owned(), schema());
             Json::Object(std::iter::once(schema).chain(keys).collect())
@@ -38,8 +44,10 @@ fn schema() -> Json {
 
 record! {
     /// The file. At its top, `$schema` says what each key means.
-    File(job: &Job, set_apart: &[SetApart], sheets: &[Made]) {
+    File(job: &Job, overview: &JobOverview, set_apart: &[SetApart], sheets: &[Made]) {
         format: "1; it changes when a key changes its meaning or goes." = FORMAT,
+        headline: "The answer, in a sentence or two." = overview.headline,
+        findings: "What to do, what is worth most first; the bound of the job closes the list." = list(&overview.cards, |card| JobFinding::of(job, card)),
         world_size: "How many ranks the job has." = job.world_size,
         missing: "Ranks of which no file was read, by number." = job.missing(),
         hosts: "Names of hosts, in order of their first rank; null where traces do not name them." = job.are_hosts_named.then_some(&job.hosts),
@@ -50,6 +58,18 @@ record! {
         collectives: "How many collectives were matched over ranks." = Collectives::of(job),
         set_apart: "Files that take no part." = list(set_apart, Apart::of),
         sheets: "The sheets that have rows." = list(sheets, JobTable::of),
+    }
+
+    /// A finding.
+    JobFinding(job: &Job, card: &JobCard) {
+        key: "Which: slow_rank, late_host, …; `docs/job.md` lists them." = card.key,
+        title: "What it is, in a few words." = card.title,
+        issue: "The same with its figures." = card.issue,
+        action: "What to do." = card.action,
+        ranks: "The ranks that it is about, by number." = card.ranks,
+        step: "The number of the step that shows it first; null where it is of no step." = card.step.and_then(|at| job.steps.get(at)).map(|step| step.number),
+        worth_ns: "What all steps together would take less, by a replay of the job; null where nothing tells." = card.worth_ns,
+        worth: "That for people, a step on average; empty where nothing tells." = card.worth,
     }
 
     /// A rank.
@@ -146,7 +166,11 @@ mod tests {
         });
         let mut world = World::new(digests.to_vec());
         let job = Job::new(world.windows.remove(0));
-        let text = json(&job, &[], &[]).to_string();
+        let overview = JobOverview {
+            cards: vec![JobCard::default()],
+            ..JobOverview::default()
+        };
+        let text = json(&job, &overview, &[], &[]).to_string();
         // The meaning of the keys comes first.
         assert!(text.starts_with(r#"{"$schema":{"#), "{text}");
         let file: Json = serde_json::from_str(&text).unwrap();
@@ -162,6 +186,7 @@ mod tests {
             keys.all(|key| known[key].is_string())
         };
         assert!(explained("File", &file));
+        assert!(explained("JobFinding", &file["findings"][0]));
         assert!(explained("JobRank", &file["ranks"][0]));
     }
 }

@@ -65,19 +65,7 @@ pub(super) fn runs(n_runs: u32) -> AnyView {
         },
         false,
     );
-    // A link may name another one.
-    let selected = state.of_place(|place| place.focus.row);
-    Effect::watch(
-        move || selected.get(),
-        move |selected, _, _| {
-            let here = untrack(|| rows.at_cursor()).map(|row| row.id());
-            if selected.is_some() && *selected != here {
-                wanted.set_value(*selected);
-                rows.renew();
-            }
-        },
-        false,
-    );
+    rows.follow(state.of_place(|place| place.focus.row), wanted);
     let act = move |act: RowAct| {
         match act {
             RowAct::Pick(position) | RowAct::Toggle(position) => window.cursor.set(Some(position)),

@@ -113,7 +113,11 @@ pub(super) fn bandwidth(job: &Arc<OpenJob>) -> Option<AnyView> {
             format::bandwidth_gbps(peak.gbps)
         )
     });
-    let says = peak.unwrap_or_else(|| "What the links carry is not known for this GPU.".to_owned());
+    let mut says =
+        peak.unwrap_or_else(|| "What the links carry is not known for this GPU.".to_owned());
+    if chart.drawn().marks.len() < chart.marks.len() {
+        says += " Messages below 64 KiB, which are of latency, are in the table alone.";
+    }
     let badge = read_of(job);
     Some(
         view! {
@@ -136,8 +140,9 @@ fn chart_of(chart: BandwidthChart) -> AnyView {
             width.set(now);
         }
     });
-    let n_marks = chart.marks.len();
     let table = figures(&chart);
+    let chart = chart.drawn();
+    let n_marks = chart.marks.len();
     let chart = StoredValue::new(chart);
     let drawing = Memo::new(move |_| chart.with_value(|chart| Drawing::new(chart, width.get())));
     let pointed = RwSignal::new(None::<usize>);
