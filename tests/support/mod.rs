@@ -5,6 +5,7 @@ pub(crate) mod container;
 pub(crate) mod csv;
 pub(crate) mod opened;
 pub(crate) mod page;
+pub(crate) mod rocprof;
 pub(crate) mod shared;
 pub(crate) mod skipped;
 pub(crate) mod slower;

@@ -12,6 +12,7 @@ use std::io::Write;
 use flate2::Crc;
 use flate2::write::DeflateDecoder;
 
+use super::{is_called_like_a_trace, may_be_trace};
 use crate::import::error::{ImportError, ImportErrorKind};
 use crate::import::warning::{WarningKind, Warnings};
 
@@ -164,7 +165,7 @@ impl Unzip {
     /// What was wrong, once all input is read; an archive without a trace is an error.
     pub(crate) fn finish(mut self, is_found: bool) -> Result<Warnings, ImportError> {
         if !is_found {
-            return Err(unreadable("it holds no .json or .json.gz file"));
+            return Err(unreadable("it holds no trace"));
         }
         if !matches!(self.part, Part::Over) {
             self.warnings.add(WarningKind::CutGzip, Some(self.n_text));
@@ -177,11 +178,10 @@ impl Unzip {
             self.part = Part::Over;
             return Ok(());
         }
-        let is_trace = local.looks_like_trace;
-        if is_trace && self.found {
+        if self.found && is_called_like_a_trace(local.name.as_bytes()) {
             self.warnings.add(WarningKind::OtherZipMembers, None);
         }
-        let wanted = is_trace && !self.found;
+        let wanted = !self.found && may_be_trace(local.name.as_bytes());
         if local.is_encrypted {
             return Err(unreadable("it is encrypted"));
         }
@@ -268,10 +268,8 @@ fn unreadable(why: &'static str) -> ImportError {
 #[derive(Default)]
 struct LocalHeader {
     len: usize,
-    /// Of a member that may be a trace.
     name: String,
     is_directory_entry: bool,
-    looks_like_trace: bool,
     is_encrypted: bool,
     has_descriptor: bool,
     method: u16,
@@ -309,17 +307,10 @@ fn local_header(bytes: &[u8]) -> Result<Option<LocalHeader>, ImportError> {
     let Some((flags, method, crc, size, name, extra)) = read() else {
         return Ok(None);
     };
-    let lower = name.to_ascii_lowercase();
-    let hidden = lower.starts_with(b"__macosx/");
-    let looks_like_trace = !hidden && (lower.ends_with(b".json") || lower.ends_with(b".json.gz"));
     Ok(Some(LocalHeader {
         len: 30 + name.len() + extra.len(),
-        name: match looks_like_trace {
-            true => String::from_utf8_lossy(name).into_owned(),
-            false => String::new(),
-        },
+        name: String::from_utf8_lossy(name).into_owned(),
         is_directory_entry,
-        looks_like_trace,
         is_encrypted: flags & 1 != 0,
         has_descriptor: flags & 8 != 0,
         method,
