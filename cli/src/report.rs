@@ -36,7 +36,7 @@ const PRINTED: &[(&str, &str)] = &[
 /// Analyzes the trace, writes the files, prints the summary.
 pub(crate) fn run(args: &ReportArgs, out: &mut Out) -> Result<(), Failure> {
     let wanted = output::wanted(args.output.as_deref(), &args.format, PRINTED)?;
-    let whole = captures::profile(&args.trace, &args.capture)?;
+    let whole = captures::profile(&args.trace, &args.capture, args.execution_trace.as_deref())?;
     let whole = whole.with_sources(ShapeSources {
         config: args.model_config.clone(),
         eager: args.shapes_from.as_deref().map(eager).transpose()?,
