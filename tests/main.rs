@@ -13,6 +13,7 @@
 //! | `layers` | which module of the core uses which |
 //! | `outputs` | what is written: the same bytes twice, the same cells in every form |
 //! | `redaction` | real traces without their names say the same |
+//! | `rocprof` | what rocprofv3 writes: small files, damaged ones, and a real one to the nanosecond |
 //! | `gpu_choice` | what another GPU changes, and all that it does not |
 //! | `checks` | the reports of every trace, held to their rules |
 //! | `requirements` | the page of requirements, held to the source tree |
@@ -57,6 +58,7 @@ mod planted;
 mod properties;
 mod redaction;
 mod requirements;
+mod rocprof;
 mod serving;
 mod spellings;
 mod step_findings;

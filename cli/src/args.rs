@@ -126,7 +126,8 @@ pub(crate) struct OpenArgs {
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXIT_CODES)]
 pub(crate) struct ReportArgs {
-    /// The trace: .json, .json.gz or .zip, told apart by content; - reads standard input
+    /// The trace, told apart by content; - reads standard input, ARCHIVE:NAME a file in a zip or tar
+    /// archive
     #[arg(value_name = "TRACE")]
     pub(crate) trace: PathBuf,
 
@@ -153,6 +154,11 @@ pub(crate) struct ReportArgs {
     /// those of its operators at the same places, where no capture tells them
     #[arg(long, value_name = "FILE")]
     pub(crate) shapes_from: Option<PathBuf>,
+
+    /// The execution trace of the same run (`profile(execution_trace_observer=…)`): the operators of a trace
+    /// that was recorded without shapes get theirs from it
+    #[arg(long, value_name = "FILE")]
+    pub(crate) execution_trace: Option<PathBuf>,
 
     /// Analyze one step alone: the position of a step of a serving engine, from 1, the number of a
     /// ProfilerStep, or the whole name of a range that the program named. Several steps of an engine by
@@ -215,7 +221,8 @@ pub(crate) struct RedactArgs {
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct CompareArgs {
-    /// The trace to improve: .json, .json.gz or .zip, told apart by content; - reads standard input
+    /// The trace to improve, told apart by content; - reads standard input, ARCHIVE:NAME a file in a zip
+    /// or tar archive
     #[arg(value_name = "TARGET")]
     pub(crate) target: PathBuf,
 
@@ -304,7 +311,8 @@ pub(crate) struct JudgeArgs {
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct TreeArgs {
-    /// The trace: .json, .json.gz or .zip, told apart by content; - reads standard input
+    /// The trace, told apart by content; - reads standard input, ARCHIVE:NAME a file in a zip or tar
+    /// archive
     #[arg(value_name = "TRACE")]
     pub(crate) trace: PathBuf,
 

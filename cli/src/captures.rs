@@ -1,9 +1,11 @@
-//! What was recorded while GPU graphs were captured: files and folders beside the trace.
+//! What lies beside the trace: what was recorded while GPU graphs were captured, in files and folders, and the
+//! execution trace of the same run.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use dormer_core::Profile;
+use dormer_core::import::ExecutionTrace;
 use dormer_core::profile::capture::{CaptureFile, Note, notes};
 
 use crate::{Failure, input};
@@ -11,9 +13,27 @@ use crate::{Failure, input};
 /// What engines write beside their captures; a name of the capture may stand before it.
 const NOTES: &str = "execution_details.json";
 
-/// The profile of a trace, merged with the captures that are given.
-pub(crate) fn profile(trace: &Path, captures: &[PathBuf]) -> Result<Profile, Failure> {
-    let imported = input::import(trace)?;
+/// The profile of a trace, merged with the captures that are given, and with the shapes of its execution
+/// trace.
+pub(crate) fn profile(
+    trace: &Path,
+    captures: &[PathBuf],
+    execution: Option<&Path>,
+) -> Result<Profile, Failure> {
+    let mut imported = input::import(trace)?;
+    if let Some(path) = execution {
+        let name = input::name(path);
+        let bytes = fs::read(path).map_err(|error| Failure::of_file(&name, &error))?;
+        let added = ExecutionTrace::read(&bytes).map(|execution| execution.add_to(&mut imported));
+        let why = match added {
+            Ok(added) if added.n_joined > 0 => None,
+            Ok(_) => Some(ExecutionTrace::OF_ANOTHER_RUN.to_owned()),
+            Err(why) => Some(why),
+        };
+        if let Some(why) = why {
+            return Err(Failure::Sentence(format!("{name}: {why}")));
+        }
+    }
     let (mut files, mut unreadable) = (Vec::new(), Vec::new());
     for path in captures {
         let folder = match path.is_dir() {

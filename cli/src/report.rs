@@ -43,7 +43,7 @@ pub(crate) fn run(args: &ReportArgs, out: &mut Out) -> Result<(), Failure> {
     if output::wants_page(&args.format) {
         check_page(args)?;
     }
-    let whole = captures::profile(&args.trace, &args.capture)?;
+    let whole = captures::profile(&args.trace, &args.capture, args.execution_trace.as_deref())?;
     let whole = whole.with_sources(ShapeSources {
         config: args.model_config.clone(),
         eager: args.shapes_from.as_deref().map(eager).transpose()?,

@@ -4,7 +4,7 @@ use dormer_core::import::warning::WarningKind::*;
 use dormer_core::import::{ImportErrorKind, import};
 
 use super::{check, check_bytes, check_rejected, event_names};
-use crate::support::container::{gzip, stored_zip, streamed_zip, zip};
+use crate::support::container::{gzip, stored_zip, streamed_zip, tar, zip};
 use crate::support::text::{op, trace};
 
 /// A trace of 2000 events with names that do not compress away.
@@ -50,6 +50,12 @@ fn a_trace_is_found_in_every_container() {
             "gzip twice in zip",
             zip(&[("trace.json.gz", &gzip(gzip(&text)))]),
         ),
+        // Under any name: of a zip, too.
+        ("zip of another name", zip(&[("run/4711", text.as_bytes())])),
+        ("tar", tar(&[readme, file])),
+        ("tar in gzip", gzip(tar(&[config, readme, file]))),
+        ("gzip in tar", tar(&[readme, ("4711", &gzip(&text))])),
+        ("zip in tar", tar(&[("trace.zip", &zip(&[readme, file]))])),
     ] {
         eprintln!("{container}");
         check(bytes, &["a"], &[]);
@@ -76,10 +82,35 @@ fn of_a_zip_archive_with_two_traces_the_first_is_read() {
 }
 
 #[test]
+fn of_a_tar_archive_with_two_traces_the_first_is_read() {
+    let (first, second) = (trace(&op("a")), trace(&op("b")));
+    let ranks = [
+        ("notes.txt", &b"recorded on Monday"[..]),
+        ("rank0.json", first.as_bytes()),
+        ("rank1.json", second.as_bytes()),
+    ];
+    let archive = tar(&ranks);
+    check(&archive, &["a"], &[(OtherZipMembers, 1)]);
+    // What is damaged behind the trace loses nothing of it.
+    let mut damaged = archive.clone();
+    damaged[4 * 512] ^= 1;
+    let whole = first.len() as u64;
+    check_bytes(&damaged, &["a"], &[(CorruptGzip, 1, Some(whole))]);
+    // Cut within the trace.
+    let cut = &archive[..3 * 512 + first.len() - 2];
+    let at = Some(whole - 2);
+    check_bytes(cut, &["a"], &[(CutJson, 1, at), (CutGzip, 1, at)]);
+}
+
+#[test]
 fn containers_without_a_trace() {
     check_rejected(
+        tar(&[("readme.txt", b"nothing here")]),
+        "this tar archive cannot be read: it holds no trace",
+    );
+    check_rejected(
         zip(&[("readme.txt", b"nothing here")]),
-        "this zip archive cannot be read: it holds no .json, .pftrace or .pb file",
+        "this zip archive cannot be read: it holds no trace",
     );
     check_rejected(
         zip(&[("config.json", b"{\"lr\": 1}"), ("empty.json", b"[1]")]),

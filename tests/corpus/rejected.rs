@@ -1,6 +1,9 @@
 //! What is no trace, and the sentence that says so.
 
+use dormer_core::import::{Foreign, ImportErrorKind, import};
+
 use super::check_rejected;
+use crate::support::container::gzip;
 
 const EXPECTED: &str = "expected a PyTorch profiler trace, the .json or .json.gz that export_chrome_trace or tensorboard_trace_handler writes";
 
@@ -62,29 +65,56 @@ fn utf16_text() {
     );
 }
 
+/// What is told by its first bytes and not read.
 #[test]
-fn other_compressions() {
-    for (magic, name) in [
-        (&b"\x28\xb5\x2f\xfd_____"[..], "zstd"),
-        (b"\xfd7zXZ\0____", "xz"),
-        (b"BZh91AY&SY", "bzip2"),
-    ] {
-        check_rejected(
-            magic,
-            &format!(
-                "this is a {name} file; decompress it first, or compress with gzip or zip (at byte 0)"
-            ),
+fn files_of_other_tools() {
+    use Foreign::*;
+    let sqlite = |rest: &str| [b"SQLite format 3\0", &[0; 84][..], rest.as_bytes()].concat();
+    let timeline = "[[-1, 0, 512, 4], [1700000000000000000, 1, 1024, 0]]";
+    let execution = "{\n  \"schema\": \"1.1.1-chakra.0.0.4\", \"pid\": 1, \"nodes\": []}";
+    #[rustfmt::skip]
+    let cases: [(Foreign, Vec<u8>); 15] = [
+        (Zstd, b"\x28\xb5\x2f\xfd_____".to_vec()),
+        (Xz, b"\xfd7zXZ\0____".to_vec()),
+        (Bzip2, b"BZh91AY&SY".to_vec()),
+        (SevenZip, b"7z\xbc\xaf\x27\x1c".to_vec()),
+        (Lz4, b"\x04\x22\x4d\x18_".to_vec()),
+        (Rar, b"Rar!\x1a\x07".to_vec()),
+        (Rocpd, sqlite("CREATE TABLE \"rocpd_string_0001\" (id INTEGER)")),
+        (NsysDatabase, sqlite("CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL (start INT)")),
+        (Database, sqlite("CREATE TABLE books (title TEXT)")),
+        (Pickle, b"\x80\x02}q\0.".to_vec()),
+        (Pickle, b"\x80\x05\x95\0".to_vec()),
+        (MemoryTimeline, timeline.into()),
+        (MemoryTimeline, format!(" [ {}", &timeline[1..]).into()),
+        (ExecutionTrace, execution.into()),
+        (ExecutionTrace, execution.replace([' ', '\n'], "").into()),
+    ];
+    for (foreign, bytes) in cases {
+        let error = import(&bytes).unwrap_err();
+        assert_eq!(error.kind, ImportErrorKind::Foreign(foreign));
+        assert!(
+            import(&gzip(&bytes)).unwrap_err().kind == error.kind,
+            "{foreign:?} in gzip"
         );
     }
+    // JSON that begins like an execution trace and is none.
+    let config = import(br#"{"schema": "https://example.org/model"}"#).unwrap_err();
+    assert_eq!(
+        config.kind,
+        ImportErrorKind::NoTraceEvents(vec!["schema".to_owned()])
+    );
 }
 
+/// A report of Nsight Systems is told by its name, where its bytes say nothing.
 #[test]
-fn a_tar_archive() {
-    let mut archive = vec![0; 1024];
-    archive[..10].copy_from_slice(b"trace.json");
-    archive[257..262].copy_from_slice(b"ustar");
-    check_rejected(
-        archive,
-        "this is a tar archive; unpack it and open the trace in it, or open it as the ranks of a job (at byte 0)",
+fn a_report_of_nsight_systems() {
+    let kind = |bytes: &[u8], name: &str| import(bytes).unwrap_err().of_file(name).kind;
+    let report = ImportErrorKind::Foreign(Foreign::NsysReport);
+    assert_eq!(kind(b"\x0bQD\0\x01", "run/report1.nsys-rep"), report);
+    assert_eq!(
+        kind(b"\x0bQD\0\x01", "report1.json"),
+        ImportErrorKind::NotJson
     );
+    assert_eq!(kind(b"", "report1.nsys-rep"), ImportErrorKind::Empty);
 }

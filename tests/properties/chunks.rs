@@ -6,7 +6,8 @@ use dormer_core::import::{
 use proptest::prelude::*;
 
 use super::cases;
-use crate::support::container::{gzip, stored_zip, zip};
+use crate::support::container::{gzip, stored_zip, tar, zip};
+use crate::support::rocprof;
 use crate::support::text::{event, op, trace};
 
 /// A small trace with something of everything whose middle a chunk can end in.
@@ -101,6 +102,22 @@ fn inputs() -> Vec<(&'static str, Vec<u8>)> {
         ),
         ("perfetto", crate::formats::small_perfetto()),
         ("gzip of xplane", gzip(&crate::formats::small_xplane())),
+        ("tar", tar(&[("readme.txt", b"hello"), ("trace", &text)])),
+        ("tar in gzip", gzip(tar(&[("trace.json.gz", &gzip(&text))]))),
+        (
+            "cut rocprofv3",
+            rocprof::whole().into_bytes()[..3000].to_vec(),
+        ),
+        (
+            "damaged rocprofv3",
+            rocprof::whole()
+                .replacen("\"size\": 184", "\"size: 184", 1)
+                .into_bytes(),
+        ),
+        (
+            "a database",
+            [b"SQLite format 3\0", &[0; 600][..], b"rocpd_string"].concat(),
+        ),
         ("no trace", b"<html>not found</html>".to_vec()),
         (
             "another json",

@@ -6,6 +6,7 @@ pub(crate) mod csv;
 pub(crate) mod opened;
 pub(crate) mod page;
 pub(crate) mod protobuf;
+pub(crate) mod rocprof;
 pub(crate) mod shared;
 pub(crate) mod skipped;
 pub(crate) mod slower;

@@ -130,7 +130,7 @@ pub fn app() -> impl IntoView {
 /// landmark.
 fn file_inputs() -> impl IntoView {
     const TRACES: &str =
-        ".json,.pftrace,.pb,.gz,.zip,application/json,application/gzip,application/zip";
+        ".json,.pftrace,.pb,.gz,.zip,.tar,.tgz,application/json,application/gzip,application/zip";
     let engine = expect_context::<Engine>();
     let open = move |files: Vec<File>| {
         let named = files.into_iter().map(|file| (file.name(), file));
@@ -138,7 +138,7 @@ fn file_inputs() -> impl IntoView {
             files: named.collect(),
             folder: None,
         };
-        engine.take_together(chosen, move |chosen| match chosen.files.len() > FEW {
+        engine.take_together(chosen, move |chosen| match chosen.is_to_choose() {
             true => engine.choose_among(chosen),
             false => engine.open_all(chosen.files.into_iter().map(|(_, file)| file).collect()),
         });
@@ -162,10 +162,6 @@ fn file_inputs() -> impl IntoView {
     }
 }
 
-/// So many files are what belongs together: a trace with its captures, or two to compare. Of more the
-/// user chooses.
-const FEW: usize = 4;
-
 /// Files were dropped: a trace with its captures, or two to compare; on the right half of the window, what the open
 /// trace is to be compared with; or performance models.
 fn take_dropped(state: AppState, engine: Engine, dropped: Dropped, half: Half) {
@@ -176,7 +172,7 @@ fn take_dropped(state: AppState, engine: Engine, dropped: Dropped, half: Half) {
 
 /// They are no ranks of one job.
 fn take_traces(state: AppState, engine: Engine, dropped: Dropped, half: Half) {
-    if dropped.folder.is_some() || dropped.files.len() > FEW {
+    if dropped.is_to_choose() {
         engine.choose_among(dropped);
         return;
     }

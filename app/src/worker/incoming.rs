@@ -1,8 +1,8 @@
 //! Files on their way in, told apart by their content: runs, captures of their GPU graphs, and what lies
 //! beside both.
 
-use dormer_core::import::Imported;
 use dormer_core::import::warning::WarningKind;
+use dormer_core::import::{ExecutionTrace, Foreign, Imported};
 use dormer_core::perf::model_config::{self, ModelConfig};
 use dormer_core::profile::capture::{CaptureFile, Note, notes};
 use dormer_core::trace::Trace;
@@ -23,6 +23,8 @@ pub enum Content {
     Recording(Box<Imported>),
     /// Which capture is of which batch size.
     Notes(Vec<Note>),
+    /// The shapes of operators, without times.
+    Execution(ExecutionTrace),
     /// The sizes of a model, or why they cannot be told.
     Config(Result<ModelConfig, String>),
 }
@@ -62,6 +64,7 @@ pub(super) struct Group {
     /// What was recorded while GPU graphs were captured.
     pub(super) captures: Vec<Named>,
     notes: Vec<Note>,
+    executions: Vec<(String, ExecutionTrace)>,
     /// The sizes of the model, with the name of the file.
     pub(super) config: Option<(String, ModelConfig)>,
     /// What cannot be read or is of no use.
@@ -83,6 +86,7 @@ impl Group {
                     group.notes.extend(notes);
                     names_of_notes.push(name);
                 }
+                Ok(Content::Execution(execution)) => group.executions.push((name, execution)),
                 Ok(Content::Config(Ok(config))) => group.config = Some((name, config)),
                 Ok(Content::Config(Err(why))) => group.leave_out(name, &why),
                 Err(failure) => group.left_out.push(LeftOut {
@@ -116,9 +120,23 @@ impl Group {
         self
     }
 
+    /// Gives the runs the shapes of their execution traces.
+    pub(super) fn add_executions(&mut self) {
+        for (name, execution) in std::mem::take(&mut self.executions) {
+            let runs = self.runs.iter_mut();
+            let joined = runs.map(|(_, run)| execution.add_to(run).n_joined);
+            match (joined.sum::<usize>(), self.runs.is_empty()) {
+                (0, true) => self.leave_out(name, Foreign::ExecutionTrace.label()),
+                (0, false) => self.leave_out(name, ExecutionTrace::OF_ANOTHER_RUN),
+                _ => {}
+            }
+        }
+    }
+
     /// Where nothing else ran, a capture in which graphs are replayed is a run as well; so is one that
     /// came alone, where that is allowed. Else says why nothing can be opened; `why` of captures.
     pub(super) fn with_a_run(mut self, is_allowed: bool, why: &str) -> Result<Group, Failure> {
+        self.add_executions();
         if !self.runs.is_empty() {
             return Ok(self);
         }

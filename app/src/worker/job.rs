@@ -12,10 +12,9 @@ use dormer_core::job::world::{SetApart, Why, Window, World};
 use dormer_core::job::{Digest, Job, digests, one_rank};
 use js_sys::{Array, Uint8Array};
 use wasm_bindgen::prelude::*;
-use wasm_bindgen_futures::JsFuture;
 use web_sys::File;
 
-use super::reading::{read_one, unreadable};
+use super::reading::{bytes_of, read_one};
 use super::replies::{Teller, send, send_giving};
 use super::{Content, Incoming};
 use crate::protocol::{
@@ -77,14 +76,6 @@ pub(super) fn take_apart(files: &mut [Incoming]) -> bool {
         let rank = one_rank(std::mem::take(&mut **imported), &file.name);
         rank.map(|rank| **imported = rank).is_some()
     })
-}
-
-pub(super) async fn bytes_of(file: &File, up_to: f64) -> Result<Vec<u8>, Failure> {
-    let slice = file.slice_with_f64_and_f64(0.0, up_to);
-    let slice = slice.map_err(|error| unreadable(&error))?;
-    let buffer = JsFuture::from(slice.array_buffer()).await;
-    let buffer = buffer.map_err(|error| unreadable(&error))?;
-    Ok(Uint8Array::new(&buffer).to_vec())
 }
 
 fn failure(sentence: String) -> Failure {

@@ -118,6 +118,7 @@ impl Traces {
         told: impl FnMut(OpeningStep),
     ) -> Added {
         let mut group = Group::new(files).beside_replays();
+        group.add_executions();
         if !group.runs.is_empty() {
             return match Traces::of_group(group, choice, told) {
                 Ok((traces, opened)) => {

@@ -2,7 +2,9 @@
 
 use std::cell::RefCell;
 
-use dormer_core::import::{ImportError, Importer};
+use dormer_core::import::{ExecutionTrace, ImportError, Importer};
+use js_sys::Uint8Array;
+use wasm_bindgen_futures::JsFuture;
 use web_sys::{File, wasm_bindgen::JsValue};
 
 use super::analysis;
@@ -12,6 +14,9 @@ use super::replies::Teller;
 use super::second::{Arrived, Second};
 use crate::protocol::Failure;
 use crate::protocol::wire::error_text;
+
+/// So much of a file tells whether it is an execution trace.
+const HEAD_BYTES: f64 = 4096.0;
 
 thread_local! {
     static SECOND: RefCell<Option<Second>> = const { RefCell::new(None) };
@@ -30,9 +35,12 @@ pub(super) async fn read_all(
 ) -> Option<Vec<Incoming>> {
     let mut incoming = Vec::new();
     for file in files {
-        let content = match read(&file, teller, &is_wanted).await {
-            Ok(content) => Ok(content?),
-            Err(failure) => Err(failure),
+        let content = match execution_trace(&file).await {
+            Some(read) => read,
+            None => match read(&file, teller, &is_wanted).await {
+                Ok(content) => Ok(content?),
+                Err(failure) => Err(failure),
+            },
         };
         teller.next();
         incoming.push(Incoming {
@@ -128,7 +136,7 @@ async fn read_alone(
     let mut importer = Importer::new();
     // What lies beside traces is small, and is told apart as a whole.
     let mut small = (file.size() <= MOST_ASIDE_BYTES).then(Vec::new);
-    let failure = |error: ImportError| analysis::failure(&error);
+    let failure = |error: ImportError| analysis::failure(&error.of_file(&file.name()));
     while let Some(bytes) = chunks.next().await.map_err(|error| unreadable(&error))? {
         if !is_wanted() {
             return Ok(None);
@@ -147,7 +155,31 @@ async fn read_alone(
     Ok(Some(Content::Recording(Box::new(imported))))
 }
 
-pub(super) fn unreadable(error: &JsValue) -> Failure {
+/// An execution trace; `None` for any other file.
+async fn execution_trace(file: &File) -> Option<Result<Content, Failure>> {
+    let head = bytes_of(file, HEAD_BYTES).await.ok()?;
+    if !ExecutionTrace::is_file(&head) {
+        return None;
+    }
+    let bytes = bytes_of(file, file.size()).await;
+    Some(bytes.and_then(|bytes| {
+        let read = ExecutionTrace::read(&bytes);
+        read.map(Content::Execution).map_err(|sentence| Failure {
+            sentence,
+            at_byte: None,
+        })
+    }))
+}
+
+pub(super) async fn bytes_of(file: &File, up_to: f64) -> Result<Vec<u8>, Failure> {
+    let slice = file.slice_with_f64_and_f64(0.0, up_to);
+    let slice = slice.map_err(|error| unreadable(&error))?;
+    let buffer = JsFuture::from(slice.array_buffer()).await;
+    let buffer = buffer.map_err(|error| unreadable(&error))?;
+    Ok(Uint8Array::new(&buffer).to_vec())
+}
+
+fn unreadable(error: &JsValue) -> Failure {
     Failure {
         sentence: format!(
             "the browser could not read the file ({}); it may have changed or moved",

@@ -2,6 +2,7 @@
 
 #[cfg(feature = "parquet")]
 pub(crate) mod hashed;
+mod several;
 mod threads;
 
 use std::fs::File;
@@ -14,6 +15,9 @@ use indicatif::{HumanCount, ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use crate::Failure;
 use crate::args::RedactArgs;
+use several::{Meant, meant, read_member};
+
+pub(crate) use several::each_member;
 
 /// Large enough that a read costs nothing beside inflating what it brought, small enough for the
 /// processor's cache.
@@ -42,8 +46,30 @@ fn read_and_tell(
 ) -> Result<Result<Imported, ImportError>, Failure> {
     let name = name(trace);
     let unreadable = |error: io::Error| Failure::of_file(&name, &error);
-    let (source, total_bytes) = open(trace).map_err(unreadable)?;
-    read_source(source, bar(total_bytes)).map_err(unreadable)
+    let file = match is_stdin(trace) {
+        true => Meant::File(trace.to_owned()),
+        false => meant(trace)?,
+    };
+    let read = match file {
+        Meant::File(file) => {
+            let (source, total_bytes) = open(&file).map_err(unreadable)?;
+            read_source(source, bar(total_bytes)).map_err(unreadable)?
+        }
+        Meant::Member(archive, member) => {
+            let bar = bar(None);
+            let read = read_member(&archive, &member, |n_bytes, n| tell(&bar, n_bytes, n));
+            bar.finish_and_clear();
+            let missing = || Failure::Usage(format!("{name}: the archive has no such file"));
+            read.map_err(unreadable)?.ok_or_else(missing)?
+        }
+    };
+    Ok(read.map_err(|error| error.of_file(&name)))
+}
+
+/// Shows how far reading has come.
+fn tell(bar: &ProgressBar, bytes_read: u64, events: u64) {
+    bar.set_position(bytes_read);
+    bar.set_message(format!("{} events", HumanCount(events)));
 }
 
 /// Reads what a source gives.
@@ -51,10 +77,7 @@ fn read_source(
     mut source: Box<dyn Read + Send>,
     bar: ProgressBar,
 ) -> io::Result<Result<Imported, ImportError>> {
-    let told = |bytes_read: u64, events: u64| {
-        bar.set_position(bytes_read);
-        bar.set_message(format!("{} events", HumanCount(events)));
-    };
+    let told = |bytes_read: u64, events: u64| tell(&bar, bytes_read, events);
     let mut chunk = vec![0; CHUNK_BYTES];
     let n_head = next(&mut *source, &mut chunk)?;
     let head = chunk.get(..n_head).unwrap_or_default();

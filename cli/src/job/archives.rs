@@ -1,18 +1,16 @@
 //! Archives of ranks: each file in them is read as it comes, and dropped.
 
-use std::fs::File;
-use std::io::{self, Read};
+use std::io;
 use std::path::Path;
 
-use dormer_core::import::{Archive, Importer, Member};
+use dormer_core::import::{Importer, Member};
 use dormer_core::job::Digest;
 use dormer_core::job::digest::SourceFile;
 use dormer_core::job::digests;
 use dormer_core::output::perfetto::MANIFEST;
 
 use super::files::{MOST_BYTES_OF_DIGEST, ReadFile, is_called_like_a_trace};
-
-const CHUNK_BYTES: usize = 256 << 10;
+use crate::input::each_member;
 
 /// Bytes it takes to tell a digest, which may be compressed.
 const HEAD_BYTES: usize = 4096;
@@ -21,59 +19,26 @@ const HEAD_BYTES: usize = 4096;
 pub(super) fn read(path: &Path, source: &SourceFile) -> io::Result<Option<Vec<ReadFile>>> {
     let mut found: Vec<ReadFile> = Vec::new();
     let mut open: Option<InArchive> = None;
-    let walked = walk(path, &mut |member| match (member, &mut open) {
-        (Member::Begin(name), _) => {
-            let is_wanted = is_called_like_a_trace(name) && name != MANIFEST;
-            open = is_wanted.then(|| InArchive::new(format!("{}/{name}", source.name)));
+    let read = each_member(path, |member| {
+        match (member, &mut open) {
+            (Member::Begin(name), _) => {
+                let is_wanted = is_called_like_a_trace(name) && name != MANIFEST;
+                open = is_wanted.then(|| InArchive::new(format!("{}/{name}", source.name)));
+            }
+            (Member::Bytes(bytes), Some(open)) => open.push(bytes),
+            (Member::End, _) => found.extend(open.take().into_iter().flat_map(InArchive::finish)),
+            (Member::Bytes(_), None) => {}
         }
-        (Member::Bytes(bytes), Some(open)) => open.push(bytes),
-        (Member::End, _) => found.extend(open.take().into_iter().flat_map(InArchive::finish)),
-        (Member::Bytes(_), None) => {}
+        true
     })?;
-    let Some(broken) = walked else {
-        return Ok(None);
-    };
-    if let Err(why) = broken {
-        found.push((source.clone(), Err(why)));
+    let Some(read) = read else { return Ok(None) };
+    if let Err(error) = read {
+        found.push((source.clone(), Err(error.to_string())));
     } else if found.is_empty() {
         let why = "the archive holds no .json or .json.gz file";
         found.push((source.clone(), Err(why.to_owned())));
     }
     Ok(Some(found))
-}
-
-/// Hands the files of an archive to `sink`, and tells what is wrong with it; `None` for a file that is none.
-pub(super) fn walk(
-    path: &Path,
-    sink: &mut dyn FnMut(Member),
-) -> io::Result<Option<Result<(), String>>> {
-    let mut file = File::open(path)?;
-    let mut chunk = vec![0; CHUNK_BYTES];
-    let mut n_bytes = filled(&mut file, &mut chunk)?;
-    let Some(mut archive) = Archive::of(chunk.get(..n_bytes).unwrap_or_default()) else {
-        return Ok(None);
-    };
-    let mut pushed = Ok(());
-    while n_bytes > 0 && pushed.is_ok() {
-        pushed = archive.push(chunk.get(..n_bytes).unwrap_or_default(), sink);
-        n_bytes = filled(&mut file, &mut chunk)?;
-    }
-    archive.finish(sink);
-    Ok(Some(pushed.map_err(|error| error.to_string())))
-}
-
-/// Reads until a chunk is full or the file is over.
-fn filled(file: &mut File, chunk: &mut [u8]) -> io::Result<usize> {
-    let mut n = 0;
-    while let Some(rest) = chunk.get_mut(n..).filter(|rest| !rest.is_empty()) {
-        match file.read(rest) {
-            Ok(0) => break,
-            Ok(more) => n += more,
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(error) => return Err(error),
-        }
-    }
-    Ok(n)
 }
 
 /// A file of an archive as it comes.

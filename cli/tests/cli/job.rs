@@ -27,7 +27,7 @@ fn rank(number: u32, start_us: u32) -> String {
     metadata + &kernel
 }
 
-fn two_ranks() -> Folder {
+pub(super) fn two_ranks() -> Folder {
     let folder = Folder::with("one.json", rank(0, 100));
     folder.add("other.json.gz", gzip(&rank(1, 140)));
     folder

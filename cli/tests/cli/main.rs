@@ -128,6 +128,32 @@ fn gzip(text: &str) -> Vec<u8> {
     encoder.finish().unwrap()
 }
 
+/// Of an archive or a folder with several traces one is named; of one with a single trace it is that.
+#[test]
+fn of_several_traces_one_is_named() {
+    let folder = job::two_ranks();
+    folder.run("job . --perfetto ranks.tar").done();
+    let listed = folder.run("report ranks.tar");
+    assert_eq!(listed.code, 2);
+    let named: Vec<&str> = listed.err.lines().skip(1).map(str::trim).collect();
+    let both = ["ranks.tar:rank00000.json", "ranks.tar:rank00001.json"];
+    assert_eq!(named, both);
+    let alone = folder.run("report one.json").done();
+    assert_eq!(folder.run(&format!("report {}", both[0])).done(), alone);
+    let compared = format!("compare --reference {} {}", both[0], both[1]);
+    folder.run(&compared).done();
+    assert_eq!(folder.run("report ranks.tar:other").code, 2);
+    folder.add("notes.txt", "recorded on Monday");
+    let listed = folder.run("report .");
+    let named: Vec<&str> = listed.err.lines().skip(1).map(str::trim).collect();
+    assert_eq!(named, ["./one.json", "./other.json.gz", "./ranks.tar"]);
+    let single = Folder::with("notes.txt", "recorded on Monday");
+    assert_eq!(single.run("report .").code, 1);
+    single.add("a.json", TRACE);
+    let alone = single.run("report a.json").done();
+    assert_eq!(single.run("report .").done(), alone);
+}
+
 #[test]
 fn a_report_is_summed_up_and_written() {
     let folder = Folder::with("trace.json", TRACE);
@@ -374,4 +400,34 @@ fn idling_can_be_split() {
     assert!(timeline("").contains("\nidle_time,"));
     let split = timeline("--micro-idle 5");
     assert!(split.contains("\nmicro_idle_time,") && split.contains("\nmacro_idle_time,"));
+}
+
+/// Shapes of an execution trace beside a trace that was recorded without; alone it is none.
+#[test]
+fn an_execution_trace_adds_shapes() {
+    let numbered = TRACE.replace(
+        r#""name": "aten::addmm", "pid": 1, "tid": 1, "ts": 5, "dur": 80"#,
+        r#""name": "aten::addmm", "pid": 1, "tid": 1, "ts": 5, "dur": 80, "args": {"Record function id": 9}"#,
+    );
+    let execution = r#"{"schema": "1.1.1-chakra.0.0.4", "nodes": [{"id": 2, "name": "aten::addmm",
+        "inputs": {"values": [[1], [2], [3], 1, 1], "shapes": [[10], [4, 288], [288, 10], [], []],
+            "types": ["Tensor(float)", "Tensor(float)", "Tensor(float)", "Int", "Int"],
+            "strides": [[1], [288, 1], [1, 288], [], []]},
+        "attrs": [{"name": "rf_id", "type": "uint64", "value": 9}]}]}"#;
+    let folder = Folder::with("trace.json", numbered);
+    folder.add("execution.json", execution);
+    let report = "report trace.json --format csv -o";
+    folder.run(&format!("{report} plain")).done();
+    folder
+        .run(&format!("{report} told --execution-trace execution.json"))
+        .done();
+    let [plain, told] = ["plain", "told"]
+        .map(|of| folder.read(&format!("{of}/perf_report_csvs/unified_perf_summary.csv")));
+    assert!(!plain.contains("288") && told.contains("288"), "{told}");
+    let alone = folder.run("report execution.json");
+    assert_eq!(alone.code, 1);
+    assert!(alone.err.contains("execution trace"), "{}", alone.err);
+    folder.add("other.json", execution.replace("addmm", "mm"));
+    let other = folder.run("report trace.json --execution-trace other.json");
+    assert_eq!(other.code, 1);
 }

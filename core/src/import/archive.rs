@@ -1,11 +1,13 @@
 //! Archives of several files, as the ranks of a job come in: tar, tar in gzip, zip.
 //!
 //! Files come out as they are packed, one after the other; what they hold is for an
-//! [`Importer`](super::Importer) to read. Of a zip archive only those come that are called like a trace.
+//! [`Importer`](super::Importer) to read.
 
 use super::container::{Container, Gunzip, Piece, Untar, Unzip};
-use super::error::ImportError;
+use super::error::{ImportError, ImportErrorKind};
+use super::format::{Head, Sniffed};
 use super::warning::Warnings;
+use super::{foreign, payload};
 
 pub use super::container::Member;
 
@@ -105,6 +107,31 @@ impl Archive {
         warnings
     }
 }
+
+/// Whether a file that begins with these bytes seems to be a trace, as far as they tell: for a list of what
+/// a folder or an archive holds.
+pub fn looks_like_trace(head: &[u8]) -> bool {
+    /// Of Kineto's JSON, whose objects have no key that must come first.
+    const WORDS: [&[u8]; 2] = [b"\"traceEvents\"", b"\"ph\""];
+    let mut inflated = Vec::new();
+    if Container::is_gzip(head) {
+        // Enough was inflated, or it is damaged behind that.
+        let _ = Gunzip::default().push(head, |text| {
+            inflated.extend_from_slice(text);
+            match inflated.len() < MOST_TEXT {
+                true => Ok(()),
+                false => Err(ImportError::new(ImportErrorKind::NotJson, None)),
+            }
+        });
+    }
+    let text = if inflated.is_empty() { head } else { &inflated };
+    let holds = |word: &[u8]| text.windows(word.len()).any(|held| held == word);
+    let head = Head::all(text);
+    foreign::sniff(head) != Sniffed::Yes && (payload::is_told(head) || WORDS.into_iter().any(holds))
+}
+
+/// So much text of a file tells whether it is a trace.
+const MOST_TEXT: usize = 1 << 20;
 
 /// Where the files of a tar archive lie, told by its headers alone: nothing else of it has to be read.
 #[derive(Debug, Default)]
@@ -279,7 +306,7 @@ mod tests {
     }
 
     #[test]
-    fn traces_of_a_zip_come_with_their_paths() {
+    fn files_of_a_zip_come_with_their_paths() {
         let mut members = [
             ("a/rank0.json", "0"),
             ("notes.txt", "-"),
@@ -288,7 +315,11 @@ mod tests {
         .map(|(path, text)| (path.to_owned(), text.as_bytes().to_vec()))
         .into_iter();
         let zip = crate::output::archive::zip(&mut members).unwrap();
-        let expected = [("a/rank0.json", "0"), ("rank1.json", "1")];
+        let expected = [
+            ("a/rank0.json", "0"),
+            ("notes.txt", "-"),
+            ("rank1.json", "1"),
+        ];
         let expected = expected.map(|(path, text)| (path.to_owned(), text.as_bytes().to_vec()));
         for chunk in [1, 100_000] {
             assert_eq!(files(&zip, chunk), (expected.to_vec(), 2), "{chunk}");
@@ -301,5 +332,21 @@ mod tests {
         assert!(Archive::of(&trace).is_none());
         assert!(Archive::of(&gzipped(&trace)).is_none());
         assert!(Archive::of(b"").is_none());
+    }
+
+    #[test]
+    fn traces_are_told_by_how_they_begin() {
+        let kineto = b"{\"schemaVersion\": 1, \"traceEvents\": [{\"ph\": \"X\"";
+        let rocprof = b"{\"rocprofiler-sdk-tool\": [{\"metadata\"";
+        for trace in [&kineto[..], b"[{\"name\": \"a\", \"ph\": \"X\"}]", rocprof] {
+            assert!(looks_like_trace(trace));
+            let packed = gzipped(trace);
+            assert!(looks_like_trace(&packed));
+            assert!(looks_like_trace(&packed[..packed.len() - 8]), "cut");
+        }
+        let memory = b"[[-1, 0, 512, 4]]";
+        for other in [&b"{\"lr\": 1}"[..], memory, b"PK\x03\x04", b"", b"\x1f\x8b"] {
+            assert!(!looks_like_trace(other));
+        }
     }
 }

@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use crate::base::labels::labelled;
+
 /// The one thing that can fail: there is no trace in the bytes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ImportError {
@@ -25,11 +27,9 @@ pub enum ImportErrorKind {
     PythonText,
     /// UTF-16 text.
     Utf16,
-    /// An archive or compression that is not read here, by its name.
-    Compressed(&'static str),
-    /// A tar archive.
-    Tar,
-    /// A tar archive that is damaged.
+    /// Something that is not read here, and what it is.
+    Foreign(Foreign),
+    /// A tar archive without a trace, or that is damaged.
     UnreadableTar(&'static str),
     /// A gzip file that ends or breaks before any text.
     UnreadableGzip,
@@ -43,6 +43,27 @@ pub enum ImportErrorKind {
     NotJson,
     /// The text ends before its first event.
     CutBeforeEvents,
+}
+
+labelled! {
+    /// What a file is that is not read: the sentence that says so, and what to do.
+    #[non_exhaustive]
+    #[allow(missing_docs, reason = "each has its sentence")]
+    pub enum Foreign {
+        Zstd => "this is a zstd file; decompress it first, or compress with gzip or zip",
+        Xz => "this is an xz file; decompress it first, or compress with gzip or zip",
+        Bzip2 => "this is a bzip2 file; decompress it first, or compress with gzip or zip",
+        SevenZip => "this is a 7-Zip file; decompress it first, or compress with gzip or zip",
+        Lz4 => "this is an LZ4 file; decompress it first, or compress with gzip or zip",
+        Rar => "this is a RAR file; decompress it first, or compress with gzip or zip",
+        Rocpd => "this is a rocpd database of rocprofv3; convert it with `rocpd convert -i FILE -f pftrace`, or record with `rocprofv3 --output-format json`",
+        NsysDatabase => "this is a database of Nsight Systems (`nsys export --type sqlite`), which Dormer does not read; record with torch.profiler",
+        NsysReport => "this is a report of Nsight Systems, whose format only `nsys export` reads; record with torch.profiler",
+        Database => "this is an SQLite database; Dormer reads traces: of rocpd, convert it with `rocpd convert -i FILE -f pftrace`",
+        Pickle => "this is a Python pickle, as torch.cuda.memory._dump_snapshot writes; record a trace with profile_memory=True to see memory over time",
+        MemoryTimeline => "this is a list of lists, as export_memory_timeline writes; record with profile_memory=True and open the trace of export_chrome_trace, which says the same of memory",
+        ExecutionTrace => "this is an execution trace, which has no times of the GPU; open it together with the profiler trace of the same run, to which it adds shapes",
+    }
 }
 
 impl ImportError {
@@ -65,13 +86,7 @@ impl fmt::Display for ImportErrorKind {
                 "this is the text of a Python object, with single quotes; write the trace with json.dump or export_chrome_trace"
             }
             Utf16 => "this is UTF-16 or UTF-32 text; save it as UTF-8",
-            Compressed(name) => {
-                let after = "decompress it first, or compress with gzip or zip";
-                return write!(f, "this is a {name} file; {after}");
-            }
-            Tar => {
-                "this is a tar archive; unpack it and open the trace in it, or open it as the ranks of a job"
-            }
+            Foreign(what) => what.label(),
             UnreadableTar(why) => return write!(f, "this tar archive cannot be read: {why}"),
             UnreadableGzip => "this gzip file breaks before any text could be read; copy it again",
             UnreadableZip(why) => return write!(f, "this zip archive cannot be read: {why}"),

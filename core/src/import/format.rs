@@ -39,6 +39,33 @@ pub(super) struct Head<'a> {
     pub(super) is_all: bool,
 }
 
+impl<'a> Head<'a> {
+    /// Most bytes that are looked at.
+    pub(super) const MOST: usize = 64 << 10;
+
+    /// All that will be shown.
+    pub(super) fn all(bytes: &'a [u8]) -> Head<'a> {
+        Head {
+            bytes: bytes.get(..Self::MOST).unwrap_or(bytes),
+            is_all: true,
+        }
+    }
+
+    /// Whether they are these, white space between them aside.
+    pub(super) fn begins_with(self, begins: &[u8]) -> Sniffed {
+        let mut bytes = self.bytes.iter();
+        for wanted in begins {
+            let is_space = |byte: &u8| byte.is_ascii_whitespace() && byte != wanted;
+            match bytes.find(|byte| !is_space(byte)) {
+                Some(byte) if byte == wanted => {}
+                Some(_) => return Sniffed::No,
+                None => return Sniffed::Unclear,
+            }
+        }
+        Sniffed::Yes
+    }
+}
+
 /// What first bytes tell. More of them never turn a yes or a no around.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Sniffed {

@@ -12,6 +12,9 @@ const MAX_EVENTS: usize = 45_000_000;
 /// Most text in names and arguments.
 const MAX_STRING_BYTES: usize = 1 << 30;
 
+/// Most allocations that are kept. At some 42 bytes each they fit beside the events.
+pub(super) const MAX_MEMORY_ROWS: usize = 10_000_000;
+
 /// Whether a trace has room for another event.
 #[inline]
 pub(super) fn has_room(trace: &Trace) -> bool {

@@ -19,20 +19,25 @@ mod categories;
 mod chrome_json;
 mod container;
 mod error;
+mod execution;
+mod foreign;
 mod format;
+mod json;
 mod limits;
 mod part;
 mod payload;
 mod perfetto;
+mod rocprof;
 mod unordered;
 pub mod warning;
 mod wire;
 mod xplane;
 
 pub use apart::{Cutter, Inflated, Inflater, Piece};
-pub use archive::{Archive, InTar, Member, TarIndex};
+pub use archive::{Archive, InTar, Member, TarIndex, looks_like_trace};
 pub use chrome_json::PartReader;
-pub use error::{ImportError, ImportErrorKind};
+pub use error::{Foreign, ImportError, ImportErrorKind};
+pub use execution::ExecutionTrace;
 pub use format::is_called_like_a_trace;
 pub use part::Part;
 

@@ -2,9 +2,11 @@
 
 use super::chrome_json;
 use super::error::ImportError;
+use super::foreign;
 use super::format::{Format, FormatReader, Head, Sniffed};
 use super::part::Part;
 use super::perfetto;
+use super::rocprof;
 use super::warning::Warnings;
 use super::xplane;
 use crate::trace::Trace;
@@ -19,6 +21,14 @@ const FORMATS: &[Format] = &[
         sniff: perfetto::sniff,
         read: perfetto::reader,
     },
+    Format {
+        sniff: rocprof::sniff,
+        read: rocprof::reader,
+    },
+    Format {
+        sniff: foreign::sniff,
+        read: foreign::reader,
+    },
 ];
 
 /// Takes what no other knows, and says what is wrong with it.
@@ -27,14 +37,17 @@ const LAST: Format = Format {
     read: chrome_json::reader,
 };
 
-/// Most bytes that are looked at to tell a format.
-const MOST_HEAD: usize = 64 << 10;
+/// Whether a format but the last is told by these bytes.
+pub(super) fn is_told(head: Head) -> bool {
+    let mut formats = FORMATS.iter();
+    formats.any(|format| (format.sniff)(head) == Sniffed::Yes)
+}
 
 /// The format of what begins with these bytes; `None` where it takes more of them to tell.
 fn told(bytes: &[u8], is_end: bool) -> Option<&'static Format> {
     let head = Head {
-        bytes: bytes.get(..MOST_HEAD).unwrap_or(bytes),
-        is_all: is_end || bytes.len() >= MOST_HEAD,
+        bytes: bytes.get(..Head::MOST).unwrap_or(bytes),
+        is_all: is_end || bytes.len() >= Head::MOST,
     };
     for format in FORMATS {
         match (format.sniff)(head) {

@@ -24,8 +24,8 @@ labelled! {
     #[derive(Serialize, Deserialize)]
     #[allow(missing_docs, reason = "each has its sentence")]
     pub enum WarningKind {
-        CutGzip => "The compressed file ends early, as after an interrupted copy; everything up to the cut was read.",
-        CorruptGzip => "The compressed file does not match its checksum, so some of its content may be wrong; copy it again.",
+        CutGzip => "The compressed file or archive ends early, as after an interrupted copy; everything up to the cut was read.",
+        CorruptGzip => "The compressed file or archive does not match its checksum, so some of its content may be wrong; copy it again.",
         TrailingGarbage => "The compressed file is followed by other bytes; they were ignored.",
         TrailingText => "The trace is followed by other text, which was ignored.",
         AnotherTrace => "Another trace follows in the same file and was not read; open it by itself.",
@@ -60,6 +60,7 @@ labelled! {
         UnknownCategory => "Some events have no category, or one that Dormer does not know, so no number counts them.",
         UnreadableArguments => "The shapes, types or values of some operators are not of the profiler's form, so FLOPs and bytes of these calls are unknown.",
         UnreadableMemory => "Some reports of the memory allocator could not be read, so the memory of that device is shown by its totals only.",
+        ShapesOfExecutionTrace => "The shapes and types of some operators are those of the execution trace of the same run; the profiler recorded none.",
         TooManyEvents => "The trace has more events than fit; the rest was left out. Record fewer steps to see all.",
         LargeMetadata => "Large entries beside the events were not kept.",
         WrongNesting => "Some calls end after the call they began in; they have no place in the call tree.",
@@ -93,6 +94,7 @@ impl WarningKind {
             | NoGpuEvents
             | NothingRecorded
             | EmptyWindow
+            | ShapesOfExecutionTrace
             | TrailingGarbage
             | TrailingText
             | OtherZipMembers

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::base::labels::labelled;
 use crate::import::warning::{Warning, WarningKind, Warnings};
-use crate::import::{ImportError, ImportErrorKind};
+use crate::import::{self, ImportError, ImportErrorKind};
 
 labelled! {
     /// What became of a file.
@@ -86,12 +86,16 @@ impl From<&ImportError> for Failed {
         let kind = match &error.kind {
             Empty | ZeroBytes => ReasonKind::Empty,
             Html => ReasonKind::WebPage,
-            NoTraceEvents(_) | NotEvents => ReasonKind::NoTraceEvents,
+            NoTraceEvents(_)
+            | NotEvents
+            | Foreign(import::Foreign::MemoryTimeline | import::Foreign::ExecutionTrace) => {
+                ReasonKind::NoTraceEvents
+            }
             UnreadableGzip => ReasonKind::BrokenGzip,
             UnreadableZip(_) => ReasonKind::BrokenZip,
             UnreadableTar(_) => ReasonKind::BrokenTar,
             CutBeforeEvents => ReasonKind::Cut,
-            PythonText | Utf16 | Compressed(_) | Tar | NotJson => ReasonKind::NotJson,
+            PythonText | Utf16 | Foreign(_) | NotJson => ReasonKind::NotJson,
         };
         Failed {
             status: Status::Rejected,

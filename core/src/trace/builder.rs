@@ -23,6 +23,28 @@ pub struct OpArgsText<'a> {
     pub concrete: &'a str,
 }
 
+impl Trace {
+    /// Interns the argument lists of an op, and says whether all of them could be read.
+    pub(crate) fn intern_op_args(&mut self, text: OpArgsText) -> (OpArgsId, bool) {
+        let Trace { args, strings, .. } = self;
+        let read = OpArgs {
+            dims: args.parse_dims(text.dims),
+            types: parse_texts(text.types, strings),
+            strides: args.parse_dims(text.strides),
+            concrete: parse_texts(text.concrete, strings),
+        };
+        let are_read = [
+            (text.dims, read.dims.is_some()),
+            (text.types, read.types.is_some()),
+            (text.strides, read.strides.is_some()),
+            (text.concrete, read.concrete.is_some()),
+        ];
+        let is_read = |(text, is_read): (&str, bool)| is_read || matches!(text, "" | "null");
+        let are_read = are_read.into_iter().all(is_read);
+        (args.intern(read), are_read)
+    }
+}
+
 /// Collects a [`Trace`].
 #[derive(Debug, Default)]
 pub struct TraceBuilder {
@@ -68,21 +90,7 @@ impl TraceBuilder {
         if let Some(id) = self.args_by_text.get(&key) {
             return *id;
         }
-        let args = OpArgs {
-            dims: self.trace.args.parse_dims(text.dims),
-            types: parse_texts(text.types, strings),
-            strides: self.trace.args.parse_dims(text.strides),
-            concrete: parse_texts(text.concrete, strings),
-        };
-        let are_read = [
-            (text.dims, args.dims.is_some()),
-            (text.types, args.types.is_some()),
-            (text.strides, args.strides.is_some()),
-            (text.concrete, args.concrete.is_some()),
-        ];
-        let is_read = |(text, is_read): (&str, bool)| is_read || matches!(text, "" | "null");
-        let are_read = are_read.into_iter().all(is_read);
-        let id = (self.trace.args.intern(args), are_read);
+        let id = self.trace.intern_op_args(text);
         self.args_by_text.insert(key, id);
         id
     }

@@ -16,7 +16,8 @@ pub struct MemoryDevice {
 }
 
 impl MemoryDevice {
-    const CPU: i16 = 0;
+    pub(crate) const CPU: i16 = 0;
+    pub(crate) const HIP: i16 = 6;
 
     /// Whether it allocates the memory of the CPU.
     pub fn is_cpu(self) -> bool {

@@ -31,6 +31,16 @@ pub struct Dropped {
     pub folder: Option<String>,
 }
 
+/// So many files are what belongs together: a trace with its captures, or two to compare.
+const FEW: usize = 4;
+
+impl Dropped {
+    /// Whether the user is to choose among the files: of a folder, of an archive, or of many.
+    pub fn is_to_choose(&self) -> bool {
+        self.folder.is_some() || self.files.len() > FEW
+    }
+}
+
 /// Half of the window.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Half {

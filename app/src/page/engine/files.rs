@@ -1,5 +1,6 @@
 //! Files that come together, or beside what is open: which of them are opened, and as what.
 
+use dormer_core::import::ExecutionTrace;
 use dormer_core::job::heads::{Head, are_one_job};
 use leptos::prelude::*;
 use web_sys::File;
@@ -24,9 +25,16 @@ impl Engine {
         {
             let file = file.clone();
             wasm_bindgen_futures::spawn_local(async move {
-                match is_fleet(&file).await {
-                    true => self.open_fleet(file),
-                    false => otherwise(dropped),
+                let head = browser::head_of(&file).await;
+                // Beside the trace that is open, it adds shapes to it.
+                let execution = ExecutionTrace::is_file(head.as_bytes());
+                match (is_fleet(&head), self.open_files().filter(|_| execution)) {
+                    (true, _) => self.open_fleet(file),
+                    (_, Some(mut files)) => {
+                        files.push(file);
+                        self.open(TraceSource::Files(files));
+                    }
+                    _ => otherwise(dropped),
                 }
             });
             return;
@@ -75,12 +83,17 @@ impl Engine {
         }
         // A capture that was opened alone waits for its trace.
         if state.of_opened(|opened| opened.is_capture) {
-            let source = self.inner.with_value(|inner| inner.source.clone());
-            if let Some(TraceSource::Files(open)) = source {
-                files.extend(open);
-            }
+            files.extend(self.open_files().unwrap_or_default());
         }
         self.open(TraceSource::Files(files));
+    }
+
+    /// The files that are open.
+    fn open_files(self) -> Option<Vec<File>> {
+        match self.inner.with_value(|inner| inner.source.clone()) {
+            Some(TraceSource::Files(files)) => Some(files),
+            _ => None,
+        }
     }
 
     /// Many files came at once, or a folder: of several that may be traces the user chooses.

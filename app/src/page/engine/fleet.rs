@@ -42,9 +42,9 @@ pub(super) fn may_be_fleet(file: &File) -> bool {
     named && file.size() <= MOST_BYTES
 }
 
-/// Whether a file is one.
-pub(super) async fn is_fleet(file: &File) -> bool {
-    browser::head_of(file).await.starts_with(START)
+/// Whether a file that begins with this text is one.
+pub(super) fn is_fleet(head: &str) -> bool {
+    head.starts_with(START)
 }
 
 impl Engine {

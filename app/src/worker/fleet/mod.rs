@@ -11,7 +11,7 @@ use dormer_core::fleet::regressions::{Change, Level};
 use dormer_core::fleet::words;
 use web_sys::File;
 
-use super::job::bytes_of;
+use super::reading::bytes_of;
 use super::replies::send;
 use crate::protocol::{
     Failure, FleetChange, FleetOpened, FleetPoint, FleetRuns, FleetRunsQuery, FleetTrend, Reply,

@@ -8,7 +8,7 @@
 use hashbrown::HashMap;
 use rustc_hash::FxBuildHasher;
 
-use super::scan::{Cursor, Quotes, Stop};
+use crate::import::json::{Cursor, Quotes, Stop};
 
 /// A key of an event or of its arguments.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -43,6 +43,8 @@ impl Key {
 
     /// Arguments from this one to the last known one differ in every event, and nothing uses them.
     const FIRST_DROPPED: Key = Key(20);
+    /// Among them: 0, unless an execution trace of the same run numbers operators, too.
+    pub(super) const RECORD_FUNCTION_ID: Key = Key(21);
 }
 
 /// The known keys as the trace spells them, from [`Key::PH`] on.
@@ -335,6 +337,7 @@ mod tests {
             assert_eq!(keys.key(text.as_bytes()), key, "{text}");
         }
         assert!(keys.key(b"Ev Idx").is_dropped());
+        assert_eq!(keys.key(b"Record function id"), Key::RECORD_FUNCTION_ID);
         assert!(keys.key(b"Python module id").is_dropped());
         assert!(!keys.key(b"grid").is_dropped());
     }

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! text ─ reader ─ event ─→ rows of the Trace
-//!          │        └ keys, scan, number, text
+//!          │        └ keys, number, text
 //!          └ Warnings
 //! ```
 
@@ -14,7 +14,6 @@ mod pairs;
 mod part_reader;
 mod reader;
 mod resync;
-mod scan;
 mod text;
 mod tracks;
 

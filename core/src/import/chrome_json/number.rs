@@ -1,6 +1,6 @@
 //! Times and ids from their decimal digits.
 
-use super::scan::{Cursor, Stop};
+use crate::import::json::{Cursor, Stop};
 
 /// A time as the trace spells it, in nanoseconds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -122,8 +122,8 @@ fn decimal_ns(text: &[u8]) -> Option<i64> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::scan::Quotes;
     use super::*;
+    use crate::import::json::Quotes;
 
     #[test]
     fn microseconds_become_exact_nanoseconds() {

@@ -1,6 +1,6 @@
 //! Finding the next event after damage.
 
-use super::scan::{Cursor, Quotes, Stop, is_event_key};
+use crate::import::json::{Cursor, Quotes, Stop, is_event_key};
 
 /// How far an event's first key is looked for after its bracket.
 const EVENT_START_BYTES: usize = 96;

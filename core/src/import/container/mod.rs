@@ -1,12 +1,13 @@
-//! What a trace is packed in: gzip, zip, one inside of the other; and archives of several files.
+//! What a trace is packed in: gzip, zip, tar, one inside of the other; and archives of several files.
 
 mod gzip;
 mod tar;
 mod zip;
 
 use super::error::{ImportError, ImportErrorKind};
+use super::format::is_called_like_a_trace;
 use super::payload::Payload;
-use super::warning::Warnings;
+use super::warning::{WarningKind, Warnings};
 pub(super) use gzip::Gunzip;
 pub use tar::Member;
 pub(super) use tar::Untar;
@@ -23,6 +24,7 @@ pub(super) enum Container {
     Plain,
     Gzip(Box<Gunzip>, Box<Container>),
     Zip(Box<Unzip>, Box<Members>),
+    Tar(Box<Untar>, Box<Members>),
 }
 
 impl Default for Container {
@@ -31,11 +33,15 @@ impl Default for Container {
     }
 }
 
-/// The members of a zip archive that may be the trace.
+/// The members of an archive that may be the trace.
 #[derive(Debug)]
 pub(super) struct Members {
     current: Container,
     n_outer: u8,
+    /// One of them was the trace; of the others nothing is read.
+    is_found: bool,
+    /// One goes on that may be it.
+    is_open: bool,
     /// Why the current one is no trace.
     error: Option<ImportError>,
     /// Why the first one was none.
@@ -60,20 +66,64 @@ impl Members {
         };
         match read.and_then(|warnings| reader.end().map(|()| warnings)) {
             Ok(warnings) => {
-                self.warnings = warnings;
+                self.warnings.extend(&warnings);
+                self.is_found = true;
                 true
             }
             Err(error) => {
-                self.first_error.get_or_insert(error);
+                // What says most: that a note beside the traces is no JSON says nothing.
+                let says_little = |error: &ImportError| {
+                    matches!(
+                        error.kind,
+                        ImportErrorKind::NotJson | ImportErrorKind::Empty
+                    )
+                };
+                if self.first_error.as_ref().is_none_or(says_little) && !says_little(&error) {
+                    self.first_error = Some(error);
+                }
                 *reader = Payload::default();
                 false
             }
         }
     }
+
+    fn warn_once(&mut self, kind: WarningKind, at: u64) {
+        if self.warnings.count(kind) == 0 {
+            self.warnings.add(kind, Some(at));
+        }
+    }
+
+    /// Reads a part of a member of a tar archive.
+    fn take(&mut self, member: Member, reader: &mut Payload) {
+        match member {
+            Member::Begin(name) if self.is_found => {
+                if is_called_like_a_trace(name) {
+                    self.warnings.add(WarningKind::OtherZipMembers, None);
+                }
+            }
+            Member::Begin(name) => self.is_open = may_be_trace(name.as_bytes()),
+            Member::Bytes(bytes) if self.is_open => self.push(bytes, reader),
+            Member::Bytes(_) => {}
+            Member::End => {
+                if std::mem::take(&mut self.is_open) {
+                    self.end(reader);
+                }
+            }
+        }
+    }
 }
 
-/// Bytes it takes to tell.
-const HEAD: usize = 4;
+/// Whether a file in an archive may be a trace: all but those that macOS leaves beside each file.
+fn may_be_trace(path: &[u8]) -> bool {
+    let base = path.rsplit(|byte| *byte == b'/').next().unwrap_or(path);
+    !path.starts_with(b"__MACOSX/") && !base.starts_with(b"._") && !base.is_empty()
+}
+
+/// Bytes it takes to tell; a tar archive has its mark behind its first file's name.
+const HEAD: usize = 512;
+
+/// Bytes that gzip and zip take.
+const MAGIC: usize = 4;
 
 /// So many containers may be inside of each other; more is a bomb.
 const MAX_NESTED: u8 = 3;
@@ -98,12 +148,17 @@ impl Container {
 
     /// Whether a file that begins with these bytes is no container, or of a kind that is not read.
     pub(super) fn is_text(head: &[u8]) -> bool {
-        head.len() >= HEAD && !Self::is_gzip(head) && !Self::is_zip(head)
+        head.len() >= MAGIC && !Self::is_gzip(head) && !Self::is_zip(head)
     }
 
     /// Whether a file that begins with these bytes is a zip archive.
     pub(super) fn is_zip(head: &[u8]) -> bool {
         head.starts_with(b"PK\x03\x04") || head.starts_with(b"PK\x05\x06")
+    }
+
+    /// Whether the first bytes are enough to tell.
+    fn is_told(head: &[u8]) -> bool {
+        Self::is_gzip(head) || Self::is_zip(head)
     }
 
     /// Whether the text comes as it is pushed.
@@ -114,16 +169,16 @@ impl Container {
     pub(super) fn push(&mut self, bytes: &[u8], reader: &mut Payload) -> Result<(), ImportError> {
         match self {
             Container::Unknown { head, n_outer } => {
-                if head.is_empty() && bytes.len() >= HEAD {
-                    *self = Container::sniff(bytes, *n_outer)?;
+                if head.is_empty() && (bytes.len() >= HEAD || Container::is_told(bytes)) {
+                    *self = Container::sniff(bytes, *n_outer);
                     return self.push(bytes, reader);
                 }
                 head.extend_from_slice(bytes);
-                if head.len() < HEAD {
+                if head.len() < HEAD && !Container::is_told(head) {
                     return Ok(());
                 }
                 let head = std::mem::take(head);
-                *self = Container::sniff(&head, *n_outer)?;
+                *self = Container::sniff(&head, *n_outer);
                 self.push(&head, reader)
             }
             Container::Plain => reader.push(bytes),
@@ -136,6 +191,14 @@ impl Container {
                 }
                 Piece::End => members.end(reader),
             }),
+            Container::Tar(untar, members) => {
+                let read = untar.push(bytes, &mut |member| members.take(member, reader));
+                if read.is_err() && members.is_found {
+                    members.warn_once(WarningKind::CorruptGzip, reader.n_bytes());
+                    return Ok(());
+                }
+                read
+            }
         }
     }
 
@@ -143,7 +206,7 @@ impl Container {
         match self {
             Container::Unknown { head, .. } if head.is_empty() => Ok(Warnings::default()),
             Container::Unknown { head, n_outer } => {
-                let mut container = Container::sniff(&head, n_outer)?;
+                let mut container = Container::sniff(&head, n_outer);
                 container.push(&head, reader)?;
                 container.finish(reader)
             }
@@ -163,39 +226,48 @@ impl Container {
                 warnings.extend(&members.warnings);
                 Ok(warnings)
             }
+            Container::Tar(untar, mut members) => {
+                let is_cut = untar.is_in_file();
+                members.take(Member::End, reader);
+                if is_cut && members.is_found {
+                    members.warn_once(WarningKind::CutGzip, reader.n_bytes());
+                }
+                match (members.is_found, members.first_error) {
+                    (true, _) => Ok(members.warnings),
+                    (false, Some(error)) => Err(error),
+                    (false, None) => {
+                        let why = ImportErrorKind::UnreadableTar("it holds no trace");
+                        Err(ImportError::new(why, None))
+                    }
+                }
+            }
         }
     }
 
-    fn sniff(head: &[u8], n_outer: u8) -> Result<Container, ImportError> {
-        /// First bytes of what is not read here, and its name.
-        const FOREIGN: [(&[u8], &str); 6] = [
-            (b"\x28\xb5\x2f\xfd", "zstd"),
-            (b"\xfd7zX", "xz"),
-            (b"BZh", "bzip2"),
-            (b"7z\xbc\xaf", "7-Zip"),
-            (b"\x04\x22\x4d\x18", "LZ4"),
-            (b"Rar!", "RAR"),
-        ];
-        if let Some((_, name)) = FOREIGN.iter().find(|(magic, _)| head.starts_with(magic)) {
-            return Err(ImportError::new(ImportErrorKind::Compressed(name), 0));
-        }
+    fn sniff(head: &[u8], n_outer: u8) -> Container {
         if n_outer == MAX_NESTED {
-            return Ok(Container::Plain);
+            return Container::Plain;
         }
         let n_outer = n_outer + 1;
-        Ok(if Container::is_gzip(head) {
-            Container::Gzip(Box::default(), Box::new(Container::inside(n_outer)))
-        } else if Container::is_zip(head) {
-            let members = Members {
+        let members = || {
+            Box::new(Members {
                 current: Container::inside(n_outer),
                 n_outer,
+                is_found: false,
+                is_open: false,
                 error: None,
                 first_error: None,
                 warnings: Warnings::default(),
-            };
-            Container::Zip(Box::default(), Box::new(members))
+            })
+        };
+        if Container::is_gzip(head) {
+            Container::Gzip(Box::default(), Box::new(Container::inside(n_outer)))
+        } else if Container::is_zip(head) {
+            Container::Zip(Box::default(), members())
+        } else if Untar::fits(head) {
+            Container::Tar(Box::default(), members())
         } else {
             Container::Plain
-        })
+        }
     }
 }

@@ -12,6 +12,7 @@ use std::io::Write;
 use flate2::Crc;
 use flate2::write::DeflateDecoder;
 
+use super::may_be_trace;
 use crate::import::error::{ImportError, ImportErrorKind};
 use crate::import::format::is_called_like_a_trace;
 use crate::import::warning::{WarningKind, Warnings};
@@ -165,7 +166,7 @@ impl Unzip {
     /// What was wrong, once all input is read; an archive without a trace is an error.
     pub(crate) fn finish(mut self, is_found: bool) -> Result<Warnings, ImportError> {
         if !is_found {
-            return Err(unreadable("it holds no .json, .pftrace or .pb file"));
+            return Err(unreadable("it holds no trace"));
         }
         if !matches!(self.part, Part::Over) {
             self.warnings.add(WarningKind::CutGzip, Some(self.n_text));
@@ -178,11 +179,10 @@ impl Unzip {
             self.part = Part::Over;
             return Ok(());
         }
-        let is_trace = local.looks_like_trace;
-        if is_trace && self.found {
+        if self.found && is_called_like_a_trace(&local.name) {
             self.warnings.add(WarningKind::OtherZipMembers, None);
         }
-        let wanted = is_trace && !self.found;
+        let wanted = !self.found && may_be_trace(local.name.as_bytes());
         if local.is_encrypted {
             return Err(unreadable("it is encrypted"));
         }
@@ -269,10 +269,8 @@ fn unreadable(why: &'static str) -> ImportError {
 #[derive(Default)]
 struct LocalHeader {
     len: usize,
-    /// Of a member that may be a trace.
     name: String,
     is_directory_entry: bool,
-    looks_like_trace: bool,
     is_encrypted: bool,
     has_descriptor: bool,
     method: u16,
@@ -310,16 +308,10 @@ fn local_header(bytes: &[u8]) -> Result<Option<LocalHeader>, ImportError> {
     let Some((flags, method, crc, size, name, extra)) = read() else {
         return Ok(None);
     };
-    let path = String::from_utf8_lossy(name);
-    let looks_like_trace = is_called_like_a_trace(&path);
     Ok(Some(LocalHeader {
         len: 30 + name.len() + extra.len(),
-        name: match looks_like_trace {
-            true => path.into_owned(),
-            false => String::new(),
-        },
+        name: String::from_utf8_lossy(name).into_owned(),
         is_directory_entry,
-        looks_like_trace,
         is_encrypted: flags & 1 != 0,
         has_descriptor: flags & 8 != 0,
         method,

@@ -38,7 +38,7 @@ const NUMBERS: &[&str] = &[
     "Fwd thread id", "Global rank start", "Global rank stride", "Group size", "In msg nelems", "In split size",
     "Out msg nelems", "Out split size", "Process Group Ranks", "Rank", "Seq", "bytes", "block",
     "blocks per SM", "cbid", "cid", "context", "device", "est. achieved occupancy %", "grid",
-    "memory bandwidth (GB/s)", "num_stages", "num_warps", "priority", "queued", "registers per thread",
+    "memory bandwidth (GB/s)", "num_stages", "num_warps", "priority", "queue", "queued", "registers per thread",
     "shared memory", "stream", "warps per SM", "warp_size", "finished", "Device Id", "Device Type",
     "Total Allocated", "Total Reserved", "Bytes",
 ];

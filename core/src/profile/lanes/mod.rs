@@ -28,7 +28,7 @@ use crate::profile::Profile;
 use crate::profile::serving::slices::of_steps;
 use crate::profile::serving::{Serving, ServingStep, StepSlices};
 use crate::profile::tree::{CallTree, NodeId};
-use crate::trace::{Category, EventId, Trace, Track, TrackId};
+use crate::trace::{Category, EventId, Trace, Track, TrackId, event_args};
 use pack::pack;
 
 pub use counters::{Counter, counters, utilization};
@@ -39,6 +39,11 @@ pub use steps::{Step, named_ranges, steps};
 
 /// Streams of a device that get a lane each; more share rows, wherever one is free.
 const MAX_STREAM_LANES: usize = 8;
+
+/// With more streams than these that hold fewer than [`FEW_EVENTS`] each, lanes are the queues of the
+/// hardware: such streams come and go, as those of rocprofv3 do.
+const MAX_SMALL_STREAMS: usize = 16;
+const FEW_EVENTS: usize = 3;
 
 /// What a lane shows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -219,6 +224,20 @@ fn devices(profile: &Profile) -> Vec<Lane> {
             1 => "GPU".to_owned(),
             _ => format!("GPU {device}"),
         };
+        let n_small = streams.values().filter(|of| of.len() < FEW_EVENTS).count();
+        let queues = (n_small > MAX_SMALL_STREAMS).then(|| by_queue(trace, &streams));
+        if let Some(queues) = queues.flatten() {
+            lanes.extend(queues.into_iter().map(|(queue, events)| Lane {
+                kind: LaneKind::Stream,
+                title: match queue {
+                    Some(queue) => format!("{gpu}, queue {queue}"),
+                    None => format!("{gpu}, no queue"),
+                },
+                note: String::new(),
+                rows: pack(trace, events),
+            }));
+            continue;
+        }
         if streams.len() > MAX_STREAM_LANES {
             let note = format!("{} streams share these rows", streams.len());
             lanes.push(Lane {
@@ -245,6 +264,20 @@ fn devices(profile: &Profile) -> Vec<Lane> {
         }
     }
     lanes
+}
+
+/// The same by queue of the hardware, where the trace tells queues and they are few.
+fn by_queue(
+    trace: &Trace,
+    streams: &BTreeMap<TrackId, Vec<EventId>>,
+) -> Option<BTreeMap<Option<u64>, Vec<EventId>>> {
+    let mut queues: BTreeMap<Option<u64>, Vec<EventId>> = BTreeMap::new();
+    for event in streams.values().flatten() {
+        let queue = event_args::arg(trace, *event, "queue").and_then(|queue| queue.parse().ok());
+        queues.entry(queue).or_default().push(*event);
+    }
+    let are_told = queues.keys().any(Option::is_some) && queues.len() <= MAX_STREAM_LANES;
+    are_told.then_some(queues)
 }
 
 /// Calls of each thread, one row for each depth.

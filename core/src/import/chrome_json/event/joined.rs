@@ -1,7 +1,6 @@
 //! Events that were read apart, to rows behind those that are there.
 
 use super::EventReader;
-use super::memory::MAX_ROWS;
 use crate::import::categories::UnknownCategories;
 use crate::import::limits;
 use crate::import::part::Part;
@@ -24,7 +23,7 @@ impl EventReader {
         self.keys.has_room_for(part.keys.len())
             && self.unknown.has_room_for(&part.unknown)
             && limits::has_room_for(trace, part.trace.n_events(), part.trace.n_text())
-            && memory.len() + more.len() <= MAX_ROWS
+            && memory.len() + more.len() <= limits::MAX_MEMORY_ROWS
             && n_devices <= MemoryTable::MAX_DEVICES
     }
 

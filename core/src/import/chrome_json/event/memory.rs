@@ -4,14 +4,12 @@
 //! their arguments were skipped like any others, and are looked at once more.
 
 use super::super::number::Time;
-use super::super::scan::Cursor;
 use super::super::tracks::Spelling;
 use super::{EventReader, Fields};
+use crate::import::json::Cursor;
+use crate::import::limits::MAX_MEMORY_ROWS;
 use crate::import::warning::WarningKind;
 use crate::trace::{FailedAllocation, MemoryDevice, MemoryEvent, StringTable};
-
-/// Most allocations that are kept. At some 42 bytes each they fit beside the events.
-pub(super) const MAX_ROWS: usize = 10_000_000;
 
 /// What is reported.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -78,7 +76,7 @@ impl EventReader {
         let Some(report) = Report::of_name(self.builder.trace.strings.get(name)) else {
             return;
         };
-        if self.builder.trace.memory.len() >= MAX_ROWS {
+        if self.builder.trace.memory.len() >= MAX_MEMORY_ROWS {
             self.warn(WarningKind::TooManyEvents, offset);
             return;
         }

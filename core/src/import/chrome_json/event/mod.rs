@@ -9,9 +9,9 @@ use std::borrow::Cow;
 use super::keys::{Key, Keys};
 use super::number::Time;
 use super::pairs::OpenEvents;
-use super::scan::{Cursor, LOOK_AHEAD, Quotes, Stop};
 use super::tracks::{Spelling, TrackCache};
 use crate::import::categories::UnknownCategories;
+use crate::import::json::{Cursor, LOOK_AHEAD, Quotes, Stop};
 use crate::import::limits;
 use crate::import::warning::{WarningKind, Warnings};
 use crate::trace::annotations::step_number;
@@ -195,6 +195,11 @@ impl EventReader {
                 Key::LABELS if cursor.peek()? == b'"' => {
                     fields.args_labels = Some(self.text(cursor)?);
                 }
+                Key::RECORD_FUNCTION_ID => match cursor.unsigned()? {
+                    Some(0) => {}
+                    Some(_) => self.extra.push((before, cursor.pos)),
+                    None => self.skip(cursor)?,
+                },
                 key if key.is_dropped() => self.skip(cursor)?,
                 _ => {
                     self.skip(cursor)?;

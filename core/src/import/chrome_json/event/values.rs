@@ -1,11 +1,11 @@
 //! The values of an event's fields.
 
 use super::super::number::{Time, parse_time};
-use super::super::scan::{Cursor, Scalar, Span, Stop, classify};
 use super::super::text::decode;
 use super::super::tracks::Spelling;
 use super::EventReader;
 use crate::import::categories::UnknownId;
+use crate::import::json::{Cursor, Scalar, Span, Stop, classify};
 use crate::import::warning::WarningKind;
 use crate::trace::{Category, LinkId, StringId};
 

@@ -1,9 +1,9 @@
 //! The events, one by one, and the way to the next one after damage.
 
 use super::super::resync::{ends_array, starts_event};
-use super::super::scan::{Cursor, Quotes, Stop};
-use super::{Reader, State, Step};
+use super::{Reader, State};
 use crate::import::error::{ImportError, ImportErrorKind};
+use crate::import::json::{Cursor, Quotes, Step, Stop};
 use crate::import::warning::WarningKind;
 
 impl Reader {

@@ -10,20 +10,17 @@ use super::event::{EventLimits, EventReader};
 use super::metadata::Metadata;
 use crate::import::error::{ImportError, ImportErrorKind};
 use crate::import::format::FormatReader;
+use crate::import::json::{Carry, Step};
 use crate::import::part::Part;
 use crate::import::warning::{WarningKind, Warnings};
 use crate::trace::{PartIds, Trace};
-
-/// Where a tar archive says that it is one.
-const TAR_MARK: std::ops::Range<usize> = 257..262;
 
 /// Reads the text of one trace.
 #[derive(Debug, Default)]
 pub(super) struct Reader {
     pub(super) events: EventReader,
     state: State,
-    /// The end of the last chunk, where something was not complete yet.
-    carry: Vec<u8>,
+    carry: Carry,
     /// Bytes of text before `carry`.
     offset: u64,
     /// Elements of `traceEvents` so far, whatever they are.
@@ -71,46 +68,16 @@ enum State {
     Done,
 }
 
-/// What a step did.
-enum Step {
-    /// Went on to this place.
-    To(usize),
-    /// Needs more text from this place on.
-    Wait(usize),
-}
-
 impl FormatReader for Reader {
-    fn push(&mut self, mut chunk: &[u8]) -> Result<(), ImportError> {
+    fn push(&mut self, chunk: &[u8]) -> Result<(), ImportError> {
         let mut from_the_end = chunk.iter().rev();
         if let Some(last) = from_the_end.find(|byte| !byte.is_ascii_whitespace()) {
             self.last_byte = *last;
         }
-        // What was not complete is completed with as little of the chunk as will do, twice as
-        // much each time; the rest of the chunk is read where it lies.
-        while !self.carry.is_empty() && !chunk.is_empty() {
-            let n_carried = self.carry.len();
-            let (taken, rest) = chunk.split_at(chunk.len().min(n_carried.max(4096)));
-            let mut window = std::mem::take(&mut self.carry);
-            window.extend_from_slice(taken);
-            let used = self.read(&window, false)?;
-            match used.checked_sub(n_carried) {
-                Some(used_of_chunk) => {
-                    chunk = chunk.get(used_of_chunk..).unwrap_or(&[]);
-                    window.clear();
-                }
-                None => {
-                    window.drain(..used);
-                    chunk = rest;
-                }
-            }
-            self.carry = window;
-        }
-        if !chunk.is_empty() {
-            let used = self.read(chunk, false)?;
-            self.carry
-                .extend_from_slice(chunk.get(used..).unwrap_or(&[]));
-        }
-        Ok(())
+        let mut carry = std::mem::take(&mut self.carry);
+        let pushed = carry.push(chunk, |window| self.read(window, false));
+        self.carry = carry;
+        pushed
     }
 
     fn join(&mut self, part: &Part) -> bool {
@@ -145,7 +112,7 @@ impl FormatReader for Reader {
     }
 
     fn n_bytes(&self) -> u64 {
-        self.offset + self.carry.len() as u64
+        self.offset + self.carry.0.len() as u64
     }
 
     fn n_events(&self) -> u32 {
@@ -153,7 +120,7 @@ impl FormatReader for Reader {
     }
 
     fn end(&mut self) -> Result<(), ImportError> {
-        let window = std::mem::take(&mut self.carry);
+        let Carry(window) = std::mem::take(&mut self.carry);
         let end = self.offset + window.len() as u64;
         self.read(&window, true)?;
         self.offset = end;
@@ -218,7 +185,7 @@ impl Reader {
     pub(super) fn is_at_event(&self, offset: u64) -> bool {
         matches!(self.state, State::Events)
             && self.offset == offset
-            && self.carry.is_empty()
+            && self.carry.0.is_empty()
             && self.stray_brace.is_none()
             && (self.first, self.n_commas) == (false, 1)
     }
@@ -284,11 +251,6 @@ impl Reader {
             }
             Some(b'[') => self.enter_events(),
             Some(b'<') => return self.error(ImportErrorKind::Html, pos),
-            // The mark of a tar archive stands behind its first file's name and modes.
-            _ if rest.len() < TAR_MARK.end && !is_end => return Ok(Step::Wait(pos)),
-            _ if rest.get(TAR_MARK) == Some(b"ustar") => {
-                return self.error(ImportErrorKind::Tar, pos);
-            }
             _ => return self.error(ImportErrorKind::NotJson, pos),
         }
         Ok(Step::To(pos + 1))

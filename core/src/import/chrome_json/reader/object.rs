@@ -4,9 +4,9 @@
 use super::super::event::EventReader;
 use super::super::metadata::{MAX_METADATA_BYTES, Metadata, Part};
 use super::super::resync::{Found, find_events};
-use super::super::scan::{Cursor, Quotes, Stop};
-use super::{Reader, State, Step};
+use super::{Reader, State};
 use crate::import::error::{ImportError, ImportErrorKind};
+use crate::import::json::{Cursor, Quotes, Step, Stop};
 use crate::import::warning::WarningKind;
 
 impl Reader {

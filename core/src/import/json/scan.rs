@@ -5,7 +5,7 @@
 //! has an effect, so asking again is always safe and a split at any byte changes nothing.
 
 /// Whether a field of an event has this key.
-pub(super) fn is_event_key(key: &[u8]) -> bool {
+pub(in crate::import) fn is_event_key(key: &[u8]) -> bool {
     const KEYS: [&str; 11] = [
         "ph", "cat", "name", "pid", "tid", "ts", "dur", "id", "args", "s", "bp",
     ];
@@ -14,7 +14,7 @@ pub(super) fn is_event_key(key: &[u8]) -> bool {
 
 /// Why a read ended early.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Stop {
+pub(in crate::import) enum Stop {
     /// The window ends inside the value.
     More,
     /// The text is not what it should be.
@@ -24,14 +24,14 @@ pub(super) enum Stop {
 }
 
 /// Deepest nesting of arrays and objects that is read.
-pub(super) const MAX_DEPTH: u32 = 64;
+pub(in crate::import) const MAX_DEPTH: u32 = 64;
 
 /// How far past a quote lenient reading looks.
-pub(super) const LOOK_AHEAD: usize = 160;
+pub(in crate::import) const LOOK_AHEAD: usize = 160;
 
 /// How the end of a string is told.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Quotes {
+pub(in crate::import) enum Quotes {
     /// As JSON says: at the first quote without a backslash.
     Strict,
     /// At the first quote after which the text goes on as JSON does. Reads names with quotes that
@@ -51,29 +51,29 @@ enum Role {
 
 /// A string in the window, without its quotes.
 #[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Span {
-    pub(super) start: usize,
-    pub(super) end: usize,
+pub(in crate::import) struct Span {
+    pub(in crate::import) start: usize,
+    pub(in crate::import) end: usize,
     /// Holds backslashes, control characters or bytes outside ASCII: must be decoded.
-    pub(super) rough: bool,
+    pub(in crate::import) rough: bool,
     /// Holds quotes that were not escaped.
-    pub(super) unescaped_quotes: bool,
+    pub(in crate::import) unescaped_quotes: bool,
 }
 
 /// A place in the window.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Cursor<'a> {
-    pub(super) buf: &'a [u8],
-    pub(super) pos: usize,
-    pub(super) quotes: Quotes,
+pub(in crate::import) struct Cursor<'a> {
+    pub(in crate::import) buf: &'a [u8],
+    pub(in crate::import) pos: usize,
+    pub(in crate::import) quotes: Quotes,
     /// `NaN` and its like inside the arrays and objects skipped so far.
-    pub(super) nans: u32,
+    pub(in crate::import) nans: u32,
 }
 
 impl<'a> Cursor<'a> {
     /// A cursor at a place of a window.
     #[inline(always)]
-    pub(super) fn new(buf: &'a [u8], pos: usize, quotes: Quotes) -> Cursor<'a> {
+    pub(in crate::import) fn new(buf: &'a [u8], pos: usize, quotes: Quotes) -> Cursor<'a> {
         Cursor {
             buf,
             pos,
@@ -84,13 +84,13 @@ impl<'a> Cursor<'a> {
 
     /// The byte here.
     #[inline(always)]
-    pub(super) fn peek(&self) -> Result<u8, Stop> {
+    pub(in crate::import) fn peek(&self) -> Result<u8, Stop> {
         self.buf.get(self.pos).copied().ok_or(Stop::More)
     }
 
     /// Skips white space and returns the byte after it.
     #[inline(always)]
-    pub(super) fn skip_space(&mut self) -> Result<u8, Stop> {
+    pub(in crate::import) fn skip_space(&mut self) -> Result<u8, Stop> {
         loop {
             match self.peek()? {
                 b' ' | b'\n' | b'\r' | b'\t' => self.pos += 1,
@@ -101,20 +101,20 @@ impl<'a> Cursor<'a> {
 
     /// The bytes of a span.
     #[inline(always)]
-    pub(super) fn bytes(&self, start: usize, end: usize) -> &'a [u8] {
+    pub(in crate::import) fn bytes(&self, start: usize, end: usize) -> &'a [u8] {
         self.buf.get(start..end).unwrap_or(&[])
     }
 
     /// Reads a string; the cursor stands on its opening quote and ends after the closing one.
     #[inline]
-    pub(super) fn string(&mut self) -> Result<Span, Stop> {
+    pub(in crate::import) fn string(&mut self) -> Result<Span, Stop> {
         self.string_as(Role::Any)
     }
 
     /// Reads the string of a field of an event. Its name may hold what looks like JSON, as the
     /// `repr` of a dictionary does.
     #[inline]
-    pub(super) fn field_string(&mut self) -> Result<Span, Stop> {
+    pub(in crate::import) fn field_string(&mut self) -> Result<Span, Stop> {
         self.string_as(Role::Field)
     }
 
@@ -229,7 +229,7 @@ impl<'a> Cursor<'a> {
 
     /// Skips a value of any kind and returns where it began; the cursor stands on its first byte.
     #[inline]
-    pub(super) fn skip_value(&mut self) -> Result<usize, Stop> {
+    pub(in crate::import) fn skip_value(&mut self) -> Result<usize, Stop> {
         let start = self.pos;
         match self.peek()? {
             b'"' => {
@@ -288,7 +288,7 @@ impl<'a> Cursor<'a> {
     /// Reads a number, `true`, `false`, `null`, or what stands in their place, up to the next
     /// comma, bracket or space.
     #[inline(always)]
-    pub(super) fn scalar(&mut self) -> Result<&'a [u8], Stop> {
+    pub(in crate::import) fn scalar(&mut self) -> Result<&'a [u8], Stop> {
         let start = self.pos;
         loop {
             match self.peek()? {
@@ -306,7 +306,7 @@ impl<'a> Cursor<'a> {
 
 /// What a scalar's text says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Scalar {
+pub(in crate::import) enum Scalar {
     /// A number, `true`, `false` or `null`.
     Json,
     /// An integer beyond 64 bits.
@@ -319,7 +319,7 @@ pub(super) enum Scalar {
 
 /// Tells what a scalar's text says.
 #[inline]
-pub(super) fn classify(text: &[u8]) -> Scalar {
+pub(in crate::import) fn classify(text: &[u8]) -> Scalar {
     let digits = text.strip_prefix(b"-").unwrap_or(text);
     match digits.first() {
         Some(b'0'..=b'9') => {

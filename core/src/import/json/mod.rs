@@ -1,0 +1,7 @@
+//! JSON in windows of bytes that may end anywhere, for the formats that are written in it.
+
+mod carry;
+mod scan;
+
+pub(super) use carry::{Carry, Step};
+pub(super) use scan::{Cursor, LOOK_AHEAD, Quotes, Scalar, Span, Stop, classify, is_event_key};

@@ -1,0 +1,356 @@
+//! What one process recorded, to rows of the trace: records with the names and GPUs that its lists give.
+
+use serde::Deserialize;
+
+use super::record::{Agent, Handle, Kind, Metadata, Record, Symbol};
+use crate::base::map::{Map, Set};
+use crate::import::limits;
+use crate::import::warning::{WarningKind, Warnings};
+use crate::trace::{
+    Category, DeviceProperties, LinkId, MemoryDevice, MemoryEvent, NewEvent, Source, StringId,
+    Trace, TraceBuilder, TrackId,
+};
+
+/// What a list, or an object, holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Holds {
+    /// What a process says of itself; all that follows is of it.
+    Process,
+    Agents,
+    /// The names of calls and copies, by their kind.
+    Names,
+    Symbols,
+    Dispatches,
+    Copies,
+    Allocations,
+    /// Marked ranges, and before them their texts.
+    Markers,
+    Calls,
+}
+
+impl Holds {
+    /// Whether it is of what happened.
+    pub(super) fn is_of_records(self) -> bool {
+        use Holds::*;
+        matches!(self, Dispatches | Copies | Allocations | Markers | Calls)
+    }
+}
+
+/// The process whose lists are being read, and what was read of all.
+#[derive(Debug, Default)]
+pub(super) struct Process {
+    pub(super) warnings: Warnings,
+    builder: TraceBuilder,
+    pid: u64,
+    /// How many processes came before.
+    n_before: u32,
+    has_begun: bool,
+    agents: Map<u64, Agent>,
+    names: Vec<Vec<String>>,
+    kernels: Map<u64, StringId>,
+    markers: Map<u64, StringId>,
+    /// GPUs that ran something, in any process.
+    used: Set<u32>,
+    memory: DriverMemory,
+}
+
+/// The memory that a process has from the driver.
+#[derive(Debug, Default)]
+struct DriverMemory {
+    /// Allocator and size of the blocks in use, by address.
+    blocks: Map<u64, (u16, u64)>,
+    /// Bytes in use, by allocator.
+    allocated: Map<u16, u64>,
+}
+
+/// What one kind of records is called in the arguments of an event.
+type Args<'a> = &'a [(&'a str, &'a dyn std::fmt::Display)];
+
+impl Process {
+    /// Reads an element of a list, which begins at an offset; what happened has a number.
+    pub(super) fn read(&mut self, list: Holds, element: &[u8], offset: u64, uid: u32) {
+        let is_read = match list {
+            Holds::Process => parsed(element).map(|process| self.begin(process)),
+            Holds::Agents => parsed(element).map(|agent: Agent| {
+                self.agents.insert(agent.id.handle, agent);
+            }),
+            Holds::Names => parsed(element).map(|kind: Kind| self.names.push(kind.operations)),
+            Holds::Symbols => parsed(element).map(|symbol| self.symbol(&symbol)),
+            _ => parsed(element).map(|record| self.record(list, &record, offset, uid)),
+        };
+        if is_read.is_none() {
+            self.warnings
+                .add(WarningKind::UnreadableEvent, Some(offset));
+        }
+    }
+
+    /// All that was read.
+    pub(super) fn finish(mut self, n_records: u32) -> (Trace, Warnings) {
+        let trace = &mut self.builder.trace;
+        trace.source = Source::Rocprofv3;
+        trace.n_events_read = u64::from(n_records);
+        (self.builder.finish(), self.warnings)
+    }
+
+    fn begin(&mut self, process: Metadata) {
+        let is_another = std::mem::replace(&mut self.has_begun, true);
+        *self = Process {
+            warnings: std::mem::take(&mut self.warnings),
+            builder: std::mem::take(&mut self.builder),
+            used: std::mem::take(&mut self.used),
+            n_before: self.n_before + u32::from(is_another),
+            has_begun: true,
+            pid: process.pid,
+            ..Process::default()
+        };
+        // Its life, for whoever asks; the rest of it is its user's own.
+        let life = |time: Option<i64>| time.map_or("null".to_owned(), |time| time.to_string());
+        let (start, end) = (life(process.init_time), life(process.fini_time));
+        let json = format!(
+            r#"{{"pid": {}, "init_time": {start}, "fini_time": {end}}}"#,
+            self.pid
+        );
+        self.builder.metadata("rocprofv3", &json);
+    }
+
+    fn symbol(&mut self, symbol: &Symbol) {
+        let name = match symbol.demangled_kernel_name.as_str() {
+            "" => &symbol.kernel_name,
+            name => name,
+        };
+        let name = name.strip_suffix(" [clone .kd]").unwrap_or(name);
+        let name = name.strip_suffix(".kd").unwrap_or(name);
+        let name = self.builder.string(name);
+        self.kernels.insert(symbol.kernel_id, name);
+    }
+
+    fn record(&mut self, list: Holds, record: &Record, offset: u64, uid: u32) {
+        if let Some(key) = record.key {
+            let text = self.builder.string(&record.value);
+            self.markers.insert(key, text);
+            return;
+        }
+        let Some(ts_ns) = record.start_timestamp else {
+            self.warnings.add(WarningKind::MissingTime, Some(offset));
+            return;
+        };
+        if !limits::has_room(&self.builder.trace) {
+            self.warnings.add(WarningKind::TooManyEvents, Some(offset));
+            return;
+        }
+        if list == Holds::Allocations {
+            if self.allocation(record, ts_ns).is_none() {
+                self.warnings
+                    .add(WarningKind::UnreadableMemory, Some(offset));
+            }
+            return;
+        }
+        let recorded_ns = record.end_timestamp.map(|end| end.saturating_sub(ts_ns));
+        let dur_ns = recorded_ns.map_or(Err(WarningKind::MissingDuration), limits::duration);
+        if let Err(wrong) = dur_ns {
+            self.warnings.add(wrong, Some(offset));
+        }
+        let (category, name, track, extra_args) = match list {
+            Holds::Dispatches => self.dispatch(record),
+            Holds::Copies => self.copy(record),
+            Holds::Markers => (
+                Category::UserAnnotation,
+                self.marker(record),
+                self.thread(record),
+                None,
+            ),
+            _ => (
+                Category::Runtime,
+                self.operation(record),
+                self.thread(record),
+                None,
+            ),
+        };
+        let correlation = match list {
+            Holds::Markers => None,
+            _ => self.link(record.correlation_id.internal),
+        };
+        let event = self.builder.event(NewEvent {
+            uid,
+            category,
+            name,
+            track,
+            ts_ns,
+            dur_ns: dur_ns.ok(),
+            external_id: None,
+            correlation,
+            op_args: None,
+            extra_args,
+        });
+        if let (Err(_), Some(untrue_ns)) = (dur_ns, recorded_ns) {
+            self.builder.untrue_duration(event, untrue_ns);
+        }
+    }
+
+    fn dispatch(&mut self, record: &Record) -> (Category, StringId, TrackId, Option<StringId>) {
+        let info = &record.dispatch_info;
+        let name = match self.kernels.get(&info.kernel_id) {
+            Some(name) => *name,
+            None => self.builder.string(&format!("kernel_{}", info.kernel_id)),
+        };
+        let gpu = self.gpu(&[info.agent_id]);
+        let queue = info.queue_id.handle;
+        let stream = record.stream_id.map_or(queue, |stream| stream.handle);
+        let block = info.workgroup_size;
+        let args = self.args(&[
+            ("device", &gpu),
+            ("stream", &stream),
+            ("queue", &queue),
+            ("grid", &info.grid_size.in_groups_of(block)),
+            ("block", &block),
+            ("shared memory", &info.group_segment_size),
+        ]);
+        (Category::Kernel, name, self.stream(gpu, stream), args)
+    }
+
+    fn copy(&mut self, record: &Record) -> (Category, StringId, TrackId, Option<StringId>) {
+        let gpu = self.gpu(&[record.src_agent_id, record.dst_agent_id]);
+        let stream = record.stream_id.map_or(0, |stream| stream.handle);
+        let args = self.args(&[
+            ("device", &gpu),
+            ("stream", &stream),
+            ("bytes", &record.bytes),
+        ]);
+        let name = self.operation(record);
+        (Category::GpuMemcpy, name, self.stream(gpu, stream), args)
+    }
+
+    /// An allocation, or the release of one: the driver's, so all of it is reserved.
+    fn allocation(&mut self, record: &Record, ts_ns: i64) -> Option<()> {
+        let addr = match &record.address {
+            serde_json::Value::String(text) => {
+                u64::from_str_radix(text.strip_prefix("0x").unwrap_or(text), 16).ok()?
+            }
+            number => number.as_u64()?,
+        };
+        let track = self.thread(record);
+        let is_free = name_of(&self.names, record)?.contains("FREE");
+        // What was never allocated can be freed.
+        if addr == 0 && is_free {
+            return Some(());
+        }
+        let (device, bytes) = match is_free {
+            true => self.memory.blocks.remove(&addr)?,
+            false => (self.allocator(record.agent_id)?, record.allocation_size),
+        };
+        let change = i64::try_from(bytes).ok()?;
+        let allocated = self.memory.allocated.entry(device).or_default();
+        *allocated = match is_free {
+            true => allocated.saturating_sub(bytes),
+            false => allocated.saturating_add(bytes),
+        };
+        let allocated = *allocated;
+        if !is_free {
+            self.memory.blocks.insert(addr, (device, bytes));
+        }
+        let memory = &mut self.builder.trace.memory;
+        if memory.len() >= limits::MAX_MEMORY_ROWS {
+            return None;
+        }
+        memory.push(MemoryEvent {
+            ts_ns,
+            track,
+            device,
+            addr,
+            bytes: if is_free { -change } else { change },
+            allocated,
+            reserved: allocated,
+        });
+        Some(())
+    }
+
+    fn allocator(&mut self, agent: Handle) -> Option<u16> {
+        let pid = self.builder.string(&self.pid.to_string());
+        let gpu = self.agents.get(&agent.handle)?;
+        let (kind, index) = match gpu.is_gpu() {
+            true => (
+                MemoryDevice::HIP,
+                i32::try_from(gpu.logical_node_type_id).ok()?,
+            ),
+            false => (MemoryDevice::CPU, -1),
+        };
+        let memory = &mut self.builder.trace.memory;
+        memory.device(MemoryDevice { pid, kind, index })
+    }
+
+    /// The number of the first GPU among some agents, which ran something.
+    fn gpu(&mut self, agents: &[Handle]) -> u32 {
+        let mut found = agents.iter().filter_map(|id| self.agents.get(&id.handle));
+        let Some(gpu) = found.find(|agent| agent.is_gpu()) else {
+            return 0;
+        };
+        let number = gpu.logical_node_type_id;
+        if self.used.insert(number) {
+            let version = gpu.gfx_target_version;
+            let banks = gpu.mem_banks.iter().map(|bank| bank.size_in_bytes);
+            let memory = banks.fold(0, u64::saturating_add);
+            self.builder.trace.devices.push(DeviceProperties {
+                id: Some(i64::from(number)),
+                name: gpu.product_name.clone(),
+                total_memory: Some(memory).filter(|bytes| *bytes > 0),
+                n_sms: Some(gpu.cu_count),
+                compute_major: Some(version / 10_000),
+                compute_minor: Some(version / 100 % 100),
+            });
+        }
+        number
+    }
+
+    /// A stream of a GPU; those of other processes are others.
+    fn stream(&mut self, gpu: u32, stream: u64) -> TrackId {
+        let stream = match self.n_before {
+            0 => stream.to_string(),
+            _ => format!("{stream} of process {}", self.pid),
+        };
+        self.builder.track(&gpu.to_string(), &stream)
+    }
+
+    fn thread(&mut self, record: &Record) -> TrackId {
+        let (pid, tid) = (self.pid.to_string(), record.thread_id.to_string());
+        self.builder.track(&pid, &tid)
+    }
+
+    /// What ties calls and kernels; each process counts for itself.
+    fn link(&mut self, internal: u64) -> Option<LinkId> {
+        match (internal, self.n_before) {
+            (0, _) => None,
+            (_, 0) => Some(self.builder.link(internal)),
+            (_, process) => Some(self.builder.spelled_link(&format!("{process}:{internal}"))),
+        }
+    }
+
+    fn marker(&mut self, record: &Record) -> StringId {
+        let text = self.markers.get(&record.correlation_id.internal).copied();
+        text.unwrap_or_else(|| self.operation(record))
+    }
+
+    fn operation(&mut self, record: &Record) -> StringId {
+        let name = name_of(&self.names, record).map(str::to_owned);
+        let unknown = || format!("operation_{}_{}", record.kind, record.operation);
+        self.builder.string(&name.unwrap_or_else(unknown))
+    }
+
+    fn args(&mut self, args: Args) -> Option<StringId> {
+        let args = args
+            .iter()
+            .map(|(key, value)| format!("\"{key}\": {value}"));
+        let text = args.collect::<Vec<String>>().join(", ");
+        Some(self.builder.string(&text))
+    }
+}
+
+/// What a call or a copy is called.
+fn name_of<'a>(names: &'a [Vec<String>], record: &Record) -> Option<&'a str> {
+    let name = names.get(record.kind)?.get(record.operation)?;
+    Some(name)
+}
+
+/// An element, if it is what it should be.
+fn parsed<'a, T: Deserialize<'a>>(element: &'a [u8]) -> Option<T> {
+    serde_json::from_slice(element).ok()
+}
