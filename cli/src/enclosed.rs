@@ -129,10 +129,10 @@ fn write_blocks(
 
 /// What of the choices the page cannot be told; before any trace is read.
 pub(crate) fn check(judge: &JudgeArgs, gpus: [Option<&Arc<GpuSpec>>; 2]) -> Result<(), Failure> {
-    let own = gpus.into_iter().flatten();
-    let own = own
-        .filter(|gpu| hardware::find(&gpu.name).is_none())
-        .count();
+    let chosen = gpus.into_iter().flatten();
+    let is_own =
+        |gpu: &&Arc<GpuSpec>| hardware::find(&gpu.name).is_none_or(|of_table| *of_table != ***gpu);
+    let own = chosen.filter(is_own).count();
     let what = match (own, &judge.perf_models) {
         (0, None) => return Ok(()),
         (0, Some(_)) => "--perf-models",

@@ -79,7 +79,8 @@ pub(crate) fn wants_page(asked: &[String]) -> bool {
 }
 
 /// Makes the files of the formats that were asked for, all where none was, and writes them, and says
-/// so; nothing where only others were, that are made elsewhere. As an archive they are one file, called as `archive_name` says.
+/// so; nothing where only others were, that are made elsewhere. As an archive they are one file, called
+/// as `archive_name` says.
 pub(crate) fn write<S: Source>(
     folder: &Path,
     asked: &[String],
@@ -88,19 +89,16 @@ pub(crate) fn write<S: Source>(
     out: &mut Out,
 ) -> Result<(), Failure> {
     let is_asked = |format: &str| asked.iter().any(|asked| asked == format);
-    let is_made_elsewhere = |format: &String| [PAGE, PARQUET].contains(&format.as_str());
-    if !asked.is_empty() && asked.iter().all(is_made_elsewhere) {
+    let made_elsewhere = [PAGE, PARQUET];
+    let made_here = asked.iter().map(String::as_str);
+    let n_here = made_here
+        .filter(|one| !made_elsewhere.contains(one))
+        .count();
+    if n_here == 0 && !asked.is_empty() {
         return Ok(());
     }
     let is_archive = is_asked(ZIP);
-    let is_all = asked.is_empty()
-        || is_asked(ALL_FORMATS)
-        || (is_archive
-            && asked
-                .iter()
-                .filter(|format| !is_made_elsewhere(format))
-                .count()
-                == 1);
+    let is_all = asked.is_empty() || is_asked(ALL_FORMATS) || (is_archive && n_here == 1);
     // Of a report `json` is everything as JSON, its findings too.
     let is_asked = |format: &str| is_asked(format) || (format == FINDINGS && is_asked(JSON));
     let exporters = S::exporters();

@@ -94,7 +94,8 @@ fn a_page_without_names_has_none_in_it() {
     let page = folder.read("out/dormer-redacted.html");
     assert!(!page.contains("acme"), "{page}");
     assert!(page.contains("without the names"), "{page}");
-    let [(name, text)] = &traces(&page)[..] else {
+    let all = traces(&page);
+    let [(name, text)] = all.as_slice() else {
         panic!("one trace: {page}");
     };
     assert_eq!(name, "redacted.json.gz");
