@@ -287,7 +287,7 @@ fn a_real_file_to_the_nanosecond() {
     };
     let bytes = std::fs::read(folder.join("formats/rocprofv3_train.json.gz")).unwrap();
     let opened = Opened::new("rocprofv3_train", &bytes);
-    let (profile, report) = (&opened.profile, &opened.report);
+    let profile = &opened.profile;
     let trace = &profile.trace;
     let events = &trace.events;
     assert_eq!(events.len(), 43_915);

@@ -8,9 +8,9 @@ use dormer_core::import::{Inflater, Member};
 use dormer_core::job::Job;
 use dormer_core::output::perfetto::{BLOCK, MANIFEST, header, manifest, member, padding};
 
-use super::archives;
 use super::files::Found;
 use crate::Failure;
+use crate::input::each_member;
 use crate::stdout::complain;
 
 const CHUNK_BYTES: usize = 256 << 10;
@@ -115,8 +115,9 @@ fn add(packed: &mut Packed, place: &Place) -> io::Result<()> {
 fn add_members(packed: &mut Packed, archive: &Found, places: &[&Place]) -> io::Result<()> {
     let mut open: Option<Text> = None;
     let mut written = Ok(());
-    archives::walk(&archive.path, &mut |piece| {
-        let step = match (piece, &mut open) {
+    // What could not be read of it was said when the job was read.
+    let _broken = each_member(&archive.path, |piece| {
+        written = match (piece, &mut open) {
             (Member::Begin(name), _) => {
                 let mut places = places.iter();
                 let place = places.find(|of| in_archive(of.name, archive) == Some(name));
@@ -130,9 +131,7 @@ fn add_members(packed: &mut Packed, archive: &Found, places: &[&Place]) -> io::R
                 .and_then(|()| packed.end()),
             (_, None) => Ok(()),
         };
-        if written.is_ok() {
-            written = step;
-        }
+        written.is_ok()
     })?;
     written
 }
