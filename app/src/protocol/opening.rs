@@ -7,6 +7,8 @@ use super::{Choice, Overview, ReferenceOpened, StepLine};
 /// What the worker is doing.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum OpeningStep {
+    /// Fetching the file from the page's own site.
+    Fetching,
     /// Reading and parsing the file.
     #[default]
     Reading,
@@ -17,9 +19,15 @@ pub enum OpeningStep {
 }
 
 impl OpeningStep {
+    /// How far it is, the bytes of the file tell.
+    pub fn counts_bytes(self) -> bool {
+        matches!(self, OpeningStep::Fetching | OpeningStep::Reading)
+    }
+
     /// For people.
     pub fn label(self) -> &'static str {
         match self {
+            OpeningStep::Fetching => "Fetching the trace",
             OpeningStep::Reading => "Reading the trace",
             OpeningStep::Profiling => "Building the call tree",
             OpeningStep::Reporting => "Analyzing GPU time",
@@ -56,10 +64,7 @@ impl Progress {
     /// How fast it is read, so many milliseconds after reading began; `None` too early to tell, and once
     /// all is read.
     pub fn pace(&self, elapsed_ms: f64) -> Option<Pace> {
-        if self.step != OpeningStep::Reading
-            || elapsed_ms < Self::SETTLED_MS
-            || self.bytes_read <= 0.0
-        {
+        if !self.step.counts_bytes() || elapsed_ms < Self::SETTLED_MS || self.bytes_read <= 0.0 {
             return None;
         }
         let bytes_per_s = self.bytes_read / elapsed_ms * 1e3;
@@ -110,9 +115,11 @@ pub struct CandidateFile {
 /// Why several traces are not opened.
 pub const TOO_MANY: &str = "open one trace, or two to compare";
 
+/// What the names of files end with that may be traces or belong to one.
+pub const ENDINGS: [&str; 5] = [".json", ".gz", ".zip", ".tar", ".tgz"];
+
 /// Whether a file of a folder may be a trace or belong to one, by its name.
 pub fn may_be_opened(name: &str) -> bool {
-    const ENDINGS: [&str; 5] = [".json", ".gz", ".zip", ".tar", ".tgz"];
     let small = name.to_ascii_lowercase();
     !small.starts_with('.') && ENDINGS.iter().any(|ending| small.ends_with(ending))
 }

@@ -5,19 +5,25 @@
 //! | `archive` | the files in an archive |
 //! | `address` | the hash, read, written and followed |
 //! | `worker` | workers, their messages, and requests |
+//! | `fetched` | files of the page's own site |
 //! | `files` | files that come in and go out |
 //! | `heads` | how files begin |
 //! | `kept` | traces that stay on this computer |
+//! | `offline` | the copy of the page that stays in this browser, and the page as an app |
+//! | `senders` | other windows that send a trace |
 //! | `focus` | the keyboard focus, and keys that no element took |
 //! | `layout` | sizes, places, scrolling |
 
 mod address;
 mod archive;
+mod fetched;
 mod files;
 mod focus;
 mod heads;
 mod kept;
 mod layout;
+mod offline;
+mod senders;
 mod worker;
 
 use std::cell::RefCell;
@@ -30,6 +36,7 @@ use web_sys::{Document, HtmlElement, HtmlInputElement, Window};
 use crate::page::url::Theme;
 pub use address::{go_to_hash, hash, on_hash_change, replace_hash, url_with};
 pub use archive::{is_called_like_an_archive, members_of};
+pub use fetched::{Found, fetched, found};
 pub use files::{
     Drag, Dropped, Half, choose_file, choose_folder, choose_reference, click, copy, download,
     on_drag, read_text, take_files, take_folder, take_held,
@@ -44,7 +51,12 @@ pub use layout::{
     bring_into_view, capture_pointer, colors_of, design_px, follow_size, go_to_element,
     is_wider_than, last_passed, mono_letter, on_scroll, pointer_in, scroll_to_top,
 };
-pub use worker::{WorkerFiles, count_requests, start_worker, worker_files};
+pub use offline::{
+    FrontPage, build, can_be_kept, forget_build, front_page, keep_build, kept_build, loaded_bytes,
+    offer_as_app, on_launch,
+};
+pub use senders::{Said, Sender, SentTrace, on_said};
+pub use worker::{WorkerFiles, start_worker, watch_requests, worker_files};
 
 thread_local! {
     /// Listeners that live as long as the page.
@@ -72,6 +84,14 @@ fn root() -> HtmlElement {
         .document_element()
         .and_then(|element| element.dyn_into().ok())
         .expect("an HTML document has a root element")
+}
+
+/// The page's own content security policy.
+fn policy() -> String {
+    let policy = first("meta[http-equiv=Content-Security-Policy]");
+    policy
+        .and_then(|policy| policy.get_attribute("content"))
+        .unwrap_or_default()
 }
 
 /// Milliseconds since the page was opened.
