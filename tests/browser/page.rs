@@ -1,5 +1,6 @@
 //! The page as a test sees it: what a user can do, and what is on screen.
 
+use std::fs;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -8,6 +9,7 @@ use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 use thirtyfour::prelude::*;
 use xtask::server::{Request, Server, Site};
+use xtask::weight;
 
 use super::chromium::{Chromium, Programs};
 use crate::support::skipped::skipped;
@@ -77,6 +79,35 @@ pub(crate) fn with_site(
     }
 }
 
+/// The same, served from a copy of the page in a folder of the test's own, with some files beside it.
+pub(crate) fn with_files(
+    name: &str,
+    files: &[(&str, &[u8])],
+    test: impl AsyncFnOnce(&mut Page, &Path),
+) {
+    if programs().is_none() {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    copy_page(folder.path());
+    for (path, bytes) in files {
+        let path = folder.path().join(path);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, bytes).unwrap();
+    }
+    let site = |_| Site::new(folder.path()).under("/a/b/");
+    with_site(name, site, async |page| test(page, folder.path()).await);
+}
+
+/// Puts the built page into a folder.
+fn copy_page(folder: &Path) {
+    for name in weight::files(&dist()).unwrap() {
+        let copy = folder.join(&name);
+        fs::create_dir_all(copy.parent().unwrap()).unwrap();
+        fs::copy(dist().join(&name), copy).unwrap();
+    }
+}
+
 /// What the tests need to run; where it is missing, says so, or fails if `CI` is set.
 fn programs() -> Option<Programs> {
     let missing = if !dist().join("index.html").is_file() {
@@ -133,6 +164,35 @@ impl Page {
         self.js_async("dormer.worker.then(done, done)", vec![])
             .await;
         self.n_load_requests = self.log().len();
+    }
+
+    /// Where the page is.
+    pub(crate) fn url(&self) -> &str {
+        &self.url
+    }
+
+    /// Goes to any address.
+    pub(crate) async fn go_to(&self, url: &str) {
+        self.chromium.driver.goto(url).await.unwrap();
+    }
+
+    /// Goes on in one of the windows, in the order in which they were opened.
+    pub(crate) async fn enter_window(&self, number: usize) {
+        let driver = &self.chromium.driver;
+        let start = Instant::now();
+        let window = loop {
+            if let Some(window) = driver.windows().await.unwrap().get(number) {
+                break window.clone();
+            }
+            assert!(start.elapsed() < PATIENCE, "there is no window {number}");
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        };
+        driver.switch_to_window(window).await.unwrap();
+    }
+
+    /// Goes on in the page that holds the frame.
+    pub(crate) async fn leave_frame(&self) {
+        self.chromium.driver.enter_default_frame().await.unwrap();
     }
 
     /// Goes to a file on this machine, at a hash.

@@ -71,6 +71,10 @@ fn part(tag: &Tag) -> Result<(Part, String), String> {
             let link = format!(r#"<script src="./{}"{others}></script>"#, base(file));
             Ok((Part::File(file.to_owned()), link))
         }
+        ("link", "copy-file") => {
+            let file = tag.needed("href")?;
+            Ok((Part::File(file.to_owned()), String::new()))
+        }
         ("link", "rust") => Ok((Part::Program(program(tag)?), String::new())),
         (name, _) => Err(format!(
             "index.html: `cargo xtask` does not know `<{name} data-trunk rel=\"{relation}\">`"
@@ -225,6 +229,7 @@ mod tests {
                 r#"<script type="module" data-trunk src="app/boot.js"></script>"#,
                 r#"<script src="./boot.js" type="module"></script>"#,
             ),
+            (r#"<link data-trunk rel="copy-file" href="app/a.png">"#, ""),
             (
                 r#"<link data-trunk rel="rust" href="app/Cargo.toml" data-bin="b" data-cargo-profile="page">"#,
                 "",

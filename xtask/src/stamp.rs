@@ -49,6 +49,7 @@ pub(crate) fn stamp(folder: &Path, id: &str) -> Result<(), String> {
                 page.into_bytes()
             }
             Some((_, "js")) => with_mark(name, &with_urls(&text()?, &names, id), id).into_bytes(),
+            Some((_, "json")) => with_urls(&text()?, &names, id).into_bytes(),
             Some((_, "css")) => {
                 check_sheet(name, &text()?)?;
                 bytes
@@ -98,10 +99,12 @@ fn without_rust_links(html: &str) -> String {
     kept
 }
 
-/// JavaScript with its build id: as an export where it is imported as a module, else as its last line.
+/// JavaScript with its build id: as an export where it is imported as a module, else as its last line. The service worker is
+/// the same in every build, so that a new build alone changes nothing of a copy that is kept.
 fn with_mark(name: &str, text: &str, id: &str) -> String {
     match name {
         "dormer-app.js" => format!("{text}\nexport const build = \"{id}\";\n"),
+        "sw.js" => text.to_owned(),
         _ => format!("{text}\n// build {id}\n"),
     }
 }
@@ -163,6 +166,17 @@ mod tests {
             with_urls("import { f } from './snippets/a/inline0.js';", &names, "1f"),
             "import { f } from './snippets/a/inline0.js?v=1f';"
         );
+    }
+
+    #[test]
+    fn scripts_carry_the_id_but_for_the_service_worker() {
+        let mark = |name| with_mark(name, "f();", "1f");
+        assert_eq!(mark("boot.js"), "f();\n// build 1f\n");
+        assert_eq!(
+            mark("dormer-app.js"),
+            "f();\nexport const build = \"1f\";\n"
+        );
+        assert_eq!(mark("sw.js"), "f();");
     }
 
     #[test]

@@ -9,11 +9,13 @@ use crate::page::components::file_chooser::file_chooser;
 use crate::page::components::header::{carried_bar, header, navigation, wanted_bar, window_bar};
 use crate::page::components::key_sheet::{self, key_sheet};
 use crate::page::components::models_dialog::{self, models_dialog};
+use crate::page::components::offline::{look_for_copy, offline_dialog};
 use crate::page::components::op_details::{IN_VIEW, details_panel};
 use crate::page::components::palette::palette;
 use crate::page::components::recent::recent_dialog;
+use crate::page::components::sender_question::sender_question;
 use crate::page::components::thresholds::thresholds_panel;
-use crate::page::components::versus::{adding, open_error, versus};
+use crate::page::components::versus::{adding, fetching, open_error, versus};
 use crate::page::fleet::VIEW as FLEET;
 use crate::page::prelude::*;
 use crate::page::ranks::{JobStage, VIEW as JOB};
@@ -33,10 +35,14 @@ pub fn app() -> impl IntoView {
     if browser::served_for().is_some() {
         browser::say_bye_at_the_end();
     }
+    engine.hear_senders();
+    look_for_copy(state);
     browser::ask_before_leaving(move || state.would_lose());
     browser::on_hash_change(move |hash| {
         let before = untrack(|| state.view().slug);
-        state.follow(&hash);
+        if let Some(link) = state.follow(&hash) {
+            engine.open_link(link);
+        }
         // The link that was followed is gone with its view, or stands beside the next one.
         let has_left = untrack(|| state.view().slug) != before;
         if has_left {
@@ -54,6 +60,7 @@ pub fn app() -> impl IntoView {
             take_dropped(state, engine, dropped, half);
         }
     });
+    browser::on_launch(move |files| engine.open_together(files));
     browser::take_held(move |dropped| take_dropped(state, engine, dropped, Half::Left));
     Effect::new(move || browser::set_theme(state.theme().get()));
     Effect::new(move || browser::set_title(&title(state)));
@@ -83,6 +90,7 @@ pub fn app() -> impl IntoView {
         }>"Skip to the content"</a>
         {header()}
         <div class="bars">
+            {fetching()}
             {adding()}
             {open_error()}
             {versus()}
@@ -119,6 +127,8 @@ pub fn app() -> impl IntoView {
             {models_dialog()}
         </Show>
         {recent_dialog()}
+        {offline_dialog()}
+        {sender_question()}
         {file_chooser()}
         {key_sheet()}
         {palette()}
@@ -132,17 +142,7 @@ fn file_inputs() -> impl IntoView {
     const TRACES: &str =
         ".json,.pftrace,.pb,.gz,.zip,.tar,.tgz,application/json,application/gzip,application/zip";
     let engine = expect_context::<Engine>();
-    let open = move |files: Vec<File>| {
-        let named = files.into_iter().map(|file| (file.name(), file));
-        let chosen = Dropped {
-            files: named.collect(),
-            folder: None,
-        };
-        engine.take_together(chosen, move |chosen| match chosen.is_to_choose() {
-            true => engine.choose_among(chosen),
-            false => engine.open_all(chosen.files.into_iter().map(|(_, file)| file).collect()),
-        });
-    };
+    let open = move |files: Vec<File>| engine.open_together(files);
     let compare =
         move |files: Vec<File>| files.into_iter().for_each(|file| engine.compare_with(file));
     view! {

@@ -47,6 +47,33 @@ impl<T> Stage<T> {
     }
 }
 
+/// Files on their way while something is open: what they are called, and how far they have come.
+pub type Coming = (String, Progress);
+
+/// Another window sends a trace, and the user is asked whether to open it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SenderQuestion {
+    /// The site that sends it; `None` where that cannot be told from others.
+    pub origin: Option<String>,
+    /// What the trace is called.
+    pub name: String,
+    /// Its size; `None` where that is not known.
+    pub bytes: Option<f64>,
+}
+
+/// What is known of the copy of the page for offline use.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct OfflineCopy {
+    /// The build that is kept.
+    pub kept: Option<String>,
+    /// Another build that the server has.
+    pub newer: Option<String>,
+    /// What is being done, or what came of it.
+    pub said: String,
+    /// Something is being done.
+    pub is_busy: bool,
+}
+
 /// Figures of the user's own GPU.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OwnGpu {
@@ -63,6 +90,9 @@ const KEPT_TEXT: &str = "dormer.gpu.text";
 /// The key under which it is kept that single keys do nothing.
 const KEPT_KEYS: &str = "dormer.keys";
 const KEYS_OFF: &str = "off";
+
+/// The key under which sites are kept whose traces are opened unasked, one a line.
+const KEPT_SITES: &str = "dormer.sites";
 
 /// The key under which it is kept that traces are.
 const KEPT_TRACES: &str = "dormer.traces";
@@ -104,6 +134,14 @@ pub struct AppState {
     pub keep_error: RwSignal<String>,
     /// The dialog about kept traces is shown.
     pub recent_dialog: RwSignal<bool>,
+    /// What the user is asked about another window.
+    pub sender_question: RwSignal<Option<SenderQuestion>>,
+    /// Sites whose traces are opened unasked.
+    pub trusted_sites: RwSignal<Vec<String>>,
+    /// The copy of the page for offline use.
+    pub offline: RwSignal<OfflineCopy>,
+    /// The dialog about both is shown.
+    pub offline_dialog: RwSignal<bool>,
     /// The trace that a link is of, while it is not open.
     pub wanted_trace: RwSignal<Option<String>>,
     /// The GPU stays chosen when another trace is opened.
@@ -112,8 +150,10 @@ pub struct AppState {
     pub carried: RwSignal<Vec<String>>,
     /// Files of which the user chooses what to open.
     pub candidates: RwSignal<Vec<CandidateFile>>,
-    /// Files that are being added to the open trace: what they are called, and how far it has come.
-    pub adding: RwSignal<Option<(String, Progress)>>,
+    /// Files that are being added to the open trace.
+    pub adding: RwSignal<Option<Coming>>,
+    /// Files that are being fetched while something is open.
+    pub fetching: RwSignal<Option<Coming>>,
     /// The name of the file that `stage` is about.
     pub file_name: RwSignal<String>,
     /// Milliseconds from choosing that file to its first report.
@@ -160,8 +200,8 @@ pub struct AppState {
     pub thresholds: RwSignal<bool>,
     /// A file is being dragged over the window: over its right half, or its left one.
     pub dragging: RwSignal<Option<Half>>,
-    /// Requests the page made since it loaded.
-    pub page_requests: RwSignal<u32>,
+    /// What the page requested since it loaded: the names of the files.
+    pub requested: RwSignal<Vec<String>>,
     /// Requests the workers made.
     pub worker_requests: RwSignal<u32>,
 }
@@ -185,6 +225,8 @@ impl AppState {
         let ranges = left.iter().chain([&place]).flat_map(|at| &at.focus.kept);
         let runs = browser::served_for().filter(|what| what == RUNS);
         let runs = runs.map(|_| RunsStage::default());
+        let sites = browser::kept(KEPT_SITES).unwrap_or_default();
+        let sites = sites.lines().map(str::to_owned).collect();
         AppState {
             was_sent,
             linked_ranges: RwSignal::new(ranges.cloned().collect()),
@@ -198,6 +240,7 @@ impl AppState {
             })),
             keeps_traces: RwSignal::new(browser::kept(KEPT_TRACES).is_some()),
             single_keys: RwSignal::new(browser::kept(KEPT_KEYS).as_deref() != Some(KEYS_OFF)),
+            trusted_sites: RwSignal::new(sites),
             place: RwSignal::new(place),
             runs: RwSignal::new(runs),
             ..AppState::default()
@@ -343,6 +386,21 @@ impl AppState {
     pub fn keep_traces(self, on: bool) {
         browser::keep_text(KEPT_TRACES, on.then_some("keep"));
         self.keeps_traces.set(on);
+    }
+
+    /// Opens the traces of a site unasked from now on, or asks again; this browser keeps it.
+    pub fn trust_site(self, site: String, on: bool) {
+        self.trusted_sites.update(|sites| {
+            sites.retain(|known| *known != site);
+            if on {
+                sites.push(site);
+            }
+        });
+        let sites = self.trusted_sites.get_untracked().join("\n");
+        browser::keep_text(
+            KEPT_SITES,
+            Some(sites.as_str()).filter(|sites| !sites.is_empty()),
+        );
     }
 
     /// The ranges of the timeline that the user kept, also while another view is shown.
@@ -518,8 +576,9 @@ impl AppState {
         place.hash()
     }
 
-    /// Follows a hash that the browser went to: a link, or back and forward.
-    pub fn follow(self, hash: &str) {
+    /// Follows a hash that the browser went to: a link, or back and forward. Where that names files to be fetched, and not
+    /// those that are open, it is given back.
+    pub fn follow(self, hash: &str) -> Option<Place> {
         let old_view = untrack(|| self.view().slug);
         let old_focus = self.place.with_untracked(|place| place.focus.clone());
         self.left_behind.update(|left| {
@@ -535,12 +594,15 @@ impl AppState {
         let came = came.filter(|range| !known.contains(range)).cloned();
         let came: Vec<KeptRange> = came.collect();
         self.linked_ranges.update(|linked| linked.extend(came));
+        let of_open = self.place.with_untracked(|place| place.urls.clone());
+        let link = (!place.urls.is_empty() && place.urls != of_open).then(|| place.clone());
+        place.urls = of_open;
         let open = self.place.with_untracked(|place| place.file.clone());
         if place.is_of_many() {
             // The address of many traces says nothing of the trace that is open beside it.
             place.choice.window = self.place.with_untracked(|place| place.choice.window);
         }
-        if place.file.is_empty() {
+        if place.file.is_empty() || link.is_some() {
             place.file = open;
         } else if place.file != open && untrack(|| self.is_open()) {
             // A link to a place of another trace: this one has no such place.
@@ -548,6 +610,7 @@ impl AppState {
             place.file = open;
         }
         self.place.set(place);
+        link
     }
 
     /// Forgets rows that were selected: they mean others now.

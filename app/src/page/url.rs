@@ -2,7 +2,8 @@
 //!
 //! `#/operations?find=bmm&sort=-Count&row=3&gpu=NVIDIA%20H100&events=all&theme=dark&t.short_kernel_us=5`:
 //! the view, what it shows, what the user chose for the whole page, and the name of the trace's file.
-//! Never anything of the trace but what the user typed or picked.
+//! Never anything of the trace but what the user typed or picked. `#/?url=traces/rank0.json.gz` says where the page
+//! finds the trace itself; several are several traces.
 
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
 
@@ -22,6 +23,8 @@ pub struct Place {
     pub choice: Choice,
     /// Colors.
     pub theme: Theme,
+    /// Where the files are fetched from that are open: addresses as the link has them.
+    pub urls: Vec<String>,
     /// The name of the trace's file, so that a link says which one it is of; empty for none.
     pub file: String,
 }
@@ -214,9 +217,13 @@ type Key = (
     fn(&mut Place, String),
 );
 
+/// The key of an address; the only one that may be there more than once.
+const URL: &str = "url";
+
 /// The keys, in the order in which they are written.
 #[rustfmt::skip]
 const KEYS: &[Key] = &[
+    (URL, |at| each_of(URL, &at.urls).filter(|_| !at.is_of_many()), |at, value| at.urls.push(value)),
     ("find", |at| text(&at.focus.find), |at, value| at.focus.find = value),
     ("sort", |at| at.focus.sort.as_ref().map(write_sort), |at, value| at.focus.sort = parse_sort(&value)),
     ("row", |at| number(at.focus.row), |at, value| at.focus.row = value.parse().ok()),
@@ -284,6 +291,12 @@ impl Place {
 
 fn text(text: &str) -> Option<String> {
     (!text.is_empty()).then(|| encode(text))
+}
+
+/// Several values, with their key before each but the first.
+fn each_of(key: &str, values: &[String]) -> Option<String> {
+    let values: Vec<String> = values.iter().map(|value| encode(value)).collect();
+    (!values.is_empty()).then(|| values.join(&format!("&{key}=")))
 }
 
 fn number(number: Option<u32>) -> Option<String> {
@@ -412,9 +425,18 @@ mod tests {
                 thresholds: [("short_kernel_us".to_owned(), 2.5)].into(),
             },
             theme: Theme::Dark,
+            urls: vec!["traces/a & b.json".into(), "../c.json.gz?x=1".into()],
             file: "run 7/trace.json.gz".into(),
         };
         assert_eq!(Place::parse(&place.hash()), place);
+    }
+
+    #[test]
+    fn every_address_of_a_link_is_kept() {
+        let hash = "#/kernels?url=traces/rank0.json.gz&url=traces/rank1.json.gz&find=gemm";
+        let place = Place::parse(hash);
+        assert_eq!(place.urls, ["traces/rank0.json.gz", "traces/rank1.json.gz"]);
+        assert_eq!(place.hash(), hash);
     }
 
     #[test]

@@ -8,6 +8,8 @@ use super::{Choice, Overview, ReferenceOpened, StepLine};
 /// What the worker is doing.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum OpeningStep {
+    /// Fetching the file from the page's own site.
+    Fetching,
     /// Reading and parsing the file.
     #[default]
     Reading,
@@ -18,9 +20,15 @@ pub enum OpeningStep {
 }
 
 impl OpeningStep {
+    /// How far it is, the bytes of the file tell.
+    pub fn counts_bytes(self) -> bool {
+        matches!(self, OpeningStep::Fetching | OpeningStep::Reading)
+    }
+
     /// For people.
     pub fn label(self) -> &'static str {
         match self {
+            OpeningStep::Fetching => "Fetching the trace",
             OpeningStep::Reading => "Reading the trace",
             OpeningStep::Profiling => "Building the call tree",
             OpeningStep::Reporting => "Analyzing GPU time",
@@ -57,10 +65,7 @@ impl Progress {
     /// How fast it is read, so many milliseconds after reading began; `None` too early to tell, and once
     /// all is read.
     pub fn pace(&self, elapsed_ms: f64) -> Option<Pace> {
-        if self.step != OpeningStep::Reading
-            || elapsed_ms < Self::SETTLED_MS
-            || self.bytes_read <= 0.0
-        {
+        if !self.step.counts_bytes() || elapsed_ms < Self::SETTLED_MS || self.bytes_read <= 0.0 {
             return None;
         }
         let bytes_per_s = self.bytes_read / elapsed_ms * 1e3;
@@ -111,12 +116,14 @@ pub struct CandidateFile {
 /// Why several traces are not opened.
 pub const TOO_MANY: &str = "open one trace, or two to compare";
 
+/// What the names of files end with that may be traces or belong to one.
+pub const ENDINGS: [&str; 7] = [".json", ".pftrace", ".pb", ".gz", ".zip", ".tar", ".tgz"];
+
 /// Whether a file of a folder may be a trace or belong to one, by its name.
 pub fn may_be_opened(name: &str) -> bool {
-    const ARCHIVES: [&str; 4] = [".gz", ".zip", ".tar", ".tgz"];
     let small = name.to_ascii_lowercase();
-    let is_archive = || ARCHIVES.iter().any(|ending| small.ends_with(ending));
-    !small.starts_with('.') && (is_called_like_a_trace(name) || is_archive())
+    let has_ending = || ENDINGS.iter().any(|ending| small.ends_with(ending));
+    !small.starts_with('.') && (is_called_like_a_trace(name) || has_ending())
 }
 
 /// Whether another trace is open.

@@ -27,7 +27,11 @@ pub struct KeptTrace {
 }
 
 /// What a method answers with later.
-async fn later(object: &JsValue, method: &str, arguments: &[JsValue]) -> Result<JsValue, String> {
+pub(super) async fn later(
+    object: &JsValue,
+    method: &str,
+    arguments: &[JsValue],
+) -> Result<JsValue, String> {
     let promise = call(object, method, arguments).ok_or("this browser cannot keep files")?;
     let answer = JsFuture::from(Promise::resolve(&promise)).await;
     answer.map_err(|error| error_text(&error))
@@ -46,7 +50,7 @@ async fn folder() -> Result<JsValue, String> {
     later(&root, "getDirectoryHandle", &arguments).await
 }
 
-async fn file_of(handle: &JsValue) -> Result<File, String> {
+pub(super) async fn file_of(handle: &JsValue) -> Result<File, String> {
     Ok(later(handle, "getFile", &[]).await?.unchecked_into())
 }
 

@@ -6,10 +6,13 @@
 //! | `address` | the hash, read, written and followed |
 //! | `enclosed` | the page as one file, and what is put into it |
 //! | `worker` | workers, their messages, and requests |
+//! | `fetched` | files of the page's own site |
 //! | `files` | files that come in and go out |
 //! | `ports` | files that the page reads for its workers |
 //! | `heads` | how files begin |
 //! | `kept` | traces that stay on this computer |
+//! | `offline` | the copy of the page that stays in this browser, and the page as an app |
+//! | `senders` | other windows that send a trace |
 //! | `focus` | the keyboard focus, and keys that no element took |
 //! | `layout` | sizes, places, scrolling |
 //! | `served` | what `dormer open` is asked for |
@@ -17,12 +20,15 @@
 mod address;
 mod archive;
 mod enclosed;
+mod fetched;
 mod files;
 mod focus;
 mod heads;
 mod kept;
 mod layout;
+mod offline;
 mod ports;
+mod senders;
 mod served;
 mod worker;
 
@@ -40,6 +46,7 @@ pub use enclosed::{
     EnclosedView, base64, compressed, cut_before, enclosed_view, html_file, is_one_file,
     is_opened_as_file, may_block_downloads, page_file,
 };
+pub use fetched::{Found, fetched, found};
 pub use files::{
     Drag, Dropped, Half, choose_file, choose_folder, choose_reference, click, copy, download,
     download_file, on_drag, read_text, take_files, take_folder, take_held,
@@ -54,9 +61,14 @@ pub use layout::{
     bring_into_view, capture_pointer, colors_of, design_px, follow_size, go_to_element,
     is_wider_than, last_passed, mono_letter, on_scroll, pointer_in, scroll_to_top,
 };
+pub use offline::{
+    FrontPage, build, can_be_kept, forget_build, front_page, keep_build, kept_build, loaded_bytes,
+    offer_as_app, on_launch,
+};
 pub use ports::post;
+pub use senders::{Said, Sender, SentTrace, on_said};
 pub use served::{is_visible, json_of, local_time, say_bye_at_the_end, served_for};
-pub use worker::{WorkerFiles, count_requests, start_worker, worker_files};
+pub use worker::{WorkerFiles, start_worker, watch_requests, worker_files};
 
 thread_local! {
     /// Listeners that live as long as the page.
@@ -84,6 +96,14 @@ fn root() -> HtmlElement {
         .document_element()
         .and_then(|element| element.dyn_into().ok())
         .expect("an HTML document has a root element")
+}
+
+/// The page's own content security policy.
+fn policy() -> String {
+    let policy = first("meta[http-equiv=Content-Security-Policy]");
+    policy
+        .and_then(|policy| policy.get_attribute("content"))
+        .unwrap_or_default()
 }
 
 /// Milliseconds since the page was opened.

@@ -1,6 +1,7 @@
 //! Workers: starting them, and the requests that the page makes.
 
 use js_sys::{Array, Promise};
+use percent_encoding::percent_decode_str;
 use wasm_bindgen::prelude::*;
 use web_sys::{
     Blob, BlobPropertyBag, PerformanceEntry, PerformanceObserver, PerformanceObserverEntryList,
@@ -78,21 +79,16 @@ pub fn start_worker(files: &WorkerFiles, name: &str) -> Result<Worker, String> {
     Ok(worker)
 }
 
-/// Calls back with the number of requests the page made from now on.
-pub fn count_requests(mut changed: impl FnMut(u32) + 'static) {
+/// Calls back with the name of the file that the page requested, for each request from now on.
+pub fn watch_requests(made: impl Fn(String) + 'static) {
     let since = now_ms();
-    let mut count = 0;
     let callback = Closure::<dyn FnMut(PerformanceObserverEntryList)>::new(
         move |list: PerformanceObserverEntryList| {
-            let before = count;
             for entry in list.get_entries() {
                 let entry: PerformanceEntry = entry.unchecked_into();
                 if entry.start_time() >= since && is_request(&entry.name()) {
-                    count += 1;
+                    made(file_of(&entry.name()));
                 }
-            }
-            if count != before {
-                changed(count);
             }
         },
     );
@@ -104,4 +100,11 @@ pub fn count_requests(mut changed: impl FnMut(u32) + 'static) {
         std::mem::forget(observer);
         callback.forget();
     }
+}
+
+/// The name of the file that a URL ends in.
+pub(super) fn file_of(url: &str) -> String {
+    let path = url.split(['?', '#']).next().unwrap_or_default();
+    let name = path.rsplit('/').next().unwrap_or_default();
+    percent_decode_str(name).decode_utf8_lossy().into_owned()
 }

@@ -3,6 +3,7 @@
 use super::gpu_picker::gpu_picker;
 use super::key_sheet::keys_button;
 use super::models_dialog::models_button;
+use super::offline::offline_button;
 use super::recent::recent_button;
 use crate::page::fleet::FleetStage;
 use crate::page::prelude::*;
@@ -179,17 +180,42 @@ pub fn wanted_bar() -> impl IntoView {
 /// How many requests page and workers made since they loaded.
 fn requests() -> impl IntoView {
     let state = expect_context::<AppState>();
-    let count = Memo::new(move |_| state.page_requests.get() + state.worker_requests.get());
+    let count = Memo::new(move |_| {
+        let n_page = state.requested.with(Vec::len) as u32;
+        n_page + state.worker_requests.get()
+    });
+    // What is fetched for a link is named; a list that is long stands in the hint.
+    let names = move || {
+        let names = state.requested.get();
+        match names.as_slice() {
+            [] => String::new(),
+            [one] => format!(": {one}"),
+            [first, ..] => format!(": {first}, \u{2026}"),
+        }
+    };
+    let hint = move || {
+        let names = state.requested.get().join(", ");
+        let names = match names.as_str() {
+            "" => String::new(),
+            names => format!(" They were for {names}."),
+        };
+        format!(
+            "Network requests made by this page since it loaded. Its content security policy blocks requests to any other server.{names}"
+        )
+    };
     view! {
         <p
             id="requests"
             class="requests"
             class:some=move || count.get() != 0
             data-count=move || count.get()
-            title="Network requests made by this page since it loaded. Its content security policy blocks requests to any other server."
+            title=hint
         >
             <i aria-hidden="true"></i>
-            {move || format::counted(u64::from(count.get()), "request")}
+            <span class="said">
+                {move || format::counted(u64::from(count.get()), "request")}
+                <span class="names">{names}</span>
+            </span>
             <span class="unseen">" since the page loaded"</span>
             {browser::is_opened_as_file().then_some("\u{b7} opened as a file")}
         </p>
@@ -231,5 +257,5 @@ pub fn navigation() -> impl IntoView {
         state.place.track();
         browser::after_paint(|| browser::bring_into_view(".side [aria-current]"));
     });
-    view! { <nav class="side" aria-label="Views">{links}{thresholds_button()}{models_button()}{recent_button()}</nav> }
+    view! { <nav class="side" aria-label="Views">{links}{thresholds_button()}{models_button()}{recent_button()}{offline_button()}</nav> }
 }

@@ -9,6 +9,7 @@ use dormer_core::output::document::slug;
 use gloo::timers::callback::Timeout;
 use leptos::html::Dialog;
 
+use crate::page::components::offline::KEEP;
 use crate::page::engine::TraceSource;
 use crate::page::prelude::*;
 use crate::page::state::Stage;
@@ -50,6 +51,8 @@ enum Act {
     Threshold(&'static str),
     Models,
     Recent,
+    /// Shows the dialog about the copy for offline use and sites.
+    Offline,
     /// Judges by printed peaks, or by achievable figures.
     Peak(bool),
     OpenFolder,
@@ -60,7 +63,13 @@ impl Act {
     fn is_setting(&self) -> bool {
         matches!(
             self,
-            Act::Theme(_) | Act::Keys | Act::Thresholds | Act::Models | Act::Recent | Act::Peak(_)
+            Act::Theme(_)
+                | Act::Keys
+                | Act::Thresholds
+                | Act::Models
+                | Act::Recent
+                | Act::Offline
+                | Act::Peak(_)
         )
     }
 }
@@ -367,6 +376,8 @@ fn actions(state: AppState) -> Vec<Entry> {
             "Back to the runs",
             Act::Go("#/runs".to_owned()),
         ),
+        (true, KEEP, Act::Offline),
+        (true, "Sites that open traces here", Act::Offline),
         (is_open, "Thresholds", Act::Thresholds),
         (is_open, "Custom perf models", Act::Models),
         (is_open, "Roofline peaks: achievable", Act::Peak(false)),
@@ -419,6 +430,7 @@ fn act(state: AppState, engine: Engine, act: Act) {
         }
         Act::Models => state.models_dialog.set(true),
         Act::Recent => state.recent_dialog.set(true),
+        Act::Offline => state.offline_dialog.set(true),
         Act::Peak(peak) => state.go(|place| place.choice.peak = peak),
         Act::OpenFolder => browser::choose_folder(),
     }

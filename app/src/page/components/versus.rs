@@ -3,8 +3,8 @@
 
 use super::gpu_picker::gpu_options;
 use crate::page::prelude::*;
-use crate::page::state::Stage;
-use crate::protocol::{LeftOut, OpeningStep, Progress, ReferenceOpened};
+use crate::page::state::{Coming, Stage};
+use crate::protocol::{LeftOut, Progress, ReferenceOpened};
 
 /// Which trace is which; nothing while there is one alone.
 pub fn versus() -> impl IntoView {
@@ -47,12 +47,17 @@ fn reading() -> impl IntoView {
         })
     });
     let cancel = move || engine.cancel_reference();
-    reading_bar("cancel-reference", move || name.get(), progress, cancel)
+    reading_bar(
+        "cancel-reference".to_owned(),
+        move || name.get(),
+        progress,
+        cancel,
+    )
 }
 
 /// How far reading a file has come while another is open.
 fn reading_bar(
-    cancel_id: &'static str,
+    cancel_id: String,
     name: impl Fn() -> String + Send + 'static,
     progress: Memo<Option<Progress>>,
     cancel: impl Fn() + 'static,
@@ -64,7 +69,7 @@ fn reading_bar(
             bytes_total,
             ..
         } = progress.get()?;
-        (step == OpeningStep::Reading && bytes_total > 0.0)
+        (step.counts_bytes() && bytes_total > 0.0)
             .then(|| format!("{:.4}", bytes_read / bytes_total))
     };
     let label = move || progress.get().map_or("", |progress| progress.step.label());
@@ -78,18 +83,35 @@ fn reading_bar(
 
 /// Files that are being added to the open trace; nothing while there are none.
 pub fn adding() -> impl IntoView {
-    let state = expect_context::<AppState>();
-    let engine = expect_context::<Engine>();
-    let is_adding = Memo::new(move |_| state.adding.with(Option::is_some));
-    let progress = Memo::new(move |_| state.adding.with(|adding| Some(adding.as_ref()?.1)));
+    let (state, engine) = (expect_context::<AppState>(), expect_context::<Engine>());
+    let cancel = move || engine.cancel_adding();
+    coming(state.adding, "adding", "File being added", cancel)
+}
+
+/// Files that are being fetched while something is open; nothing while there are none.
+pub fn fetching() -> impl IntoView {
+    let (state, engine) = (expect_context::<AppState>(), expect_context::<Engine>());
+    let cancel = move || engine.stop_fetching();
+    coming(state.fetching, "fetching", "File being fetched", cancel)
+}
+
+/// How far files have come while something else is open; nothing while there are none.
+fn coming(
+    files: RwSignal<Option<Coming>>,
+    id: &'static str,
+    label: &'static str,
+    cancel: impl Fn() + Copy + Send + 'static,
+) -> impl IntoView {
+    let is_coming = Memo::new(move |_| files.with(Option::is_some));
+    let progress = Memo::new(move |_| files.with(|files| Some(files.as_ref()?.1)));
     let name = move || {
-        let name = state.adding.with(|adding| Some(adding.as_ref()?.0.clone()));
+        let name = files.with(|files| Some(files.as_ref()?.0.clone()));
         name.unwrap_or_default()
     };
     move || {
-        is_adding.get().then(|| {
-            let bar = reading_bar("cancel-adding", name, progress, move || engine.cancel_adding());
-            view! { <section class="versus" aria-label="File being added" data-testid="adding">{bar}</section> }
+        is_coming.get().then(|| {
+            let bar = reading_bar(format!("cancel-{id}"), name, progress, cancel);
+            view! { <section class="versus" aria-label=label data-testid=id>{bar}</section> }
         })
     }
 }

@@ -6,10 +6,10 @@ use leptos::prelude::*;
 use web_sys::File;
 
 use super::fleet::{is_fleet, may_be_fleet};
-use super::{Engine, TraceSource, called, total_bytes};
+use super::{Engine, TraceSource, called, left_out, total_bytes};
 use crate::page::browser::{self, Dropped};
 use crate::protocol::{
-    CandidateFile, Failure, LeftOut, Opened, Progress, Request, TOO_MANY, TakeOff, may_be_opened,
+    CandidateFile, Failure, Opened, Progress, Request, TOO_MANY, TakeOff, may_be_opened,
 };
 
 /// So many files are looked at to tell whether all are of one job.
@@ -70,6 +70,19 @@ impl Engine {
         });
     }
 
+    /// Opens files that came together, whatever they are.
+    pub fn open_together(self, files: Vec<File>) {
+        let named = files.into_iter().map(|file| (file.name(), file));
+        let files = Dropped {
+            files: named.collect(),
+            folder: None,
+        };
+        self.take_together(files, move |files| match files.is_to_choose() {
+            true => self.choose_among(files),
+            false => self.open_all(files.files.into_iter().map(|(_, file)| file).collect()),
+        });
+    }
+
     /// Opens files that came together: a trace with captures of its GPU graphs, or two to compare.
     /// Where the open trace replays graphs, captures are merged with it.
     pub fn open_all(self, mut files: Vec<File>) {
@@ -107,11 +120,7 @@ impl Engine {
             (0, Some(folder)) => {
                 let sentence =
                     "the folder has no file that may be a trace: .json, .json.gz or .zip";
-                let failure = Failure {
-                    sentence: sentence.to_owned(),
-                    at_byte: None,
-                };
-                self.not_opened(vec![LeftOut::new(folder, failure)]);
+                self.not_opened(vec![left_out(folder, sentence.to_owned())]);
             }
             (0, None) => {}
             (1, _) => self.open_all(files.into_iter().map(|(_, file)| file).collect()),
@@ -124,6 +133,7 @@ impl Engine {
 
     /// Shows files to choose from.
     fn offer(self, files: Vec<(String, File)>) {
+        self.is_fetched();
         let candidates = files.iter().map(|(path, file)| CandidateFile {
             path: path.clone(),
             bytes: file.size(),

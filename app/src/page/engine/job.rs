@@ -10,9 +10,9 @@ use leptos::prelude::*;
 use wasm_bindgen::prelude::*;
 use web_sys::{ErrorEvent, MessageEvent, Worker};
 
-use super::Engine;
 use super::ranks::Ranks;
 use super::workers::message_of;
+use super::{Engine, left_out};
 use crate::page::browser;
 use crate::page::ranks::{JobStage, OpenJob};
 use crate::page::url::Focus;
@@ -81,14 +81,8 @@ impl Ranks {
 
     /// Why files cannot be read.
     fn failures(&self) -> Vec<LeftOut> {
-        let failures = self.unreadable().into_iter().map(|(name, _, sentence)| {
-            let failure = Failure {
-                sentence,
-                at_byte: None,
-            };
-            LeftOut::new(name, failure)
-        });
-        failures.collect()
+        let failures = self.unreadable().into_iter();
+        failures.map(|(name, _, why)| left_out(name, why)).collect()
     }
 }
 

@@ -49,13 +49,15 @@ impl Engine {
         });
     }
 
-    /// What a page does that was just opened: it looks for kept traces, and opens the one that its link
+    /// What a page does that was just opened: it looks for kept traces, and opens what its link names or
     /// is of.
     pub fn start(self) {
         let state = self.state;
         let wanted = state.place.with_untracked(|place| place.file.clone());
         wasm_bindgen_futures::spawn_local(self.look_for_kept());
-        if wanted == SAMPLE {
+        if state.place.with_untracked(|place| !place.urls.is_empty()) {
+            self.open_link(state.place.get_untracked());
+        } else if wanted == SAMPLE {
             state.wanted_trace.set(Some(wanted));
         } else if !wanted.is_empty() {
             self.open_kept(wanted, true);

@@ -7,12 +7,14 @@
 mod before;
 mod drill;
 mod enclosed;
+mod fetching;
 mod files;
 mod fleet;
 mod job;
 mod keeping;
 mod ranks;
 mod reference;
+mod senders;
 mod workers;
 
 use std::collections::HashMap;
@@ -20,17 +22,19 @@ use std::collections::HashMap;
 use js_sys::Uint8Array;
 use leptos::prelude::*;
 use wasm_bindgen::prelude::*;
-use web_sys::File;
+use web_sys::{AbortController, File};
 
 use crate::page::browser::{self, WorkerFiles};
 use crate::page::ranks::JobStage;
 use crate::page::state::{AppState, Stage};
+use crate::page::url::Place;
 use crate::protocol::wire;
 use crate::protocol::{Failure, LeftOut, Opened, Query, Reply, Request};
 use before::Before;
 use fleet::FleetWorker;
 use ranks::Ranks;
 pub use ranks::ranks_of;
+use senders::Senders;
 use workers::{Running, Warming, message_of};
 
 /// What the built-in sample is called.
@@ -66,6 +70,14 @@ struct Inner {
     before: Option<Before>,
     /// What to open as soon as the worker's files are there.
     wanted: Option<TraceSource>,
+    /// Files that were fetched for a link.
+    fetched: Vec<File>,
+    /// The link that they are opened for next.
+    link: Option<Place>,
+    /// Ends what is being fetched.
+    fetching: Option<AbortController>,
+    /// Files of those that are opened next which could not be fetched.
+    not_fetched: Vec<LeftOut>,
     /// What was opened last, and what is merged with it; opened anew where more was too much for
     /// the worker.
     source: Option<TraceSource>,
@@ -81,6 +93,8 @@ struct Inner {
     fleet: Option<FleetWorker>,
     /// A summary to open as soon as the worker's files are there.
     wanted_fleet: Option<File>,
+    /// Other windows that send traces.
+    senders: Senders,
     /// Files that were being read when others came: what captures among those may be of.
     interrupted: Vec<File>,
     /// Who waits for the answer to which question.
@@ -102,7 +116,9 @@ impl Engine {
         };
         browser::worker_files(
             move |files| {
-                browser::count_requests(move |count| state.page_requests.set(count));
+                browser::watch_requests(move |name| {
+                    state.requested.update(|names| names.push(name))
+                });
                 engine.inner.update_value(|inner| inner.files = Some(files));
                 engine.renew_worker();
                 if let Some(source) = engine.take(|inner| inner.wanted.take()) {
@@ -143,24 +159,32 @@ impl Engine {
             TraceSource::Sample => (SAMPLE.to_owned(), 0.0),
         };
         self.cancel_adding();
+        self.stop_fetching();
         let is_loading = state
             .stage
             .with_untracked(|stage| matches!(stage, Stage::Loading(_)));
         self.set_aside();
         state.leave_job();
+        let link = self.link_of(match &source {
+            TraceSource::Files(files) => files,
+            TraceSource::Sample => &[],
+        });
         // The place of a link is that of its trace.
         let of_link = state.place.with_untracked(|place| place.file.clone());
         let is_other = match state.loads.get_untracked() {
             // What came with the page is what its place is of.
-            0 => !state.was_sent && !of_link.is_empty() && of_link != name,
+            0 => !state.was_sent && link.is_none() && !of_link.is_empty() && of_link != name,
             _ => true,
         };
         if is_other && !is_again {
             state.let_go();
         }
+        if let Some(link) = link {
+            state.go(|place| *place = link);
+        }
         state.wanted_trace.set(None);
         state.candidates.set(Vec::new());
-        state.open_error.set(Vec::new());
+        self.say_not_fetched();
         state.reference.set(Stage::Empty);
         state.file_name.set(name);
         state.stage.set(Stage::loading(size));
@@ -185,6 +209,7 @@ impl Engine {
     /// Stops opening. The worker is ended in the middle of whatever it does; what was open before
     /// is shown again.
     pub fn cancel(self) {
+        self.stop_fetching();
         self.inner.update_value(|inner| inner.wanted = None);
         if !self.bring_back() {
             self.renew_worker();
@@ -448,6 +473,15 @@ fn called(files: &[File]) -> String {
         2 => format!("{first} and another file"),
         n => format!("A group of {n} files"),
     }
+}
+
+/// A file that is not opened, and why.
+fn left_out(name: String, sentence: String) -> LeftOut {
+    let failure = Failure {
+        sentence,
+        at_byte: None,
+    };
+    LeftOut::new(name, failure)
 }
 
 fn total_bytes(files: &[File]) -> f64 {

@@ -155,12 +155,20 @@ impl Engine {
             chosen_at_ms: browser::now_ms(),
             ..Ranks::default()
         };
-        self.state.open_error.set(Vec::new());
+        self.stop_fetching();
+        self.say_not_fetched();
+        let own: Vec<File> = ranks.files.iter().map(|(_, file)| file.clone()).collect();
+        let link = self.link_of(&own);
+        let of_job = link.as_ref().filter(|link| link.view == VIEW);
+        let focus = of_job.map(|link| link.focus.clone()).unwrap_or_default();
+        if let Some(link) = link {
+            self.state.go(|place| *place = link);
+        }
         self.state
             .job
             .set(JobStage::Reading(ranks.progress(), None));
         self.inner.update_value(|inner| inner.ranks = Some(ranks));
-        self.show_job(Focus::default());
+        self.show_job(focus);
         self.read_ranks();
         self.show_so_far_in(SOON_MS);
     }

@@ -1,10 +1,11 @@
 //! What is shown while no trace is open: the ways in, progress, and why a file cannot be read.
 
+use crate::page::components::offline::offline_line;
 use crate::page::components::recent::recent_list;
 use crate::page::engine::TraceSource;
 use crate::page::prelude::*;
 use crate::page::state::Stage;
-use crate::protocol::{OpeningStep, Pace, Progress};
+use crate::protocol::{Pace, Progress};
 
 /// Nothing was opened yet.
 pub fn empty() -> impl IntoView {
@@ -37,6 +38,7 @@ pub fn empty() -> impl IntoView {
                     </span>
                 </li>
             </ul>
+            {offline_line()}
         </section>
     }
 }
@@ -84,12 +86,10 @@ pub fn loading() -> impl IntoView {
     };
     let share = move || {
         let progress = progress.get();
-        match progress.step {
-            OpeningStep::Reading if progress.bytes_total > 0.0 => {
-                Some(progress.bytes_read / progress.bytes_total)
-            }
-            OpeningStep::Reading => None,
-            OpeningStep::Profiling | OpeningStep::Reporting => Some(1.0),
+        match progress.step.counts_bytes() {
+            true if progress.bytes_total > 0.0 => Some(progress.bytes_read / progress.bytes_total),
+            true => None,
+            false => Some(1.0),
         }
     };
     view! {

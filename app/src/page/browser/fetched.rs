@@ -1,0 +1,118 @@
+//! Files that are fetched from the page's own site, and from nowhere else.
+
+use js_sys::{Array, Uint8Array};
+use wasm_bindgen::prelude::*;
+use wasm_bindgen_futures::JsFuture;
+use web_sys::{
+    AbortSignal, Blob, File, ReadableStreamDefaultReader, ReferrerPolicy, RequestCache,
+    RequestCredentials, RequestInit, RequestRedirect, Response, Url,
+};
+
+use super::worker::file_of;
+use super::{document, policy, window};
+use crate::protocol::wire::part;
+
+/// A file of the page's own site.
+pub struct Found {
+    /// Where it is.
+    url: String,
+    /// What it is called.
+    pub name: String,
+}
+
+/// Looks up an address, read as a link of the page; half a sentence where nothing may be fetched from there.
+pub fn found(address: &str) -> Result<Found, String> {
+    let base = document().base_uri().ok().flatten().unwrap_or_default();
+    let url = Url::new_with_base(address, &base);
+    let url = url.map_err(|_| "the link has an address that cannot be read".to_owned())?;
+    let here = window().location();
+    let (origin, protocol) = (here.origin(), here.protocol());
+    if Ok(url.origin()) != origin || Ok(url.protocol()) != protocol {
+        return Err(format!(
+            "the link names a file of another site ({}), and Dormer fetches from its own alone; download the file and drop it here",
+            url.origin()
+        ));
+    }
+    if policy().contains("connect-src 'none'") {
+        let why = "the link names a file to fetch, and Dormer as one file fetches nothing; choose or drop the trace itself";
+        return Err(why.to_owned());
+    }
+    let name = Some(file_of(&url.pathname())).filter(|name| !name.is_empty());
+    Ok(Found {
+        url: url.href(),
+        name: name.unwrap_or_else(|| "trace".to_owned()),
+    })
+}
+
+/// Fetches a file; `tell` hears how many bytes are here, of how many, 0 where that is not known.
+pub async fn fetched(
+    found: &Found,
+    stop: &AbortSignal,
+    tell: impl Fn(f64, f64),
+) -> Result<File, String> {
+    let options = RequestInit::new();
+    options.set_credentials(RequestCredentials::Omit);
+    options.set_redirect(RequestRedirect::Error);
+    options.set_cache(RequestCache::NoStore);
+    options.set_referrer_policy(ReferrerPolicy::NoReferrer);
+    options.set_signal(Some(stop));
+    let asked = window().fetch_with_str_and_init(&found.url, &options);
+    let response: Response = JsFuture::from(asked)
+        .await
+        .map_err(|_| "the server cannot be reached, or sends the page elsewhere".to_owned())?
+        .unchecked_into();
+    match response.status() {
+        200 => {}
+        status @ (404 | 410) => {
+            return Err(format!("the server has no such file (status {status})"));
+        }
+        status @ (401 | 403) => {
+            return Err(format!(
+                "the server gives it only to who is logged in (status {status}), and Dormer sends no login; download the file and drop it here"
+            ));
+        }
+        status => return Err(format!("the server answers with status {status}")),
+    }
+    let header = |name: &str| response.headers().get(name).ok().flatten();
+    // What is packed on its way has another length when it is here.
+    let length = header("Content-Length").filter(|_| header("Content-Encoding").is_none());
+    let total = length.and_then(|length| length.parse().ok()).unwrap_or(0.0);
+    let Some(body) = response.body() else {
+        return Err("the server sends nothing".to_owned());
+    };
+    tell(0.0, total);
+    let parts = read(&body.get_reader().unchecked_into(), |bytes| {
+        tell(bytes, total)
+    })
+    .await;
+    File::new_with_blob_sequence(&parts?, &found.name).map_err(|_| "it cannot be kept".to_owned())
+}
+
+/// The parts of a file as they come, a few megabytes each: the browser may put them out of its memory.
+pub(super) async fn read(
+    reader: &ReadableStreamDefaultReader,
+    tell: impl Fn(f64),
+) -> Result<Array, String> {
+    const PART: f64 = 16e6;
+    let (parts, mut chunks) = (Array::new(), Array::new());
+    let (mut bytes, mut of_part) = (0.0, 0.0);
+    loop {
+        let next = JsFuture::from(reader.read()).await;
+        let next = next.map_err(|_| format!("the connection broke off after {bytes} bytes"))?;
+        let is_last = part(&next, "done").is_truthy();
+        if let Ok(chunk) = part(&next, "value").dyn_into::<Uint8Array>() {
+            of_part += f64::from(chunk.length());
+            bytes += f64::from(chunk.length());
+            chunks.push(&chunk);
+            tell(bytes);
+        }
+        if is_last || of_part >= PART {
+            let part = Blob::new_with_u8_array_sequence(&chunks);
+            parts.push(&part.map_err(|_| "there is no memory for it".to_owned())?);
+            (chunks, of_part) = (Array::new(), 0.0);
+        }
+        if is_last {
+            return Ok(parts);
+        }
+    }
+}

@@ -1,0 +1,199 @@
+//! Other windows that send a trace: the one that opened this page, the one that holds it in a frame, or one that it opened.
+//!
+//! They speak the protocol of Perfetto's page: `'PING'` until `'PONG'` comes back, then
+//! `{perfetto: {buffer, title, fileName, keepApiOpen}}`, a stream in place of the buffer, or a buffer alone. Whatever else
+//! they send is passed over.
+
+use gloo::events::EventListener;
+use js_sys::{Array, ArrayBuffer, Object, Uint8Array};
+use wasm_bindgen::prelude::*;
+use web_sys::{File, MessageEvent, ReadableStream};
+
+use super::fetched::read;
+use super::files::call;
+use super::{keep, window};
+use crate::protocol::wire::{message, part};
+
+/// What a trace without a name is called.
+const NAMELESS: &str = "External trace";
+
+/// No name of a trace is longer.
+const MOST_LETTERS: usize = 200;
+
+/// Another window.
+#[derive(Clone)]
+pub struct Sender {
+    window: JsValue,
+    /// `https://tool.example`, or `null` for a file and a frame that may do nothing.
+    pub origin: String,
+}
+
+impl Sender {
+    /// Only of windows that belong to this one.
+    fn of(event: &MessageEvent) -> Option<Sender> {
+        let (own, source) = (window(), JsValue::from(event.source()?));
+        let is_opener = Ok(&source) == own.opener().as_ref();
+        let parent: JsValue = own.parent().ok().flatten().into();
+        let is_parent = source == parent && parent != JsValue::from(own.clone());
+        let is_opened = part(&source, "opener") == JsValue::from(own);
+        (is_opener || is_parent || is_opened).then(|| Sender {
+            window: source,
+            origin: event.origin(),
+        })
+    }
+
+    /// It is of the same site as this page.
+    pub fn is_own(&self) -> bool {
+        self.has_origin() && window().location().origin() == Ok(self.origin.clone())
+    }
+
+    /// It can be told from others.
+    pub fn has_origin(&self) -> bool {
+        self.origin.contains("://") && !self.origin.starts_with("file:")
+    }
+
+    /// Answers it.
+    pub fn answer(&self, answer: &JsValue) {
+        let origin = match self.has_origin() {
+            true => &self.origin,
+            false => "*",
+        };
+        call(
+            &self.window,
+            "postMessage",
+            &[answer.clone(), origin.into()],
+        );
+    }
+
+    /// Tells it what became of its trace.
+    pub fn tell(&self, status: &str, name: &str) {
+        let status = message(&[("status", status.into()), ("name", name.into())]);
+        self.answer(&message(&[("dormer", status.into())]));
+    }
+}
+
+/// What another window said.
+pub enum Said {
+    /// It asks whether the page is there.
+    Ping,
+    /// It wants to hear what becomes of its traces.
+    WantsStatus,
+    /// It sends a trace.
+    Trace(SentTrace),
+}
+
+/// A trace that another window sent.
+pub struct SentTrace {
+    bytes: JsValue,
+    pub name: String,
+    /// How many bytes; `None` where a stream does not tell.
+    pub size: Option<f64>,
+    /// More may follow.
+    pub keeps_open: bool,
+    /// The sender wants to hear what becomes of it.
+    pub wants_status: bool,
+}
+
+impl Said {
+    fn of(data: &JsValue) -> Option<Said> {
+        if data.as_string().as_deref() == Some("PING") {
+            return Some(Said::Ping);
+        }
+        if part(data, "perfettoIgnore").is_truthy() {
+            return None;
+        }
+        let wants_status = part(&part(data, "dormer"), "wantStatus").is_truthy();
+        let trace = |bytes: JsValue, about: &JsValue, size| {
+            let name = [part(about, "fileName"), part(about, "title")];
+            let name = name.iter().find_map(JsValue::as_string);
+            Said::Trace(SentTrace {
+                bytes,
+                name: plain(&name.unwrap_or_default()),
+                size,
+                keeps_open: part(about, "keepApiOpen").is_truthy(),
+                wants_status,
+            })
+        };
+        let about = part(data, "perfetto");
+        for bytes in [data.clone(), part(&about, "buffer")] {
+            let is_bytes = bytes.is_instance_of::<ArrayBuffer>() || ArrayBuffer::is_view(&bytes);
+            if is_bytes {
+                let size = part(&bytes, "byteLength").as_f64();
+                return Some(trace(bytes, &about, size));
+            }
+        }
+        let stream = part(&about, "stream");
+        if stream.is_instance_of::<ReadableStream>() {
+            let size = part(&about, "bytesTotal").as_f64();
+            return Some(trace(stream, &about, size.filter(|size| *size > 0.0)));
+        }
+        wants_status.then_some(Said::WantsStatus)
+    }
+}
+
+impl SentTrace {
+    /// The trace as a file.
+    pub async fn file(self) -> Result<File, String> {
+        let parts = match self.bytes.dyn_ref::<ReadableStream>() {
+            Some(stream) => read(&stream.get_reader().unchecked_into(), |_| ()).await?,
+            None => Array::of1(&self.bytes),
+        };
+        let file = File::new_with_blob_sequence(&parts, &self.name);
+        file.ok()
+            .filter(|file| file.size() > 0.0)
+            .ok_or_else(|| "nothing was sent".to_owned())
+    }
+
+    /// Takes none of it.
+    pub fn refuse(self) {
+        if self.bytes.is_instance_of::<ReadableStream>() {
+            call(&self.bytes, "cancel", &[]);
+        }
+    }
+}
+
+/// A name as text that stands in one line.
+fn plain(name: &str) -> String {
+    let letters = name.chars().take(MOST_LETTERS);
+    // Some letters of no width turn the ones after them around.
+    let is_odd = |letter: char| {
+        letter.is_control() || matches!(letter, '\u{200e}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+    };
+    let letters = letters.map(|letter| if is_odd(letter) { ' ' } else { letter });
+    let name: String = letters.collect();
+    match name.trim() {
+        "" => NAMELESS.to_owned(),
+        name => name.to_owned(),
+    }
+}
+
+/// Calls back with what other windows say that belong to this one.
+pub fn on_said(then: impl Fn(Said, Sender) + 'static) {
+    keep(EventListener::new(&window(), "message", move |event| {
+        let event = event.dyn_ref::<MessageEvent>();
+        let said = event.and_then(|event| Sender::of(event).zip(Said::of(&event.data())));
+        if let Some((sender, said)) = said {
+            then(said, sender);
+        }
+    }));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_of_others_are_plain_text_in_one_line() {
+        let long = "x".repeat(500);
+        for (name, expected) in [
+            ("step 12.json.gz", "step 12.json.gz"),
+            ("a\nb\u{7}\u{1b}[31m", "a b  [31m"),
+            ("a\u{202e}b", "a b"),
+            ("\n\t", NAMELESS),
+            ("", NAMELESS),
+            (&long, &long[..MOST_LETTERS]),
+        ] {
+            assert_eq!(plain(name), expected, "{name:?}");
+        }
+    }
+}

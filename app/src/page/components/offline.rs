@@ -1,0 +1,242 @@
+//! What this browser keeps of the page: a copy for offline use, and the sites whose traces are opened unasked. The dialog about
+//! both, and the ways to it.
+
+use leptos::html::Dialog;
+
+use crate::page::browser::FrontPage;
+use crate::page::prelude::*;
+use crate::page::state::OfflineCopy;
+
+/// What the button that keeps a copy says.
+pub const KEEP: &str = "Keep this version for offline use";
+
+/// Sees what is kept, when the page was just opened.
+pub fn look_for_copy(state: AppState) {
+    wasm_bindgen_futures::spawn_local(async move {
+        let kept = browser::kept_build().await;
+        if let Some(build) = &kept {
+            browser::offer_as_app(build);
+        }
+        state.offline.update(|copy| copy.kept = kept);
+    });
+}
+
+/// Opens the dialog.
+pub fn offline_button() -> impl IntoView {
+    let state = expect_context::<AppState>();
+    let is_kept = move || state.offline.with(|copy| copy.kept.is_some());
+    view! {
+        <button
+            type="button"
+            class="ghost setting"
+            id="offline-button"
+            aria-haspopup="dialog"
+            title="A copy of this page in this browser, and sites that may open traces here"
+            on:click=move |_| state.offline_dialog.set(true)
+        >
+            "Offline and sites"
+            <Show when=is_kept>
+                <span class="badge">"kept"</span>
+            </Show>
+        </button>
+    }
+}
+
+/// The way to it on the start page.
+pub fn offline_line() -> impl IntoView {
+    let state = expect_context::<AppState>();
+    let says = move || match state.offline.with(|copy| copy.kept.is_some()) {
+        true => "Kept for offline use",
+        false => KEEP,
+    };
+    let has_sites = move || state.trusted_sites.with(|sites| !sites.is_empty());
+    let open = move |_| state.offline_dialog.set(true);
+    move || {
+        (browser::can_be_kept() || has_sites()).then(|| {
+            view! {
+                <p class="offline-line">
+                    <button type="button" class="ghost" id="offline-line" aria-haspopup="dialog" on:click=open>{says}</button>
+                </p>
+            }
+        })
+    }
+}
+
+/// The dialog. It is shown while [`AppState::offline_dialog`] says so.
+pub fn offline_dialog() -> impl IntoView {
+    let state = expect_context::<AppState>();
+    let dialog = NodeRef::<Dialog>::new();
+    show_while(dialog, state.offline_dialog);
+    let close = move || state.offline_dialog.set(false);
+    view! {
+        <dialog class="dialog offline" id="offline-dialog" aria-labelledby="offline-title" node_ref=dialog on:close=move |_| close()>
+            <div>
+                <header>
+                    <h2 id="offline-title">"Offline and sites"</h2>
+                    <button type="button" class="ghost square" aria-label="Close" on:click=move |_| close()>"×"</button>
+                </header>
+                {copy()}
+                {sites()}
+            </div>
+        </dialog>
+    }
+    .into_any()
+}
+
+/// The copy, and what can be done with it.
+fn copy() -> impl IntoView {
+    let state = expect_context::<AppState>();
+    let is_kept = Memo::new(move |_| state.offline.with(|copy| copy.kept.is_some()));
+    let has_newer = Memo::new(move |_| state.offline.with(|copy| copy.newer.is_some()));
+    let is_busy = Memo::new(move |_| state.offline.with(|copy| copy.is_busy));
+    let button = move |id: &'static str, says: &'static str, act: fn(AppState)| {
+        view! {
+            <button type="button" id=id disabled=move || is_busy.get() on:click=move |_| act(state)>{says}</button>
+        }
+    };
+    let kept = move || {
+        let build = state
+            .offline
+            .with(|copy| copy.kept.clone())
+            .unwrap_or_default();
+        view! {
+            <p>"Build " <b class="mono">{build}</b> " of Dormer is kept in this browser. This address opens it, with the server or without, and asks the server for nothing until you look for a newer build."</p>
+            <p class="acts">
+                {move || match has_newer.get() {
+                    true => button("replace-copy", "Replace it by the newer build", |state| keep(state, false)),
+                    false => button("look-for-newer", "Look for a newer one", look_for_newer),
+                }}
+                {button("forget-copy", "Forget the copy", forget)}
+            </p>
+            <p class="fine">"The browser can also install the page as an app now, which opens traces by double click."</p>
+        }
+    };
+    let not_kept = move || {
+        let bytes = format::bytes(browser::loaded_bytes() as u64);
+        view! {
+            <p>{format!("A copy of the page, {bytes}, stays in this browser: this address then opens without the server, and always this build, until you replace or forget it. Making it asks the server for the files of the page once more.")}</p>
+            <p class="acts">{button("keep-copy", KEEP, |state| keep(state, true))}</p>
+        }
+    };
+    view! {
+        <section aria-labelledby="offline-copy">
+            <h3 id="offline-copy">"Offline use"</h3>
+            {move || match (browser::can_be_kept(), is_kept.get()) {
+                (false, _) => view! {
+                    <p>"This page cannot keep a copy of itself: it was opened as a file, which needs no server, or this browser has no storage for it here."</p>
+                }.into_any(),
+                (true, true) => kept().into_any(),
+                (true, false) => not_kept().into_any(),
+            }}
+            <p class="fine" role="status" data-testid="offline-said">{move || state.offline.with(|copy| copy.said.clone())}</p>
+        </section>
+    }
+}
+
+/// Sites whose traces are opened unasked.
+fn sites() -> impl IntoView {
+    let state = expect_context::<AppState>();
+    let line = move |site: String| {
+        let (label, own) = (format!("Ask again about {site}"), site.clone());
+        view! {
+            <li>
+                <span class="mono name">{site}</span>
+                <button type="button" class="small" aria-label=label on:click=move |_| state.trust_site(own.clone(), false)>"Ask again"</button>
+            </li>
+        }
+    };
+    let list = move || {
+        match state.trusted_sites.get() {
+        sites if sites.is_empty() => view! {
+            <p class="soft">"Tools can open a trace here, as they do in Perfetto. You are asked about each, and those that you always allow are listed here."</p>
+        }
+        .into_any(),
+        sites => view! {
+            <p>"Their traces are opened unasked:"</p>
+            <div class="recent" data-testid="sites"><ul>{each(sites, line)}</ul></div>
+        }
+        .into_any(),
+    }
+    };
+    view! {
+        <section aria-labelledby="offline-sites">
+            <h3 id="offline-sites">"Sites that open traces here"</h3>
+            {list}
+        </section>
+    }
+}
+
+/// Does something with the copy, and says what came of it.
+fn work(
+    state: AppState,
+    doing: &str,
+    work: impl Future<Output = Result<OfflineCopy, String>> + 'static,
+) {
+    state.offline.update(|copy| {
+        copy.is_busy = true;
+        doing.clone_into(&mut copy.said);
+    });
+    wasm_bindgen_futures::spawn_local(async move {
+        let done = work.await;
+        state.offline.update(|copy| match done {
+            Ok(new) => *copy = new,
+            Err(why) => {
+                copy.is_busy = false;
+                copy.said = format!("That failed: {why}.");
+            }
+        });
+    });
+}
+
+/// Keeps what the server has now: the build that is shown, or any.
+fn keep(state: AppState, is_this_build: bool) {
+    work(state, "Asking the server\u{2026}", async move {
+        let front: FrontPage = browser::front_page().await?;
+        let build = front.build.clone();
+        if is_this_build && build != browser::build() {
+            return Err(
+                "the server has another build by now: reload the page, then keep it".to_owned(),
+            );
+        }
+        let tell = |n: usize| {
+            let said = format!("{} kept so far\u{2026}", format::counted(n as u64, "file"));
+            state.offline.update(|copy| copy.said = said);
+        };
+        browser::keep_build(front, tell).await?;
+        let said = match build == browser::build() {
+            true => "Kept.",
+            false => "Kept. Reload the page to use it.",
+        };
+        Ok(OfflineCopy {
+            kept: Some(build),
+            said: said.to_owned(),
+            ..OfflineCopy::default()
+        })
+    });
+}
+
+/// Asks the server which build it has.
+fn look_for_newer(state: AppState) {
+    work(state, "Asking the server\u{2026}", async move {
+        let found = browser::front_page().await?.build;
+        let mut copy = state.offline.get_untracked();
+        copy.is_busy = false;
+        if copy.kept.as_ref() == Some(&found) {
+            "The server has the same build.".clone_into(&mut copy.said);
+        } else {
+            copy.said = format!("The server has build {found}.");
+            copy.newer = Some(found);
+        }
+        Ok(copy)
+    });
+}
+
+fn forget(state: AppState) {
+    work(state, "Forgetting\u{2026}", async move {
+        browser::forget_build().await?;
+        Ok(OfflineCopy {
+            said: "The copy is forgotten.".to_owned(),
+            ..OfflineCopy::default()
+        })
+    });
+}

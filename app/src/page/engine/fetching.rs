@@ -1,0 +1,137 @@
+//! Files that a link names by their addresses: `#/?url=traces/rank0.json.gz`.
+//!
+//! They are fetched from the page's own site, one after another, and opened as if they were dropped.
+
+use leptos::prelude::*;
+use web_sys::{AbortController, File};
+
+use super::{Engine, left_out};
+use crate::page::browser;
+use crate::page::state::Stage;
+use crate::page::url::Place;
+use crate::protocol::{LeftOut, OpeningStep, Progress};
+
+impl Engine {
+    /// Fetches what a link names, and opens it.
+    pub fn open_link(self, link: Place) {
+        self.stop_fetching();
+        let mut found = Vec::new();
+        let mut missing = Vec::new();
+        for url in &link.urls {
+            match browser::found(url) {
+                Ok(one) => found.push(one),
+                Err(why) => missing.push(left_out(url.clone(), why)),
+            }
+        }
+        let Ok(abort) = AbortController::new() else {
+            return;
+        };
+        let stage = self.state.stage;
+        if stage.with_untracked(|stage| matches!(stage, Stage::Failed(_))) {
+            stage.set(Stage::Empty);
+        }
+        self.inner
+            .update_value(|inner| inner.fetching = Some(abort.clone()));
+        wasm_bindgen_futures::spawn_local(async move {
+            let mut files = Vec::new();
+            for (at, one) in found.iter().enumerate() {
+                let name = match found.len() {
+                    1 => one.name.clone(),
+                    n => format!("{} ({} of {n})", one.name, at + 1),
+                };
+                let tell = |read, total| self.tell_fetched(&name, read, total);
+                match browser::fetched(one, &abort.signal(), tell).await {
+                    Ok(file) => files.push(file),
+                    Err(why) => missing.push(left_out(one.name.clone(), why)),
+                }
+                if abort.signal().aborted() {
+                    return;
+                }
+            }
+            self.stop_fetching();
+            if files.is_empty() {
+                self.nothing_came(missing);
+                return;
+            }
+            self.inner.update_value(|inner| {
+                inner.fetched.clone_from(&files);
+                inner.not_fetched = missing;
+                inner.link = Some(link);
+            });
+            self.open_together(files);
+        });
+    }
+
+    /// Fetches no more.
+    pub fn stop_fetching(self) {
+        if let Some(abort) = self.take(|inner| inner.fetching.take()) {
+            abort.abort();
+        }
+        if self.state.fetching.with_untracked(Option::is_some) {
+            self.state.fetching.set(None);
+        }
+    }
+
+    /// What was fetched is not opened as it is: nothing is on its way any more.
+    pub(super) fn is_fetched(self) {
+        self.state.stage.update(|stage| {
+            if matches!(stage, Stage::Loading(progress) if progress.step == OpeningStep::Fetching) {
+                *stage = Stage::Empty;
+            }
+        });
+    }
+
+    /// Says how far it is: in the place of the page where nothing is open, else in a bar.
+    fn tell_fetched(self, name: &str, bytes_read: f64, bytes_total: f64) {
+        let state = self.state;
+        let progress = Progress {
+            step: OpeningStep::Fetching,
+            bytes_read,
+            bytes_total,
+            events: 0.0,
+        };
+        let is_free = state.stage.with_untracked(|stage| !stage.is_open());
+        if is_free && !untrack(|| state.shows_many()) {
+            state.file_name.set(name.to_owned());
+            state.stage.set(Stage::Loading(progress));
+        } else {
+            state.fetching.set(Some((name.to_owned(), progress)));
+        }
+    }
+
+    /// Says why there is nothing to open: in the place of the page where nothing is open, else in a bar.
+    pub(super) fn nothing_came(self, left_out: Vec<LeftOut>) {
+        let state = self.state;
+        let is_free = state.stage.with_untracked(|stage| !stage.is_open());
+        match left_out.as_slice() {
+            [LeftOut { name, failure }] if is_free => {
+                state.file_name.set(name.clone().unwrap_or_default());
+                state.stage.set(Stage::Failed(failure.clone()));
+            }
+            _ => {
+                if is_free {
+                    state.stage.set(Stage::Empty);
+                }
+                self.not_opened(left_out);
+            }
+        }
+    }
+
+    /// The place of the link that files are opened for; `None` where that is done, or they are of none. The address no
+    /// longer says where the open files come from where these come from elsewhere.
+    pub(super) fn link_of(self, files: &[File]) -> Option<Place> {
+        let is_fetched = self.inner.with_value(|inner| {
+            !files.is_empty() && files.iter().all(|file| inner.fetched.contains(file))
+        });
+        if !is_fetched {
+            self.state.go(|place| place.urls.clear());
+        }
+        self.take(|inner| inner.link.take()).filter(|_| is_fetched)
+    }
+
+    /// Says what could not be fetched of the files that are opened now.
+    pub(super) fn say_not_fetched(self) {
+        let left_out = self.take(|inner| Some(std::mem::take(&mut inner.not_fetched)));
+        self.state.open_error.set(left_out.unwrap_or_default());
+    }
+}

@@ -1,0 +1,154 @@
+//! Traces that other windows send, as tools send them to Perfetto's page.
+//!
+//! Those of the page's own site are opened at once. The user is asked about any other site, one question at a time, and may
+//! trust it for good.
+
+use leptos::prelude::*;
+
+use super::Engine;
+use crate::page::browser::{self, Said, Sender, SentTrace};
+use crate::page::fleet::FleetStage;
+use crate::page::ranks::JobStage;
+use crate::page::state::{SenderQuestion, Stage};
+
+/// What is known of other windows.
+#[derive(Default)]
+pub(super) struct Senders {
+    /// A trace came, and no more are heard.
+    is_over: bool,
+    /// A sender wants to hear what becomes of its traces.
+    wants_status: bool,
+    /// What the user is asked about.
+    asked: Option<(Sender, SentTrace)>,
+    /// A trace that is being opened, whose sender waits to hear of it.
+    waiting: Option<Waiting>,
+}
+
+struct Waiting {
+    sender: Sender,
+    name: String,
+    /// How many traces had been opened before.
+    n_loads: u32,
+}
+
+impl Engine {
+    /// Listens to other windows from now on.
+    pub fn hear_senders(self) {
+        browser::on_said(move |said, sender| self.hear_sender(said, sender));
+        let state = self.state;
+        Effect::new(move || {
+            let n_loads = state.loads.get();
+            let shows_many = state.job.with(JobStage::is_shown) && state.shows_job()
+                || state.fleet.with(FleetStage::is_open) && state.shows_fleet();
+            let has_failed = state.stage.with(|stage| matches!(stage, Stage::Failed(_)))
+                || state.open_error.with(|error| !error.is_empty())
+                || state.job.with(|job| matches!(job, JobStage::Failed(_)));
+            let is_done = |waiting: &Waiting| n_loads > waiting.n_loads || shows_many || has_failed;
+            let done = self.take(|inner| inner.senders.waiting.take_if(|waiting| is_done(waiting)));
+            if let Some(Waiting {
+                sender,
+                name,
+                n_loads: before,
+            }) = done
+            {
+                let is_open = n_loads > before || shows_many;
+                sender.tell(if is_open { "opened" } else { "failed" }, &name);
+            }
+        });
+    }
+
+    fn hear_sender(self, said: Said, sender: Sender) {
+        let senders = self.inner.with_value(|inner| {
+            let senders = &inner.senders;
+            (
+                senders.is_over,
+                senders.asked.is_some(),
+                inner.files.is_some(),
+            )
+        });
+        let (false, is_asking, is_ready) = senders else {
+            return;
+        };
+        match said {
+            Said::Ping if is_ready => sender.answer(&"PONG".into()),
+            Said::Ping => {}
+            Said::WantsStatus => self
+                .inner
+                .update_value(|inner| inner.senders.wants_status = true),
+            Said::Trace(trace) if is_asking => trace.refuse(),
+            Said::Trace(trace) if trace.size == Some(0.0) => {
+                if self.wants_status(&trace) {
+                    sender.tell("failed", &trace.name);
+                }
+            }
+            Said::Trace(trace) if sender.is_own() || self.trusts(&sender) => {
+                self.accept(sender, trace)
+            }
+            Said::Trace(trace) => {
+                self.state.sender_question.set(Some(SenderQuestion {
+                    origin: sender.has_origin().then(|| sender.origin.clone()),
+                    name: trace.name.clone(),
+                    bytes: trace.size,
+                }));
+                self.inner
+                    .update_value(|inner| inner.senders.asked = Some((sender, trace)));
+            }
+        }
+    }
+
+    fn trusts(self, sender: &Sender) -> bool {
+        let trusted = self.state.trusted_sites;
+        sender.has_origin() && trusted.with_untracked(|sites| sites.contains(&sender.origin))
+    }
+
+    /// The user answers: open the trace that was sent, or not; and trust its sender for good.
+    pub fn answer_question(self, is_opened: bool, is_trusted: bool) {
+        self.state.sender_question.set(None);
+        let Some((sender, trace)) = self.take(|inner| inner.senders.asked.take()) else {
+            return;
+        };
+        if is_trusted && sender.has_origin() {
+            self.state.trust_site(sender.origin.clone(), true);
+        }
+        if is_opened {
+            self.accept(sender, trace);
+        } else {
+            if self.wants_status(&trace) {
+                sender.tell("refused", &trace.name);
+            }
+            trace.refuse();
+        }
+    }
+
+    fn wants_status(self, trace: &SentTrace) -> bool {
+        trace.wants_status || self.inner.with_value(|inner| inner.senders.wants_status)
+    }
+
+    fn accept(self, sender: Sender, trace: SentTrace) {
+        let wants_status = self.wants_status(&trace);
+        let name = trace.name.clone();
+        self.inner
+            .update_value(|inner| inner.senders.is_over = !trace.keeps_open);
+        wasm_bindgen_futures::spawn_local(async move {
+            match trace.file().await {
+                Ok(file) => {
+                    let n_loads = self.state.loads.get_untracked();
+                    let waiting = wants_status.then(|| Waiting {
+                        sender,
+                        name,
+                        n_loads,
+                    });
+                    self.inner
+                        .update_value(|inner| inner.senders.waiting = waiting);
+                    self.open_together(vec![file]);
+                }
+                Err(why) => {
+                    if wants_status {
+                        sender.tell("failed", &name);
+                    }
+                    self.nothing_came(vec![super::left_out(name, why)]);
+                }
+            }
+        });
+    }
+}
