@@ -16,7 +16,9 @@ mod events;
 pub(crate) mod extra_args;
 mod flows;
 mod memory;
+mod narrow;
 mod part;
+mod positions;
 mod strings;
 mod tracks;
 
