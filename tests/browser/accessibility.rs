@@ -7,7 +7,7 @@ use std::path::PathBuf;
 
 use thirtyfour::prelude::*;
 
-use super::page::{Page, skip, with_page};
+use super::page::{Page, settled, skip, with_page};
 use super::states::{Opened, visit};
 
 /// The file of axe-core: `xtask/src/tools.rs` sets it.
@@ -77,41 +77,43 @@ async fn look(page: &Page, axe: &str, what: &str, theme: &str) -> Vec<String> {
         const says = rule => `${rule.id}: ${rule.help}: ${rule.nodes.map(node => node.target.join(' ')).slice(0, 5).join(', ')}`;
         axe.run(document, { resultTypes: ['violations'] })
           .then(({ violations }) => done(violations.map(says)), error => done([String(error)]));";
-    let found = page.js_async(script, vec![]).await;
-    let found = found.as_array().cloned().unwrap_or_default();
-    found
-        .iter()
-        .map(|one| format!("{what}, {theme}: {}", one.as_str().unwrap_or_default()))
-        .collect()
+    let wrong: Vec<String> = settled(async || {
+        let found = page.js_async(script, vec![]).await;
+        serde_json::from_value(found).unwrap()
+    })
+    .await;
+    let wrong = wrong.iter();
+    wrong.map(|one| format!("{what}, {theme}: {one}")).collect()
 }
 
 #[test]
 fn keys_open_views_and_find_operations() {
     with_page("keys", async |page| {
         page.open_sample().await;
-        let body = page.find("body").await;
-        body.send_keys("3").await.unwrap();
+        page.enter("body", "3").await;
         page.find("[id^=unified_perf_summary-]").await;
-        assert!(page.hash().await.starts_with("#/operations"));
+        page.wait_hash_begins("#/operations").await;
         // What is typed into a field is no command.
-        let filter = page.find("#filter").await;
-        filter.send_keys("1").await.unwrap();
+        page.enter("#filter", "1").await;
         page.wait_hash("find=1").await;
         page.go("#/overview").await;
         page.find("[data-testid=headline]").await;
 
         page.enter("body", Key::Control + "k").await;
-        let field = page.find("#palette[open] input").await;
-        field.send_keys("aten::").await.unwrap();
-        page.wait_for(
-            "$$('#palette [role=option] .kind-of').some(kind => kind.textContent === 'Operation')",
-        )
-        .await;
-        let first = "$$('#palette [role=option] .kind-of').findIndex(kind => kind.textContent === 'Operation')";
-        for _ in 0..page.value::<u64>(first).await {
-            field.send_keys(Key::Down + "").await.unwrap();
+        let field = "#palette[open] input";
+        page.enter(field, "aten::").await;
+        let kinds = "$$('#palette [role=option] .kind-of').map(kind => kind.textContent)";
+        page.wait_for(&format!("{kinds}.includes('Operation')"))
+            .await;
+        // Down to the first of them, wherever further answers put it.
+        let chosen = "$('#palette [role=option][aria-selected=true] .kind-of')?.textContent";
+        for _ in 0..100 {
+            if page.value::<Option<String>>(chosen).await.as_deref() == Some("Operation") {
+                break;
+            }
+            page.enter(field, Key::Down + "").await;
         }
-        field.send_keys(Key::Enter + "").await.unwrap();
+        page.enter(field, Key::Enter + "").await;
         page.wait_hash("#/operations?row=").await;
         page.wait_for("!$('dialog[open]')").await;
     });

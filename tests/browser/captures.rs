@@ -71,13 +71,13 @@ fn a_trace_and_its_capture_can_come_in_any_order() {
             ("capture.json", &capture),
             ("execution_details.json", NOTES),
         ];
-        for n_loads in 1..=files.len() as u32 {
+        for _ in 0..files.len() {
             page.load("").await;
             files.rotate_left(1);
             page.drop_files(&files).await;
             page.wait_until_shown(1).await;
             shows_operators(page).await;
-            assert!(page.value::<bool>("!$('#open-error')").await, "{n_loads}");
+            page.wait_for("!$('#open-error')").await;
         }
         // The capture first, and the trace after it.
         page.load("").await;
@@ -194,36 +194,25 @@ fn real(folder: &Path, name: &str) -> [PathBuf; 2] {
 }
 
 #[test]
-fn a_capture_is_merged_about_as_fast_as_it_is_read() {
+fn real_captures_are_merged_with_their_traces() {
     let Some(folder) = shared::serving_folder() else {
         return;
     };
-    with_page("capture-time", async |page| {
+    with_page("capture-real", async |page| {
         for name in ["vllm_decode_full", "xdit_flux_sage"] {
             let files = real(&folder, name);
-            let opened_ms = async |page: &mut Page, path: &Path, n_loads| {
-                page.choose(path).await;
-                page.wait_until_shown(n_loads).await;
-                page.value::<f64>("Number(document.documentElement.dataset.openedMs)")
-                    .await
-            };
-            let mut alone_ms = 0.0;
-            for file in &files {
-                page.load("").await;
-                alone_ms += opened_ms(page, file, 1).await;
-            }
+            let [trace, capture] = &files;
             page.load("").await;
-            let mut merged_ms = opened_ms(page, &files[0], 1).await;
+            page.choose(trace).await;
+            page.wait_until_shown(1).await;
             page.screenshot(&format!("capture-{name}-bare.png")).await;
-            merged_ms += opened_ms(page, &files[1], 2).await;
+            page.choose(capture).await;
+            page.wait_until_shown(2).await;
             page.find("[data-testid=captures]").await;
             page.screenshot(&format!("capture-{name}.png")).await;
             page.go("#/operations?table=layers").await;
             page.find("[id^=kernels_by_layer-]").await;
             page.screenshot(&format!("capture-{name}-layers.png")).await;
-            eprintln!("{name}: {merged_ms:.0} ms merged, {alone_ms:.0} ms each alone");
-            // 1.2 is the goal; the rest is for a machine that does other work.
-            assert!(merged_ms < 1.6 * alone_ms, "{merged_ms} of {alone_ms} ms");
         }
     });
 }

@@ -107,13 +107,14 @@ fn columns_are_put_in_order_pinned_and_put_back() {
 
         // All columns are more than fit; two of them stay where they are.
         page.click("#columns").await;
+        page.find(".column-list input").await;
         page.js("$$('.column-list input:not(:checked)').forEach(box => box.click())")
             .await;
         page.click("#column-pin-gpu-time").await;
         page.wait_for("!!$('table.held-2')").await;
         page.screenshot("column-list.png").await;
         page.enter("#columns", Key::Escape + "").await;
-        page.js("$('.scroller').scrollLeft = 300").await;
+        page.act("$('.scroller').scrollLeft = 300").await;
         let lefts = "(() => {
             const from = $('.scroller').getBoundingClientRect().left + 1;
             const cells = row => [...row.cells].slice(0, 3).map(cell => Math.round(cell.getBoundingClientRect().left - from));
@@ -184,13 +185,10 @@ fn names_that_differ_never_look_equal() {
             "$$('tbody tr[id] td:first-child').every(cell => cell.scrollWidth <= cell.clientWidth)",
         )
         .await;
-        let mut whole: Vec<String> = page
-            .value("$$('tbody tr[id] td:first-child').map(cell => cell.textContent)")
-            .await;
-        whole.sort();
         let mut expected = names.to_vec();
         expected.sort();
-        assert_eq!(whole, expected);
+        let whole = "$$('tbody tr[id] td:first-child').map(cell => cell.textContent).sort()";
+        page.wait_value(whole, json!(expected)).await;
         page.screenshot("long-names.png").await;
         // With room they are whole.
         let grip = ".grip[aria-label=\"Width of Kernel\"]";

@@ -1,14 +1,13 @@
 //! Two traces: open them, tell which is which, swap, filter, close.
 
 use dormer_core::testing::Timetable;
-use serde_json::{Value, json};
+use serde_json::json;
+use thirtyfour::Key;
 
 use super::page::{Page, with_page};
 use super::traces::kernels;
 
-async fn headline(page: &Page) -> String {
-    page.text("[data-testid=compare-headline]").await
-}
+const HEADLINE: &str = "[data-testid=compare-headline]";
 
 #[test]
 fn two_traces_at_once_are_compared_swapped_and_filtered() {
@@ -17,17 +16,16 @@ fn two_traces_at_once_are_compared_swapped_and_filtered() {
         page.drop_files(&[("new.json", &new), ("old.json", &old)])
             .await;
         page.wait_until_shown(1).await;
-        assert!(headline(page).await.starts_with("The target takes "));
+        page.text_when(HEADLINE, |text| text.starts_with("The target takes "))
+            .await;
         let roles = "$$('[data-testid=versus] .trace').map(trace => [trace.dataset.role, trace.querySelector('b').textContent])";
-        assert_eq!(
-            page.value::<Value>(roles).await,
-            json!([["reference", "old.json"], ["target", "new.json"]])
-        );
+        let named = json!([["reference", "old.json"], ["target", "new.json"]]);
+        page.wait_value(roles, named).await;
         let slower = "$('[data-testid=compare-headline]')?.innerText.includes('+')";
         page.wait_for(slower).await;
         // Names are set in another font, and not in backticks; figures fit their cells.
         page.find("[id^=compare_operations-]").await;
-        page.wait_for("!$('[data-testid=compare]').innerText.includes('`')")
+        page.wait_value("$('[data-testid=compare]').innerText.includes('`')", false)
             .await;
         page.wait_for("$$('td.slower').every(cell => cell.scrollWidth <= cell.clientWidth)")
             .await;
@@ -35,13 +33,12 @@ fn two_traces_at_once_are_compared_swapped_and_filtered() {
         // The operations of both, and how they are judged.
         page.find("[id^=compare_operations-]").await;
         let rows = "$$('tbody tr[id^=compare_operations-]').length";
-        assert!(page.value::<u64>(rows).await > 0);
+        page.wait_for(&format!("{rows} > 0")).await;
         page.click("[data-verdict]").await;
         page.wait_hash("only=").await;
         page.click("[data-verdict]").await;
         page.wait_for("!location.hash.includes('only=')").await;
-        let filter = page.find("#filter").await;
-        filter.send_keys("no such thing").await.unwrap();
+        page.enter("#filter", "no such thing").await;
         page.wait_hash("thing").await;
         page.wait_for(&format!("{rows} === 0")).await;
         page.click("[data-table=compare_kernels]").await;
@@ -50,10 +47,8 @@ fn two_traces_at_once_are_compared_swapped_and_filtered() {
         // The other way round.
         page.click("#swap").await;
         page.wait_for(&format!("{slower} === false")).await;
-        assert_eq!(
-            page.value::<Value>(roles).await,
-            json!([["reference", "new.json"], ["target", "old.json"]])
-        );
+        let swapped = json!([["reference", "new.json"], ["target", "old.json"]]);
+        page.wait_value(roles, swapped).await;
         page.click("#close-reference").await;
         page.find("[data-testid=compare-empty]").await;
         page.go("#/overview").await;
@@ -72,7 +67,7 @@ fn a_trace_against_itself_and_one_that_cannot_be_read() {
         page.find("[data-testid=headline]").await;
 
         page.drop_beside("copy.json", &trace).await;
-        page.wait_for("$('[data-testid=compare-headline]')?.innerText.startsWith('No difference')")
+        page.text_when(HEADLINE, |text| text.starts_with("No difference"))
             .await;
         // Each has its own GPU; the hash has both.
         page.choose_option("#reference-gpu", "MI300X").await;
@@ -88,12 +83,12 @@ fn three_files_at_once_are_too_many() {
         let trace = kernels(&[30, 20]);
         let files = ["one.json", "two.json", "three.json"].map(|name| (name, trace.as_str()));
         page.drop_files(&files).await;
-        assert!(page.text("#error").await.starts_with("A group of 3 files"));
-        let reason = page.text("[data-testid=reason]").await;
-        assert!(
-            reason.ends_with("one trace, or two to compare."),
-            "{reason}"
-        );
+        page.text_when("#error", |text| text.starts_with("A group of 3 files"))
+            .await;
+        page.text_when("[data-testid=reason]", |reason| {
+            reason.ends_with("one trace, or two to compare.")
+        })
+        .await;
 
         // What is open stays open.
         page.open("one.json", &trace).await;
@@ -129,17 +124,15 @@ fn both_call_trees_stand_side_by_side_with_their_differences() {
             .await;
         let rows = "$$('[id^=both-]').map(row => [row.querySelector('.cut').textContent, row.querySelector('.diff-call').dataset.only])";
         page.wait_for(&format!("{rows}.length === 8")).await;
-        assert_eq!(
-            page.value::<Value>(&format!("{rows}.slice(2)")).await,
-            json!([
-                ["norm", ""],
-                ["bmm", "reference"],
-                ["mul", "reference"],
-                ["softmax", "reference"],
-                ["flash", "target"],
-                ["mm", ""],
-            ])
-        );
+        let calls = json!([
+            ["norm", ""],
+            ["bmm", "reference"],
+            ["mul", "reference"],
+            ["softmax", "reference"],
+            ["flash", "target"],
+            ["mm", ""],
+        ]);
+        page.wait_value(&format!("{rows}.slice(2)"), calls).await;
 
         // Only what differs; then the way to it by key, and back to its caller.
         page.click("#only-differences").await;
@@ -147,19 +140,14 @@ fn both_call_trees_stand_side_by_side_with_their_differences() {
         page.click("#difference-next").await;
         let selected = "$('[id^=both-][aria-selected=true] .cut')?.textContent";
         page.wait_for(&format!("{selected} === 'flash'")).await;
-        assert_eq!(
-            page.text("[data-testid=difference]").await,
-            "Difference 1 of 1"
-        );
-        let about = page.text("[data-testid=details]").await;
-        assert!(
-            about.contains("only in the target") && about.contains("flash_kernel"),
-            "{about}"
-        );
-        let table = page.find("table.diff").await;
-        table.send_keys(thirtyfour::Key::Left).await.unwrap();
+        page.wait_says("[data-testid=difference]", "Difference 1 of 1")
+            .await;
+        for words in ["only in the target", "flash_kernel"] {
+            page.wait_text("[data-testid=details]", words).await;
+        }
+        page.enter("table.diff", Key::Left).await;
         page.wait_for(&format!("{selected} === 'Thread'")).await;
-        table.send_keys(thirtyfour::Key::Left).await.unwrap();
+        page.enter("table.diff", Key::Left).await;
         page.wait_for(&format!("{rows}.length === 2")).await;
         page.wait_for("location.hash.includes('table=compare_tree') && location.hash.includes('only=different')")
             .await;
@@ -167,7 +155,7 @@ fn both_call_trees_stand_side_by_side_with_their_differences() {
         // The same trace twice.
         page.click("#close-reference").await;
         page.drop_beside("copy.json", &new).await;
-        page.wait_for("$('[data-testid=compare-headline]')?.innerText.startsWith('No difference')")
+        page.text_when(HEADLINE, |text| text.starts_with("No difference"))
             .await;
         page.click("[data-table=compare_tree]").await;
         page.wait_for("$('[data-testid=trees-summary]').innerText.startsWith('No difference')")

@@ -1,7 +1,7 @@
 //! What to do: the cards of the Overview, the ways from them, the documents, the thresholds.
 
 use dormer_core::hardware;
-use serde_json::{Value, json};
+use serde_json::json;
 use thirtyfour::prelude::*;
 
 use super::page::{Page, with_page};
@@ -36,7 +36,6 @@ fn the_first_finding_says_what_to_do_and_leads_to_its_evidence() {
         let trace = slow_product(&[]);
         open(page, &trace).await;
         let card = "[data-testid=finding]:first-child";
-        let text = page.text(card).await;
         for part in [
             &*first_title(&trace),
             "Severity:",
@@ -44,7 +43,7 @@ fn the_first_finding_says_what_to_do_and_leads_to_its_evidence() {
             "Kernel:",
             "of the run",
         ] {
-            assert!(text.contains(part), "{part}: {text}");
+            page.text_when(card, |text| text.contains(part)).await;
         }
         page.click(&format!("{card} [data-to=op-details]")).await;
         page.click(".op-details-ways [data-to=operations]").await;
@@ -71,7 +70,7 @@ fn where_there_is_nothing_to_do_the_page_says_why() {
         page.open("slow.json", &slow_product(&[])).await;
         page.wait_text("[data-testid=findings]", "Choose a GPU")
             .await;
-        page.js("$$('button').find(one => one.textContent === 'Choose a GPU').click()")
+        page.act("$$('button').find(one => one.textContent === 'Choose a GPU').click()")
             .await;
         page.wait_for("document.activeElement.id === 'gpu'").await;
         page.open("host.json", &host_only()).await;
@@ -105,10 +104,10 @@ fn a_report_is_walked_by_its_headings() {
         assert_eq!(page.hash().await, hash);
         let links = "$$('[data-testid=report] a').map(link => link.textContent).filter(text => text !== 'Details')";
         // What a finding names is a link of ours; the name that looks like one is text.
-        let links: Value = page.value(links).await;
         let of_idle_time = ["sgemm_128x64", "Show in call tree"];
         let of_product = ["aten::mm", "First call"];
-        assert_eq!(links, json!([of_idle_time, of_product].concat()));
+        page.wait_value(links, json!([of_idle_time, of_product].concat()))
+            .await;
 
         page.click("#report-rough").await;
         page.wait_for("$('[data-testid=report] h1').textContent.endsWith('(Rough)')")
@@ -136,17 +135,17 @@ fn a_threshold_is_changed_and_put_back() {
         page.click("#thresholds-button").await;
         page.click("#thresholds [data-group=Priority] summary")
             .await;
-        let input = page.find("#threshold-critical_efficiency_percent").await;
-        input.send_keys(Key::Control + "a").await.unwrap();
-        input.send_keys("0" + Key::Enter).await.unwrap();
+        let input = "#threshold-critical_efficiency_percent";
+        page.enter(input, Key::Control + "a").await;
+        page.enter(input, "0" + Key::Enter).await;
         page.wait_for(&severity("High")).await;
         page.wait_hash("t.critical_efficiency_percent=0").await;
-        assert!(page.text(".side .badge").await.starts_with('1'));
-        // What is no threshold changes nothing.
-        input.send_keys(Key::Control + "a").await.unwrap();
-        input.send_keys("-5" + Key::Enter).await.unwrap();
-        page.wait_for("$('#threshold-critical_efficiency_percent').value === '0'")
+        page.text_when(".side .badge", |count| count.starts_with('1'))
             .await;
+        // What is no threshold changes nothing.
+        page.enter(input, Key::Control + "a").await;
+        page.enter(input, "-5" + Key::Enter).await;
+        page.wait_for(&format!("$('{input}').value === '0'")).await;
         page.click("#thresholds .threshold.changed button").await;
         page.wait_for(&severity("Critical")).await;
         page.wait_for("!location.hash.includes('t.')").await;

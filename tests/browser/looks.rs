@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use super::page::{Page, VIEWS, with_page};
+use super::page::{Page, VIEWS, settled, with_page};
 use super::states::{Opened, visit};
 
 /// A window: its name, width and height in CSS pixels.
@@ -61,10 +61,9 @@ fn fits(test: &str, all: &[Opened], (size, width, height): Size, theme: &str) {
     });
 }
 
-/// What does not fit into the window, or into what holds it.
+/// What does not fit into the window, or into what holds it, once all has its place.
 async fn misfits_of(page: &Page) -> Vec<String> {
-    let found = page.js(MISFITS).await;
-    serde_json::from_value(found).unwrap()
+    settled(async || serde_json::from_value(page.js(MISFITS).await).unwrap()).await
 }
 
 /// Returns a line for each misfit.
@@ -135,9 +134,9 @@ fn dark_mode_has_no_light_part() {
             page.go(&format!("#/{view}?theme=dark")).await;
             page.find(mark).await;
             // Elements of some size whose own background is a light grey; series have a color.
-            let light = page
-                .js(
-                    "const canvas = document.createElement('canvas').getContext('2d', { willReadFrequently: true });
+            page.wait_value(
+                    "(() => {
+                     const canvas = document.createElement('canvas').getContext('2d', { willReadFrequently: true });
                      const lightness = color => {
                        canvas.clearRect(0, 0, 1, 1);
                        canvas.fillStyle = color;
@@ -150,10 +149,11 @@ fn dark_mode_has_no_light_part() {
                        const box = element.getBoundingClientRect();
                        return box.width * box.height > 20000
                          && lightness(getComputedStyle(element).backgroundColor) > 128;
-                     }).map(element => element.outerHTML.slice(0, 80))",
+                     }).map(element => element.outerHTML.slice(0, 80));
+                   })()",
+                    json!([]),
                 )
                 .await;
-            assert_eq!(light, json!([]), "{view}");
         }
     });
 }

@@ -32,22 +32,24 @@ async fn open(page: &Page) {
 fn the_peak_is_said_drawn_and_listed() {
     with_page("memory", async |page| {
         open(page).await;
-        let headline = page.text("[data-testid=memory-headline]").await;
-        assert!(headline.contains("180 MB"), "{headline}");
+        page.text_when("[data-testid=memory-headline]", |text| {
+            text.contains("180 MB")
+        })
+        .await;
         // Both curves, two steps, and a legend that names them.
         let drawn = "[$$('.memory-chart path').length, $$('.memory-chart rect.step').length]";
         page.wait_for(&format!("String({drawn}) === '4,2'")).await;
-        let legend = page.text("[data-testid=memory-legend]").await;
         for word in ["In use", "Reserved", "Peak", "2 steps"] {
-            assert!(legend.contains(word), "{word}: {legend}");
+            page.text_when("[data-testid=memory-legend]", |text| text.contains(word))
+                .await;
         }
         page.click("[data-testid=memory-figures] summary").await;
         page.wait_for("$$('[data-testid=memory-figures] tbody tr').length === 20")
             .await;
-        let held = page
-            .text("[data-testid=memory-device] > .card.flush table")
-            .await;
-        assert!(held.contains("(before the recording)") && held.contains("aten::mul"));
+        for held in ["(before the recording)", "aten::mul"] {
+            page.wait_text("[data-testid=memory-device] > .card.flush table", held)
+                .await;
+        }
     });
 }
 

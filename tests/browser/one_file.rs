@@ -33,7 +33,7 @@ fn one_file_shows_the_same_as_the_served_page() {
         page.stop_server();
         page.load_file(Path::new(ONE_FILE)).await;
         page.open_sample().await;
-        assert_eq!(page.text("[data-testid=headline]").await, served);
+        page.wait_says("[data-testid=headline]", &served).await;
         page.visit_all_views().await;
         page.open("own.json", &kernels(&[300, 100])).await;
         page.click("[data-nav=export]").await;
@@ -57,7 +57,7 @@ fn one_file_shows_the_same_as_the_served_page() {
             );
         }
         // They are said on the console.
-        assert!(!page.console_errors().await.is_empty());
+        page.wait_console_error("").await;
     });
 }
 
@@ -275,13 +275,7 @@ fn a_file_that_was_changed_does_not_start() {
         fs::write(&file, changed).unwrap();
         page.go_to_file(&file, "").await;
         page.wait_text("#boot-text", "Loading…").await;
-        let errors = page.console_errors().await;
-        assert!(
-            errors
-                .iter()
-                .any(|error| error.contains("Content Security Policy")),
-            "{errors:?}"
-        );
+        page.wait_console_error("Content Security Policy").await;
     });
 }
 

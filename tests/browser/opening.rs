@@ -1,5 +1,6 @@
 //! Opening traces: every way in, what is shown, and what goes wrong.
 
+use serde_json::Value;
 use tempfile::NamedTempFile;
 
 use super::page::{VIEWS, with_page};
@@ -94,10 +95,10 @@ fn what_is_no_trace_is_said_where_the_user_looks() {
     with_page("error", async |page| {
         page.drop_file("login.json", "<html>please log in</html>")
             .await;
-        let error = page.text("#error").await;
-        assert!(error.contains("login.json"), "{error}");
-        assert!(error.contains("This is a web page"), "{error}");
-        assert!(error.contains("byte 0"), "{error}");
+        for words in ["login.json", "This is a web page", "byte 0"] {
+            page.text_when("#error", |error| error.contains(words))
+                .await;
+        }
         page.screenshot("error.png").await;
 
         // And the page goes on working.
@@ -123,9 +124,9 @@ fn repairs_stand_beside_what_was_recorded() {
     with_page("repaired", async |page| {
         page.open("damaged.json", &overlong()).await;
         // One of two kernels of 100 µs claims three days.
-        let rows: Vec<[String; 3]> = page
-            .value("$$('[data-testid=repaired] tbody tr').map(row => [...row.cells].map(cell => cell.innerText.replace(/\\s/g, ' ')))")
-            .await;
+        let rows = "$$('[data-testid=repaired] tbody tr').map(row => [...row.cells].map(cell => cell.innerText.replace(/\\s/g, ' ')))";
+        let rows = page.wait_for(&format!("{rows}.length > 0 && {rows}")).await;
+        let rows: Vec<[String; 3]> = serde_json::from_value(rows).unwrap();
         let row = |label: &str| {
             rows.iter()
                 .find(|row| row[0] == label)
@@ -153,19 +154,19 @@ fn reading_can_be_cancelled_at_once() {
         page.wait_for("$('[data-testid=events]')?.textContent.length > 4")
             .await;
         page.screenshot("loading.png").await;
-        let took_ms = page
+        let n_frames = page
             .js_async(
-                "const start = performance.now();
+                "let frames = 0;
                  $('#cancel').click();
                  const look = () => $('[data-testid=empty]')
-                   ? done(performance.now() - start) : requestAnimationFrame(look);
+                   ? done(frames) : (frames += 1, requestAnimationFrame(look));
                  look();",
                 vec![],
             )
             .await;
         assert!(
-            took_ms.as_f64().unwrap() < 200.0,
-            "cancelled after {took_ms} ms"
+            n_frames.as_u64().unwrap() <= 2,
+            "cancelled after {n_frames} frames"
         );
 
         // The next trace needs a new worker.
@@ -183,15 +184,14 @@ fn a_file_that_cannot_be_opened_leaves_the_open_trace_as_it_is() {
         let hash = page.hash().await;
 
         page.drop_file("broken.json", "no JSON at all").await;
-        let error = page.text("#open-error").await;
-        assert!(
-            error.starts_with("broken.json cannot be analyzed"),
-            "{error}"
-        );
+        page.text_when("#open-error", |error| {
+            error.starts_with("broken.json cannot be analyzed")
+        })
+        .await;
         page.find("[id^=unified_perf_summary-]").await;
         page.wait_text(".file", "sample trace").await;
         // Written a moment after it changed.
-        page.wait_for(&format!("location.hash === {hash:?}")).await;
+        page.wait_value("location.hash", &*hash).await;
         page.click("#open-error ~ [aria-label=Close]").await;
         page.wait_for("!$('#open-error')").await;
 
@@ -201,7 +201,7 @@ fn a_file_that_cannot_be_opened_leaves_the_open_trace_as_it_is() {
         page.click("#cancel").await;
         page.find("[id^=unified_perf_summary-]").await;
         // Written a moment after it changed.
-        page.wait_for(&format!("location.hash === {hash:?}")).await;
+        page.wait_value("location.hash", &*hash).await;
 
         // The worker of before still answers.
         page.go("#/kernels").await;
@@ -210,26 +210,24 @@ fn a_file_that_cannot_be_opened_leaves_the_open_trace_as_it_is() {
 }
 
 #[test]
-fn the_page_stays_responsive_while_it_reads() {
-    with_page("responsive", async |page| {
+fn the_page_goes_on_drawing_while_it_reads() {
+    with_page("drawing", async |page| {
         let file = file(&endless());
-        page.js("window.longest = 0;
-             let last = performance.now();
-             const tick = () => {
-               const now = performance.now();
-               window.longest = Math.max(window.longest, now - last);
-               last = now;
-               setTimeout(tick, 0);
+        // What each frame says of how far reading is.
+        page.js("window.seen = [];
+             const look = () => {
+               const events = $('[data-testid=events]')?.textContent;
+               if (events) window.seen.push(events);
+               requestAnimationFrame(look);
              };
-             tick();")
+             look();")
             .await;
         page.choose(file.path()).await;
-        page.wait_for("$('[data-testid=events]')?.textContent.length > 6")
+        // Several frames to each message of the worker, and several messages.
+        page.wait_for("new Set(window.seen).size >= 5 && window.seen.length >= 10")
             .await;
-        let longest: f64 = page.value("window.longest").await;
+        page.find("[data-testid=loading]").await;
         page.click("#cancel").await;
-        // 50 ms is the goal; the rest is for a machine that does other work.
-        assert!(longest < 150.0, "the page stood still for {longest} ms");
     });
 }
 
@@ -240,8 +238,8 @@ fn the_hash_says_what_is_shown() {
         for (view, mark) in VIEWS {
             page.click(&format!("[data-nav={view}]")).await;
             page.find(mark).await;
-            let file = "sample%20trace";
-            assert_eq!(page.hash().await, format!("#/{view}?file={file}"));
+            let hash = format!("#/{view}?file=sample%20trace");
+            page.wait_value("location.hash", hash).await;
         }
         page.go("#/operations?find=mm").await;
         page.wait_for("$('#filter')?.value === 'mm'").await;
@@ -250,7 +248,29 @@ fn the_hash_says_what_is_shown() {
         page.load("#/kernels?theme=dark").await;
         page.open_sample().await;
         page.find("[id^=kernel_summary-]").await;
-        let theme: String = page.value("document.documentElement.dataset.theme").await;
-        assert_eq!(theme, "dark");
+        page.wait_value("document.documentElement.dataset.theme", "dark")
+            .await;
+    });
+}
+
+#[test]
+fn the_split_is_shown_before_the_findings_and_stays_where_it_is() {
+    with_page("answer-first", async |page| {
+        // What stands where whenever something changes, and whether the findings are there.
+        page.js(
+            "const parts = ['h1', '.split', '[data-testid=legend]', '[data-testid=most]', '.facts'];
+             const box = css => Object.values($(css).getBoundingClientRect().toJSON());
+             window.seen = [];
+             new MutationObserver(() => {
+               if ($('.facts')) window.seen.push({ found: !!$('[data-testid=findings]'), boxes: parts.map(box) });
+             }).observe(document.body, { childList: true, subtree: true });",
+        )
+        .await;
+        page.open_sample().await;
+        page.wait_for("!seen[0].found && seen.at(-1).found").await;
+        let before = "seen.filter(one => !one.found).at(-1).boxes";
+        let boxes = page.value::<Value>(before).await;
+        page.wait_value("seen.at(-1).boxes", boxes).await;
+        page.wait_for("!$('[data-testid=findings-coming]')").await;
     });
 }

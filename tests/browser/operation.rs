@@ -10,8 +10,14 @@ const DETAILS: &str = "[data-testid=op-details]";
 
 /// What the details are of.
 async fn told(page: &Page) -> String {
-    page.find(&format!("{DETAILS} h2")).await;
-    page.value(&format!("$('{DETAILS} h2').innerText")).await
+    let name = page.wait_for(&format!("$('{DETAILS} h2').innerText")).await;
+    name.as_str().unwrap().to_owned()
+}
+
+/// Waits until the details are of something.
+async fn tells(page: &Page, name: &str) {
+    page.wait_value(&format!("$('{DETAILS} h2').innerText"), name)
+        .await;
 }
 
 const GONE: &str = "!$('[data-testid=op-details]')";
@@ -23,7 +29,6 @@ fn a_row_of_a_table_and_a_mark_of_the_roofline_have_the_same_details() {
         page.go("#/operations").await;
         page.click("#unified_perf_summary-1 td").await;
         let name = told(page).await;
-        let text = page.text(DETAILS).await;
         for part in [
             "Operation",
             "GPU time",
@@ -31,14 +36,14 @@ fn a_row_of_a_table_and_a_mark_of_the_roofline_have_the_same_details() {
             "Kernels",
             "Reproducer",
         ] {
-            assert!(text.contains(part), "{part}: {text}");
+            page.wait_text(DETAILS, part).await;
         }
         // The mark of the same row.
         page.click(&format!("{DETAILS} .op-details-ways [data-to=roofline]"))
             .await;
         page.wait_hash("#/roofline").await;
         page.find("#roof .ring.chosen").await;
-        assert_eq!(told(page).await, name);
+        tells(page, &name).await;
         page.click("#close-op-details").await;
         page.wait_for(GONE).await;
         // A kernel leads to the operations that it is a part of.
@@ -65,7 +70,7 @@ fn a_call_of_the_tree_and_an_event_of_the_timeline_have_stories() {
             page.wait_for(GONE).await;
             page.click("[data-testid=open-op-details]").await;
             page.wait_hash("story=event-").await;
-            assert_eq!(told(page).await, name, "{view}");
+            tells(page, &name).await;
             page.click("[data-testid=open-op-details]").await;
             page.wait_for(GONE).await;
         }
@@ -87,13 +92,12 @@ fn a_finding_opens_the_details_of_its_evidence() {
         page.wait_hash("#/report").await;
         page.click("[data-testid=report] [data-to=op-details]")
             .await;
-        assert_eq!(told(page).await, name);
+        tells(page, &name).await;
         // Back closes it, and goes on to where it came from.
         page.js("history.back()").await;
         page.wait_for(GONE).await;
         page.js("history.back()").await;
-        page.wait_for(&format!("$('{DETAILS} h2')?.innerText === {}", json!(name)))
-            .await;
+        tells(page, &name).await;
     });
 }
 
@@ -102,8 +106,7 @@ fn by_keyboard_the_focus_goes_into_the_details_and_back() {
     with_page("details-keys", async |page| {
         page.open_sample_at("#/operations", "[id^=unified_perf_summary-]")
             .await;
-        page.js("$('table.sheet').focus()").await;
-        page.press(Key::Down).await;
+        page.enter("table.sheet", Key::Down).await;
         page.find(DETAILS).await;
         let in_table = "document.activeElement.matches('table.sheet')";
         page.wait_for(in_table).await;
@@ -130,8 +133,11 @@ fn the_details_stand_beside_a_wide_view_and_below_a_narrow_one() {
             page.resize(width, 900).await;
             let below = format!("(() => {{ {boxes} return story.top >= main.bottom - 1; }})()");
             page.wait_for(&below).await;
-            let beyond = "document.documentElement.scrollWidth - window.innerWidth";
-            assert_eq!(page.value::<i64>(beyond).await, 0, "{width}");
+            page.wait_value(
+                "document.documentElement.scrollWidth - window.innerWidth",
+                0,
+            )
+            .await;
         }
     });
 }
@@ -152,22 +158,19 @@ fn a_table_of_the_details_shows_where_it_goes_on() {
                 "$('{kernels}').scrollWidth > $('{kernels}').clientWidth + 1"
             ))
             .await;
-            page.js(&format!("$('{kernels}').focus()")).await;
-            page.press(Key::Right).await;
+            page.enter(kernels, Key::Right).await;
             page.wait_for(&format!("$('{kernels}').scrollLeft > 0"))
                 .await;
             // Shadows stay at its edges, and lids over them go along with what is scrolled.
             let moves = format!("getComputedStyle($('{kernels}')).backgroundAttachment");
-            assert_eq!(
-                page.value::<String>(&moves).await,
-                "local, local, scroll, scroll"
-            );
+            page.wait_value(&moves, "local, local, scroll, scroll")
+                .await;
             // Names that are cut can be read in full.
             page.wait_for(&format!(
                 "$$('{kernels} td.mono').every(cell => cell.title.includes('Functor_add'))"
             ))
             .await;
-            page.js(&format!("$('{kernels}').scrollLeft = 0")).await;
+            page.act(&format!("$('{kernels}').scrollLeft = 0")).await;
         }
     });
 }

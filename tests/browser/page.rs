@@ -16,7 +16,14 @@ use crate::support::skipped::skipped;
 
 /// How long anything may take before the test fails. Machines that build and test at the same
 /// time are slow.
-const PATIENCE: Duration = Duration::from_secs(30);
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// Between two looks at what is waited for.
+const BETWEEN_LOOKS: Duration = Duration::from_millis(20);
+
+/// How long the address stays as it is before it counts: the page writes a change up to 0.4 s later
+/// (`app/src/page/browser/address.rs`).
+const HASH_RESTS: Duration = Duration::from_millis(600);
 
 const FINDERS: &str = "const $ = css => document.querySelector(css);
     const $$ = css => [...document.querySelectorAll(css)];
@@ -132,6 +139,20 @@ pub(crate) fn dist() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../dist")
 }
 
+/// What is wrong with what is on screen, once that has come to rest: looks again as long as something is.
+pub(crate) async fn settled(look: impl AsyncFn() -> Vec<String>) -> Vec<String> {
+    const LOOKS: usize = 20;
+    let mut wrong = look().await;
+    for _ in 1..LOOKS {
+        if wrong.is_empty() {
+            break;
+        }
+        tokio::time::sleep(BETWEEN_LOOKS * 5).await;
+        wrong = look().await;
+    }
+    wrong
+}
+
 /// A browser on the page, and the server it came from.
 pub(crate) struct Page {
     pub(crate) chromium: Chromium,
@@ -146,6 +167,8 @@ impl Page {
         let server = Server::start(site, 0).unwrap();
         let url = server.url();
         let chromium = Chromium::start(programs).await;
+        let driver = &chromium.driver;
+        driver.set_script_timeout(PATIENCE).await.unwrap();
         Page {
             chromium,
             server: Some(server),
@@ -253,6 +276,12 @@ impl Page {
         result.json().clone()
     }
 
+    /// Runs a script that does something with elements, as soon as they are there: until it throws nothing.
+    pub(crate) async fn act(&self, script: &str) {
+        let script = format!("(() => {{ {script}; return true; }})()");
+        self.wait_for(&script).await;
+    }
+
     pub(crate) async fn value<T: DeserializeOwned>(&self, expression: &str) -> T {
         let value = self.js(&format!("return {expression}")).await;
         serde_json::from_value(value).unwrap_or_else(|error| panic!("{expression}: {error}"))
@@ -267,16 +296,39 @@ impl Page {
         result.json().clone()
     }
 
-    /// Waits until a script returns something else than `null` or `false`.
-    pub(crate) async fn wait_for(&self, script: &str) -> Value {
+    /// Waits until an expression is something else than `null` or `false`. What throws is not there yet.
+    pub(crate) async fn wait_for(&self, expression: &str) -> Value {
+        let is_so = |value: &Value| !value.is_null() && *value != json!(false);
+        self.wait_until(expression, is_so, "waited in vain").await
+    }
+
+    /// Waits until an expression has a value.
+    pub(crate) async fn wait_value(&self, expression: &str, value: impl Into<Value>) {
+        let value = value.into();
+        let wanted = format!("waited in vain for {value}");
+        self.wait_until(expression, |now| *now == value, &wanted)
+            .await;
+    }
+
+    async fn wait_until(
+        &self,
+        expression: &str,
+        is_so: impl Fn(&Value) -> bool,
+        wanted: &str,
+    ) -> Value {
         let start = Instant::now();
+        let look = format!("try {{ return {expression} }} catch {{ return null }}");
         loop {
-            let value: Value = self.value(script).await;
-            if !value.is_null() && value != json!(false) {
+            let value = self.js(&look).await;
+            if is_so(&value) {
                 return value;
             }
-            assert!(start.elapsed() < PATIENCE, "waited in vain for {script}");
-            tokio::time::sleep(Duration::from_millis(20)).await;
+            if start.elapsed() > PATIENCE {
+                // Says what it throws, if that is why.
+                let value: Value = self.value(expression).await;
+                panic!("{wanted}: {expression} is {value}");
+            }
+            tokio::time::sleep(BETWEEN_LOOKS).await;
         }
     }
 
@@ -296,27 +348,78 @@ impl Page {
             .await;
     }
 
+    /// Waits until the URL's hash begins with some words.
+    pub(crate) async fn wait_hash_begins(&self, words: &str) {
+        let words = json!(words);
+        self.wait_for(&format!("location.hash.startsWith({words})"))
+            .await;
+    }
+
+    /// Does something with an element, as soon as it is there and nothing lies over it. One that is drawn anew
+    /// meanwhile is looked for again.
+    async fn with_element<T>(
+        &self,
+        css: &str,
+        act: impl AsyncFn(WebElement) -> WebDriverResult<T>,
+    ) -> T {
+        const PASSING: [&str; 4] = [
+            "no such element",
+            "stale element",
+            "click intercepted",
+            "not interactable",
+        ];
+        let start = Instant::now();
+        loop {
+            self.wait_for(&format!("!!$({})", json!(css))).await;
+            let found = self.chromium.driver.find(By::Css(css)).await;
+            let done = match found {
+                Ok(element) => act(element).await,
+                Err(error) => Err(error),
+            };
+            let error = match done {
+                Ok(done) => return done,
+                Err(error) => error.to_string(),
+            };
+            let is_passing = PASSING.iter().any(|passing| error.contains(passing));
+            assert!(is_passing && start.elapsed() < PATIENCE, "{css}: {error}");
+            tokio::time::sleep(BETWEEN_LOOKS).await;
+        }
+    }
+
     /// An element, as soon as it is there.
     pub(crate) async fn find(&self, css: &str) -> WebElement {
-        self.wait_for(&format!("!!$({})", json!(css))).await;
-        self.chromium.driver.find(By::Css(css)).await.unwrap()
+        self.with_element(css, async |element| Ok(element)).await
     }
 
     /// What an element says, as soon as it is there.
     pub(crate) async fn text(&self, css: &str) -> String {
-        self.find(css).await.text().await.unwrap()
+        self.with_element(css, async |element| element.text().await)
+            .await
     }
 
-    /// Clicks an element, as soon as it is there. One that is drawn anew meanwhile is looked for again.
-    pub(crate) async fn click(&self, css: &str) {
-        const ATTEMPTS: usize = 5;
-        for attempt in 1..=ATTEMPTS {
-            let clicked = self.find(css).await.click().await;
-            let Err(error) = clicked else { return };
-            let error = error.to_string();
-            let is_gone = error.contains("stale element");
-            assert!(is_gone && attempt < ATTEMPTS, "{css}: {error}");
+    /// What an element says, as soon as that is so.
+    pub(crate) async fn text_when(&self, css: &str, is_so: impl Fn(&str) -> bool) -> String {
+        let start = Instant::now();
+        loop {
+            let text = self.text(css).await;
+            if is_so(&text) {
+                return text;
+            }
+            let waited = start.elapsed();
+            assert!(waited < PATIENCE, "waited in vain: {css} says {text:?}");
+            tokio::time::sleep(BETWEEN_LOOKS).await;
         }
+    }
+
+    /// Waits until an element says these words and no others.
+    pub(crate) async fn wait_says(&self, css: &str, words: &str) {
+        self.text_when(css, |text| text == words).await;
+    }
+
+    /// Clicks an element, as soon as it is there.
+    pub(crate) async fn click(&self, css: &str) {
+        self.with_element(css, async |element| element.click().await)
+            .await;
     }
 
     /// Opens the first finding that holds an element, where it is not open.
@@ -331,18 +434,18 @@ impl Page {
 
     /// Sends keys to an element, as soon as it is there.
     pub(crate) async fn enter(&self, css: &str, keys: impl Into<TypingData>) {
-        self.find(css).await.send_keys(keys).await.unwrap();
+        let keys = keys.into().to_string();
+        self.with_element(css, async |element| element.send_keys(&*keys).await)
+            .await;
     }
 
     /// Chooses the first option of a list that has these words, as soon as it is there.
     pub(crate) async fn choose_option(&self, list: &str, words: &str) {
         let (list, words) = (json!(list), json!(words));
-        let option =
-            format!("[...$({list})?.options ?? []].find(option => option.text.includes({words}))");
-        self.wait_for(&format!("!!{option}")).await;
-        self.js(&format!(
-            "$({list}).value = {option}.value;
-             $({list}).dispatchEvent(new Event('change', {{ bubbles: true }}));"
+        self.act(&format!(
+            "const list = $({list});
+             list.value = [...list.options].find(option => option.text.includes({words})).value;
+             list.dispatchEvent(new Event('change', {{ bubbles: true }}))"
         ))
         .await;
     }
@@ -351,7 +454,7 @@ impl Page {
     pub(crate) async fn command(&self, words: &str, command: &str) {
         self.enter("body", Key::Control + "k").await;
         self.enter("#palette[open] input", words).await;
-        let first = format!("$('#palette-0 .what')?.innerText.startsWith('{command}')");
+        let first = format!("$('#palette-0 .what').innerText.startsWith('{command}')");
         self.wait_for(&first).await;
         self.enter("#palette[open] input", Key::Enter + "").await;
     }
@@ -401,7 +504,7 @@ impl Page {
         // The browser holds the place with an empty file.
         while std::fs::metadata(&file).map_or(0, |file| file.len()) == 0 {
             assert!(start.elapsed() < PATIENCE, "{name} was not downloaded");
-            tokio::time::sleep(Duration::from_millis(50)).await;
+            tokio::time::sleep(BETWEEN_LOOKS).await;
         }
         std::fs::read(file).unwrap()
     }
@@ -450,9 +553,19 @@ impl Page {
         }
     }
 
-    /// The URL's hash.
+    /// The URL's hash, once the page has nothing more to write there.
     pub(crate) async fn hash(&self) -> String {
-        self.value("location.hash").await
+        let start = Instant::now();
+        let (mut hash, mut since) = (String::new(), start);
+        while since.elapsed() < HASH_RESTS {
+            let now: String = self.value("location.hash").await;
+            if now != hash {
+                (hash, since) = (now, Instant::now());
+            }
+            assert!(start.elapsed() < PATIENCE, "the hash goes on changing");
+            tokio::time::sleep(BETWEEN_LOOKS).await;
+        }
+        hash
     }
 
     /// Gives the page this many CSS pixels.
@@ -484,6 +597,20 @@ impl Page {
         let log = self.chromium.driver.browser_log().await.unwrap();
         let errors = log.into_iter().filter(|entry| entry.level == "SEVERE");
         errors.map(|entry| entry.message).collect()
+    }
+
+    /// Waits until there is an error on the console that has some words in it; the errors until then.
+    pub(crate) async fn wait_console_error(&self, words: &str) -> Vec<String> {
+        let start = Instant::now();
+        let mut errors = Vec::new();
+        loop {
+            errors.extend(self.console_errors().await);
+            if errors.iter().any(|error| error.contains(words)) {
+                return errors;
+            }
+            assert!(start.elapsed() < PATIENCE, "no {words:?} in {errors:?}");
+            tokio::time::sleep(BETWEEN_LOOKS).await;
+        }
     }
 
     /// Everything the server was asked for.

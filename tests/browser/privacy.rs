@@ -28,8 +28,7 @@ fn no_request_is_made_after_the_page_is_loaded() {
         page.drop_file("bad.json", "nonsense").await;
         page.find("#open-error").await;
         assert_eq!(page.requests_after_load(), []);
-        let shown = page.wait_for("$('#requests')?.dataset.count").await;
-        assert_eq!(shown, json!("0"));
+        page.wait_value("$('#requests').dataset.count", "0").await;
     });
 }
 
@@ -166,13 +165,11 @@ fn a_wrong_mime_type_of_the_wasm_files_is_tolerated() {
 #[test]
 fn the_policy_is_the_one_that_is_promised() {
     with_page("policy", async |page| {
-        let policy: String = page
-            .value("$('meta[http-equiv=Content-Security-Policy]').content")
-            .await;
-        assert_eq!(
-            policy,
-            "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; style-src 'self'; connect-src 'self'; img-src 'self' data: blob:; font-src 'self'; worker-src 'self' blob:; manifest-src 'self'; base-uri 'none'; form-action 'none'"
-        );
+        page.wait_value(
+            "$('meta[http-equiv=Content-Security-Policy]').content",
+            "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; style-src 'self'; connect-src 'self'; img-src 'self' data: blob:; font-src 'self'; worker-src 'self' blob:; manifest-src 'self'; base-uri 'none'; form-action 'none'",
+        )
+        .await;
     });
 }
 
@@ -186,10 +183,9 @@ async fn assert_refused(page: &Page, script: &str) {
     assert_eq!(answer, json!("refused"));
     assert_eq!(foreign.log(), []);
     // It says so on the console; nothing else may stand there.
-    let errors = page.console_errors().await;
-    assert!(!errors.is_empty());
-    for error in errors {
-        assert!(error.contains("Content Security Policy"), "{error}");
+    let policy = "Content Security Policy";
+    for error in page.wait_console_error(policy).await {
+        assert!(error.contains(policy), "{error}");
     }
 }
 

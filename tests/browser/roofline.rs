@@ -13,18 +13,14 @@ fn operations_say_how_close_they_come_to_the_roof() {
     with_page("operations", async |page| {
         page.open_sample_at("#/operations", "[id^=unified_perf_summary-]")
             .await;
-        let headings: Vec<(String, String)> = page
-            .value(
-                "$$('table.sheet thead th').map(head => [head.innerText, head.querySelector('button').title])",
-            )
-            .await;
         for wanted in ["Operation", "Shapes", "GPU time", "% roofline", "Bound by"] {
-            let found = headings.iter().find(|(head, _)| head.starts_with(wanted));
             // Each says what it means.
-            assert!(
-                found.is_some_and(|(_, doc)| doc.len() > 10 || wanted == "Operation"),
-                "{wanted}: {headings:?}"
-            );
+            page.wait_for(&format!(
+                "$$('table.sheet thead th').some(head => head.innerText.startsWith({}) && head.querySelector('button').title.length > {})",
+                json!(wanted),
+                if wanted == "Operation" { -1 } else { 10 }
+            ))
+            .await;
         }
         page.wait_text("tbody tr[id] td.share", " %").await;
         page.wait_text("[data-testid=basis]", "H100").await;
@@ -48,7 +44,7 @@ fn columns_are_as_many_as_fit_or_as_chosen() {
         page.wait_for(&format!("{heads} === 3 && {cells} === 3"))
             .await;
         let beside = "document.documentElement.scrollWidth - window.innerWidth";
-        assert_eq!(page.value::<i64>(beside).await, 0);
+        page.wait_value(beside, 0).await;
         page.click("#columns").await;
         page.click(".column-list li:nth-of-type(2) input").await;
         page.wait_for(&format!("{heads} === 4 && {cells} === 4"))
@@ -62,12 +58,10 @@ fn columns_are_as_many_as_fit_or_as_chosen() {
 fn every_operation_is_on_the_roof_or_said_to_be_left_out() {
     with_page("roof", async |page| {
         page.open_sample_at("#/roofline", "#roof .mark").await;
-        let lead = page.text("[data-testid=roof-lead]").await;
+        let starts =
+            format!("$('[data-testid=roof-lead]').innerText.startsWith({MARKS} + ' operations (')");
+        page.wait_for(&starts).await;
         let n_marks = page.value::<u64>(MARKS).await;
-        assert!(
-            lead.starts_with(&format!("{n_marks} operations (")),
-            "{lead}"
-        );
         // The table beneath has the same rows, and those that have no roof.
         let asides = page.text("[data-testid=roof-asides]").await;
         let without_roof = asides
@@ -75,13 +69,14 @@ fn every_operation_is_on_the_roof_or_said_to_be_left_out() {
             .unwrap()
             .1;
         let n_without_roof: u64 = without_roof.split_once(' ').unwrap().0.parse().unwrap();
-        let count = page.text("[data-testid=count]").await;
-        assert_eq!(count, format!("{} operations", n_marks + n_without_roof));
-        let names: Vec<String> = page
-            .value("$$('#roof text.name').map(name => name.textContent)")
-            .await;
+        let count = format!("{} operations", n_marks + n_without_roof);
+        page.wait_says("[data-testid=count]", &count).await;
         for roof in ["memory, peak 3.35 TB/s", "matrix BF16, peak 989 TFLOPS"] {
-            assert!(names.iter().any(|name| name == roof), "{roof}: {names:?}");
+            page.wait_for(&format!(
+                "$$('#roof text.name').some(name => name.textContent === {})",
+                json!(roof)
+            ))
+            .await;
         }
     });
 }
@@ -91,15 +86,14 @@ fn the_roof_is_walked_by_keyboard_and_leads_to_operations() {
     with_page("roof-keys", async |page| {
         page.open_sample_at("#/roofline", "#roof .mark").await;
         page.enter("#roof", Key::Right + Key::Right).await;
-        page.find("#roof .tip").await;
-        let name = page.text("#roof .tip h3").await;
-        let heard = "$('#roof [role=status]').textContent";
-        page.wait_for(&format!("{heard}.startsWith({})", json!(name)))
-            .await;
+        // The second mark: by time, it is the second row of the table.
+        page.wait_for(
+            "$('#roof [role=status]').textContent.startsWith($('#roof .tip h3').innerText)",
+        )
+        .await;
         page.enter("#roof", Key::Enter).await;
         page.find("[data-testid=op-details] dl").await;
         page.find("#roof .ring.chosen").await;
-        // By time: the second mark is the second row of the table.
         page.wait_for("$('tbody tr[aria-selected=true]')?.id === 'unified_perf_summary-1'")
             .await;
         page.click(".op-details-ways [data-to=operations]").await;
@@ -111,10 +105,10 @@ fn the_roof_is_walked_by_keyboard_and_leads_to_operations() {
 fn the_pointer_shows_and_selects_a_mark() {
     with_page("roof-pointer", async |page| {
         page.open_sample_at("#/roofline", "#roof .mark").await;
-        page.js(
+        page.act(
             "const mark = $('#roof .mark'), box = mark.getBoundingClientRect();
              for (const kind of ['mousemove', 'click'])
-               mark.dispatchEvent(new MouseEvent(kind, { bubbles: true, clientX: box.x + box.width / 2, clientY: box.y + box.height / 2 }));",
+               mark.dispatchEvent(new MouseEvent(kind, { bubbles: true, clientX: box.x + box.width / 2, clientY: box.y + box.height / 2 }))",
         )
         .await;
         page.find("#roof .tip").await;
@@ -130,11 +124,9 @@ fn the_legend_filters_chart_and_table() {
         let all = page.value::<u64>(MARKS).await;
         page.click(".chip[data-token=gemm]").await;
         page.wait_for(&format!("{MARKS} < {all}")).await;
+        page.wait_for(&format!("{MARKS} === $$('#roof .mark.c-gemm').length"))
+            .await;
         let some = page.value::<u64>(MARKS).await;
-        assert_eq!(
-            page.value::<u64>("$$('#roof .mark.c-gemm').length").await,
-            some
-        );
         page.wait_for(&format!(
             "$('[data-testid=count]').textContent.startsWith('{some} of ')"
         ))

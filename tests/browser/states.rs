@@ -276,10 +276,8 @@ async fn reach(page: &Page, state: &State, theme: &str) {
     for step in state.steps {
         match step {
             Step::Click(css) => {
-                page.find(css).await;
                 // What a narrow window scrolls out of sight is clicked there, too.
-                let script = format!("$(`{css}`).click()");
-                page.js(&script).await;
+                page.act(&format!("$(`{css}`).click()")).await;
             }
             Step::Choose(css, says) => {
                 page.choose_option(css, says).await;

@@ -3,7 +3,7 @@
 use thirtyfour::prelude::*;
 
 use dormer_core::testing::Timetable;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::page::{Page, with_page};
 use super::traces::{kernels, product};
@@ -21,11 +21,11 @@ fn on_timeline(name: &str, durations_us: &[u32], test: impl AsyncFnOnce(&mut Pag
 /// Drags over an element from one pixel to another.
 async fn drag(page: &Page, css: &str, from: u32, to: u32) {
     let css = json!(css);
-    page.js(&format!(
+    page.act(&format!(
         "const element = $({css}), box = element.getBoundingClientRect();
          const at = (type, x) => element.dispatchEvent(new PointerEvent(type, {{
            bubbles: true, pointerId: 1, button: 0, clientX: box.left + x, clientY: box.top + 5 }}));
-         at('pointerdown', {from}); at('pointermove', {from} + 20); at('pointermove', {to}); at('pointerup', {to});"
+         at('pointerdown', {from}); at('pointermove', {from} + 20); at('pointermove', {to}); at('pointerup', {to})"
     ))
     .await;
 }
@@ -60,9 +60,9 @@ fn the_lanes_of_a_trace_are_drawn_and_a_key_goes_from_the_call_to_its_kernel() {
         page.wait_for(IS_DRAWN).await;
         page.enter("#lanes", Key::Right).await;
         page.find(".details [data-to=tree]").await;
-        let about = page.text("[data-testid=details]").await;
-        assert!(about.contains("kernel"), "{about}");
-        assert!(about.contains("Launched for"), "{about}");
+        for words in ["kernel", "Launched for"] {
+            page.wait_text("[data-testid=details]", words).await;
+        }
         page.wait_hash("event=").await;
         page.enter("#lanes", Key::Escape).await;
         page.wait_for("!$('.details [data-to=tree]')").await;
@@ -74,9 +74,8 @@ fn the_lanes_of_a_trace_are_drawn_and_a_key_goes_from_the_call_to_its_kernel() {
 fn a_marked_range_is_summed_up_and_the_hash_keeps_the_zoom() {
     on_timeline("range", &[30; 200], async |page| {
         mark(page).await;
-        let about = page.text("[data-testid=details]").await;
         for wanted in ["Range of", "GPU busy", "GPU idle", "GPU events"] {
-            assert!(about.contains(wanted), "{wanted}: {about}");
+            page.wait_text("[data-testid=details]", wanted).await;
         }
         page.click("#clear-range").await;
         page.wait_for("!$('#clear-range')").await;
@@ -86,7 +85,7 @@ fn a_marked_range_is_summed_up_and_the_hash_keeps_the_zoom() {
         page.go("#/overview").await;
         page.go(&before).await;
         page.find("#lanes .lane").await;
-        assert_eq!(page.hash().await, before);
+        page.wait_value("location.hash", before).await;
     });
 }
 
@@ -97,10 +96,10 @@ fn the_tree_leads_to_the_timeline_and_back() {
         page.go("#/tree?event=40").await;
         page.click(".details [data-to=timeline]").await;
         page.find(".details [data-to=tree]").await;
-        assert!(page.hash().await.starts_with("#/timeline"));
+        page.wait_hash_begins("#/timeline").await;
         page.click(".details [data-to=tree]").await;
         page.find(".details [data-to=timeline]").await;
-        assert!(page.hash().await.starts_with("#/tree"));
+        page.wait_hash_begins("#/tree").await;
     });
 }
 
@@ -122,14 +121,12 @@ fn events_are_searched_by_name_with_next_and_previous() {
         page.enter("#search", "aten::mm").await;
         page.wait_text("[data-testid=matches]", " of 20").await;
         page.wait_text("[data-testid=details]", "aten::mm").await;
-        let first = page.text("[data-testid=matches]").await;
+        let matches = "$('[data-testid=matches]').innerText";
+        let first = page.value::<Value>(matches).await;
         page.click("#find-next").await;
-        let first = json!(first);
-        page.wait_for(&format!("$('[data-testid=matches]').innerText !== {first}"))
-            .await;
+        page.wait_for(&format!("{matches} !== {first}")).await;
         page.enter("#lanes", "N").await;
-        page.wait_for(&format!("$('[data-testid=matches]').innerText === {first}"))
-            .await;
+        page.wait_value(matches, first).await;
         page.wait_hash("find=").await;
     });
 }
@@ -196,38 +193,38 @@ const ASKS: &str = "!window.dispatchEvent(new Event('beforeunload', { cancelable
 #[test]
 fn leaving_asks_for_kept_ranges_until_their_link_is_copied() {
     on_timeline("kept-leave", &[30; 200], async |page| {
-        assert!(!page.value::<bool>(ASKS).await);
+        page.wait_value(ASKS, false).await;
         mark(page).await;
-        assert!(!page.value::<bool>(ASKS).await);
+        page.wait_value(ASKS, false).await;
         page.enter("#range-note", "why so slow").await;
         page.click("#keep-range").await;
         page.wait_hash("kept=").await;
-        assert!(page.value::<bool>(ASKS).await);
+        page.wait_value(ASKS, true).await;
         let link = page.hash().await;
         // Another view's address has no ranges.
         page.click("[data-nav=overview]").await;
         page.find("[data-testid=headline]").await;
-        assert!(page.value::<bool>(ASKS).await);
+        page.wait_value(ASKS, true).await;
         page.click("[data-nav=timeline]").await;
         page.js(COPIES).await;
         page.click("#copy-link button").await;
         page.wait_for("window.copied?.includes('/#/timeline?') && window.copied.includes('kept=')")
             .await;
-        page.wait_for(&format!("!({ASKS})")).await;
+        page.wait_value(ASKS, false).await;
         page.click("[data-nav=overview]").await;
         page.find("[data-testid=headline]").await;
-        assert!(!page.value::<bool>(ASKS).await);
+        page.wait_value(ASKS, false).await;
 
         // Who comes by the link has it.
         page.load(&link).await;
         page.open("kernels.json", &kernels(&[30; 200])).await;
         page.wait_text("[data-testid=kept-ranges]", "why so slow")
             .await;
-        assert!(!page.value::<bool>(ASKS).await);
+        page.wait_value(ASKS, false).await;
         page.click("[data-testid=kept-ranges] [aria-label^=Remove]")
             .await;
         page.wait_for("!$('[data-testid=kept-ranges]')").await;
-        assert!(!page.value::<bool>(ASKS).await);
+        page.wait_value(ASKS, false).await;
     });
 }
 
@@ -282,7 +279,7 @@ fn the_timeline_of_the_reference_stands_below_on_the_same_scale() {
         page.open("new.json", &kernels(&[30, 30])).await;
         page.go("#/timeline").await;
         page.find("#lanes .lane").await;
-        assert!(page.value::<bool>("!$('#show-reference')").await);
+        page.wait_for("!$('#show-reference')").await;
         page.drop_beside("old.json", &kernels(&[40; 6])).await;
         page.find("[data-testid=compare-headline]").await;
         page.click("[data-nav=timeline]").await;
@@ -332,12 +329,12 @@ fn the_timeline_of_the_reference_stands_below_on_the_same_scale() {
 /// Clicks the middle of the first event of a trace's lane.
 async fn select(page: &Page, lane: &str, trace: &str) {
     let (lane, trace) = (json!(lane), json!(trace));
-    page.js(&format!(
+    page.act(&format!(
         "const head = $$('#lanes .lane').find(lane => lane.innerText.trim().startsWith({lane}) && lane.querySelector('.trace-name').innerText === {trace});
          const box = head.getBoundingClientRect(), lanes = $('#lanes');
          const at = type => lanes.dispatchEvent(new PointerEvent(type, {{
            bubbles: true, pointerId: 1, button: 0, clientX: lanes.getBoundingClientRect().left + 10, clientY: box.bottom + 9 }}));
-         at('pointerdown'); at('pointerup');"
+         at('pointerdown'); at('pointerup')"
     ))
     .await;
 }

@@ -119,5 +119,6 @@ pub(crate) fn headline(trace: &str) -> String {
 
 /// Checks that the page shows a trace: its first sentence.
 pub(crate) async fn shows(page: &Page, trace: &str) {
-    assert_eq!(page.text("[data-testid=headline]").await, headline(trace));
+    page.wait_says("[data-testid=headline]", &headline(trace))
+        .await;
 }

@@ -34,8 +34,10 @@ fn a_trace_without_modules_or_a_backward_pass_says_so() {
         page.open("plain.json", &trace).await;
         for mode in ["modules", "backward"] {
             page.go(&format!("#/tree?table={mode}")).await;
-            let said = page.text(".scroller .none").await;
-            assert!(said.starts_with("This trace "), "{said}");
+            page.find(&format!("[data-mode={mode}][aria-pressed=true]"))
+                .await;
+            page.text_when(".scroller .none", |said| said.starts_with("This trace "))
+                .await;
         }
     });
 }
@@ -51,22 +53,21 @@ fn the_flame_is_walked_by_key_and_leads_back_to_the_table() {
         let says = "$('[data-testid=flame-says]').textContent";
         page.wait_for("$('[data-testid=flame-total]').textContent.endsWith(' GPU time')")
             .await;
-        let flame = page.find("#flame").await;
-        flame.send_keys(Key::Home).await.unwrap();
+        page.enter("#flame", Key::Home).await;
         page.wait_for(&format!("{says}.includes('GPU ')")).await;
         let thread = page.value::<Value>(says).await;
-        flame.send_keys(Key::Down).await.unwrap();
+        page.enter("#flame", Key::Down).await;
         page.wait_for(&format!("{says} !== {thread}")).await;
-        flame.send_keys(Key::Enter).await.unwrap();
+        page.enter("#flame", Key::Enter).await;
         page.wait_for(&format!("{path} === 3")).await;
         page.wait_for(&format!("{says}.endsWith('100 % of what is shown')"))
             .await;
         let name = page
             .value::<Value>(&format!("{says}.split(': GPU')[0]"))
             .await;
-        flame.send_keys(Key::Escape).await.unwrap();
+        page.enter("#flame", Key::Escape).await;
         page.wait_for(&format!("{path} === 2")).await;
-        flame.send_keys(Key::Backspace).await.unwrap();
+        page.enter("#flame", Key::Backspace).await;
         page.wait_for(&format!("{path} === 1")).await;
 
         // The same call is selected in the table.
@@ -84,7 +85,7 @@ fn the_flame_is_walked_by_key_and_leads_back_to_the_table() {
                     "$('[data-testid=flame-total]')?.textContent.endsWith(' {time} time')"
                 ))
                 .await;
-                assert!(!page.value::<bool>("!!$('.flame .none')").await);
+                page.wait_for("!$('.flame .none')").await;
             }
         }
     });
@@ -100,7 +101,7 @@ fn the_selected_call_stays_selected_when_calls_are_put_together() {
         let name = page.wait_for(selected).await;
         // Each call is one, so how many there are is not said.
         let headings = "$$('.sheet.tree th').some(head => head.innerText.startsWith('Calls'))";
-        assert!(!page.value::<bool>(headings).await);
+        page.wait_value(headings, false).await;
         page.click("[data-mode=top-down]").await;
         // What a call of the runtime launched is its operator's.
         let operator = page
@@ -150,8 +151,10 @@ fn modules_of_one_class_are_merged_and_opened_into_instances() {
         let split = format!("{NAMES} === 'Layer,Layer_2,Layer_1,Layer_0'");
         page.wait_for(&split).await;
         // The panel says what one takes, and merges them again.
-        let about = page.text("[data-testid=details]").await;
-        assert!(about.contains("20.0 µs (10.0–30.0 µs)"), "{about}");
+        page.text_when("[data-testid=details]", |text| {
+            text.contains("20.0 µs (10.0–30.0 µs)")
+        })
+        .await;
         page.click("#instances").await;
         page.wait_for(&format!("{NAMES} === 'Layer,aten::mm'"))
             .await;

@@ -5,6 +5,11 @@ use serde_json::Value;
 
 use super::page::with_page;
 
+/// Whether what is said of the window is that it is a step.
+fn of_step(chip: &str) -> bool {
+    chip.starts_with("Showing only Step ")
+}
+
 const HEADLINE: &str = "$('[data-testid=headline]').innerText";
 
 #[test]
@@ -13,8 +18,7 @@ fn a_step_of_the_table_is_analysed_alone() {
         page.open_sample().await;
         page.click("[data-nav=steps]").await;
         page.click(".step-times tbody tr:nth-child(2) button").await;
-        let chip = page.text("#window").await;
-        assert!(chip.starts_with("Showing only Step "), "{chip}");
+        page.text_when("#window", of_step).await;
         page.find(".step-times tr:nth-child(2)[aria-current]").await;
     });
 }
@@ -26,11 +30,9 @@ fn a_step_is_analysed_alone_and_the_whole_again() {
         let whole: Value = page.value(HEADLINE).await;
         page.click("[data-nav=timeline]").await;
         page.choose_option("#step", "ProfilerStep").await;
-        let button = page.find("#analyze-range").await;
-        assert_eq!(button.text().await.unwrap(), "Analyze this step");
+        page.wait_says("#analyze-range", "Analyze this step").await;
         page.click("#analyze-range").await;
-        let chip = page.text("#window").await;
-        assert!(chip.starts_with("Showing only Step "), "{chip}");
+        let chip = page.text_when("#window", of_step).await;
         // The timeline goes on showing all of the trace.
         page.wait_text("[data-testid=timeline-lead]", "is analyzed")
             .await;
@@ -38,7 +40,7 @@ fn a_step_is_analysed_alone_and_the_whole_again() {
         page.click("[data-nav=overview]").await;
         let differs = format!("{HEADLINE} !== {whole}");
         page.wait_for(&differs).await;
-        let of_step: Value = page.value(HEADLINE).await;
+        let alone: Value = page.value(HEADLINE).await;
         page.wait_hash("window=").await;
         page.click("[data-nav=report]").await;
         page.wait_text("main", "after the trace begins").await;
@@ -48,8 +50,8 @@ fn a_step_is_analysed_alone_and_the_whole_again() {
         let hash = page.hash().await;
         page.load(&hash).await;
         page.open_sample().await;
-        page.wait_for(&format!("{HEADLINE} === {of_step}")).await;
-        assert_eq!(page.text("#window").await, chip);
+        page.wait_for(&format!("{HEADLINE} === {alone}")).await;
+        page.wait_says("#window", &chip).await;
 
         page.click("#whole-trace").await;
         let same = format!("{HEADLINE} === {whole}");
@@ -84,7 +86,7 @@ fn a_bar_of_the_overview_is_analysed_alone_or_a_range_of_them() {
         page.wait_for("$$('.step-bars .bar[aria-pressed=true]').length === 1")
             .await;
         page.wait_for("!!$('#step-bar-1')").await;
-        page.js(
+        page.act(
             "$('#step-bar-1').dispatchEvent(new MouseEvent('click', { bubbles: true, shiftKey: true }))",
         )
         .await;

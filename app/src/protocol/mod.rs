@@ -106,8 +106,10 @@ pub enum Request {
 pub enum Reply {
     /// How far opening has come.
     Progress(Progress),
-    /// The trace is open.
+    /// The trace is open. Where its findings are still being looked for, [`Reply::Judged`] follows.
     Opened(Box<Opened>),
+    /// The findings of the trace that was opened without.
+    Judged(Box<Judged>),
     /// The file cannot be analyzed.
     Failed(Failure),
     /// Several ranks are merged into the file: it is a job.

@@ -168,6 +168,15 @@ pub struct Opened {
     pub wasm_bytes: f64,
 }
 
+/// What a trace was opened without: everything that its findings decide.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Judged {
+    /// The report under the user's choice, whole.
+    pub overview: Overview,
+    /// Bytes of wasm memory the worker holds.
+    pub wasm_bytes: f64,
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -22,8 +22,8 @@ pub struct Overview {
     pub no_gpu: Option<NoGpu>,
     /// Where the recorded GPU time went; empty without GPU activity.
     pub split: Vec<SplitPart>,
-    /// What to do, what is worth most first.
-    pub findings: Findings,
+    /// What to do, what is worth most first; `None` while it is being looked for.
+    pub findings: Option<Findings>,
     /// A few figures of the whole trace: label and value.
     pub facts: Vec<(String, String)>,
     /// Kernel time by Dormer's categories, largest first.

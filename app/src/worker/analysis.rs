@@ -15,9 +15,9 @@ use dormer_core::perf::model_config::ModelConfig;
 use dormer_core::profile::capture::{CaptureFile, has_bare_replays};
 use dormer_core::profile::shapes::ShapeSources;
 use dormer_core::profile::window::Window;
-use dormer_core::report::SheetEvents;
 use dormer_core::report::details::{OpDetails, Subject};
 use dormer_core::report::sheet::Field;
+use dormer_core::report::{self, SheetEvents};
 use dormer_core::{Profile, Report, ReportOptions, base::format};
 
 use super::columns::Table;
@@ -57,27 +57,46 @@ pub struct Analysis {
 impl Analysis {
     /// Judges a profile under the user's choice.
     pub fn new(profile: Profile, choice: &Choice) -> Analysis {
+        Analysis::telling(profile, choice, None)
+    }
+
+    /// The same; says before what of the GPU can be shown until then.
+    pub(super) fn telling(
+        profile: Profile,
+        choice: &Choice,
+        tell: Option<&mut dyn FnMut(Opened)>,
+    ) -> Analysis {
         let detected = hardware::detect(&profile.trace.devices);
-        let report = Report::new(&profile, &options(choice, detected));
-        let families = Families::new(&profile, &report);
-        let mut analysis = Analysis {
-            tree: TreeView::new(&profile, &families),
+        let options = options(choice, detected);
+        let steps = Steps::new(&profile);
+        let chosen = steps.wanted(choice);
+        let part = chosen.as_ref().and_then(|window| part(&profile, window));
+        let analyzed = part.as_ref().unwrap_or(&profile);
+        let first = |of: &Profile| report::Overview::first(of, &options);
+        if let Some(tell) = tell.filter(|_| analyzed.has_gpu_events()) {
+            let first = first(analyzed);
+            let window = steps.facts(chosen.as_ref(), first.window.as_ref());
+            let overview = overview::without_findings(analyzed, &first, window);
+            tell(opened(&profile, detected, &steps, overview));
+        }
+        let report = Report::new(analyzed, &options);
+        let of_whole = part.is_some().then(|| first(&profile));
+        let largest = &of_whole.as_ref().unwrap_or(&report.overview).operations;
+        let families = Families::new(&profile, largest);
+        Analysis {
+            tree: TreeView::new(analyzed, &families),
             families,
             rows: Rows::default(),
             timeline: None,
             wants_captures: has_bare_replays(&profile.trace, &profile.launches),
-            steps: Steps::new(&profile),
+            steps,
+            part,
             whole: profile,
-            part: None,
-            chosen: None,
+            chosen,
             report,
             of_tables: OnceCell::new(),
             detected,
-        };
-        if choice.window.is_some() || analysis.steps.usual.is_some() {
-            analysis.choose(choice);
         }
-        analysis
     }
 
     /// What is analyzed: the whole trace, or the part that the user chose.
@@ -87,36 +106,12 @@ impl Analysis {
 
     /// What the page shows first. `wasm_bytes` is for the worker to fill in.
     pub fn opened(&self) -> Opened {
-        let unlinked = self.whole.launches.n_unlinked();
-        let n_launches = self.whole.launches.launches.len();
-        Opened {
-            file_name: String::new(),
-            is_capture: !self.whole.has_gpu_events() && CaptureFile::is_capture(&self.whole.trace),
-            reference: None,
-            left_out: Vec::new(),
-            events: format::count(self.whole.trace.n_events_read),
-            gpus: self.gpus(),
-            detected: self.detected.map(|gpu| gpu.name.to_string()),
-            unlinked: (unlinked > 0 && n_launches > 0).then(|| format::count(unlinked)),
-            has_gpu_events: self.whole.has_gpu_events(),
-            steps: self.steps.lines(),
-            overview: self.overview(),
-            wasm_bytes: 0.0,
-        }
-    }
-
-    /// The GPUs to choose from: first those that the trace may have been recorded on.
-    fn gpus(&self) -> Vec<String> {
-        let candidates = hardware::candidates(&self.whole.trace.devices);
-        let others = GPUS.iter().filter(|gpu| !candidates.contains(gpu));
-        let all = candidates.iter().copied().chain(others);
-        all.map(|gpu| gpu.name.to_string()).collect()
+        opened(&self.whole, self.detected, &self.steps, self.overview())
     }
 
     /// Judges the trace under another choice; a part of it, where that is the choice.
     pub fn choose(&mut self, choice: &Choice) -> Overview {
-        let wanted = choice.window.map(|window| self.steps.window(window));
-        let wanted = wanted.or_else(|| self.steps.usual.clone());
+        let wanted = self.steps.wanted(choice);
         self.judge(options(choice, self.detected), wanted);
         self.overview()
     }
@@ -138,9 +133,8 @@ impl Analysis {
 
     fn judge(&mut self, options: ReportOptions, wanted: Option<Window>) {
         if wanted != self.chosen {
-            let part = wanted.as_ref().map(|window| self.whole.window(window));
-            // A window around everything is the whole.
-            self.part = part.filter(|part| part.window.is_some());
+            let window = wanted.as_ref();
+            self.part = window.and_then(|window| part(&self.whole, window));
             self.chosen = wanted;
             self.tree = TreeView::new(self.analyzed(), &self.families);
         }
@@ -234,7 +228,9 @@ impl Analysis {
     }
 
     pub(super) fn overview(&self) -> Overview {
-        let mut overview = overview::overview(self.analyzed(), &self.report, self.window_facts());
+        let of_window = self.report.overview.window.as_ref();
+        let window = self.steps.facts(self.chosen.as_ref(), of_window);
+        let mut overview = overview::overview(self.analyzed(), &self.report, window);
         overview.captures = self.captures();
         overview
     }
@@ -289,6 +285,43 @@ impl Analysis {
         let whole = change(whole).unwrap_or_else(|whole| *whole);
         *self = Analysis::new(whole, choice);
     }
+}
+
+/// A part of the time; `None` for a window around everything.
+fn part(whole: &Profile, window: &Window) -> Option<Profile> {
+    Some(whole.window(window)).filter(|part| part.window.is_some())
+}
+
+fn opened(
+    whole: &Profile,
+    detected: Option<&GpuSpec>,
+    steps: &Steps,
+    overview: Overview,
+) -> Opened {
+    let unlinked = whole.launches.n_unlinked();
+    let n_launches = whole.launches.launches.len();
+    Opened {
+        file_name: String::new(),
+        is_capture: !whole.has_gpu_events() && CaptureFile::is_capture(&whole.trace),
+        reference: None,
+        left_out: Vec::new(),
+        events: format::count(whole.trace.n_events_read),
+        gpus: gpus(whole),
+        detected: detected.map(|gpu| gpu.name.to_string()),
+        unlinked: (unlinked > 0 && n_launches > 0).then(|| format::count(unlinked)),
+        has_gpu_events: whole.has_gpu_events(),
+        steps: steps.lines(),
+        overview,
+        wasm_bytes: 0.0,
+    }
+}
+
+/// The GPUs to choose from: first those that the trace may have been recorded on.
+fn gpus(whole: &Profile) -> Vec<String> {
+    let candidates = hardware::candidates(&whole.trace.devices);
+    let others = GPUS.iter().filter(|gpu| !candidates.contains(gpu));
+    let all = candidates.iter().copied().chain(others);
+    all.map(|gpu| gpu.name.to_string()).collect()
 }
 
 /// The profile with the sizes of the model, or without.
@@ -358,6 +391,54 @@ mod tests {
             ..Thresholds::default()
         };
         assert_eq!(thresholds(&BTreeMap::from(chosen)), expected);
+    }
+
+    #[test]
+    fn the_split_and_the_operations_are_told_before_the_findings() {
+        let profile = Timetable::new()
+            .work("aten::mm", "gemm", 100..130)
+            .profile();
+        let mut told = Vec::new();
+        let mut tell = |opened: Opened| told.push(opened);
+        let analysis = Analysis::telling(profile, &Choice::default(), Some(&mut tell));
+        let [mut first] = <[Opened; 1]>::try_from(told).unwrap();
+        let whole = analysis.opened();
+        assert!(first.overview.findings.is_none());
+        assert!(!first.overview.split.is_empty() && !first.overview.top.is_empty());
+        // Of this trace nothing else is left to find.
+        first.overview.findings.clone_from(&whole.overview.findings);
+        assert_eq!(first, whole);
+    }
+
+    #[test]
+    fn of_a_chosen_part_its_own_split_is_told_before() {
+        let trace =
+            Timetable::new()
+                .work("aten::mm", "gemm", 100..130)
+                .work("aten::add", "add", 300..310);
+        let choice = Choice {
+            window: Some((0, 150_000)),
+            ..Choice::default()
+        };
+        let mut told = Vec::new();
+        let mut tell = |opened: Opened| told.push(opened.overview);
+        let analysis = Analysis::telling(trace.profile(), &choice, Some(&mut tell));
+        let whole = analysis.overview();
+        let [first] = told.as_slice() else {
+            panic!("{told:?}")
+        };
+        assert!(whole.window.is_some());
+        assert_eq!((&first.window, &first.split), (&whole.window, &whole.split));
+        assert_eq!(first.top, whole.top);
+    }
+
+    #[test]
+    fn nothing_is_told_before_where_nothing_ran_on_the_gpu() {
+        let trace = Timetable::new().op("aten::mm", 0..10);
+        let mut n_told = 0;
+        let mut tell = |_: Opened| n_told += 1;
+        Analysis::telling(trace.profile(), &Choice::default(), Some(&mut tell));
+        assert_eq!(n_told, 0);
     }
 
     #[test]

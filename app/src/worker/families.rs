@@ -2,9 +2,10 @@
 
 use std::collections::HashMap;
 
+use dormer_core::Profile;
 use dormer_core::names::{Family, family_of_kernel, family_of_op, op_category};
+use dormer_core::report::overview::WorkTime;
 use dormer_core::trace::{EventId, StringId};
-use dormer_core::{Profile, Report};
 
 /// Families by the name of the op.
 #[derive(Debug, Default, Clone)]
@@ -26,12 +27,11 @@ pub(super) fn launched_collectives(
 }
 
 impl Families {
-    pub(super) fn new(profile: &Profile, report: &Report) -> Families {
+    /// Given the largest operations of the Overview, which looked at all of their kernels; for the rest one has
+    /// to do.
+    pub(super) fn new(profile: &Profile, largest: &[WorkTime]) -> Families {
         let strings = &profile.trace.strings;
-        // The Overview looked at all kernels of the largest ones; for the rest one has to do.
-        let mut by_op: HashMap<String, Family> = report
-            .overview
-            .operations
+        let mut by_op: HashMap<String, Family> = largest
             .iter()
             .map(|operation| (operation.name.clone(), operation.family))
             .collect();

@@ -16,10 +16,13 @@ use web_sys::{File, MessageEvent};
 use super::chunks::ask_page;
 use super::reading::{self, read_all};
 use super::replies::{Teller, scope, send};
-use super::{Added, Analysis, Content, Incoming, Traces, analysis, fleet, job, second, warm_up};
+use super::{
+    Added, Analysis, Content, Incoming, Told, Traces, analysis, fleet, job, second, warm_up,
+};
 use crate::protocol::wire::{from_js, part, to_js};
 use crate::protocol::{
-    AnyQuery, Choice, FileNames, OF_FLEET, OF_JOB, ONE_FILE, Opened, OpeningStep, Reply, Request,
+    AnyQuery, Choice, FileNames, Judged, OF_FLEET, OF_JOB, ONE_FILE, Opened, OpeningStep, Reply,
+    Request,
 };
 
 thread_local! {
@@ -154,11 +157,24 @@ fn open_sample(choice: &Choice) {
 }
 
 fn finish(files: Vec<Incoming>, teller: &mut Teller, choice: &Choice, is_beside: bool) {
-    let opened = Traces::open(files, choice, is_beside, |step| teller.tell(step));
+    let mut is_told = false;
+    let opened = Traces::open(files, choice, is_beside, |told| match told {
+        Told::Step(step) => teller.tell(step),
+        Told::First(opened) => {
+            is_told = true;
+            send(&Reply::Opened(with_memory(opened)), &[]);
+        }
+    });
     let reply = match opened {
         Ok((traces, opened)) => {
             TRACES.set(Some(traces));
-            Reply::Opened(with_memory(Box::new(opened)))
+            match is_told {
+                true => Reply::Judged(Box::new(Judged {
+                    overview: opened.overview,
+                    wasm_bytes: wasm_bytes(),
+                })),
+                false => Reply::Opened(with_memory(Box::new(opened))),
+            }
         }
         Err(failure) => Reply::Failed(failure),
     };

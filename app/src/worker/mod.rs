@@ -55,6 +55,6 @@ mod window;
 pub use analysis::Analysis;
 pub use incoming::{Content, Incoming};
 pub use messages::start;
-pub use opening::Added;
+pub use opening::{Added, Told};
 pub use traces::Traces;
 pub use tree::TreeView;

@@ -18,6 +18,14 @@ const ALONE: &str = "all of them are captures of GPU graphs; drop the trace that
 const BESIDE: &str = "it is a capture of a GPU graph, and the open trace replays no graph that a capture could explain";
 const NO_REFERENCE: &str = "it is a capture of a GPU graph and no run to compare with; dropped on the left half of the page, it is merged with the open trace";
 
+/// What is said while files are being opened.
+pub enum Told {
+    /// What is being done.
+    Step(OpeningStep),
+    /// What can be shown until the trace is judged.
+    First(Box<Opened>),
+}
+
 /// What came of files that were added to open traces.
 pub enum Added {
     /// They are merged: what the target is now.
@@ -45,7 +53,7 @@ impl Traces {
         files: Vec<Incoming>,
         choice: &Choice,
         is_beside: bool,
-        told: impl FnMut(OpeningStep),
+        told: impl FnMut(Told),
     ) -> Result<(Traces, Opened), Failure> {
         let why_not = if is_beside { BESIDE } else { ALONE };
         let group = Group::new(files).with_a_run(!is_beside, why_not)?;
@@ -55,7 +63,7 @@ impl Traces {
     fn of_group(
         mut group: Group,
         choice: &Choice,
-        mut told: impl FnMut(OpeningStep),
+        mut told: impl FnMut(Told),
     ) -> Result<(Traces, Opened), Failure> {
         let captures = group.files();
         let mut runs = std::mem::take(&mut group.runs).into_iter();
@@ -66,7 +74,7 @@ impl Traces {
                 at_byte: None,
             });
         };
-        told(OpeningStep::Profiling);
+        told(Told::Step(OpeningStep::Profiling));
         let (target, why) = merged(target, &captures);
         let reference = reference.map(|(name, run)| (name, merged(run, &captures)));
         // What one of them needs is of use.
@@ -74,7 +82,7 @@ impl Traces {
         if let Some(why) = why.filter(|_| other != Some(false)) {
             group.left_out.push(LeftOut::captures(&why));
         }
-        told(OpeningStep::Reporting);
+        told(Told::Step(OpeningStep::Reporting));
         let config = group.config.take();
         let (config_name, config) = config.unzip();
         let config = config.map(Arc::new);
@@ -82,7 +90,16 @@ impl Traces {
             true => configured(profile, config.as_ref()),
             false => profile,
         };
-        let mut traces = Traces::new(Analysis::new(given(target), choice));
+        let is_alone = reference.is_none() && captures.is_empty() && group.left_out.is_empty();
+        let mut first = |opened: Opened| {
+            let file_name = name.clone();
+            told(Told::First(Box::new(Opened {
+                file_name,
+                ..opened
+            })));
+        };
+        let first = is_alone.then_some(&mut first as &mut dyn FnMut(Opened));
+        let mut traces = Traces::new(Analysis::telling(given(target), choice, first));
         traces.name.clone_from(&name);
         let reference = reference.map(|(of_reference, (profile, _))| {
             let files = FileNames {
@@ -115,11 +132,16 @@ impl Traces {
         &mut self,
         files: Vec<Incoming>,
         choice: &Choice,
-        told: impl FnMut(OpeningStep),
+        mut told: impl FnMut(OpeningStep),
     ) -> Added {
         let mut group = Group::new(files).beside_replays();
         group.add_executions();
         if !group.runs.is_empty() {
+            // What is open stays on screen until the other one is judged.
+            let told = |one| match one {
+                Told::Step(step) => told(step),
+                Told::First(_) => {}
+            };
             return match Traces::of_group(group, choice, told) {
                 Ok((traces, opened)) => {
                     *self = traces;

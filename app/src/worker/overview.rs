@@ -5,7 +5,7 @@ use dormer_core::base::sort::Arrange;
 use dormer_core::hardware::Basis;
 use dormer_core::names::Family;
 use dormer_core::report::ops_summary::OperatorRows;
-use dormer_core::report::overview::{Hardware, WorkTime};
+use dormer_core::report::overview::{Hardware, Overview as Found, WorkTime};
 use dormer_core::{Profile, Report};
 
 use super::findings::findings;
@@ -22,14 +22,25 @@ pub(super) fn overview(
     report: &Report,
     window: Option<WindowFacts>,
 ) -> Overview {
-    let overview = &report.overview;
+    Overview {
+        findings: Some(findings(profile, report)),
+        ..without_findings(profile, &report.overview, window)
+    }
+}
+
+/// All but what to do.
+pub(super) fn without_findings(
+    profile: &Profile,
+    overview: &Found,
+    window: Option<WindowFacts>,
+) -> Overview {
     Overview {
         window,
         headline: overview.headline.clone(),
         serving: overview.serving.clone(),
         no_gpu: overview.no_gpu,
         split: overview.split.clone(),
-        findings: findings(profile, report),
+        findings: None,
         facts: overview.facts.clone(),
         families: overview.families.clone(),
         guessed: overview
@@ -40,7 +51,7 @@ pub(super) fn overview(
             .unfused_attention
             .as_ref()
             .map(|unfused| unfused.sentence()),
-        top: top(profile, report),
+        top: top(profile, overview),
         top_is_kernels: !profile.has_host_ops() && !overview.kernels.is_empty(),
         top_measure: overview.measure.label().to_owned(),
         quality: overview.quality.clone(),
@@ -52,9 +63,8 @@ pub(super) fn overview(
 
 /// What took the most time. Collectives belong to no operation; a call that launches a kernel says
 /// nothing of what it is.
-fn top(profile: &Profile, report: &Report) -> Vec<TopOperation> {
+fn top(profile: &Profile, overview: &Found) -> Vec<TopOperation> {
     let has_operators = profile.has_host_ops();
-    let overview = &report.overview;
     let one = |time: &WorkTime, row, is_kernel| TopOperation {
         time: time.clone(),
         is_kernel,

@@ -4,11 +4,12 @@ use dormer_core::base::interval::Interval;
 use dormer_core::names::batch;
 use dormer_core::profile::lanes::recorded_span;
 use dormer_core::profile::serving::Steady;
-use dormer_core::profile::window::{StepWindow, Window, of_all_steps, of_steps, step_windows};
+use dormer_core::profile::window::{
+    StepWindow, Window, WindowOf, of_all_steps, of_steps, step_windows,
+};
 use dormer_core::{Profile, base::format};
 
-use super::Analysis;
-use crate::protocol::{StepLine, WindowChoice, WindowFacts};
+use crate::protocol::{Choice, StepLine, WindowChoice, WindowFacts};
 
 const MOST_STEPS: usize = 200;
 
@@ -32,6 +33,39 @@ impl Steps {
             steps: step_windows(whole),
             runs: runs(whole),
             usual: of_all_steps(whole),
+        }
+    }
+
+    /// What is analyzed under a choice; `None` for the whole trace.
+    pub(super) fn wanted(&self, choice: &Choice) -> Option<Window> {
+        let chosen = choice.window.map(|window| self.window(window));
+        chosen.or_else(|| self.usual.clone())
+    }
+
+    /// What is analyzed, given what was chosen, and what else could be.
+    pub(super) fn facts(
+        &self,
+        chosen: Option<&Window>,
+        analyzed: Option<&WindowOf>,
+    ) -> Option<WindowFacts> {
+        let usual = self.usual.as_ref();
+        match analyzed {
+            Some(window) => Some(WindowFacts {
+                name: window.name(),
+                length: window.length(),
+                is_whole: false,
+                steps: usual
+                    .filter(|usual| chosen != Some(usual))
+                    .map(|_| WindowChoice { window: None }),
+                whole: Some(self.whole()),
+            }),
+            None => usual.map(|_| WindowFacts {
+                name: "the whole trace".to_owned(),
+                length: format::time_ns(self.length_ns),
+                is_whole: true,
+                steps: Some(WindowChoice { window: None }),
+                whole: None,
+            }),
         }
     }
 
@@ -134,31 +168,6 @@ fn line_name(number: u32, name: &str) -> String {
     let requests = requests.map(|n| format!(", {}", format::counted(n, "request")));
     let phase = batch.phase.label();
     format!("Step {number}: {phase}{}", requests.unwrap_or_default())
-}
-
-impl Analysis {
-    /// What is analyzed, and what else could be.
-    pub(super) fn window_facts(&self) -> Option<WindowFacts> {
-        let usual = self.steps.usual.as_ref();
-        match self.report.overview.window.as_ref() {
-            Some(window) => Some(WindowFacts {
-                name: window.name(),
-                length: window.length(),
-                is_whole: false,
-                steps: usual
-                    .filter(|usual| self.chosen.as_ref() != Some(usual))
-                    .map(|_| WindowChoice { window: None }),
-                whole: Some(self.steps.whole()),
-            }),
-            None => usual.map(|_| WindowFacts {
-                name: "the whole trace".to_owned(),
-                length: format::time_ns(self.steps.length_ns),
-                is_whole: true,
-                steps: Some(WindowChoice { window: None }),
-                whole: None,
-            }),
-        }
-    }
 }
 
 #[cfg(test)]

@@ -6,6 +6,9 @@ use crate::names::Family;
 use crate::profile::Profile;
 use crate::profile::operations::Operation;
 
+/// The GPU that the trace names: looked up once, and asked for by every operation.
+struct RecordedOn(Option<&'static GpuSpec>);
+
 /// What every analysis reads.
 #[derive(Debug, Clone, Copy)]
 pub struct Input<'a> {
@@ -66,7 +69,8 @@ impl<'a> Input<'a> {
     pub fn n_units(&self) -> Option<u32> {
         let gpu = self.gpu()?;
         let devices = &self.profile.trace.devices;
-        let is_own = detect(devices).is_some_and(|own| own.id == gpu.id);
+        let recorded_on = self.profile.once(|| RecordedOn(detect(devices)));
+        let is_own = recorded_on.0.is_some_and(|own| own.id == gpu.id);
         let own = devices.first().filter(|_| is_own);
         let recorded = own.and_then(|device| device.n_sms);
         recorded.or(gpu.n_sms)

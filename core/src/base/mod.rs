@@ -10,6 +10,7 @@ pub mod log_scale;
 pub(crate) mod map;
 pub mod periods;
 pub(crate) mod row_id;
+pub(crate) mod row_set;
 pub(crate) mod sequence;
 pub mod sort;
 pub mod stats;

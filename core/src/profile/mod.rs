@@ -364,7 +364,7 @@ impl Profile {
             Frames::With => &self.tree,
             Frames::Without if !self.has_python_frames() => &self.tree,
             Frames::Without => self.full_tree.get_or_init(|| {
-                let tree = CallTree::new(&self.trace, Frames::With, &self.launches);
+                let tree = CallTree::with_frames(&self.trace, &self.launches);
                 match &self.window {
                     Some(window) => {
                         let span = window.window.host_span();

@@ -160,6 +160,7 @@ rows! {
     u64: u64, |number| number, |number| number;
     u32: u32, |number| number, |number| number;
     u16: u16, |number| number, |number| number;
+    u8: u8, |number| number, |number| number;
 }
 
 /// As bytes: one copy of what would be an encoding of every value.

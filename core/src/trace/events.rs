@@ -3,11 +3,14 @@
 use serde::{Deserialize, Serialize};
 
 use super::column::{Row, rows};
+use super::narrow::NarrowColumn;
 use super::part::PartIds;
+use super::positions::Positions;
 use super::{Column, LinkId, OpArgsId, StringId, TrackId};
 use crate::base::interval::Interval;
 use crate::base::labels::labelled;
 use crate::base::row_id::row_id;
+use crate::base::row_set::RowSet;
 use crate::base::sort::Arrange;
 
 row_id! {
@@ -126,12 +129,10 @@ pub struct NewEvent {
     pub extra_args: Option<StringId>,
 }
 
-/// Duration of an event that has none.
-const NO_DURATION: i64 = i64::MIN;
 const NONE: u32 = u32::MAX;
 
 /// Ids and arguments of one event; Python frames, most of a trace, have none.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 struct Detail {
     external_id: u32,
     correlation: u32,
@@ -175,24 +176,26 @@ impl Detail {
 
 /// Complete events as columns of equal length, in file order.
 ///
-/// 33 bytes a row, and 16 more for those with ids or arguments.
+/// 21 bytes a row, and 16 more for those with ids or arguments.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub struct EventTable {
     /// Start, nanoseconds since the epoch the profiler chose.
     ts_ns: Column<i64>,
-    /// Duration in nanoseconds, or [`NO_DURATION`].
-    dur_ns: Column<i64>,
+    /// Duration in nanoseconds, where it is known.
+    dur_ns: NarrowColumn<Option<i64>>,
     /// Name.
     name: Column<StringId>,
     /// Thread or stream.
-    track: Column<TrackId>,
+    track: NarrowColumn<TrackId>,
     /// Position in `traceEvents`.
-    uid: Column<u32>,
-    /// Row of `details`, or [`NONE`].
-    detail: Column<u32>,
+    uid: Positions,
     /// What it was recorded as.
     category: Column<Category>,
+    /// Which have a row in `details`.
+    has_detail: RowSet,
     details: Column<Detail>,
+    /// By row, in order: of events that were added without.
+    late_details: Vec<(u32, Detail)>,
 }
 
 rows! {
@@ -216,24 +219,22 @@ rows! {
 impl EventTable {
     /// Appends the events of a part, whose first element has this position in `traceEvents`.
     pub(super) fn append(&mut self, part: &EventTable, first_uid: u32, ids: &PartIds) {
-        let first_detail = self.details.len() as u32;
-        for detail in part.details.iter() {
-            self.details.push(Detail {
+        for id in part.ids() {
+            let detail = part.detail(id).map(|detail| Detail {
                 external_id: map(detail.external_id, |id| ids.link(LinkId(id)).0),
                 correlation: map(detail.correlation, |id| ids.link(LinkId(id)).0),
                 op_args: map(detail.op_args, |id| ids.args(OpArgsId(id)).0),
                 extra_args: map(detail.extra_args, |id| ids.string(StringId(id)).0),
             });
+            self.push_detail(detail);
         }
         self.ts_ns.extend(part.ts_ns.iter());
         self.dur_ns.extend(part.dur_ns.iter());
         self.name.extend(part.name.iter().map(|id| ids.string(id)));
         self.track.extend(part.track.iter().map(|id| ids.track(id)));
-        self.uid
-            .extend(part.uid.iter().map(|uid| first_uid.saturating_add(uid)));
-        let detail = part.detail.iter();
-        self.detail
-            .extend(detail.map(|row| map(row, |row| first_detail + row)));
+        for uid in part.uid.iter() {
+            self.uid.push(first_uid.saturating_add(uid));
+        }
         self.category.extend(part.category.iter());
     }
 
@@ -289,25 +290,27 @@ impl EventTable {
     pub fn push(&mut self, event: NewEvent) -> EventId {
         let id = EventId(self.len() as u32);
         self.ts_ns.push(event.ts_ns);
-        self.dur_ns.push(event.dur_ns.unwrap_or(NO_DURATION));
+        self.dur_ns.push(event.dur_ns);
         self.name.push(event.name);
         self.track.push(event.track);
         self.uid.push(event.uid);
         self.category.push(event.category);
         let ids = (event.external_id, event.correlation);
-        match Detail::new(ids.0, ids.1, event.op_args, event.extra_args) {
-            None => self.detail.push(NONE),
-            Some(detail) => {
-                self.detail.push(self.details.len() as u32);
-                self.details.push(detail);
-            }
-        }
+        self.push_detail(Detail::new(ids.0, ids.1, event.op_args, event.extra_args));
         id
+    }
+
+    #[inline]
+    fn push_detail(&mut self, detail: Option<Detail>) {
+        self.has_detail.push(detail.is_some());
+        if let Some(detail) = detail {
+            self.details.push(detail);
+        }
     }
 
     /// Sets a duration that was not known when the event was added, or turned out to be untrue.
     pub fn set_dur_ns(&mut self, id: EventId, dur_ns: Option<i64>) {
-        self.dur_ns.set(id.index(), dur_ns.unwrap_or(NO_DURATION));
+        self.dur_ns.set(id.index(), dur_ns);
     }
 
     /// Adds what was not known of an event when it was added: `External id` and `correlation`, and
@@ -325,14 +328,15 @@ impl EventTable {
             self.op_args(id).or(op_args),
             self.extra_args(id).or(extra_args),
         );
-        let Some(detail) = known else { return };
-        match self.detail.get(id.index()) {
-            Some(NONE) => {
-                self.detail.set(id.index(), self.details.len() as u32);
-                self.details.push(detail);
-            }
-            Some(row) => self.details.set(row as usize, detail),
-            None => {}
+        let Some(detail) = known.filter(|_| id.index() < self.len()) else {
+            return;
+        };
+        if let Some(row) = self.has_detail.place(id.index()) {
+            return self.details.set(row, detail);
+        }
+        match self.late_place(id) {
+            Ok(at) => self.late_details[at].1 = detail,
+            Err(at) => self.late_details.insert(at, (id.0, detail)),
         }
     }
 
@@ -345,9 +349,7 @@ impl EventTable {
     /// Duration in nanoseconds, never negative; `None` when the trace has none that can be true.
     #[inline]
     pub fn dur_ns(&self, id: EventId) -> Option<i64> {
-        self.dur_ns
-            .get(id.index())
-            .filter(|&dur| dur != NO_DURATION)
+        self.dur_ns.get(id.index()).flatten()
     }
 
     /// End in nanoseconds; the start, where the duration is unknown.
@@ -428,8 +430,21 @@ impl EventTable {
 
     #[inline]
     fn known(&self, id: EventId, field: impl Fn(Detail) -> u32) -> Option<u32> {
-        let detail = self.details.get(self.detail.get(id.index())? as usize)?;
-        Some(field(detail)).filter(|&field| field != NONE)
+        Some(field(self.detail(id)?)).filter(|&field| field != NONE)
+    }
+
+    #[inline]
+    fn detail(&self, id: EventId) -> Option<Detail> {
+        match self.has_detail.place(id.index()) {
+            Some(row) => self.details.get(row),
+            None if self.late_details.is_empty() => None,
+            None => Some(self.late_details[self.late_place(id).ok()?].1),
+        }
+    }
+
+    fn late_place(&self, id: EventId) -> Result<usize, usize> {
+        self.late_details
+            .binary_search_by_key(&id.0, |(row, _)| *row)
     }
 }
 

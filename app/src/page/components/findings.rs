@@ -7,6 +7,9 @@ use crate::page::components::gap_chart::gap_chart;
 use crate::page::prelude::*;
 use crate::protocol::{Card, Evidence, Findings as Found};
 
+/// What the findings stand under.
+pub const TO_DO: &str = "What to do first";
+
 /// So many cards are open from the start; the others are one line each until they are opened.
 const OPEN: usize = 1;
 
@@ -36,7 +39,7 @@ pub fn findings(findings: Found, has_gpu: bool, no_gpu: Option<NoGpu>) -> impl I
     view! {
         <section class="what-to-do" data-testid="findings">
             <header>
-                <h2>"What to do first"</h2>
+                <h2>{TO_DO}</h2>
                 {thresholds_button()}
             </header>
             {blind}

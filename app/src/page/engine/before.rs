@@ -9,12 +9,14 @@ use super::{Engine, Running, TraceSource};
 use crate::page::browser;
 use crate::page::state::Stage;
 use crate::page::url::{Focus, Place};
-use crate::protocol::{Failure, LeftOut, Opened, ReferenceOpened};
+use crate::protocol::{Failure, Judged, LeftOut, Opened, ReferenceOpened};
 
 /// A trace that was open, its worker, and what the page showed of it.
 pub(super) struct Before {
     running: Running,
     opened: Box<Opened>,
+    /// What its worker told of it since.
+    pub(super) judged: Option<Box<Judged>>,
     opened_in_ms: f64,
     source: Option<TraceSource>,
     file_name: String,
@@ -41,6 +43,7 @@ impl Engine {
             inner.before = Some(Before {
                 running,
                 opened,
+                judged: None,
                 opened_in_ms: state.opened_in_ms.get_untracked(),
                 source: inner.source.take(),
                 file_name: state.file_name.get_untracked(),
@@ -77,6 +80,9 @@ impl Engine {
         state.folds.set(before.folds);
         state.go(|place| *place = before.place);
         state.stage.set(Stage::Open(before.opened));
+        if let Some(judged) = before.judged {
+            self.judged(judged);
+        }
         true
     }
 

@@ -29,7 +29,7 @@ use crate::page::ranks::JobStage;
 use crate::page::state::{AppState, Stage};
 use crate::page::url::Place;
 use crate::protocol::wire;
-use crate::protocol::{Failure, LeftOut, Opened, Query, Reply, Request};
+use crate::protocol::{Failure, Judged, LeftOut, Opened, Query, Reply, Request};
 use before::Before;
 use fleet::FleetWorker;
 use ranks::Ranks;
@@ -302,6 +302,7 @@ impl Engine {
         match wire::from_js(&wire::part(message, "body")) {
             Ok(Reply::Progress(progress)) => self.state.stage.set(Stage::Loading(progress)),
             Ok(Reply::Opened(opened)) => self.opened(opened),
+            Ok(Reply::Judged(judged)) => self.judged(judged),
             Ok(Reply::Failed(failure)) => {
                 self.offer_where_too_many(&failure);
                 self.failed(failure);
@@ -392,33 +393,61 @@ impl Engine {
         }
     }
 
-    /// Shows what is open.
+    /// Shows what is open, be it that its findings follow.
     fn show(self, mut opened: Box<Opened>) {
         let state = self.state;
-        let chosen_at_ms = self.inner.with_value(|inner| inner.chosen_at_ms);
+        let is_judged = opened.overview.findings.is_some();
         state.overview.set(opened.overview.clone());
-        state.opened_in_ms.set(browser::now_ms() - chosen_at_ms);
+        state.opened_in_ms.set(self.since_chosen_ms());
         state.loads.update(|loads| *loads += 1);
         state.report.update(|report| *report += 1);
         self.inner.update_value(|inner| inner.before = None);
         let wasm_bytes = opened.wasm_bytes;
         let left_out = std::mem::take(&mut opened.left_out);
-        let steps = opened.steps.clone();
         state.stage.set(Stage::Open(opened));
-        if let Some(step) = self.drilled(&steps) {
-            state.analyze(Some(step));
+        if is_judged {
+            self.is_shown(wasm_bytes);
         }
         if !left_out.is_empty() {
             self.not_opened(left_out);
         }
-        self.keep_spare_soon();
-        browser::after_paint(move || {
-            browser::mark_ready(
-                state.loads.get_untracked(),
-                browser::now_ms() - chosen_at_ms,
-                wasm_bytes,
-            );
+    }
+
+    /// The findings of the open trace, or of the one that was open before another was chosen.
+    fn judged(self, judged: Box<Judged>) {
+        let state = self.state;
+        if !state.stage.with_untracked(Stage::is_open) {
+            self.inner.update_value(|inner| {
+                if let Some(before) = &mut inner.before {
+                    before.judged = Some(judged);
+                }
+            });
+            return;
+        }
+        state.overview.set(judged.overview);
+        state.opened_in_ms.set(self.since_chosen_ms());
+        self.is_shown(judged.wasm_bytes);
+    }
+
+    /// All that is shown first of a trace is known.
+    fn is_shown(self, wasm_bytes: f64) {
+        let state = self.state;
+        let steps = state.stage.with_untracked(|stage| match stage {
+            Stage::Open(opened) => opened.steps.clone(),
+            _ => Vec::new(),
         });
+        if let Some(step) = self.drilled(&steps) {
+            state.analyze(Some(step));
+        }
+        self.keep_spare_soon();
+        let took_ms = self.since_chosen_ms();
+        browser::after_paint(move || {
+            browser::mark_ready(state.loads.get_untracked(), took_ms, wasm_bytes);
+        });
+    }
+
+    fn since_chosen_ms(self) -> f64 {
+        browser::now_ms() - self.inner.with_value(|inner| inner.chosen_at_ms)
     }
 
     fn answered(self, message: &JsValue) {

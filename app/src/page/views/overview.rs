@@ -3,6 +3,7 @@
 use dormer_core::report::overview::{Quality, RepairedFigure, RepairedKind, ServingFacts};
 
 use super::operations::OPERATORS;
+use crate::page::components::findings::TO_DO;
 use crate::page::components::step_bars::step_bars;
 use crate::page::prelude::*;
 use crate::protocol::{CaptureFacts, GpuFacts, TopOperation};
@@ -43,16 +44,12 @@ pub fn overview() -> impl IntoView {
                 </section>
             }
         });
-        view! {
-            <div class="overview">
-                <section class="lead">
-                    <h1 data-testid="headline">{with_units(&overview.headline)}</h1>
-                    {limits(overview.limits)}
-                    {split}
-                </section>
-                {key_facts}
-                {pairs("facts", overview.facts)}
-                {findings(overview.findings, overview.gpu.name.is_some(), overview.no_gpu)}
+        let most = most(&overview.top, &overview.top_measure);
+        let has_gpu = overview.gpu.name.is_some();
+        // What comes last stands last, so that nothing moves.
+        let rest = overview.findings.map(|found| {
+            view! {
+                {findings(found, has_gpu, overview.no_gpu)}
                 {step_bars()}
                 <div class="cols">
                     {(!overview.top.is_empty())
@@ -64,8 +61,63 @@ pub fn overview() -> impl IntoView {
                         {this_gpu(overview.gpu)}
                     </aside>
                 </div>
+            }
+        });
+        let coming = rest.is_none().then(|| {
+            view! {
+                <section class="what-to-do" data-testid="findings-coming">
+                    <header>
+                        <h2>{TO_DO}</h2>
+                    </header>
+                    <p class="fine" role="status">"Looking for what to optimize\u{2026}"</p>
+                </section>
+            }
+        });
+        view! {
+            <div class="overview">
+                <section class="lead">
+                    <h1 data-testid="headline">{with_units(&overview.headline)}</h1>
+                    {limits(overview.limits)}
+                    {split}
+                    {most}
+                </section>
+                {key_facts}
+                {pairs("facts", overview.facts)}
+                {coming}
+                {rest}
             </div>
         }
+    }
+}
+
+/// So many operations are in the line below the split.
+const N_MOST: usize = 4;
+
+/// The operations that took the most time, in a line; their table stands below.
+fn most(top: &[TopOperation], measure: &str) -> Option<impl IntoView + use<>> {
+    let measure = format!("Most {measure}");
+    (!top.is_empty()).then(|| {
+        let names = each(top.iter().take(N_MOST), |one| {
+            let name = shown_name(one);
+            view! {
+                <li class=format!("c-{}", one.time.family.token())>
+                    <i class="dot" aria-hidden="true"></i>
+                    <span class="mono" title=name.clone()>{name.clone()}</span>
+                    <b>{format::percent(one.time.percent)}</b>
+                </li>
+            }
+        });
+        view! {
+            <p class="most-of unseen" id="most-of">{measure.clone()}</p>
+            <ul class="most" aria-labelledby="most-of" title=measure data-testid="most">{names}</ul>
+        }
+    })
+}
+
+fn shown_name(one: &TopOperation) -> String {
+    match one.is_kernel {
+        true => format::kernel_name(&one.time.name),
+        false => one.time.name.clone(),
     }
 }
 
@@ -108,11 +160,12 @@ fn top_table(rows: Vec<TopOperation>, are_kernels: bool, measure: String) -> imp
     let state = expect_context::<AppState>();
     let rows = each(rows, |row| {
         let told = row.row.map(DetailsOf::Operator);
-        let time = row.time;
-        let (view, name) = match row.is_kernel {
-            true => ("kernels", format::kernel_name(&time.name)),
-            false => ("operations", time.name.clone()),
+        let name = shown_name(&row);
+        let view = match row.is_kernel {
+            true => "kernels",
+            false => "operations",
         };
+        let time = row.time;
         let find = time.name;
         let way = move || match told {
             Some(told) => state.link_to_details(told),

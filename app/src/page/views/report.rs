@@ -111,7 +111,7 @@ fn below(state: AppState, heading: &Heading) -> Option<AnyView> {
 /// What shows the finding that a heading is about, as ways to its stories.
 fn evidence(state: AppState, slug: &str) -> Option<AnyView> {
     let card = state.overview.with_untracked(|overview| {
-        let mut cards = overview.findings.cards.iter();
+        let mut cards = overview.findings.iter().flat_map(|found| &found.cards);
         cards.find(|card| card.details == slug).cloned()
     })?;
     Some(evidence_list(card.evidence, card.n_more).into_any())

@@ -51,7 +51,10 @@ impl Tree {
 
     fn of(profile: Profile) -> Tree {
         let report = Report::new(&profile, &ReportOptions::default());
-        let view = TreeView::new(&profile, &Families::new(&profile, &report));
+        let view = TreeView::new(
+            &profile,
+            &Families::new(&profile, &report.overview.operations),
+        );
         Tree { profile, view }
     }
 
@@ -485,7 +488,8 @@ fn below_a_replay_stand_its_layers_and_their_kernels() {
             trace.kernel(1, name, 100 + at * 10..109 + at * 10)
         });
     let profile = trace.profile();
-    let families = Families::new(&profile, &Report::new(&profile, &ReportOptions::default()));
+    let report = Report::new(&profile, &ReportOptions::default());
+    let families = Families::new(&profile, &report.overview.operations);
     let mut tree = TreeView::new(&profile, &families);
     tree.step(&profile, &TreeStep::ToDepth(9));
     let query = TreeRowsQuery {

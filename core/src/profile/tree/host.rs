@@ -1,5 +1,7 @@
 //! Which host call runs inside which: nesting by time on one thread.
 
+use std::ops::Range;
+
 use super::Frames;
 use crate::trace::{EventId, Trace};
 
@@ -21,35 +23,66 @@ pub(super) struct Nodes {
     pub(super) parent: Vec<u32>,
     /// The node after the last one of the subtree.
     pub(super) subtree_end: Vec<u32>,
-    /// Number of nodes above.
-    pub(super) depth: Vec<u16>,
+    /// Number of nodes above, up to [`Nodes::DEEP`].
+    depths: Vec<u8>,
     /// Calls that begin in one call and end after it.
     pub(super) strays: Vec<EventId>,
     open: Vec<Open>,
+    /// All calls, where more nodes are made than there are; else each stands in `event` until a node takes
+    /// its place.
+    calls: Option<Vec<EventId>>,
 }
 
 impl Nodes {
     pub(super) const ROOT: u32 = u32::MAX;
+    /// That deep or deeper: counted when asked for.
+    const DEEP: u8 = u8::MAX;
 
     pub(super) fn with_capacity(n_nodes: usize) -> Nodes {
         Nodes {
             event: Vec::with_capacity(n_nodes),
+            ..Nodes::beside(n_nodes)
+        }
+    }
+
+    /// None yet of these calls, which lie thread after thread.
+    pub(super) fn of(calls: Vec<EventId>, trace: &Trace) -> Nodes {
+        let nodes = Nodes::beside(calls.len());
+        match trace.captured.is_empty() {
+            true => Nodes {
+                event: calls,
+                ..nodes
+            },
+            false => Nodes {
+                calls: Some(calls),
+                ..nodes
+            },
+        }
+    }
+
+    fn beside(n_nodes: usize) -> Nodes {
+        Nodes {
             parent: Vec::with_capacity(n_nodes),
             subtree_end: Vec::with_capacity(n_nodes),
-            depth: Vec::with_capacity(n_nodes),
+            depths: Vec::with_capacity(n_nodes),
             ..Nodes::default()
         }
     }
 
-    /// Adds the calls of one thread, which come in order of their start. Of calls that start
+    /// How many there are.
+    pub(super) fn len(&self) -> u32 {
+        self.parent.len() as u32
+    }
+
+    /// Adds the calls of one thread, which lie in order of their start. Of calls that start
     /// together the one that the file has first is the outer one.
-    pub(super) fn nest(
-        &mut self,
-        trace: &Trace,
-        frames: Frames,
-        calls: impl Iterator<Item = (i64, EventId)>,
-    ) {
-        for (start_ns, event) in calls {
+    pub(super) fn nest(&mut self, trace: &Trace, frames: Frames, calls: Range<usize>) {
+        for at in calls {
+            let all = self.calls.as_ref().unwrap_or(&self.event);
+            let Some(event) = all.get(at).copied() else {
+                continue;
+            };
+            let start_ns = trace.events.ts_ns(event);
             while self.open.last().is_some_and(|top| start_ns >= top.end_ns) {
                 self.close();
             }
@@ -77,9 +110,11 @@ impl Nodes {
     /// Gives the strays nodes of their own, behind all others, so that their GPU activity is found.
     /// Returns the first of these nodes.
     pub(super) fn append_strays(&mut self, trace: &Trace, frames: Frames) -> u32 {
-        let first = self.event.len() as u32;
+        let first = self.len();
+        self.calls = None;
+        self.event.truncate(self.parent.len());
         for event in std::mem::take(&mut self.strays) {
-            let node = self.push(event, Self::ROOT, 0);
+            let node = self.push(event, Self::ROOT);
             self.put_below(trace, frames, event, node);
         }
         first
@@ -90,13 +125,11 @@ impl Nodes {
         if !trace.captured.is_below(launch) {
             return;
         }
-        let depth_of = |nodes: &Nodes, node: u32| nodes.depth.get(node as usize).copied();
         // The open calls, innermost last: how many of the added ones are above each, and its node.
         let mut above: Vec<(u16, u32)> = Vec::new();
         let add = |nodes: &mut Nodes, above: &[(u16, u32)], event: EventId| {
             let parent = above.last().map_or(node, |(_, node)| *node);
-            let depth = depth_of(nodes, parent).unwrap_or(0).saturating_add(1);
-            nodes.push(event, parent, depth)
+            nodes.push(event, parent)
         };
         for (call, depth) in trace.captured.of_launch(launch) {
             while above.last().is_some_and(|(of_last, _)| *of_last >= depth) {
@@ -120,7 +153,7 @@ impl Nodes {
 
     /// Ends the subtree of a node with the last one that was added.
     fn end(&mut self, node: Option<(u16, u32)>) {
-        let end = self.event.len() as u32;
+        let end = self.len();
         if let Some((_, node)) = node
             && let Some(subtree_end) = self.subtree_end.get_mut(node as usize)
         {
@@ -131,19 +164,43 @@ impl Nodes {
     /// Adds a call below those whose ends have not been passed.
     fn open(&mut self, event: EventId, end_ns: i64) -> u32 {
         let parent = self.open.last().map_or(Self::ROOT, |top| top.node);
-        let depth = u16::try_from(self.open.len()).unwrap_or(u16::MAX);
-        let node = self.push(event, parent, depth);
+        let node = self.push(event, parent);
         self.open.push(Open { node, end_ns });
         node
     }
 
-    fn push(&mut self, event: EventId, parent: u32, depth: u16) -> u32 {
-        let node = self.event.len() as u32;
-        self.event.push(event);
-        self.parent.push(parent);
-        self.subtree_end.push(node + 1);
-        self.depth.push(depth);
+    fn push(&mut self, event: EventId, parent: u32) -> u32 {
+        let node = self.len();
+        self.add(event, parent, node + 1);
         node
+    }
+
+    /// Adds a node whose caller is there already, and where its subtree ends.
+    pub(super) fn add(&mut self, event: EventId, parent: u32, subtree_end: u32) {
+        let above = self.depths.get(parent as usize);
+        self.depths
+            .push(above.map_or(0, |above| above.saturating_add(1)));
+        match self.event.get_mut(self.parent.len()) {
+            Some(call) => *call = event,
+            None => self.event.push(event),
+        }
+        self.parent.push(parent);
+        self.subtree_end.push(subtree_end);
+    }
+
+    /// Number of nodes above a node.
+    pub(super) fn depth(&self, node: u32) -> u16 {
+        let known = |node: u32| self.depths.get(node as usize).copied();
+        let (mut node, mut below) = (node, 0_u16);
+        while known(node) == Some(Self::DEEP) {
+            node = self
+                .parent
+                .get(node as usize)
+                .copied()
+                .unwrap_or(Self::ROOT);
+            below = below.saturating_add(1);
+        }
+        below.saturating_add(known(node).map_or(0, u16::from))
     }
 
     fn close(&mut self) {

@@ -6,12 +6,14 @@
 
 mod cost;
 mod host;
+mod index;
 mod merged;
 #[cfg(test)]
 mod tests;
 mod within;
 
 use std::ops::Range;
+use std::sync::Arc;
 
 use crate::base::interval::Interval;
 use crate::base::row_id::row_id;
@@ -19,6 +21,7 @@ use crate::profile::launch::{GpuId, Launches};
 use crate::trace::{Category, EventId, Trace, TrackId};
 pub use cost::{Cost, Launched, Owner, own_cpu_ns};
 use host::Nodes;
+use index::Index;
 pub use merged::{BottomUp, ClassTree, Instances, Label, Merged, MergedId, MergedTree, Spread};
 
 row_id! {
@@ -54,15 +57,14 @@ pub struct TrackNodes {
     pub nodes: Range<u32>,
 }
 
-/// Host calls by nesting. 14 bytes a node, 4 for each event and 8 for each launch.
+/// Host calls by nesting. 13 bytes a node, 4 more without frames, and 8 for each launch.
 #[derive(Debug)]
 pub struct CallTree {
     frames: Frames,
     nodes: Nodes,
     tracks: Vec<TrackNodes>,
     first_stray: u32,
-    /// By event row: its node, or [`Nodes::ROOT`] for none.
-    node_of: Vec<u32>,
+    index: Index,
     /// Nodes of launching calls, ascending …
     launch_nodes: Vec<u32>,
     /// … and the work each launched.
@@ -72,55 +74,95 @@ pub struct CallTree {
 impl CallTree {
     /// Nests the calls of every thread and hangs the GPU activity below.
     pub fn new(trace: &Trace, frames: Frames, launches: &Launches) -> CallTree {
-        let mut calls: Vec<Vec<EventId>> = vec![Vec::new(); trace.tracks.len()];
+        let (nodes, tracks, first_stray) = CallTree::nested(trace, frames);
+        let index = Index::listed(trace, &nodes);
+        CallTree::assemble(frames, nodes, tracks, first_stray, index, launches)
+    }
+
+    /// The same with Python frames, of a trace that is shared: in less memory.
+    pub(crate) fn with_frames(trace: &Arc<Trace>, launches: &Launches) -> CallTree {
+        let frames = Frames::With;
+        let (nodes, tracks, first_stray) = CallTree::nested(trace, frames);
+        let index = match trace.captured.is_empty() {
+            true => Index::searched(Arc::downgrade(trace), &nodes, first_stray),
+            false => Index::listed(trace, &nodes),
+        };
+        CallTree::assemble(frames, nodes, tracks, first_stray, index, launches)
+    }
+
+    /// The calls of every thread by nesting, and the first of those without a place.
+    fn nested(trace: &Trace, frames: Frames) -> (Nodes, Vec<TrackNodes>, u32) {
         let events = &trace.events;
-        let nested = events.of_category(|of| frames.admit(of));
-        for event in nested.filter(|event| !trace.captured.has(*event)) {
-            if let Some(of_track) = calls.get_mut(events.track(event).0 as usize) {
-                of_track.push(event);
+        let nested = || {
+            let nested = events.of_category(|of| frames.admit(of));
+            let nested = nested.filter(|event| !trace.captured.has(*event));
+            nested.map(|event| (events.track(event).0 as usize, event))
+        };
+        // Counted first, so that they lie thread after thread in one list, which becomes that of the nodes.
+        let mut ends = vec![0_usize; trace.tracks.len()];
+        for (track, _) in nested() {
+            if let Some(n_calls) = ends.get_mut(track) {
+                *n_calls += 1;
             }
         }
-        let mut nodes = Nodes::with_capacity(calls.iter().map(Vec::len).sum());
-        let mut tracks = Vec::new();
-        for (track, mut calls) in calls.into_iter().enumerate() {
-            if calls.is_empty() {
-                continue;
+        let mut n_calls = 0;
+        for end in &mut ends {
+            n_calls += std::mem::replace(end, n_calls);
+        }
+        let mut calls = vec![EventId(0); n_calls];
+        for (track, event) in nested() {
+            if let Some(end) = ends.get_mut(track)
+                && let Some(place) = calls.get_mut(*end)
+            {
+                *place = event;
+                *end += 1;
             }
-            let first = nodes.event.len() as u32;
+        }
+        let mut start = 0;
+        for end in &ends {
+            let of_track = calls.get_mut(start..*end).unwrap_or_default();
             // Stable: what starts together stays in file order. By id alone: with their times beside them
-            // they would take four times the memory, the most that a report ever needs.
-            calls.sort_by_key(|call| events.ts_ns(*call));
-            let timed = calls.iter().map(|call| (events.ts_ns(*call), *call));
-            nodes.nest(trace, frames, timed);
-            tracks.push(TrackNodes {
-                track: TrackId(track as u32),
-                nodes: first..nodes.event.len() as u32,
-            });
+            // they would take four times the memory.
+            let start_ns = |call: &EventId| events.ts_ns(*call);
+            if !of_track.is_sorted_by_key(start_ns) {
+                of_track.sort_by_key(start_ns);
+            }
+            start = *end;
+        }
+        let mut nodes = Nodes::of(calls, trace);
+        let mut tracks = Vec::new();
+        let mut start = 0;
+        for (track, end) in ends.into_iter().enumerate() {
+            if start < end {
+                let first = nodes.len();
+                nodes.nest(trace, frames, start..end);
+                tracks.push(TrackNodes {
+                    track: TrackId(track as u32),
+                    nodes: first..nodes.len(),
+                });
+            }
+            start = end;
         }
         let first_stray = nodes.append_strays(trace, frames);
-        CallTree::assemble(trace, frames, nodes, tracks, first_stray, launches)
+        (nodes, tracks, first_stray)
     }
 
     /// Nested calls with the GPU activity that they launched.
     fn assemble(
-        trace: &Trace,
         frames: Frames,
         nodes: Nodes,
         tracks: Vec<TrackNodes>,
         first_stray: u32,
+        index: Index,
         launches: &Launches,
     ) -> CallTree {
-        let mut node_of = vec![Nodes::ROOT; trace.events.len()];
-        for (node, event) in nodes.event.iter().enumerate() {
-            node_of[event.index()] = node as u32;
-        }
         let mut by_node: Vec<(u32, u32)> = launches
             .launches
             .iter()
             .enumerate()
             .filter_map(|(row, launch)| {
-                let node = *node_of.get(launch.call.index())?;
-                (node != Nodes::ROOT).then_some((node, row as u32))
+                let node = index.find(launch.call, &nodes, &tracks)?;
+                Some((node, row as u32))
             })
             .collect();
         by_node.sort_unstable();
@@ -134,7 +176,7 @@ impl CallTree {
             frames,
             tracks,
             first_stray,
-            node_of,
+            index,
             launch_work: by_node.iter().filter_map(|&(_, row)| work(row)).collect(),
             launch_nodes: by_node.into_iter().map(|(node, _)| node).collect(),
             nodes,
@@ -208,7 +250,7 @@ impl CallTree {
 
     /// Number of callers.
     pub fn depth(&self, node: NodeId) -> u16 {
-        self.nodes.depth.get(node.index()).copied().unwrap_or(0)
+        self.nodes.depth(node.0)
     }
 
     /// The event of a node; `None` for a node of another tree.
@@ -220,8 +262,9 @@ impl CallTree {
     /// The node of an event; `None` for one that is not in the tree.
     #[inline]
     pub fn node_of(&self, event: EventId) -> Option<NodeId> {
-        let node = *self.node_of.get(event.index())?;
-        (node != Nodes::ROOT).then_some(NodeId(node))
+        self.index
+            .find(event, &self.nodes, &self.tracks)
+            .map(NodeId)
     }
 
     /// The GPU activity of a call and all below it, in order of the launching calls.
@@ -258,14 +301,6 @@ impl CallTree {
     pub fn category(&self, trace: &Trace, node: NodeId) -> Category {
         self.event(node)
             .map_or(Category::Other, |event| trace.events.category(event))
-    }
-
-    /// Bytes allocated.
-    pub fn bytes(&self) -> usize {
-        self.nodes.event.capacity() * 12
-            + self.nodes.depth.capacity() * 2
-            + self.node_of.capacity() * 4
-            + self.launch_nodes.capacity() * 8
     }
 
     fn siblings(&self, range: Range<u32>) -> impl Iterator<Item = NodeId> + '_ {

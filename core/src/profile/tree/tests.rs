@@ -1,5 +1,7 @@
 //! Nesting, one rule a test.
 
+use std::sync::Arc;
+
 use super::{CallTree, Frames};
 use crate::profile::launch::Launches;
 use crate::testing::{Timetable, outline};
@@ -139,4 +141,43 @@ fn the_tree_can_be_walked_both_ways() {
     assert_eq!(tree.node_of(tree.event(mm).unwrap()), Some(mm));
     assert_eq!(profile.gpu.busy_ns(tree.gpu_work(mm)), 5_000);
     assert_eq!(profile.gpu.busy_ns(tree.gpu_work(root)), 15_000);
+}
+
+#[test]
+fn a_node_that_is_searched_is_the_one_that_is_listed() {
+    // Calls out of order, that start together, that have no place, and on two threads.
+    let trace = Timetable::new()
+        .frame("inner", 10..20)
+        .launched("late", 12..13, 500..510)
+        .frame("outer", 0..100)
+        .frame("alike", 30..40)
+        .frame("alike", 30..40)
+        .frame("stray", 35..60)
+        .thread(2)
+        .frame("other", 5..90)
+        .work("aten::mm", "gemm", 200..230)
+        .trace();
+    let launches = Launches::new(&trace);
+    let trace = Arc::new(trace);
+    let listed = CallTree::new(&trace, Frames::With, &launches);
+    let searched = CallTree::with_frames(&trace, &launches);
+    assert_eq!(listed.strays().len(), 1);
+    for event in trace.events.ids() {
+        assert_eq!(listed.node_of(event), searched.node_of(event));
+    }
+    for node in listed.ids() {
+        assert_eq!(listed.gpu_work(node), searched.gpu_work(node));
+        assert_eq!(listed.parent(node), searched.parent(node));
+    }
+}
+
+#[test]
+fn calls_know_how_deep_they_are_however_deep() {
+    let frames = (0..600_u32).fold(Timetable::new(), |all, at| {
+        all.frame("forward", at..2_000 - at)
+    });
+    let trace = frames.trace();
+    let tree = CallTree::new(&trace, Frames::With, &Launches::new(&trace));
+    let depths = tree.ids().map(|node| tree.depth(node));
+    assert!(depths.eq(0..600));
 }

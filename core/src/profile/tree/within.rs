@@ -27,13 +27,9 @@ impl CallTree {
             let Some(event) = self.event(node) else {
                 continue;
             };
-            nodes.event.push(event);
             let parent = self.parent(node);
-            nodes
-                .parent
-                .push(parent.map_or(Nodes::ROOT, |parent| renamed(parent.0)));
-            nodes.subtree_end.push(renamed(self.subtree(node).end));
-            nodes.depth.push(self.depth(node));
+            let parent = parent.map_or(Nodes::ROOT, |parent| renamed(parent.0));
+            nodes.add(event, parent, renamed(self.subtree(node).end));
         }
         let tracks = self.tracks.iter().map(|track| TrackNodes {
             track: track.track,
@@ -49,7 +45,8 @@ impl CallTree {
         let tracks = tracks
             .filter(|track| !track.nodes.is_empty() || of_strays.contains(&track.track))
             .collect();
-        CallTree::assemble(trace, self.frames, nodes, tracks, first_stray, launches)
+        let index = self.index.of_part(trace, &nodes, first_stray);
+        CallTree::assemble(self.frames, nodes, tracks, first_stray, index, launches)
     }
 
     /// By node: whether it belongs to the span.

@@ -108,6 +108,13 @@ impl Measure {
 }
 
 impl Overview {
+    /// What is known before anything is judged: how the time splits, and what takes it. What findings add is
+    /// missing.
+    pub fn first(profile: &Profile, options: &ReportOptions) -> Overview {
+        let timelines = Timelines::of(profile);
+        Overview::new(profile, options, &timelines, &[], &Analyses::default())
+    }
+
     pub(super) fn new(
         profile: &Profile,
         options: &ReportOptions,

@@ -1,0 +1,84 @@
+//! From an event to its node.
+
+use std::sync::Weak;
+
+use super::TrackNodes;
+use super::host::Nodes;
+use crate::base::row_set::RowSet;
+use crate::trace::{EventId, Trace};
+
+/// How the node of an event is found.
+#[derive(Debug)]
+pub(super) enum Index {
+    /// In a list of as many nodes.
+    Listed {
+        /// The events that have a node …
+        called: RowSet,
+        /// … and the node of each, in the order of the file.
+        nodes: Vec<u32>,
+    },
+    /// By its thread and its start. With Python frames nearly every event has a node, and few are asked for.
+    Searched {
+        /// The tree is the trace's own.
+        trace: Weak<Trace>,
+        /// Calls without a place on their thread, in the order of the file.
+        strays: Vec<(EventId, u32)>,
+    },
+}
+
+impl Index {
+    pub(super) fn listed(trace: &Trace, all: &Nodes) -> Index {
+        let called = all.event.iter().map(|event| event.index());
+        let called = RowSet::of(trace.events.len(), called);
+        let mut nodes = vec![Nodes::ROOT; called.len()];
+        for (node, event) in all.event.iter().enumerate() {
+            if let Some(place) = called.place(event.index()) {
+                nodes[place] = node as u32;
+            }
+        }
+        Index::Listed { called, nodes }
+    }
+
+    /// Of a trace without captures, whose calls stand on each thread in the order of their start.
+    pub(super) fn searched(trace: Weak<Trace>, all: &Nodes, first_stray: u32) -> Index {
+        let strays = all.event.iter().copied().zip(0_u32..);
+        let mut strays: Vec<(EventId, u32)> = strays.skip(first_stray as usize).collect();
+        strays.sort_unstable();
+        Index::Searched { trace, strays }
+    }
+
+    /// The same kind of a part of the tree.
+    pub(super) fn of_part(&self, trace: &Trace, part: &Nodes, first_stray: u32) -> Index {
+        match self {
+            Index::Listed { .. } => Index::listed(trace, part),
+            Index::Searched { trace, .. } => Index::searched(trace.clone(), part, first_stray),
+        }
+    }
+
+    /// The node of an event, given the nodes and what of them is on which thread.
+    pub(super) fn find(&self, event: EventId, all: &Nodes, tracks: &[TrackNodes]) -> Option<u32> {
+        match self {
+            Index::Listed { called, nodes } => {
+                let place = called.place(event.index())?;
+                nodes.get(place).copied()
+            }
+            Index::Searched { trace, strays } => {
+                let trace = trace.upgrade()?;
+                let events = &trace.events;
+                let key = |event: EventId| (events.ts_ns(event), event);
+                let on_thread = || {
+                    let track = events.track(event);
+                    let at = tracks.binary_search_by_key(&track, |nodes| nodes.track);
+                    let nodes = &tracks.get(at.ok()?)?.nodes;
+                    let calls = all.event.get(nodes.start as usize..nodes.end as usize)?;
+                    let at = calls.partition_point(|call| key(*call) < key(event));
+                    (calls.get(at) == Some(&event)).then_some(nodes.start + at as u32)
+                };
+                on_thread().or_else(|| {
+                    let at = strays.binary_search_by_key(&event, |(stray, _)| *stray);
+                    strays.get(at.ok()?).map(|(_, node)| *node)
+                })
+            }
+        }
+    }
+}
