@@ -4,7 +4,7 @@ use dormer_core::testing::Timetable;
 use serde_json::json;
 use thirtyfour::Key;
 
-use super::page::{Page, with_page};
+use super::page::with_page;
 use super::traces::kernels;
 
 const HEADLINE: &str = "[data-testid=compare-headline]";

@@ -1,7 +1,6 @@
 //! The details of an operation: opened from every view that names one, and the ways on from it.
 
 use dormer_core::testing::Timetable;
-use serde_json::json;
 use thirtyfour::prelude::*;
 
 use super::page::{Page, with_page};

@@ -84,8 +84,8 @@ pub async fn fetched(
     let parts = read(&body.get_reader().unchecked_into(), |bytes| {
         tell(bytes, total)
     })
-    .await;
-    File::new_with_blob_sequence(&parts?, &found.name).map_err(|_| "it cannot be kept".to_owned())
+    .await?;
+    File::new_with_blob_sequence(&parts, &found.name).map_err(|_| "it cannot be kept".to_owned())
 }
 
 /// The parts of a file as they come, a few megabytes each: the browser may put them out of its memory.
@@ -108,7 +108,8 @@ pub(super) async fn read(
         }
         if is_last || of_part >= PART {
             let part = Blob::new_with_u8_array_sequence(&chunks);
-            parts.push(&part.map_err(|_| "there is no memory for it".to_owned())?);
+            let part = part.map_err(|_| "there is no memory for it".to_owned())?;
+            parts.push(&part);
             (chunks, of_part) = (Array::new(), 0.0);
         }
         if is_last {

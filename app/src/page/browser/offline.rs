@@ -55,7 +55,8 @@ pub fn build() -> String {
 pub fn loaded_bytes() -> f64 {
     let clock = window().performance();
     let entries = clock.map(|clock| clock.get_entries_by_type("resource"));
-    let own = entries.iter().flatten().filter(|entry| {
+    let entries = entries.unwrap_or_default();
+    let own = entries.iter().filter(|entry| {
         let entry: &PerformanceEntry = entry.unchecked_ref();
         is_request(&entry.name()) && entry.name().ends_with(&format!("?v={}", build()))
     });

@@ -5,7 +5,7 @@
 //! they send is passed over.
 
 use gloo::events::EventListener;
-use js_sys::{Array, ArrayBuffer, Object, Uint8Array};
+use js_sys::{Array, ArrayBuffer};
 use wasm_bindgen::prelude::*;
 use web_sys::{File, MessageEvent, ReadableStream};
 

@@ -148,7 +148,7 @@ impl Engine {
                 let started = browser::start_worker(inner.files.as_ref()?, OF_JOB);
                 match started {
                     Ok(worker) => ranks.worker = Some(self.job_worker(worker)),
-                    Err(why) => return Some(vec![left_out(why)]),
+                    Err(why) => return Some(vec![left_out(None, why)]),
                 }
             }
             let request = Request::OpenJob(JobRequest {
@@ -170,7 +170,7 @@ impl Engine {
             });
             posted
                 .err()
-                .map(|error| vec![left_out(wire::error_text(&error))])
+                .map(|error| vec![left_out(None, wire::error_text(&error))])
         });
         if let Some(failures) = failures {
             self.state.job.set(JobStage::Failed(failures));
@@ -237,7 +237,7 @@ impl Engine {
             "the analysis of the job stopped ({reason}); it may need more memory than the browser \
              gives a page (4 GB): open fewer ranks, or use the command line"
         );
-        let failures = std::iter::once(left_out(sentence)).chain(self.failures());
+        let failures = std::iter::once(left_out(None, sentence)).chain(self.failures());
         self.state.job.set(JobStage::Failed(failures.collect()));
     }
 
@@ -311,15 +311,5 @@ impl Engine {
                 let _ = worker.worker.post_message(&message);
             }
         });
-    }
-}
-
-fn left_out(sentence: String) -> LeftOut {
-    LeftOut {
-        name: None,
-        failure: Failure {
-            sentence,
-            at_byte: None,
-        },
     }
 }

@@ -505,12 +505,15 @@ fn called(files: &[File]) -> String {
 }
 
 /// A file that is not opened, and why.
-fn left_out(name: String, sentence: String) -> LeftOut {
+fn left_out(name: impl Into<Option<String>>, sentence: String) -> LeftOut {
     let failure = Failure {
         sentence,
         at_byte: None,
     };
-    LeftOut::new(name, failure)
+    LeftOut {
+        name: name.into(),
+        failure,
+    }
 }
 
 fn total_bytes(files: &[File]) -> f64 {
