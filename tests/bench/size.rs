@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 
-use xtask::weight::{before_drop, sizes};
+use xtask::weight::{before_drop, of_site, sizes};
 
 use super::Outcome;
 use super::figure::{Record, Role, Table, Unit};
@@ -16,7 +16,7 @@ pub(crate) fn measure(dist: &Path, record: &mut Record) -> Outcome {
     let sizes = sizes(dist)?;
     let first = before_drop(&fs::read_to_string(dist.join("index.html"))?);
     let named = |names: &[&str]| names.iter().copied().map(str::to_owned).collect();
-    let all: BTreeSet<String> = sizes.iter().map(|size| size.name.clone()).collect();
+    let all: BTreeSet<String> = of_site(&sizes).map(|size| size.name.clone()).collect();
     for (name, files) in [
         ("before a file can be dropped", first),
         (

@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 use std::fs;
 
-use xtask::weight::{Size, before_drop, sizes};
+use xtask::weight::{Size, before_drop, of_site, sizes};
 
 use crate::page::{self, Effort, at};
 use crate::project::{Failure, Project};
@@ -34,9 +34,7 @@ fn site(project: &Project) -> Result<(), String> {
         "before a drop",
         sizes.iter().filter(|size| first.contains(&size.name)),
     );
-    // It has the site's files in it.
-    let site = sizes.iter().filter(|size| size.name != one_file::NAME);
-    let total = sum("total of the site", site);
+    let total = sum("total of the site", of_site(&sizes));
     let has_all = total.gzip.is_some() && total.brotli.is_some();
     // The names are sorted already.
     sizes.sort_by_key(|size| Reverse(size.raw));

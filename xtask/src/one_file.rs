@@ -18,7 +18,7 @@ use sha2::{Digest, Sha256};
 use crate::page::at;
 
 /// The name of the file.
-pub(crate) const NAME: &str = "dormer.html";
+pub(crate) const NAME: &str = xtask::weight::ONE_FILE;
 
 /// What `boot.js` would fetch.
 const FETCHED: [&str; 3] = ["dormer-app_bg.wasm", "worker_bg.wasm", "worker.js"];

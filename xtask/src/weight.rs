@@ -19,6 +19,21 @@ pub struct Size {
     pub brotli: Option<u64>,
 }
 
+/// The whole page as one file, which has the site's files in it.
+pub const ONE_FILE: &str = "dormer.html";
+
+/// What a server of the site sends: all files but the one that has them in it.
+///
+/// ```
+/// use xtask::weight::{ONE_FILE, Size, of_site};
+///
+/// let sizes = ["boot.js", ONE_FILE].map(|name| Size { name: name.to_owned(), raw: 1, gzip: None, brotli: None });
+/// assert!(of_site(&sizes).map(|size| &*size.name).eq(["boot.js"]));
+/// ```
+pub fn of_site(sizes: &[Size]) -> impl Iterator<Item = &Size> + Clone {
+    sizes.iter().filter(|size| size.name != ONE_FILE)
+}
+
 /// The sizes of all files of a site, by name.
 pub fn sizes(site: &Path) -> io::Result<Vec<Size>> {
     let sizes = files(site)?.into_iter().map(|name| {
