@@ -19,16 +19,12 @@ mod evidence;
 mod group;
 mod text;
 
-use std::collections::BTreeSet;
-use std::ptr;
-
 use super::compute::{are_many, beyond_roofline_ns, called_from, n_calls};
 use super::compute::{causes_of, operations_table, waterfall_table, without_reproducer};
 use super::finding::{Effect, Finding, Priority};
 use super::outcome::Row;
 use crate::assess::Input;
 use crate::base::group::grouped;
-use crate::base::sort::Gather;
 use crate::base::value::Table;
 
 pub(crate) use evidence::{Evidence, Saves};
@@ -166,23 +162,33 @@ impl<S: Subject> Rule<S> {
         found.effect = self.effect;
         found.priority = (self.priority)(group, found.priority);
         found.reasoning.extend(S::reasoning(group));
-        let mut tables = (self.tables)(group);
-        tables.append(&mut found.tables);
-        tables.extend(S::tables(group));
-        let longest = group.rows.first().map(|row| row.operation);
-        tables.extend(longest.and_then(|at| waterfall_table(group.input, at)));
-        found.tables = tables;
-        // What first steps say is not how fast operations are.
-        let causes = longest.filter(|_| self.effect != Effect::FirstStep);
-        let causes = causes.and_then(|at| causes_of(group.input, at));
-        found.causes = causes.unwrap_or_default();
+        let of_rule = (self.tables)(group);
+        found.tables.splice(..0, of_rule);
+        found.tables.extend(S::tables(group));
         let templates = [self.title, self.issue, self.model, self.kernel];
-        Some(said(found, templates, self.notes, &self.words_of(group)))
+        let words = self.words_of(group);
+        let found = with_causes(found, group.input, &group.rows);
+        Some(said(found, templates, self.notes, &words))
     }
 }
 
+/// A finding with what keeps its longest operation from the roofline. Not generic, like what follows: compiled once for all
+/// analyses.
+fn with_causes(mut found: Finding, input: &Input, rows: &[&Row]) -> Finding {
+    if let Some(longest) = rows.first() {
+        found
+            .tables
+            .extend(waterfall_table(input, longest.operation));
+        // What first steps say is not how fast operations are.
+        if found.effect != Effect::FirstStep {
+            found.causes = causes_of(input, longest.operation).unwrap_or_default();
+        }
+    }
+    found
+}
+
 /// A finding with its sentences: those of the templates, and the notes before the last of its
-/// reasoning. Not generic: compiled once for all analyses.
+/// reasoning.
 fn said(mut found: Finding, templates: [&str; 4], notes: &[&str], words: &Words) -> Finding {
     let is_callable = found.replay.is_some();
     let say = |template: &str| match fill(template, words) {
@@ -202,21 +208,36 @@ fn said(mut found: Finding, templates: [&str; 4], notes: &[&str], words: &Words)
 pub(crate) fn find<'g, 'a, S: Subject>(
     input: &'g Input<'a>,
     rules: &[Rule<S>],
-    mut left: Vec<&'g S::Of<'a>>,
+    seen: Vec<&'g S::Of<'a>>,
+) -> Vec<Finding> {
+    let kind = |rule: usize, at: usize| {
+        let (rule, seen) = (&rules[rule], seen[at]);
+        (rule.applies)(input, seen).then(|| (rule.by)(seen))
+    };
+    let take = |rule: usize, group: &[usize]| {
+        let (rule, seen) = (&rules[rule], group.iter().map(|at| seen[*at]).collect());
+        let group = Group::<S>::new(input, seen);
+        (rule.takes)(&group).then(|| rule.finding(&group))
+    };
+    taken(rules.len(), seen.len(), &kind, &take)
+}
+
+/// What rules find, with rules and what was seen by their positions: `kind` is which finding of a rule something belongs to,
+/// if the rule applies to it; `take` is what a rule makes of all of one kind, if it takes them.
+fn taken(
+    n_rules: usize,
+    n_seen: usize,
+    kind: &dyn Fn(usize, usize) -> Option<String>,
+    take: &dyn Fn(usize, &[usize]) -> Option<Option<Finding>>,
 ) -> Vec<Finding> {
     let mut findings = Vec::new();
-    for rule in rules {
-        let asked = left.iter().copied();
-        let asked = asked.filter(|seen| (rule.applies)(input, seen));
-        let asked = asked.map(|seen| ((rule.by)(seen), seen));
-        for (_, seen) in grouped(asked, Vec::push) {
-            let group = Group::<S>::new(input, seen);
-            if (rule.takes)(&group) {
-                // Of no type, so that one set and its sort serve all analyses.
-                let place = |seen: &S::Of<'a>| ptr::from_ref(seen).cast::<()>();
-                let taken: BTreeSet<_> = group.seen.iter().map(|seen| place(seen)).gather();
-                left.retain(|seen| !taken.contains(&place(seen)));
-                findings.extend(rule.finding(&group));
+    let mut left: Vec<usize> = (0..n_seen).collect();
+    for rule in 0..n_rules {
+        let asked = left.iter().filter_map(|&at| Some((kind(rule, at)?, at)));
+        for (_, group) in grouped(asked, Vec::push) {
+            if let Some(finding) = take(rule, &group) {
+                left.retain(|at| group.binary_search(at).is_err());
+                findings.extend(finding);
             }
         }
     }
