@@ -163,7 +163,7 @@ fn joined(symbols: &[u64], found: Vec<Found>) -> Vec<Found> {
 /// The symbols of the first block of a run, sorted.
 fn block(symbols: &[u64], run: &Found) -> Vec<u64> {
     let mut block = symbols[run.start..run.start + run.period].to_vec();
-    block.sort_unstable();
+    block.arrange();
     block
 }
 

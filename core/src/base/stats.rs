@@ -32,7 +32,7 @@ pub fn mean_of_middle_ns(mut lengths_ns: Vec<i64>) -> Option<i64> {
 /// Of each value the median of the others, the mean of two; 0 of none.
 pub(crate) fn medians_of_others(values: &[i64]) -> Vec<i64> {
     let mut order: Vec<usize> = (0..values.len()).collect();
-    order.sort_unstable_by_key(|at| (values[*at], *at));
+    order.arrange_by_key(|at| (values[*at], *at));
     let last = values.len().saturating_sub(2);
     let mut medians = vec![0; values.len()];
     if values.len() < 2 {

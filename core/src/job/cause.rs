@@ -215,7 +215,7 @@ fn least_ns(job: &Job, analysis: &Asked, step: usize) -> i64 {
 fn slower(of_step: &[Same]) -> Vec<bool> {
     let ratios: Vec<f64> = of_step.iter().filter_map(Same::ratio).collect();
     let median = |mut values: Vec<f64>| {
-        values.sort_unstable_by(f64::total_cmp);
+        values.arrange_by(f64::total_cmp);
         let last = values.len().checked_sub(1);
         let middle = last.and_then(|last| {
             Some(

@@ -274,7 +274,7 @@ fn edges(
 fn pairs(lane: &[&Matched]) -> Vec<[usize; 2]> {
     let members = lane.iter().flat_map(|of| &of.members);
     let mut members: Vec<usize> = members.map(|member| member.rank).collect();
-    members.sort_unstable();
+    members.arrange();
     members.dedup();
     if members.len() <= ALL_PAIRS {
         let pairs = members.iter().enumerate().flat_map(|(at, one)| {

@@ -154,7 +154,7 @@ fn matched(
         Some(rank.digest.kind(entry.of))
     });
     let mut members: Vec<Member> = entries.iter().map(|entry| entry.member).collect();
-    members.sort_unstable();
+    members.arrange();
     Matched {
         group,
         kind: kind.unwrap_or(CollectiveKind::Unknown),
@@ -297,7 +297,7 @@ fn together<'a>(
 /// The lists of each step, in order of the steps; those of ranks that have nothing in it are empty.
 fn by_step<'a>(lists: &[Vec<Entry<'a>>]) -> Vec<(Option<usize>, Vec<Vec<Entry<'a>>>)> {
     let mut steps: Vec<Option<usize>> = lists.iter().flatten().map(|entry| entry.step).collect();
-    steps.sort_unstable();
+    steps.arrange();
     steps.dedup();
     let of_step = |step: Option<usize>| {
         let own = |list: &Vec<Entry<'a>>| {

@@ -320,7 +320,7 @@ impl Part {
         let mut names: Vec<(TrackId, TrackId)> = (self.known_tracks.iter())
             .map(|(whole, own)| (*own, *whole))
             .collect();
-        names.sort_unstable();
+        names.arrange();
         for (at, own) in self.tracks.iter_mut().enumerate() {
             let first = names.partition_point(|(own, _)| (own.0 as usize) < at);
             let whole = names
@@ -480,7 +480,7 @@ mod tests {
         let world = World::new(digests);
         assert_eq!(world.set_apart, []);
         let mut window = world.windows.into_iter().next().unwrap();
-        window.ranks.sort_by_key(|rank| rank.number);
+        window.ranks.arrange_by_key(|rank| rank.number);
         let told = window.ranks.iter().map(|rank| {
             let identity = &rank.digest.identity;
             (rank.number, identity.rank_from, identity.world_size)

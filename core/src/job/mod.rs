@@ -170,7 +170,7 @@ fn steps(ranks: &[Rank]) -> Vec<JobStep> {
             numbers.push(*number);
         }
     }
-    numbers.sort_unstable();
+    numbers.arrange();
     let steps = numbers.into_iter().map(|number| {
         let of_rank = numbered.iter().map(|of| {
             let position = of.iter().position(|own| *own == number)?;

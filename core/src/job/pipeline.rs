@@ -6,6 +6,7 @@ use super::roles::{Layout, Role};
 use super::timing::Timing;
 use crate::base::interval::percent_of;
 use crate::base::map::Map;
+use crate::base::sort::Arrange;
 
 /// A rank in a step of a pipeline.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -93,7 +94,7 @@ pub(crate) fn bubbles(job: &Job, layout: &Layout, timings: &[Option<Timing>]) ->
             }
         }
     }
-    found.sort_by_key(|bubble| (bubble.step, bubble.rank));
+    found.arrange_by_key(|bubble| (bubble.step, bubble.rank));
     found
 }
 

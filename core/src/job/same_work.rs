@@ -187,7 +187,7 @@ impl SameWork {
                 };
             }
         }
-        items.sort_unstable_by_key(|item| (item.key, item.rank, item.step));
+        items.arrange_by_key(|item| (item.key, item.rank, item.step));
         same.slow = slow(&items, &texts);
         same.more = more::find(&items, &texts, layout, job.ranks.len());
         (same.items, same.texts) = (items, texts);
@@ -285,7 +285,7 @@ fn items(job: &Job) -> (Vec<Item>, Vec<String>) {
             });
         }
     }
-    items.sort_unstable_by_key(|item| (item.step, item.key, item.rank));
+    items.arrange_by_key(|item| (item.step, item.key, item.rank));
     (items, texts)
 }
 
@@ -298,7 +298,7 @@ fn expect(of_key: &mut [Item], n_ranks: usize) {
     let mut means: Vec<f64> = (of_key.iter())
         .map(|item| item.total_ns as f64 / item.calls.max(1) as f64)
         .collect();
-    means.sort_unstable_by(f64::total_cmp);
+    means.arrange_by(f64::total_cmp);
     let last = means.len() - 1;
     let median = match n_ranks {
         2 => means[0],

@@ -166,7 +166,7 @@ fn with_ranks(mut digests: Vec<Digest>) -> Vec<Digest> {
         .collect();
     // Files of several windows have the same coordinates.
     let mut different = at;
-    different.sort_unstable();
+    different.arrange();
     different.dedup();
     let numbers = numbers(&different);
     for digest in digests.iter_mut().filter(|digest| is_open(digest)) {
@@ -348,7 +348,7 @@ mod tests {
         let mut ranks: Vec<(u32, RankFrom)> = ranks
             .map(|rank| (rank.number, rank.digest.identity.rank_from))
             .collect();
-        ranks.sort_by_key(|(number, _)| *number);
+        ranks.arrange_by_key(|(number, _)| *number);
         ranks
     }
 

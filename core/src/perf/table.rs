@@ -6,6 +6,7 @@ mod aten_lists;
 mod libraries;
 mod serving;
 
+use crate::base::sort::Arrange;
 use std::sync::LazyLock;
 
 use super::SheetFamily;
@@ -103,7 +104,7 @@ static MODELS: LazyLock<Vec<PerfModel>> = LazyLock::new(|| {
         serving::SERVING,
     ];
     let mut models: Vec<PerfModel> = tables.into_iter().flatten().flat_map(Row::models).collect();
-    models.sort_unstable_by_key(|model| model.op);
+    models.arrange_by_key(|model| model.op);
     models
 });
 

@@ -2,6 +2,7 @@
 
 use crate::base::interval::{Interval, difference, length, union};
 use crate::base::map::Map;
+use crate::base::sort::Arrange;
 use crate::names::{Family, family_of_kernel};
 use crate::profile::Profile;
 use crate::profile::launch::{GpuId, Launches, process};
@@ -199,7 +200,7 @@ fn may_run(trace: &Trace, work: &[EventId]) -> Vec<Interval> {
         .iter()
         .map(|&event| (events.track(event), events.ts_ns(event), event))
         .collect();
-    rows.sort_unstable();
+    rows.arrange();
     let last_ns = work.iter().map(|event| events.end_ns(*event)).max();
     let spans = rows
         .iter()

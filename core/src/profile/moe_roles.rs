@@ -337,7 +337,7 @@ mod tests {
         let mut families: Vec<(&str, Family)> = families
             .map(|one| (one.short_name(&profile), one.family))
             .collect();
-        families.sort_by_key(|(name, _)| *name);
+        families.arrange_by_key(|(name, _)| *name);
         let expected = [
             ("TopK", Family::Moe),
             ("aten::linear", Family::Gemm),

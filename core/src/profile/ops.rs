@@ -254,7 +254,7 @@ fn pieces(trace: &Trace, tree: &CallTree, gpu: &GpuTable) -> Vec<Piece> {
             owner,
         });
     }
-    pieces.sort_unstable();
+    pieces.arrange();
     pieces
 }
 

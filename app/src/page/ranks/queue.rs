@@ -1,6 +1,8 @@
 //! In which order the files of a job are read, and how many at once. A worker's memory never shrinks, so
 //! each file has one of its own.
 
+use dormer_core::base::sort::Arrange;
+
 /// Text of a trace over its compressed size, before the file tells it.
 const TEXT_OF_PACKED: f64 = 14.0;
 /// Memory that a worker takes for each byte of text.
@@ -23,7 +25,7 @@ impl Queue {
     pub fn new(files: &[(f64, bool)], cores: usize) -> Queue {
         let mut waiting: Vec<usize> = (0..files.len()).rev().collect();
         let bytes = |at: &usize| files.get(*at).map_or(0.0, |(bytes, _)| *bytes);
-        waiting.sort_by(|one, other| bytes(one).total_cmp(&bytes(other)));
+        waiting.arrange_by(|one, other| bytes(one).total_cmp(&bytes(other)));
         let texts = files.iter().map(|(bytes, is_packed)| match is_packed {
             true => bytes * TEXT_OF_PACKED,
             false => *bytes,

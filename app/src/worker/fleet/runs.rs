@@ -2,6 +2,7 @@
 
 use std::cmp::Ordering;
 
+use dormer_core::base::sort::Arrange;
 use dormer_core::base::{calendar, format};
 use dormer_core::fleet::Summary;
 use dormer_core::fleet::summary::Run;
@@ -16,7 +17,7 @@ pub(super) fn runs(of: &Summary, query: &FleetRunsQuery) -> FleetRuns {
         .filter(|(_, run)| words.is_empty() || has_all(of, run, &words))
         .collect();
     if let Some(sort) = &query.sort {
-        matching.sort_by(|(_, one), (_, other)| compared(of, sort, one, other));
+        matching.arrange_by(|(_, one), (_, other)| compared(of, sort, one, other));
     }
     let located = query
         .locate

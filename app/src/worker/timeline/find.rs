@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use dormer_core::base::sort::Arrange;
 use dormer_core::profile::lanes::{Block, Row, View, is_drawn};
 use dormer_core::trace::{EventId, StringId, Trace};
 
@@ -100,7 +101,7 @@ impl Timeline<'_> {
         });
         let mut found: Vec<(i64, EventId)> =
             drawn.map(|event| (events.ts_ns(event), event)).collect();
-        found.sort_unstable();
+        found.arrange();
         hits.events = found;
         hits
     }

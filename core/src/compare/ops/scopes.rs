@@ -9,6 +9,7 @@ use super::MatchLevel;
 use super::groups::{Found, Members, take};
 use super::similar::{Rows, drop_taken};
 use crate::base::group::grouped;
+use crate::base::sort::Arrange;
 use crate::compare::align::Alignment;
 use crate::compare::{Pair, Which};
 use crate::names::modules::ModuleRole;
@@ -98,7 +99,7 @@ impl<'a> Finder<'a> {
         for call in operations.flat_map(|operation| &operation.calls) {
             nodes.extend(self.around(call.event).map(|(_, node)| node));
         }
-        nodes.sort_unstable();
+        nodes.arrange();
         nodes.dedup();
         nodes.len() as u64
     }

@@ -4,6 +4,7 @@
 //! call around them. A call that launched several pieces of work, as a graph launch does, stays.
 
 use crate::base::map::Map;
+use crate::base::sort::Arrange;
 use crate::names::calls::normal;
 use crate::profile::Profile;
 use crate::profile::launch::{GpuId, is_graph_launch};
@@ -256,7 +257,7 @@ impl Launched {
             }
         }
         // Stable: in order of the launching calls.
-        by_node.sort_by_key(|(owner, _)| *owner);
+        by_node.arrange_by_key(|(owner, _)| *owner);
         launched.by_node = by_node;
         launched
     }

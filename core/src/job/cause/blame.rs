@@ -100,7 +100,7 @@ pub(super) fn victims(analysis: &Asked, least_ns: &[i64]) -> Vec<Cause> {
     });
     let mut causes: Vec<Cause> = causes.collect();
     for cause in &mut causes {
-        cause.steps.sort_unstable();
+        cause.steps.arrange();
     }
     causes.arrange_by_key(|cause| (cause.rank, cause.steps.clone()));
     causes

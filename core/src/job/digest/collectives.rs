@@ -190,7 +190,7 @@ impl Late {
             .filter_map(|work| work.launched_by)
             .map(|call| (events.ts_ns(call), events.track(call)))
             .collect();
-        launches.sort_unstable();
+        launches.arrange();
         let mut spans: Map<TrackId, Vec<(Interval, EventId)>> = Map::default();
         let is_call = |of: Category| of == Category::CpuOp || of.is_runtime();
         for event in events.of_category(is_call) {

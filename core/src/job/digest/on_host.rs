@@ -8,6 +8,7 @@ use super::steps::Steps;
 use super::work::operators;
 use super::{Collective, Found, Texts};
 use crate::base::interval::Interval;
+use crate::base::sort::Arrange;
 use crate::profile::Profile;
 use crate::trace::{Category, Dims, EventId, Trace, event_args};
 
@@ -23,7 +24,7 @@ pub(super) fn find(profile: &Profile, steps: &Steps, texts: &mut Texts) -> Found
     let named = |event: &EventId| trace.name(*event).starts_with(OF_DISTRIBUTED);
     let calls = events.of_category(|of| of == Category::CpuOp).filter(named);
     let mut calls: Vec<EventId> = calls.collect();
-    calls.sort_unstable_by_key(|call| (events.span(*call), *call));
+    calls.arrange_by_key(|call| (events.span(*call), *call));
     let thread = calls.first().map(|call| events.track(*call));
     let spans = ends(trace, &calls);
     let work = operators(profile).map(|(_, op)| op);

@@ -3,6 +3,7 @@
 
 use super::OwnTime;
 use crate::base::interval::{Coverage, Interval, difference, union};
+use crate::base::sort::Arrange;
 
 /// What a rank did besides its collectives.
 pub(super) struct Activity {
@@ -45,7 +46,7 @@ impl Activity {
     ) -> Activity {
         let work = union(work);
         let copies = difference(&union(copies), &work);
-        all.sort_unstable();
+        all.arrange();
         let mut gaps = Vec::new();
         let mut until_ns = begin_ns;
         for (span, launched_ns) in all {

@@ -5,6 +5,7 @@ use super::steps::Steps;
 use super::{TextId, Texts, Work};
 use crate::base::format::shape;
 use crate::base::map::Map;
+use crate::base::sort::Arrange;
 use crate::names::Family;
 use crate::profile::Profile;
 use crate::profile::timeline::GpuClass;
@@ -47,10 +48,10 @@ pub(super) fn find(profile: &Profile, steps: &Steps, texts: &mut Texts) -> Vec<W
     }
     let mut rows: Vec<Work> = rows.rows.into_values().collect();
     if rows.len() > MOST_ROWS {
-        rows.sort_unstable_by_key(|row| (std::cmp::Reverse(row.total_ns), key(row)));
+        rows.arrange_by_key(|row| (std::cmp::Reverse(row.total_ns), key(row)));
         rows.truncate(MOST_ROWS);
     }
-    rows.sort_unstable_by_key(key);
+    rows.arrange_by_key(key);
     rows
 }
 

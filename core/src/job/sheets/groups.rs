@@ -3,6 +3,7 @@
 use super::Input;
 use super::table::{Body, Col, body, bytes, columns, int, known, ms, text};
 use crate::base::interval::sum;
+use crate::base::sort::Arrange;
 use crate::job::groups::Group;
 use crate::job::network::message_bytes;
 use crate::job::roles::{RoleOf, stride};
@@ -35,7 +36,7 @@ impl Row<'_> {
         let mut hosts: Vec<usize> = members
             .filter_map(|at| Some(self.ranks.get(*at)?.host))
             .collect();
-        hosts.sort_unstable();
+        hosts.arrange();
         hosts.dedup();
         hosts.len()
     }

@@ -1,6 +1,7 @@
 //! Which node a rank is on, as a number, and whether a group spans several.
 
 use crate::base::map::Map;
+use crate::base::sort::Arrange;
 use crate::job::Job;
 
 /// Where nothing tells whether ranks are of one node.
@@ -31,7 +32,7 @@ impl Nodes {
             };
             let differ = || {
                 let mut hosts: Vec<_> = (0..job.hosts.len()).map(of).collect();
-                hosts.sort_unstable();
+                hosts.arrange();
                 hosts.windows(2).all(|pair| pair.first() != pair.last())
             };
             ranks.all(|rank| of(rank.host) == Some(rank.number / size)) && differ()

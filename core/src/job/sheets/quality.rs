@@ -6,6 +6,7 @@ use super::delays::{MOST_RANKS, n_not_asked};
 use super::table::{Body, Col, body, columns, int, known, text};
 use crate::base::format;
 use crate::base::group::grouped;
+use crate::base::sort::Arrange;
 use crate::import::warning::Severity;
 
 /// Something that is not as it should be.
@@ -90,7 +91,7 @@ fn incomplete(input: &Input) -> Vec<Note> {
     let incomplete = job.collectives.iter().filter(|of| !of.is_complete());
     let keyed = incomplete.map(|of| ((of.group, of.members.len(), of.expected), ()));
     let mut counts: Vec<_> = grouped(keyed, |n: &mut u64, ()| *n += 1);
-    counts.sort_unstable();
+    counts.arrange();
     let notes = counts.into_iter().map(|((group, n, expected), count)| Note {
         kind: "incomplete",
         group: name(input, group),
@@ -115,7 +116,7 @@ fn left_out(input: &Input) -> Vec<Note> {
     let odd = unmatched.disagreeing.iter();
     let odd = odd.flat_map(|(group, ranks)| ranks.iter().map(|rank| ((*group, *rank), ())));
     let mut odd: Vec<_> = grouped(odd, |n: &mut u64, ()| *n += 1);
-    odd.sort_unstable();
+    odd.arrange();
     let differs = "Its types or sizes of these collectives differ from those of the other ranks; they are left out on all of them.";
     let mut notes: Vec<Note> = Vec::new();
     notes.extend(
@@ -124,7 +125,7 @@ fn left_out(input: &Input) -> Vec<Note> {
     );
     let order = unmatched.out_of_order.iter().map(|key| (*key, ()));
     let mut order: Vec<_> = grouped(order, |n: &mut u64, ()| *n += 1);
-    order.sort_unstable();
+    order.arrange();
     let another = "Its collectives of the group are in another order than those of the other ranks; in so many steps they are left out.";
     notes.extend(
         order

@@ -3,6 +3,7 @@
 use std::cmp::Reverse;
 
 use super::Row;
+use crate::base::sort::Arrange;
 use crate::trace::{EventId, Trace};
 
 /// Puts events into rows, each into the topmost that is free when it starts. What starts together
@@ -10,7 +11,7 @@ use crate::trace::{EventId, Trace};
 pub(super) fn pack(trace: &Trace, mut events: Vec<EventId>) -> Vec<Row> {
     let start_ns = |event: EventId| trace.events.ts_ns(event);
     let end_ns = |event: EventId| trace.events.end_ns(event);
-    events.sort_by_key(|event| (start_ns(*event), Reverse(end_ns(*event))));
+    events.arrange_by_key(|event| (start_ns(*event), Reverse(end_ns(*event))));
     let mut rows: Vec<(i64, Vec<EventId>)> = Vec::new();
     for event in events {
         let free = rows

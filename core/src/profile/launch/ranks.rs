@@ -9,6 +9,7 @@
 use super::table::LinkTable;
 use super::{GpuId, process};
 use crate::base::map::{Map, Set};
+use crate::base::sort::Arrange;
 use crate::trace::{Column, EventId, FlowPoint, StringId, Trace, TrackId};
 
 /// Whose work is whose in a trace of several processes.
@@ -45,7 +46,7 @@ impl<'a> Ranks<'a> {
                 })
                 .collect();
             // Stable: arrows of one id stay in file order.
-            shared.sort_by_key(|(row, _)| *row);
+            shared.arrange_by_key(|(row, _)| *row);
             shared
         };
         let mut ranks = Ranks {

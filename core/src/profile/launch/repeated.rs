@@ -9,6 +9,7 @@ use std::collections::BTreeMap;
 
 use super::table::LinkTable;
 use super::{GpuId, Launch, is_graph_launch, process};
+use crate::base::sort::Arrange;
 use crate::trace::{ByName, EventId, LinkId, Trace};
 
 /// Clocks let work begin so long before its call.
@@ -61,7 +62,7 @@ impl Repeated {
                 event.map_or(0, |event| trace.events.ts_ns(*event))
             };
             let mut pieces: Vec<GpuId> = table.work_of(row).collect();
-            pieces.sort_by_key(|piece| (start_ns(piece), *piece));
+            pieces.arrange_by_key(|piece| (start_ns(piece), *piece));
             repeated.rows.push(row);
             let mut pairs = calls.iter().zip(&pieces);
             let is_told = id != LinkId(0)

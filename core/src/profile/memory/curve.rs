@@ -3,6 +3,7 @@
 use super::{Block, Check, DeviceMemory, Point};
 use crate::base::interval::Interval;
 use crate::base::map::Map;
+use crate::base::sort::Arrange;
 use crate::trace::{MemoryDevice, MemoryEvent, Trace};
 
 /// A device, with the reports that its blocks were made of.
@@ -27,7 +28,7 @@ pub(super) fn devices(trace: &Trace, span: Interval) -> Vec<Reported> {
         .map(|(device, mut events)| {
             // Stable: reports of one time stay in file order.
             if !events.is_sorted_by_key(|event| event.ts_ns) {
-                events.sort_by_key(|event| event.ts_ns);
+                events.arrange_by_key(|event| event.ts_ns);
             }
             Reported {
                 memory: memory(*device, &events),

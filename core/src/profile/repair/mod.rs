@@ -14,6 +14,7 @@ mod twice;
 use crate::base::format;
 use crate::base::interval::{Interval, sum};
 use crate::base::map::Map;
+use crate::base::sort::Arrange;
 use crate::import::warning::{WarningKind, Warnings};
 use crate::profile::launch::Launches;
 use crate::profile::timeline::GpuClass;
@@ -223,7 +224,7 @@ fn on_streams(trace: &Trace, work: &[EventId]) -> String {
         trace.strings.get(track.tid).parse::<u64>().ok()
     };
     let mut tids: Vec<u64> = work.iter().filter_map(tid).collect();
-    tids.sort_unstable();
+    tids.arrange();
     tids.dedup();
     let shown: Vec<String> = tids.iter().map(u64::to_string).collect();
     match shown.as_slice() {

@@ -2,6 +2,7 @@
 
 use super::Row;
 use crate::base::map::Set;
+use crate::base::sort::Arrange;
 use crate::profile::launch::{Launches, is_graph_launch};
 use crate::trace::{Category, EventId, Trace};
 
@@ -43,6 +44,6 @@ fn repeated(trace: &Trace, rows: &[Row], may_be_alike: impl Fn(EventId) -> bool)
         let repeats = rows.iter().map(|row| row.event);
         found.extend(repeats.filter(|event| tell(*event).is_some_and(|one| !before.insert(one))));
     }
-    found.sort_unstable();
+    found.arrange();
     found
 }

@@ -126,7 +126,7 @@ struct Found {
 impl Found {
     fn layers(&self) -> Vec<usize> {
         let mut layers: Vec<usize> = self.work.iter().map(|(_, layer)| *layer).collect();
-        layers.sort_unstable();
+        layers.arrange();
         layers.dedup();
         layers
     }

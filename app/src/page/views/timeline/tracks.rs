@@ -2,6 +2,8 @@
 
 use std::collections::BTreeSet;
 
+use dormer_core::base::sort::Arrange;
+
 use crate::page::prelude::*;
 use crate::page::url::Place;
 use crate::protocol::LaneLine;
@@ -261,7 +263,7 @@ impl Model {
             focus.kept.retain(|(known, _)| *known != span);
             if on {
                 focus.kept.push((span, note));
-                focus.kept.sort_by_key(|(span, _)| *span);
+                focus.kept.arrange_by_key(|(span, _)| *span);
             }
         });
     }

@@ -2,6 +2,7 @@
 
 use super::super::roles::Part;
 use super::{Pass, Rows};
+use crate::base::sort::Arrange;
 use crate::names::layer::Step;
 use crate::perf::model_config::Role;
 
@@ -95,7 +96,7 @@ impl Pass<'_> {
         if narrow.is_empty() && !counts.contains(&wide.len()) && has_more() {
             // Those of the smallest tiles, where all others have larger ones.
             let mut sides: Vec<u64> = wide.iter().map(side).collect::<Option<_>>()?;
-            sides.sort_unstable();
+            sides.arrange();
             let least = *sides.get(modulations)?;
             (narrow, wide) = wide.into_iter().partition(|at| side(at) < Some(least));
             if narrow.len() != modulations {
@@ -329,7 +330,7 @@ fn two_streams(split: &Split) -> Option<(Vec<Group>, Vec<usize>)> {
         ),
     };
     let mut mlps = [ups, downs].concat();
-    mlps.sort_unstable();
+    mlps.arrange();
     mlps.dedup();
     let last_up = ups[0].max(ups[1]);
     let others = (0..split.wide.len()).filter(|at| !mlps.contains(at));

@@ -1,5 +1,6 @@
 //! The sizes of a diffusion transformer by those of its GEMMs.
 
+use crate::base::sort::Arrange;
 use crate::perf::model_config::DiffusionModel;
 
 /// Rows, columns and depth.
@@ -49,7 +50,7 @@ pub(in crate::profile::shapes) fn blocks_of(
         .iter()
         .filter(|[m, n, k]| *m > FEW_ROWS && *n == hidden && *k != hidden);
     let mut widths: Vec<u64> = embeds.map(|[.., k]| *k).collect();
-    widths.sort_unstable();
+    widths.arrange();
     let (channels, text_width) = match widths[..] {
         [image, text] => (Some(image), Some(text)),
         _ => (None, None),

@@ -5,6 +5,7 @@ use std::ops::Range;
 use super::{Label, Merged, MergedId, MergedTree};
 use crate::base::format::without_number;
 use crate::base::map::Map;
+use crate::base::sort::Arrange;
 use crate::names::is_module;
 use crate::profile::tree::Cost;
 use crate::trace::{StringId, Trace};
@@ -279,7 +280,7 @@ impl ClassTree {
             return;
         };
         // The same part may come from two parents: ascending, it is found.
-        node.parts.sort_unstable();
+        node.parts.arrange();
         if node.parts.len() < 2 {
             return;
         }

@@ -2,6 +2,7 @@
 
 use std::cmp::Reverse;
 
+use dormer_core::base::sort::Arrange;
 use dormer_core::job::strip::{StepStrip, StripCollective};
 use dormer_core::report::fact_table::{CellKind, FactRow, FactTable};
 
@@ -99,7 +100,7 @@ fn ranks(strip: &StepStrip, labels: &[String]) -> FactTable {
 
 fn collectives(strip: &StepStrip) -> FactTable {
     let mut all: Vec<&StripCollective> = strip.collectives.iter().collect();
-    all.sort_by_key(|of| Reverse((of.wait_ns, of.transfer_ns)));
+    all.arrange_by_key(|of| Reverse((of.wait_ns, of.transfer_ns)));
     let n_all = all.len();
     all.truncate(MOST_ROWS);
     let rows = all.into_iter().map(|of| {

@@ -1,5 +1,6 @@
 //! A step on a canvas.
 
+use dormer_core::base::sort::Arrange;
 use dormer_core::job::strip::StepStrip;
 use web_sys::{CanvasRenderingContext2d, HtmlCanvasElement};
 
@@ -158,7 +159,7 @@ impl Picture<'_> {
             .filter(|(at, _)| is_seen(*at))
             .map(|(at, of)| (of.wait_ns, at))
             .collect();
-        seen.sort_unstable_by(|one, other| other.cmp(one));
+        seen.arrange_by(|one, other| other.cmp(one));
         seen.truncate(MOST_LINES);
         brush.set_stroke_style_str(&self.palette.ink);
         brush.set_line_width(1.0);
