@@ -2,8 +2,6 @@
 //!
 //! To add one: a module that reads it, and a row of `FORMATS`.
 
-use std::fmt;
-
 use super::error::ImportError;
 use super::part::Part;
 use super::warning::Warnings;
@@ -76,7 +74,7 @@ pub(super) enum Sniffed {
 }
 
 /// Reads a trace in chunks of any size.
-pub(super) trait FormatReader: fmt::Debug {
+pub(super) trait FormatReader {
     /// Reads a chunk.
     fn push(&mut self, bytes: &[u8]) -> Result<(), ImportError>;
 

@@ -89,7 +89,7 @@ pub fn import(bytes: &[u8]) -> Result<Imported, ImportError> {
 /// assert_eq!(trace.events.ts_ns(mm), 12_500);
 /// # Ok::<(), dormer_core::import::ImportError>(())
 /// ```
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub struct Importer {
     container: Container,
     reader: Payload,

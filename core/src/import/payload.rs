@@ -60,7 +60,7 @@ fn told(bytes: &[u8], is_end: bool) -> Option<&'static Format> {
 }
 
 /// What a container holds: a trace of the format that its first bytes tell.
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub(super) struct Payload {
     /// What has come while too little has to tell.
     head: Vec<u8>,
