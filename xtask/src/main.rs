@@ -21,6 +21,7 @@ mod parts;
 mod project;
 mod release;
 mod serve;
+mod sheets;
 mod skips;
 mod stamp;
 mod tools;
