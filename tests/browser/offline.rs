@@ -212,7 +212,7 @@ fn two_copies_on_one_host_are_apart() {
 fn a_copy_can_be_installed_as_an_app() {
     with_files("offline-app", &[], async |page, _| {
         // Before, the browser is told of no manifest, and asks for none.
-        assert_eq!(page.value::<bool>("!!$('link[rel=manifest]')").await, false);
+        assert!(page.value::<bool>("!$('link[rel=manifest]')").await);
         keep(page).await;
         page.find("link[rel=manifest]").await;
         let cdp = page.chromium.driver.cdp();

@@ -101,7 +101,7 @@ fn inputs() -> Vec<(&'static str, Vec<u8>)> {
             stored_zip(&[("readme.txt", b"hello"), ("trace.json", &text)]),
         ),
         ("perfetto", crate::formats::small_perfetto()),
-        ("gzip of xplane", gzip(&crate::formats::small_xplane())),
+        ("gzip of xplane", gzip(crate::formats::small_xplane())),
         ("tar", tar(&[("readme.txt", b"hello"), ("trace", &text)])),
         ("tar in gzip", gzip(tar(&[("trace.json.gz", &gzip(&text))]))),
         (

@@ -116,7 +116,7 @@ fn archives_of_ranks_are_jobs() {
 fn what_is_no_job_is_told() {
     let folder = two_ranks();
     std::fs::create_dir(folder.0.path().join("empty")).unwrap();
-    folder.add("bad.json", b"{\"traceEvents\": nonsense".to_vec());
+    folder.add("bad.json", b"{\"traceEvents\": nonsense");
     folder.run("job . --perfetto job.tar").done();
     for (arguments, told) in [
         ("job empty", "no file is called like a trace"),

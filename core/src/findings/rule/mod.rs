@@ -222,13 +222,16 @@ pub(crate) fn find<'g, 'a, S: Subject>(
     taken(rules.len(), seen.len(), &kind, &take)
 }
 
+/// What a rule makes of a group; `None` where it leaves it to the next one.
+type Taken = Option<Option<Finding>>;
+
 /// What rules find, with rules and what was seen by their positions: `kind` is which finding of a rule something belongs to,
 /// if the rule applies to it; `take` is what a rule makes of all of one kind, if it takes them.
 fn taken(
     n_rules: usize,
     n_seen: usize,
     kind: &dyn Fn(usize, usize) -> Option<String>,
-    take: &dyn Fn(usize, &[usize]) -> Option<Option<Finding>>,
+    take: &dyn Fn(usize, &[usize]) -> Taken,
 ) -> Vec<Finding> {
     let mut findings = Vec::new();
     let mut left: Vec<usize> = (0..n_seen).collect();
