@@ -10,7 +10,7 @@ use super::page::{Page, with_files, with_page};
 use super::traces::{kernels, shows};
 
 /// A page that sends: it asks until it is answered, sends what it is told to, and keeps what it hears.
-const SENDER: &str = "<!DOCTYPE html><title>sender</title><body><script>
+const SENDER: &str = "<!DOCTYPE html><title>sender</title><link rel=\"icon\" href=\"data:,\"><body><script>
     const heard = [];
     addEventListener('message', event => heard.push(event.data));
     const ready = async target => {

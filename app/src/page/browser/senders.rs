@@ -55,7 +55,7 @@ impl Sender {
     /// Answers it.
     pub fn answer(&self, answer: &JsValue) {
         let origin = match self.has_origin() {
-            true => &self.origin,
+            true => self.origin.as_str(),
             false => "*",
         };
         call(

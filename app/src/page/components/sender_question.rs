@@ -13,6 +13,12 @@ pub fn sender_question() -> impl IntoView {
     show_while(dialog, is_asked);
     Effect::new(move || is_asked.set(state.sender_question.with(Option::is_some)));
     let answer = move |is_opened, is_trusted| engine.answer_question(is_opened, is_trusted);
+    // Where the next question is shown already, it is not this one that was closed.
+    let closed = move |_| {
+        if !dialog.get_untracked().is_some_and(|dialog| dialog.open()) {
+            answer(false, false);
+        }
+    };
     let question = move || {
         let question = state.sender_question.get()?;
         let origin = question.origin.clone();
@@ -41,7 +47,7 @@ pub fn sender_question() -> impl IntoView {
         })
     };
     view! {
-        <dialog class="dialog question" id="sender-question" aria-labelledby="sender-title" node_ref=dialog on:close=move |_| answer(false, false)>
+        <dialog class="dialog question" id="sender-question" aria-labelledby="sender-title" node_ref=dialog on:close=closed>
             <div>
                 <header><h2 id="sender-title">"Open a trace from another page?"</h2></header>
                 {question}

@@ -14,6 +14,12 @@ use crate::protocol::{LeftOut, OpeningStep, Progress};
 impl Engine {
     /// Fetches what a link names, and opens it.
     pub fn open_link(self, link: Place) {
+        if self.inner.with_value(|inner| inner.files.is_none()) {
+            // Once the page has all that it needs, requests are counted.
+            self.inner
+                .update_value(|inner| inner.wanted_link = Some(link));
+            return;
+        }
         self.stop_fetching();
         let mut found = Vec::new();
         let mut missing = Vec::new();
@@ -40,6 +46,7 @@ impl Engine {
                     n => format!("{} ({} of {n})", one.name, at + 1),
                 };
                 let tell = |read, total| self.tell_fetched(&name, read, total);
+                tell(0.0, 0.0);
                 match browser::fetched(one, &abort.signal(), tell).await {
                     Ok(file) => files.push(file),
                     Err(why) => missing.push(left_out(one.name.clone(), why)),

@@ -70,6 +70,8 @@ struct Inner {
     before: Option<Before>,
     /// What to open as soon as the worker's files are there.
     wanted: Option<TraceSource>,
+    /// A link whose files are to be fetched as soon as the worker's are there.
+    wanted_link: Option<Place>,
     /// Files that were fetched for a link.
     fetched: Vec<File>,
     /// The link that they are opened for next.
@@ -127,6 +129,9 @@ impl Engine {
                 engine.read_ranks();
                 if let Some(file) = engine.take(|inner| inner.wanted_fleet.take()) {
                     engine.open_fleet(file);
+                }
+                if let Some(link) = engine.take(|inner| inner.wanted_link.take()) {
+                    engine.open_link(link);
                 }
                 engine.warm_up_soon();
             },
