@@ -51,9 +51,13 @@ impl Write for Out<'_> {
     }
 }
 
+/// What lines of a list begin with that stands below a sentence.
+pub(crate) const NEXT: &str = "\n  ";
+
 /// A sentence on standard error.
 pub(crate) fn complain(sentence: &str) {
-    let sentence = for_programs(&table::printable(sentence));
+    let lines: Vec<String> = sentence.split(NEXT).map(table::printable).collect();
+    let sentence = for_programs(&lines.join(NEXT));
     // Nothing is left to do when standard error cannot be written either.
     let _ = writeln!(io::stderr(), "dormer: {sentence}");
 }

@@ -8,7 +8,8 @@ use std::path::{Path, PathBuf};
 use dormer_core::import::{Archive, ImportError, Imported, Importer, Member, looks_like_trace};
 
 use super::{CHUNK_BYTES, name, next};
-use crate::Failure;
+use crate::stdout::NEXT;
+use crate::{Failure, table};
 
 /// So much of a file tells whether it is a trace.
 const HEAD_BYTES: usize = CHUNK_BYTES;
@@ -64,10 +65,13 @@ pub(super) fn meant(path: &Path) -> Result<Meant, Failure> {
 /// Several traces, of which one has to be named.
 fn which_one(path: &Path, traces: &[PathBuf]) -> Failure {
     let listed = traces.iter().take(MOST_LISTED);
-    let listed: String = listed.map(|one| format!("\n  {}", one.display())).collect();
+    let printable = |one: &PathBuf| table::printable(&one.to_string_lossy());
+    let listed: String = listed
+        .map(|one| format!("{NEXT}{}", printable(one)))
+        .collect();
     let rest = match traces.len().saturating_sub(MOST_LISTED) {
         0 => String::new(),
-        n => format!("\n  and {n} more"),
+        n => format!("{NEXT}and {n} more"),
     };
     Failure::Usage(format!(
         "{}: it holds {} traces; name one of them (dormer job reads all as the ranks of one job):{listed}{rest}",

@@ -306,7 +306,6 @@ fn files_that_cannot_be_read_or_written() {
             "cannot write out/standalone_analysis_fair.md: Is a directory\n",
         ),
         ("missing.json", "missing.json: No such file or directory\n"),
-        (".", ".: is a folder; give one trace file"),
     ] {
         let said = folder.run(&format!("report {arguments}"));
         assert_eq!(said.code, 1);

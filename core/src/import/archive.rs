@@ -322,7 +322,7 @@ mod tests {
         ];
         let expected = expected.map(|(path, text)| (path.to_owned(), text.as_bytes().to_vec()));
         for chunk in [1, 100_000] {
-            assert_eq!(files(&zip, chunk), (expected.to_vec(), 2), "{chunk}");
+            assert_eq!(files(&zip, chunk), (expected.to_vec(), 3), "{chunk}");
         }
     }
 
