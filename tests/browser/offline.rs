@@ -88,10 +88,11 @@ fn a_kept_copy_needs_no_server() {
 
         page.stop_server();
         page.load("").await;
+        page.open_sample().await;
+        page.visit_all_views().await;
         let trace = kernels(&[300, 100]);
         page.open("offline.json", &trace).await;
         shows(page, &trace).await;
-        page.visit_all_views().await;
     });
 }
 
