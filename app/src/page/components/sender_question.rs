@@ -12,6 +12,12 @@ pub fn sender_question() -> impl IntoView {
     let is_asked = RwSignal::new(false);
     show_while(dialog, is_asked);
     Effect::new(move || is_asked.set(state.sender_question.with(Option::is_some)));
+    // Not by `autofocus`: browsers refuse that in frames of other sites.
+    Effect::new(move || {
+        if is_asked.get() {
+            request_animation_frame(|| browser::focus_on("sender-no"));
+        }
+    });
     let answer = move |is_opened, is_trusted| engine.answer_question(is_opened, is_trusted);
     // Where the next question is shown already, it is not this one that was closed.
     let closed = move |_| {
@@ -42,7 +48,7 @@ pub fn sender_question() -> impl IntoView {
             <footer>
                 <button type="button" id="sender-open" on:click=move |_| answer(true, false)>"Open"</button>
                 {always}
-                <button type="button" id="sender-no" autofocus on:click=move |_| answer(false, false)>"No"</button>
+                <button type="button" id="sender-no" on:click=move |_| answer(false, false)>"No"</button>
             </footer>
         })
     };
