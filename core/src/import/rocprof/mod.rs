@@ -62,7 +62,6 @@ struct Reader {
     offset: u64,
     /// Elements of lists of records.
     n_records: u32,
-    saw_records: bool,
     last_byte: u8,
 }
 
@@ -103,7 +102,7 @@ impl FormatReader for Reader {
     fn end(&mut self) -> Result<(), ImportError> {
         let end = self.n_bytes();
         let is_whole = matches!(self.state, State::Outside(None)) && self.last_byte == b'}';
-        match (is_whole, self.saw_records) {
+        match (is_whole, self.n_records > 0) {
             (true, _) => {}
             (false, false) => {
                 return Err(ImportError::new(ImportErrorKind::CutBeforeEvents, end));
@@ -150,7 +149,6 @@ impl Reader {
             match found {
                 Ok(None) => pos += 1,
                 Ok(Some((list, after))) => {
-                    self.saw_records |= list.is_of_records();
                     self.state = State::Inside(list);
                     return Step::To(pos + after);
                 }
@@ -178,8 +176,8 @@ impl Reader {
             Ok(start) => {
                 let at = self.offset + start as u64;
                 let bytes = cursor.bytes(start, cursor.pos);
-                self.process.read(list, bytes, at, self.n_records);
-                self.n_records += u32::from(list.is_of_records());
+                let is_record = self.process.read(list, bytes, at, self.n_records);
+                self.n_records += u32::from(is_record);
                 if list == Holds::Process {
                     self.state = State::Outside(None);
                 }

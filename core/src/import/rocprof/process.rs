@@ -67,8 +67,10 @@ struct DriverMemory {
 type Args<'a> = &'a [(&'a str, &'a dyn std::fmt::Display)];
 
 impl Process {
-    /// Reads an element of a list, which begins at an offset; what happened has a number.
-    pub(super) fn read(&mut self, list: Holds, element: &[u8], offset: u64, uid: u32) {
+    /// Reads an element of a list, which begins at an offset; whether it is something that happened, which has a number.
+    pub(super) fn read(&mut self, list: Holds, element: &[u8], offset: u64, uid: u32) -> bool {
+        // Texts of markers stand in a list that is called like theirs.
+        let mut is_record = list.is_of_records();
         let is_read = match list {
             Holds::Process => parsed(element).map(|process| self.begin(process)),
             Holds::Agents => parsed(element).map(|agent: Agent| {
@@ -76,12 +78,16 @@ impl Process {
             }),
             Holds::Names => parsed(element).map(|kind: Kind| self.names.push(kind.operations)),
             Holds::Symbols => parsed(element).map(|symbol| self.symbol(&symbol)),
-            _ => parsed(element).map(|record| self.record(list, &record, offset, uid)),
+            _ => parsed(element).map(|record: Record| {
+                is_record = record.key.is_none();
+                self.record(list, &record, offset, uid);
+            }),
         };
         if is_read.is_none() {
             self.warnings
                 .add(WarningKind::UnreadableEvent, Some(offset));
         }
+        is_record
     }
 
     /// All that was read.
