@@ -90,6 +90,7 @@ fn a_kept_copy_needs_no_server() {
         page.load("").await;
         page.open_sample().await;
         page.visit_all_views().await;
+        page.go("#/overview").await;
         let trace = kernels(&[300, 100]);
         page.open("offline.json", &trace).await;
         shows(page, &trace).await;
