@@ -87,7 +87,11 @@ pub fn watch_requests(made: impl Fn(String) + 'static) {
             for entry in list.get_entries() {
                 let entry: PerformanceEntry = entry.unchecked_into();
                 if entry.start_time() >= since && is_request(&entry.name()) {
-                    made(file_of(&entry.name()));
+                    // The address of a folder is that of its front page.
+                    made(match file_of(&entry.name()) {
+                        name if name.is_empty() => "index.html".to_owned(),
+                        name => name,
+                    });
                 }
             }
         },
