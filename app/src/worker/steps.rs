@@ -4,7 +4,6 @@ use dormer_core::base::format;
 use dormer_core::base::interval::percent_of;
 use dormer_core::base::stats::median_ns;
 use dormer_core::names::batch::Batch;
-use dormer_core::profile::lanes::range_timeline;
 use dormer_core::profile::serving::Serving;
 use dormer_core::profile::window::StepWindow;
 use dormer_core::report::overview::split;
@@ -34,20 +33,24 @@ impl Analysis {
         };
         let longest_ns = lengths_ns.iter().copied().max().unwrap_or_default();
         let lines = self.steps.lines().into_iter();
-        let steps = lines.zip(windows).map(|(line, step)| {
-            let range = step.window.span;
-            let timeline = range_timeline(&self.whole, range);
-            let share = percent_of(range.length(), median_ns).filter(|_| lengths_ns.len() > 1);
-            StepTime {
-                time: line.window_length.clone(),
-                line,
-                of_median: share.map_or(String::new(), |share| format!("{:.2}×", share / 100.0)),
-                is_slow: share.is_some_and(|share| share >= SLOW_PERCENT),
-                cells: Vec::new(),
-                parts: split(&timeline),
-                percent: percent_of(range.length(), longest_ns).unwrap_or_default(),
-            }
-        });
+        let timelines = self.steps.timelines(&self.whole);
+        let steps = lines
+            .zip(windows)
+            .zip(timelines)
+            .map(|((line, step), timeline)| {
+                let range = step.window.span;
+                let share = percent_of(range.length(), median_ns).filter(|_| lengths_ns.len() > 1);
+                StepTime {
+                    time: line.window_length.clone(),
+                    line,
+                    of_median: share
+                        .map_or(String::new(), |share| format!("{:.2}×", share / 100.0)),
+                    is_slow: share.is_some_and(|share| share >= SLOW_PERCENT),
+                    cells: Vec::new(),
+                    parts: split(timeline),
+                    percent: percent_of(range.length(), longest_ns).unwrap_or_default(),
+                }
+            });
         let steps: Vec<StepTime> = steps.collect();
         let times = StepTimes {
             headline: headline(&steps, median_ns),

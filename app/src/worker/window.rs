@@ -1,9 +1,12 @@
 //! The part of the time that is analyzed, as the page names it: nanoseconds after the first event.
 
+use std::cell::OnceCell;
+
 use dormer_core::base::interval::Interval;
 use dormer_core::names::batch;
-use dormer_core::profile::lanes::recorded_span;
+use dormer_core::profile::lanes::{range_timeline, recorded_span};
 use dormer_core::profile::serving::Steady;
+use dormer_core::profile::timeline::GpuTimeline;
 use dormer_core::profile::window::{
     StepWindow, Window, WindowOf, of_all_steps, of_steps, step_windows,
 };
@@ -22,6 +25,8 @@ pub(super) struct Steps {
     pub(super) runs: Vec<(Steady, Window)>,
     /// What is analyzed where nothing is chosen; `None` for the whole trace.
     pub(super) usual: Option<Window>,
+    /// How the time of each of [`Steps::windows`] splits, once asked for.
+    timelines: OnceCell<Vec<GpuTimeline>>,
 }
 
 impl Steps {
@@ -33,6 +38,7 @@ impl Steps {
             steps: step_windows(whole),
             runs: runs(whole),
             usual: of_all_steps(whole),
+            timelines: OnceCell::new(),
         }
     }
 
@@ -80,6 +86,13 @@ impl Steps {
     /// As many as are shown.
     pub(super) fn windows(&self) -> &[StepWindow] {
         &self.steps[..self.steps.len().min(MOST_STEPS)]
+    }
+
+    /// How the time of each of [`Steps::windows`] splits, whatever is chosen.
+    pub(super) fn timelines(&self, whole: &Profile) -> &[GpuTimeline] {
+        let of = |step: &StepWindow| range_timeline(whole, step.window.span);
+        self.timelines
+            .get_or_init(|| self.windows().iter().map(of).collect())
     }
 
     /// The steps for people to choose from.

@@ -1,20 +1,47 @@
 //! How bad copies, communication and their overlap are.
 
+use std::sync::Arc;
+
 use crate::assess::Thresholds;
 use crate::base::interval::{percent_of, sum};
 use crate::findings::{Input, Severity};
+use crate::profile::Profile;
 use crate::profile::collectives::{CollectiveSummary, StagedTime, Waits, collectives, staged_time};
 use crate::profile::copies::{Copies, CopySummary, Direction, HostMemory, OfDdp, copies};
 use crate::profile::exposed::Spans;
 use crate::profile::kernels::Running;
 use crate::profile::timeline::GpuTimeline;
 
+/// What was moved, whatever is chosen.
+struct Moved {
+    copies: Arc<CopySummary>,
+    collectives: Arc<CollectiveSummary>,
+    staging: Option<StagedTime>,
+    spans: Spans,
+}
+
+impl Moved {
+    /// `None` where nothing runs.
+    fn of(profile: &Profile) -> Arc<Option<Moved>> {
+        profile.once(|| {
+            let running: Vec<Running> = profile.running().collect();
+            let spans = Spans::new(&running, |span| profile.gpu_span(span))?;
+            Some(Moved {
+                copies: Arc::new(copies(profile, &spans.memcpy)),
+                collectives: Arc::new(collectives(profile, &spans.communication)),
+                staging: staged_time(profile, &spans.memcpy),
+                spans,
+            })
+        })
+    }
+}
+
 #[derive(Debug)]
 pub(crate) struct Facts {
     /// Of several GPUs the mean.
     pub(crate) timeline: GpuTimeline,
-    pub(crate) copies: CopySummary,
-    pub(crate) collectives: CollectiveSummary,
+    pub(crate) copies: Arc<CopySummary>,
+    pub(crate) collectives: Arc<CollectiveSummary>,
     /// Copies into and out of the buffers of collectives.
     pub(crate) staging: Option<StagedTime>,
     /// From the same spans as the copies and collectives, to be compared with the timeline.
@@ -39,15 +66,15 @@ impl Facts {
         let timelines = input.timelines;
         let timeline = timelines.of_one_gpu()?;
         let timeline = Some(timeline).filter(|whole| whole.total_ns() > 0)?;
-        let profile = input.profile;
-        let running: Vec<Running> = profile.running().collect();
-        let own = Spans::new(&running, |span| profile.gpu_span(span))?;
+        let moved = Moved::of(input.profile);
+        let moved = Option::as_ref(&moved)?;
+        let own = &moved.spans;
         // The profile has both directions together.
         let link_gbps = input.gpu().and_then(|gpu| gpu.link_gbps);
         let mut facts = Facts {
-            copies: copies(profile, &own.memcpy),
-            collectives: collectives(profile, &own.communication),
-            staging: staged_time(profile, &own.memcpy),
+            copies: Arc::clone(&moved.copies),
+            collectives: Arc::clone(&moved.collectives),
+            staging: moved.staging.clone(),
             own: own.timeline,
             exposed_memcpy_ns: own.most_memcpy_ns,
             hideable: match timelines.gpus.is_empty() {

@@ -1,12 +1,13 @@
 //! What each kernel takes at least, and kernels that take no more.
 
 use super::chains::spared;
-use super::passes::Kernel;
+use super::passes::{Kernel, Passes};
 use super::{Kind, Seen, Source, pass_word};
 use crate::base::map::Map;
 use crate::findings::prelude::*;
 use crate::names::elementwise::makes_values;
 use crate::names::{Family, family_of_kernel};
+use crate::profile::Profile;
 use crate::trace::StringId;
 
 /// A smaller share of the replays is no fixed cost to speak of.
@@ -74,8 +75,8 @@ fn by_name(kernels: &[&Kernel]) -> Vec<(StringId, u64, i64)> {
 }
 
 /// Kernels of a name that do nearly nothing, very often.
-struct Tiny {
-    name: StringId,
+pub(super) struct Tiny {
+    pub(super) name: StringId,
     n: u64,
     ns: i64,
     operations: Vec<usize>,
@@ -85,13 +86,12 @@ struct Tiny {
 
 /// Element-wise kernels of one name that run several times in each layer and take no longer than any kernel
 /// does: with their arguments known, of one element; without, of few.
-fn tiny(source: &Source) -> Vec<Tiny> {
+pub(super) fn tiny(profile: &Profile, passes: &Passes) -> Vec<Tiny> {
     /// A smaller share of their time is not worth a finding.
     const LEAST_PERCENT: f64 = 1.0;
     /// So often in each layer, or in each pass where layers are not known.
     const LEAST_PER_LAYER: u64 = 2;
     const LEAST_PER_PASS: u64 = 100;
-    let (passes, profile) = (source.passes, source.input.profile);
     let (all_ns, near_ns) = (passes.ns(), passes.near_floor_ns());
     let all: Vec<&Kernel> = passes.kernels().collect();
     let mut operations_of: Map<StringId, Vec<usize>> = Map::default();
@@ -107,9 +107,9 @@ fn tiny(source: &Source) -> Vec<Tiny> {
     };
     let least = least.saturating_mul(passes.all.len() as u64);
     let elements = |operations: &[usize]| {
-        let tensors = operations
-            .iter()
-            .flat_map(|at| source.input.operation(*at).tensors(profile));
+        let known = operations.iter();
+        let known = known.filter_map(|at| profile.operations().get(*at));
+        let tensors = known.flat_map(|operation| operation.tensors(profile));
         tensors.map(|tensor| tensor.n() as u64).max()
     };
     let often = by_name(&all).into_iter().filter(|&(name, n, ns)| {
@@ -138,16 +138,11 @@ fn tiny(source: &Source) -> Vec<Tiny> {
     .collect()
 }
 
-/// The names of such kernels.
-pub(super) fn tiny_names(source: &Source) -> Vec<StringId> {
-    tiny(source).iter().map(|one| one.name).collect()
-}
-
 /// Kernels that need not be, or could be a part of others.
 pub(super) fn one_element(source: &Source) -> Vec<Seen> {
     let passes = source.passes;
     let per_pass = |n: u64| n / passes.all.len().max(1) as u64;
-    let seen = tiny(source).into_iter().map(|one| {
+    let seen = source.tiny.iter().map(|one| {
         let words = vec![
             ("name", source.name(one.name)),
             ("n", format::count(one.n)),
@@ -163,7 +158,7 @@ pub(super) fn one_element(source: &Source) -> Vec<Seen> {
             _ => Vec::new(),
         };
         Seen {
-            operations: one.operations,
+            operations: one.operations.clone(),
             words,
             ..Seen::new(Kind::OneElement, one.ns).saving(Impact::at_most(one.ns), savings)
         }

@@ -22,11 +22,13 @@ mod tests;
 mod windows;
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use super::run_time;
 use crate::findings::prelude::*;
+use crate::profile::Profile;
 use crate::profile::serving::Serving;
-use crate::trace::EventId;
+use crate::trace::{EventId, StringId};
 use passes::Passes;
 
 /// What was seen.
@@ -131,10 +133,36 @@ struct Source<'a> {
     input: &'a Input<'a>,
     serving: Option<&'a Serving>,
     passes: &'a Passes,
+    /// Kernels that do nearly nothing, very often.
+    tiny: &'a [floor::Tiny],
+    /// Chains that come back in each layer.
+    chains: &'a [chains::Chain],
+}
+
+/// What is found in the passes, whatever is chosen.
+struct Found {
+    passes: Passes,
+    tiny: Vec<floor::Tiny>,
+    chains: Vec<chains::Chain>,
+}
+
+impl Found {
+    fn of(profile: &Profile) -> Arc<Found> {
+        profile.once(|| {
+            let passes = Passes::new(profile);
+            let tiny = floor::tiny(profile, &passes);
+            let names: Vec<StringId> = tiny.iter().map(|one| one.name).collect();
+            Found {
+                chains: chains::chains(&passes, &names),
+                passes,
+                tiny,
+            }
+        })
+    }
 }
 
 impl Source<'_> {
-    fn name(&self, name: crate::trace::StringId) -> String {
+    fn name(&self, name: StringId) -> String {
         let name = self.input.profile.trace.strings.get(name);
         format!("`{}`", format::middle_ellipsis(name, 60))
     }
@@ -162,7 +190,8 @@ pub(super) const DOCS: Docs = || rule::docs(rules::RULES);
 pub(super) fn run(input: &Input, _: &[Row], outcome: &mut Outcome) {
     let profile = input.profile;
     let serving = profile.serving();
-    let passes = profile.once(|| Passes::new(profile));
+    let found = Found::of(profile);
+    let passes = &found.passes;
     if passes.all.is_empty() && serving.is_none() {
         return;
     }
@@ -171,7 +200,9 @@ pub(super) fn run(input: &Input, _: &[Row], outcome: &mut Outcome) {
     let source = Source {
         input,
         serving,
-        passes: &passes,
+        passes,
+        tiny: &found.tiny,
+        chains: &found.chains,
     };
     facts(outcome, &source);
     let find: [fn(&Source) -> Vec<Seen>; 11] = [
@@ -218,17 +249,17 @@ fn facts(outcome: &mut Outcome, source: &Source) {
 /// Chains that come back in each layer.
 fn chained(source: &Source) -> Vec<Seen> {
     let passes = source.passes;
-    let mut by_topic: BTreeMap<chains::Topic, Vec<chains::Chain>> = BTreeMap::new();
-    for chain in chains::chains(passes, &floor::tiny_names(source)) {
+    let mut by_topic: BTreeMap<chains::Topic, Vec<&chains::Chain>> = BTreeMap::new();
+    for chain in source.chains {
         by_topic.entry(chain.topic).or_default().push(chain);
     }
     let seen = by_topic.into_iter().filter_map(|(topic, chains)| {
-        let all = |of: fn(&chains::Chain) -> i64| sum(chains.iter().map(of));
-        let count = |of: fn(&chains::Chain) -> u64| chains.iter().map(of).sum::<u64>();
+        let all = |of: fn(&chains::Chain) -> i64| sum(chains.iter().map(|chain| of(chain)));
+        let count = |of: fn(&chains::Chain) -> u64| chains.iter().map(|chain| of(chain)).sum();
         let (ns, saved_ns) = (all(|chain| chain.ns), all(|chain| chain.saved_ns));
         let longest = chains.first()?;
-        let n = count(|chain| chain.n);
-        let savings = chains.iter().flat_map(chains::Chain::savings);
+        let n: u64 = count(|chain| chain.n);
+        let savings = chains.iter().flat_map(|chain| chain.savings());
         let savings = times_by_operation(savings);
         let kernels = longest.names.iter().map(|name| source.name(*name));
         let names: Vec<String> = kernels.collect();

@@ -6,6 +6,7 @@ use crate::findings::prelude::*;
 use crate::names::attention::AttentionKernel;
 use crate::names::moe::quantizes;
 use crate::profile::attention_sizes::AttentionSizes;
+use crate::trace::ByName;
 
 /// Preparing that hardly quantizes is not for the sake of a cheaper kernel.
 const LEAST_QUANTIZING_PERCENT: f64 = 10.0;
@@ -24,8 +25,10 @@ struct Prepared<'a> {
 
 /// Where preparing takes longer than the attention that it makes cheaper.
 pub(super) fn seen(source: &Source) -> Vec<Seen> {
-    let strings = &source.input.profile.trace.strings;
-    let quantizes = |kernel: &Kernel| quantizes(strings.get(kernel.name));
+    let trace = &source.input.profile.trace;
+    let strings = &trace.strings;
+    let mut by_name = ByName::new(quantizes);
+    let mut quantizes = |kernel: &Kernel| by_name.of(trace, kernel.event);
     let mut all: Vec<(crate::trace::StringId, Prepared)> = Vec::new();
     for pass in &source.passes.all {
         let mut before: Vec<&Kernel> = Vec::new();
@@ -46,7 +49,7 @@ pub(super) fn seen(source: &Source) -> Vec<Seen> {
                             all.len() - 1
                         });
                         if let Some((_, prepared)) = all.get_mut(at) {
-                            prepared.add(kernel, &before, &quantizes);
+                            prepared.add(kernel, &before, &mut quantizes);
                         }
                     }
                     before.clear();
@@ -69,7 +72,7 @@ impl<'a> Prepared<'a> {
         &mut self,
         attention: &'a Kernel,
         before: &[&'a Kernel],
-        quantizes: &impl Fn(&Kernel) -> bool,
+        quantizes: &mut impl FnMut(&Kernel) -> bool,
     ) {
         let first = *self.first.get_or_insert(attention);
         if first.event == attention.event {

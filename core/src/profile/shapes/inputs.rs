@@ -21,6 +21,10 @@ impl ImageTokens {
     /// Those of the first graph that has them among the inputs that are copied before its launch: by the
     /// widths in the configuration of the model, else by their positions; `None` where none has.
     pub fn of(profile: &Profile) -> Option<ImageTokens> {
+        *profile.once(|| ImageTokens::find(profile))
+    }
+
+    fn find(profile: &Profile) -> Option<ImageTokens> {
         let config = profile.sources.config.as_ref();
         let model = config.and_then(|config| config.diffusion());
         let inputs = inputs_of_graphs(profile);

@@ -7,7 +7,7 @@ use crate::base::group::grouped;
 use crate::hardware::{self, Basis, Confidence, Figure, GpuSpec, Precision};
 use crate::profile::Profile;
 use crate::report::ReportOptions;
-use crate::trace::DeviceProperties;
+use crate::trace::{DeviceProperties, TrackId};
 
 /// The GPU that a report judges by.
 #[derive(Debug, Clone, PartialEq)]
@@ -87,10 +87,19 @@ fn mismatch(gpu: &GpuSpec, recorded: &GpuSpec) -> String {
 /// as their process; where no such number is a device's, or nothing ran, all devices count.
 fn used(profile: &Profile) -> Vec<&DeviceProperties> {
     let trace = &profile.trace;
-    let mut numbers: Vec<i64> = Vec::new();
+    let mut streams: Vec<TrackId> = Vec::new();
     for (_, work) in profile.gpu.iter() {
-        let track = trace.tracks.get(trace.events.track(work.event));
-        let number = track.and_then(|track| trace.strings.get(track.pid).parse().ok());
+        let stream = trace.events.track(work.event);
+        if !streams.contains(&stream) {
+            streams.push(stream);
+        }
+    }
+    let mut numbers: Vec<i64> = Vec::new();
+    for track in streams
+        .iter()
+        .filter_map(|stream| trace.tracks.get(*stream))
+    {
+        let number = trace.strings.get(track.pid).parse().ok();
         numbers.extend(number.filter(|number| !numbers.contains(number)));
     }
     let devices = || trace.devices.iter().enumerate();
