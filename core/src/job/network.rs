@@ -356,6 +356,15 @@ fn culprits(job: &Job, links: &[Link], slow: &[SlowPath]) -> Vec<u32> {
     candidates.collect()
 }
 
+/// What a message takes in steps in which the link is not slow. Most of them may be: what a quarter of the
+/// steps stays below, the link can do.
+fn usual_ns(mut of_steps: Vec<i64>) -> Option<i64> {
+    of_steps.arrange();
+    let fast_ns = *of_steps.get(of_steps.len().saturating_sub(1) / 4)?;
+    of_steps.retain(|ns| *ns as f64 <= SLOW * fast_ns as f64);
+    median_ns(of_steps)
+}
+
 fn slow_steps(job: &Job, timings: &[Option<Timing>], links: &[Link]) -> Vec<SlowStep> {
     // By step: the collectives that are slow in it, each with its link, and how many links have any in it.
     let mut slow: Vec<Vec<(usize, usize, f64)>> = vec![Vec::new(); job.steps.len()];
@@ -367,7 +376,7 @@ fn slow_steps(job: &Job, timings: &[Option<Timing>], links: &[Link]) -> Vec<Slow
         });
         let of_steps: Vec<(usize, Vec<(usize, i64)>)> = grouped(of_steps, Vec::push);
         let median = |of: &[(usize, i64)]| median_ns(of.iter().map(|(_, ns)| *ns).collect());
-        let usual_ns = median_ns(of_steps.iter().filter_map(|(_, of)| median(of)).collect());
+        let usual_ns = usual_ns(of_steps.iter().filter_map(|(_, of)| median(of)).collect());
         let usual_ns = usual_ns.filter(|_| link.message.bytes.is_some());
         for (step, own) in &of_steps {
             if let Some(n) = n_links.get_mut(*step) {

@@ -19,8 +19,9 @@ pub(crate) struct Replay {
     pub(crate) steps: Vec<StepTime>,
 }
 
-/// When a step ran: from the end of the one before, or where it is the first one from its start on the
-/// first CPU, to the end of its last collective of all ranks, or where there is none of its last one.
+/// When a step ran: from the end of the one before to the end of its last collective of all ranks, or where
+/// there is none of its last one. The first one from its start on the first CPU, but no longer than the CPUs
+/// took for it: GPUs may run long after them.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub(crate) struct StepTime {
     /// Among those of the job.
@@ -77,7 +78,7 @@ impl Replay {
                 continue;
             };
             let from_ns = start_ns
-                .or_else(|| first_start_ns(job, step))
+                .or_else(|| first_start_ns(job, step, end_ns))
                 .unwrap_or(end_ns);
             replay.steps.push(StepTime {
                 step,
@@ -177,14 +178,15 @@ fn last_of_steps(job: &Job, flow: &Flow) -> Vec<(usize, Vec<usize>)> {
 }
 
 /// When the first rank starts a step on its CPU.
-fn first_start_ns(job: &Job, step: usize) -> Option<i64> {
+fn first_start_ns(job: &Job, step: usize, end_ns: i64) -> Option<i64> {
     let of_rank = &job.steps.get(step)?.of_rank;
-    let starts = job.ranks.iter().zip(of_rank).enumerate();
-    let starts = starts.filter_map(|(at, (rank, step))| {
+    let on_hosts = job.ranks.iter().zip(of_rank).enumerate();
+    let on_hosts = on_hosts.filter_map(|(at, (rank, step))| {
         let step = rank.digest.steps.get((*step)? as usize)?;
-        Some(job.corrected_ns(at, step.host.start_ns))
+        Some((job.corrected_ns(at, step.host.start_ns), step.host.length()))
     });
-    starts.min()
+    let first = on_hosts.reduce(|one, other| (one.0.min(other.0), one.1.max(other.1)));
+    first.map(|(start_ns, longest_ns)| start_ns.max(end_ns.saturating_sub(longest_ns)))
 }
 
 #[cfg(test)]

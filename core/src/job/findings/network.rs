@@ -3,7 +3,7 @@
 use super::Seen;
 use crate::base::format;
 use crate::base::value::{Table, Value};
-use crate::job::network::{Link, Path, SMALL_BYTES, message_bytes, ranks_of};
+use crate::job::network::{Link, Path, SMALL_BYTES, SlowStep, message_bytes, ranks_of};
 use crate::job::shown::{JobCard, ShownTable};
 use crate::job::what_if::WhatIf;
 
@@ -142,27 +142,44 @@ pub(super) fn link_bandwidth(seen: &Seen) -> Vec<JobCard> {
     seen.worth(card, worth_ns, &steps).into_iter().collect()
 }
 
+/// The steps in which all links are slow, together.
 pub(super) fn slow_period(seen: &Seen) -> Vec<JobCard> {
-    let steps = seen.analysis.network.slow_steps.iter().enumerate();
-    let cards = steps.filter_map(|(at, slow)| {
+    let (slow_steps, replay) = (&seen.analysis.network.slow_steps, &seen.analysis.replay);
+    let Some(replay) = replay else {
+        return Vec::new();
+    };
+    let worth_ns = |at: usize, slow: &SlowStep| {
         let gain = seen.analysis.gain(seen.job, WhatIf::SlowStep(at))?;
-        let replay = seen.analysis.replay.as_ref()?;
-        let own = replay.steps.iter().position(|step| step.step == slow.step)?;
-        let step = seen.steps(&[slow.step]);
-        let card = JobCard {
-            title: format!("The network is slow in {step}"),
-            issue: format!(
-                "{} in {step} take {:.2} times as long as in other steps, on all ranks alike.",
-                format::counted(slow.collectives.len() as u64, "collective"),
-                slow.ratio
-            ),
-            action: "Look at what else used the network then: checkpoints, data loading, other jobs; a link that goes down and up again.".to_owned(),
-            step: Some(slow.step),
-            ..JobCard::default()
-        };
-        seen.worth(card, gain.of_steps.get(own).copied(), &[slow.step])
-    });
-    cards.collect()
+        let own = replay
+            .steps
+            .iter()
+            .position(|step| step.step == slow.step)?;
+        let ns = *gain.of_steps.get(own)?;
+        seen.worth(JobCard::default(), Some(ns), &[slow.step])?;
+        Some(ns)
+    };
+    let slow = slow_steps.iter().enumerate();
+    let slow = slow.filter_map(|(at, slow)| Some((slow, worth_ns(at, slow)?)));
+    let slow: Vec<(&SlowStep, i64)> = slow.collect();
+    let steps: Vec<usize> = slow.iter().map(|(slow, _)| slow.step).collect();
+    let ratios = slow.iter().map(|(slow, _)| slow.ratio);
+    let most = ratios.fold(1.0, f64::max);
+    let n_collectives: usize = slow.iter().map(|(slow, _)| slow.collectives.len()).sum();
+    let named = seen.steps(&steps);
+    let up_to = if steps.len() > 1 { "up to " } else { "" };
+    let card = JobCard {
+        title: format!("The network is slow in {named}"),
+        issue: format!(
+            "{} in {named} take {up_to}{most:.2} times as long as in other steps, on all ranks alike.",
+            format::counted(n_collectives as u64, "collective"),
+        ),
+        action: "Look at what else used the network then: checkpoints, data loading, other jobs; a link that goes down and up again.".to_owned(),
+        ..JobCard::default()
+    };
+    let worth_ns = slow.iter().map(|(_, ns)| ns).sum();
+    seen.worth(card, Some(worth_ns), &steps)
+        .into_iter()
+        .collect()
 }
 
 /// One rank sends many small messages: their latency adds up.
