@@ -15,7 +15,7 @@
 //! | `senders` | other windows that send a trace |
 //! | `focus` | the keyboard focus, and keys that no element took |
 //! | `layout` | sizes, places, scrolling |
-//! | `served` | what `dormer open` is asked for |
+//! | `served` | where the page comes from, and what `dormer open` is asked for |
 
 mod address;
 mod archive;
@@ -67,7 +67,9 @@ pub use offline::{
 };
 pub use ports::post;
 pub use senders::{Said, Sender, SentTrace, on_said};
-pub use served::{is_visible, json_of, local_time, say_bye_at_the_end, served_for};
+pub use served::{
+    PageSource, is_visible, json_of, local_time, page_source, say_bye_at_the_end, served_for,
+};
 pub use worker::{WorkerFiles, start_worker, watch_requests, worker_files};
 
 thread_local! {

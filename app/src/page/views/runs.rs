@@ -151,7 +151,7 @@ fn list(listed: &Arc<Runs>, shown: Shown) -> impl IntoView {
             <p class="mono soft where">{listed.folder.clone()}</p>
             <p class="fine">
                 "New files appear by themselves: while this view is visible, it asks " <code>"dormer open"</code>
-                " on this computer every 3 s. The header counts these requests."
+                " every 3 s. The header counts these requests."
             </p>
             {others}
             {filter}
