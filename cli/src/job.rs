@@ -8,6 +8,7 @@ mod reading;
 use std::io::{self, Write};
 
 use dormer_core::base::format;
+use dormer_core::import::ENDINGS_IN_WORDS;
 use dormer_core::job::overview::JobOverview;
 use dormer_core::job::world::{SetApart, Why, World};
 use dormer_core::job::{Job, NetworkFigures};
@@ -54,12 +55,11 @@ pub(crate) fn run(args: &JobArgs, out: &mut Out) -> Result<(), Failure> {
     let Some(window) = windows.next() else {
         complain_of(&world.set_apart);
         let reason = match files.is_empty() {
-            true => {
-                "no file is called like a trace (.json, .json.gz) or an archive of them (.zip, .tar, .tar.gz, .tgz)"
-            }
-            false => "none of the files is a rank of a job; dormer report reads a single trace",
+            true => format!("no file is called like {ENDINGS_IN_WORDS}"),
+            false => "none of the files is a rank of a job; dormer report reads a single trace"
+                .to_owned(),
         };
-        return Err(Failure::Sentence(reason.to_owned()));
+        return Err(Failure::Sentence(reason));
     };
     let job = Job::new(window);
     let figures = NetworkFigures {

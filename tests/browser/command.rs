@@ -1,61 +1,21 @@
 //! The page as `dormer open` serves it.
 
 use std::fs;
-use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
-use std::time::{Duration, Instant};
+use std::process::Command;
 
 use dormer_core::base::format;
 
 use super::job::ranks;
 use super::page::{Page, dist, skip, with_page};
 use super::traces::{headline, kernels, shows};
+use crate::support::command::OpenCommand;
 use crate::support::container::gzip;
 
-/// A running `dormer open`; it ends with the value.
-struct Opened {
-    process: Child,
-    url: String,
-}
-
-impl Drop for Opened {
-    fn drop(&mut self) {
-        // It may have ended by itself.
-        let _ = self.process.kill();
-        let _ = self.process.wait();
-    }
-}
-
-impl Opened {
-    /// Starts it in a folder, with the page that was built.
-    fn start(program: &Path, folder: &Path, arguments: &[&str]) -> Opened {
-        let mut process = Command::new(program)
-            .args(["open", "--no-browser"])
-            .args(arguments)
-            .current_dir(folder)
-            .env("DORMER_PAGE", fs::canonicalize(dist()).unwrap())
-            .stdout(Stdio::piped())
-            .spawn()
-            .unwrap();
-        let mut line = String::new();
-        let mut out = BufReader::new(process.stdout.take().unwrap());
-        out.read_line(&mut line).unwrap();
-        let url = line.trim_end().strip_prefix("Dormer is at ").unwrap();
-        Opened {
-            process,
-            url: url.to_owned(),
-        }
-    }
-
-    /// Waits until it has ended.
-    async fn end(&mut self) {
-        let start = Instant::now();
-        while self.process.try_wait().unwrap().is_none() {
-            assert!(start.elapsed() < Duration::from_secs(60), "it goes on");
-            tokio::time::sleep(Duration::from_millis(50)).await;
-        }
-    }
+/// Starts `dormer open` in a folder, with the page that was built.
+fn start(program: &Path, folder: &Path, arguments: &[&str]) -> OpenCommand {
+    let page = fs::canonicalize(dist()).unwrap();
+    OpenCommand::start(program, folder, &page, arguments)
 }
 
 /// The command, which Cargo builds beside the tests of the whole workspace; where it is missing, says so.
@@ -101,7 +61,7 @@ fn a_trace_opens_and_the_command_ends_with_the_page() {
     let trace = kernels(&[300, 100]);
     let files = [("my run #1.json.gz", trace.as_str())];
     with_command("command", &files, async |page, program, folder| {
-        let mut opened = Opened::start(program, folder, &["my run #1.json.gz"]);
+        let mut opened = start(program, folder, &["my run #1.json.gz"]);
         page.load_url(&opened.url).await;
         page.wait_until_shown(1).await;
         shows(page, &trace).await;
@@ -128,7 +88,7 @@ fn a_trace_opens_and_the_command_ends_with_the_page() {
         page.load_url(&opened.url).await;
         page.wait_until_shown(1).await;
         page.chromium.driver.goto("about:blank").await.unwrap();
-        opened.end().await;
+        opened.end();
     });
 }
 
@@ -154,7 +114,7 @@ fn a_log_directory_lists_its_runs_and_opens_them() {
         .map(|(path, text)| (path.as_str(), *text))
         .collect();
     with_command("command-runs", &files, async |page, program, folder| {
-        let opened = Opened::start(program, folder, &["logs"]);
+        let opened = start(program, folder, &["logs"]);
         page.load_url(&opened.url).await;
         let all = format::counted(files.len() as u64, "trace");
         page.wait_text("[data-testid=headline]", &format!("2 runs with {all}"))
@@ -222,7 +182,7 @@ fn runs_are_calm_on_a_phone_and_in_the_dark() {
         .map(|(path, text)| (path.as_str(), text.as_str()))
         .collect();
     with_command("command-looks", &files, async |page, program, folder| {
-        let opened = Opened::start(program, folder, &["logs"]);
+        let opened = start(program, folder, &["logs"]);
         for (width, theme) in [(1280, "light"), (1280, "dark"), (390, "light")] {
             page.resize(width, 900).await;
             page.load_url(

@@ -231,6 +231,19 @@ fn runs_are_filtered_and_sorted_and_a_run_opens_when_its_file_is_dropped() {
             .await;
         page.wait_hash("row=596").await;
 
+        // A row that is scrolled away is no element, so it is not named as the active one.
+        let table = "$('[data-testid=fleet-runs] table')";
+        let named =
+            format!("document.getElementById({table}.getAttribute('aria-activedescendant'))");
+        page.wait_for(&format!("!!{named}")).await;
+        page.js("$('[data-testid=fleet-runs] .scroller').scrollTop = 3000")
+            .await;
+        page.wait_for(&format!("!{table}.hasAttribute('aria-activedescendant')"))
+            .await;
+        page.js("$('[data-testid=fleet-runs] .scroller').scrollTop = 0")
+            .await;
+        page.wait_for(&format!("!!{named}")).await;
+
         // Its file is a trace like any other, and the fleet stays.
         page.open("run596.json", &kernels(&[10, 20])).await;
         page.wait_text(".file", "run596.json").await;

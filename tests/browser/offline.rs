@@ -4,6 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use serde_json::{Value, json};
+use thirtyfour::Key;
 use xtask::server::{Server, Site};
 use xtask::weight;
 
@@ -82,6 +83,13 @@ fn a_kept_copy_needs_no_server() {
         let n_asked = page.log().len();
         page.load("").await;
         page.open_sample().await;
+        // What the palette offers is what can be done with a copy that is kept.
+        page.enter("body", Key::Control + "k").await;
+        page.enter("#palette[open] input", "offline").await;
+        page.wait_text("#palette-list", "Offline copy: forget it")
+            .await;
+        page.wait_for("!$('#palette-list').innerText.includes('Keep this version')")
+            .await;
         page.load("?from=a-link#/kernels").await;
         page.open_sample().await;
         assert_eq!(page.log()[n_asked..], []);

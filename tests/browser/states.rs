@@ -38,6 +38,8 @@ enum Step {
     DropBroken,
     /// Drops a file that is no trace, to be opened instead.
     DropBrokenInstead,
+    /// Another site sends a trace.
+    Send,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -147,6 +149,15 @@ fn real() -> Option<PathBuf> {
     whole.ok()
 }
 
+/// What a window that the page opened would say: it is of a frame that looks like one, and of no other site.
+const SEND: &str = "
+    const frame = document.body.appendChild(document.createElement('iframe'));
+    const source = frame.contentWindow;
+    source.opener = window;
+    const perfetto = { buffer: new ArrayBuffer(2e6), title: 'decode, batch size 32' };
+    dispatchEvent(new MessageEvent('message', { data: { perfetto }, origin: 'https://tools.example', source }));
+    frame.remove();";
+
 /// What hides in the views of one trace.
 #[rustfmt::skip]
 const WITHIN: &[State] = &[
@@ -173,6 +184,8 @@ const WITHIN: &[State] = &[
     by("keys", "overview", &[Step::Click("#keys")], "#key-sheet[open]"),
     by("palette", "overview", &[Step::Command("k")], "#palette[open]"),
     by("models", "overview", &[Step::Click("#models-button")], "#models-dialog[open]"),
+    by("offline", "overview", &[Step::Click("#offline-button")], "#offline-dialog[open] #keep-copy"),
+    by("sender", "overview", &[Step::Send], "#sender-question[open] #sender-always"),
     by("not-compared", "overview", &[Step::DropBroken], "#reference-error"),
     by("not-opened", "overview", &[Step::DropBrokenInstead], "#open-error"),
     by("gpu-figures", "overview", &[Step::Choose("#gpu", "Enter values…")], "#gpu-dialog[open]"),
@@ -199,6 +212,7 @@ const COMPARED: &[State] = &[
     by("range-of-both", "timeline?below=gpu&kept=100000-900000:why%20so%20slow", &[Step::Click("[data-testid=kept-ranges] button")], "[data-testid=range-below]"),
     at("report", "report", "[data-testid=report] h2"),
     at("export", "export", "[data-testid=artifacts]"),
+    by("export-redacted", "export", &[Step::Click("#redact")], "#redact:checked"),
 ];
 
 /// What a job of many ranks shows.
@@ -286,6 +300,9 @@ async fn reach(page: &Page, state: &State, theme: &str) {
                 page.enter("body", Key::Control + *letter).await;
             }
             Step::DropBroken => page.drop_beside("broken.json", "no JSON at all").await,
+            Step::Send => {
+                page.js(SEND).await;
+            }
             Step::DropBrokenInstead => page.drop_file("broken.json", "no JSON at all").await,
         }
     }

@@ -1,6 +1,7 @@
 //! What several tests need: small traces as text, containers, CSV, the shared traces, reports, a
-//! slower sample, the source tree, and what a test says that cannot run.
+//! slower sample, the source tree, `dormer open` as a process, and what a test says that cannot run.
 
+pub(crate) mod command;
 pub(crate) mod container;
 pub(crate) mod csv;
 pub(crate) mod opened;

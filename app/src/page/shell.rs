@@ -136,11 +136,12 @@ pub fn app() -> impl IntoView {
     }
 }
 
+/// What the buttons that ask for a file offer: browsers compare what follows the last dot.
+const TRACES: &str = ".json,.pftrace,.perfetto-trace,.pb,.gz,.zip,.tar,.tgz,application/json,application/gzip,application/zip,application/x-tar";
+
 /// What the buttons that ask for a file open; inside the content, so that every element is in a
 /// landmark.
 fn file_inputs() -> impl IntoView {
-    const TRACES: &str =
-        ".json,.pftrace,.pb,.gz,.zip,.tar,.tgz,application/json,application/gzip,application/zip";
     let engine = expect_context::<Engine>();
     let open = move |files: Vec<File>| engine.open_together(files);
     let compare =
@@ -298,5 +299,21 @@ fn broken(errors: ArcRwSignal<Errors>) -> impl IntoView {
             <h1>"This view failed."</h1>
             <p class="lede">{text}</p>
         </section>
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use dormer_core::import::ENDINGS;
+
+    use super::TRACES;
+
+    #[test]
+    fn every_file_that_a_folder_is_looked_through_for_can_be_chosen() {
+        for (ending, _) in ENDINGS {
+            let (_, last) = ending.rsplit_once('.').unwrap();
+            let is_offered = |offered: &str| offered.strip_prefix('.') == Some(last);
+            assert!(TRACES.split(',').any(is_offered), "{ending}");
+        }
     }
 }

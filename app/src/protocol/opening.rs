@@ -1,6 +1,5 @@
 //! A file on its way to being open.
 
-use dormer_core::import::is_called_like_a_trace;
 use serde::{Deserialize, Serialize};
 
 use super::{Choice, Overview, ReferenceOpened, StepLine};
@@ -116,16 +115,6 @@ pub struct CandidateFile {
 /// Why several traces are not opened.
 pub const TOO_MANY: &str = "open one trace, or two to compare";
 
-/// What the names of files end with that may be traces or belong to one.
-pub const ENDINGS: [&str; 7] = [".json", ".pftrace", ".pb", ".gz", ".zip", ".tar", ".tgz"];
-
-/// Whether a file of a folder may be a trace or belong to one, by its name.
-pub fn may_be_opened(name: &str) -> bool {
-    let small = name.to_ascii_lowercase();
-    let has_ending = || ENDINGS.iter().any(|ending| small.ends_with(ending));
-    !small.starts_with('.') && (is_called_like_a_trace(name) || has_ending())
-}
-
 /// Whether another trace is open.
 pub type IsBeside = bool;
 
@@ -207,30 +196,5 @@ mod tests {
             ..progress
         };
         assert_eq!(is_read.pace(2000.0), None);
-    }
-
-    #[test]
-    fn traces_are_picked_from_a_folder_by_their_names() {
-        let names = [
-            "rank0.pt.trace.json.gz",
-            "A.JSON",
-            "run.zip",
-            "step.pftrace",
-            "host.xplane.pb",
-            "notes.txt",
-            ".hidden.json",
-        ];
-        let picked: Vec<&str> = names
-            .into_iter()
-            .filter(|name| may_be_opened(name))
-            .collect();
-        let expected = [
-            "rank0.pt.trace.json.gz",
-            "A.JSON",
-            "run.zip",
-            "step.pftrace",
-            "host.xplane.pb",
-        ];
-        assert_eq!(picked, expected);
     }
 }

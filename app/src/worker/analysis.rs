@@ -20,9 +20,9 @@ use dormer_core::report::sheet::Field;
 use dormer_core::report::{self, SheetEvents};
 use dormer_core::{Profile, Report, ReportOptions, base::format};
 
-use super::columns::Table;
 use super::families::Families;
 use super::rows::Rows;
+use super::table::Table;
 use super::timeline::{Open, Timeline, TimelineSource};
 use super::tree::TreeView;
 use super::window::Steps;

@@ -2,9 +2,10 @@
 
 use dormer_core::report::sheet::{Cell, Unit};
 
-use super::columns::{Table, beside};
+use super::cells::number;
+use super::columns::beside;
 use super::names::short_name;
-use super::rows::number;
+use super::table::Table;
 use crate::protocol::FAMILY;
 use crate::protocol::search::{Search, SearchField, Term, Test, Than, fold};
 

@@ -18,6 +18,7 @@
 
 mod analysis;
 mod answer;
+mod cells;
 mod chunks;
 mod columns;
 mod compare;
@@ -46,6 +47,7 @@ mod second;
 mod step_pivot;
 mod steps;
 mod system;
+mod table;
 mod timeline;
 mod traces;
 mod tree;

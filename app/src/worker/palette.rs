@@ -5,8 +5,9 @@ use dormer_core::report::cards::detail_heading;
 use dormer_core::report::sheet::Cell;
 
 use super::Analysis;
-use super::columns::{OPERATIONS, Table};
-use super::rows::number;
+use super::cells::number;
+use super::columns::OPERATIONS;
+use super::table::Table;
 use crate::protocol::fuzzy;
 use crate::protocol::{Found, FoundKind, SHAPES, SIZES, TIME};
 

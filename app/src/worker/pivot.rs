@@ -3,9 +3,10 @@
 use dormer_core::base::sort::Arrange;
 use dormer_core::report::sheet::Cell;
 
-use super::columns::Table;
+use super::cells::number;
 use super::matching::column_of;
-use super::rows::{number, order, text_of, totals};
+use super::rows::{order, text_of, totals};
+use super::table::Table;
 use crate::protocol::search::{FIELDS, FieldKind};
 use crate::protocol::{FAMILY, GroupsQuery, RowGroup, TotalsQuery};
 

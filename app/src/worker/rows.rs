@@ -1,18 +1,18 @@
 //! Windows of a sheet: filtered, sorted, as text.
 
-use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
 
-use dormer_core::base::format;
 use dormer_core::base::sort::{Arrange, Gather};
-use dormer_core::report::sheet::{Cell, Column, Field, Unit};
+use dormer_core::report::sheet::{Cell, Field, Unit};
 
-use super::columns::{Table, beside};
+use super::cells::{compare, number, plain_label, text};
+use super::columns::beside;
 use super::matching::{Matcher, remarks};
 use super::names::{ShownName, column_names, short_name};
+use super::table::Table;
 use crate::protocol::search::Search;
 use crate::protocol::{
-    FAMILY, RowsPage, RowsQuery, SHARE, Sort, TIME, TableCell, TableRow, Total, TotalsQuery, column,
+    RowsPage, RowsQuery, SHARE, Sort, TIME, TableCell, TableRow, Total, TotalsQuery, column,
 };
 
 /// The order that was asked for last: pages of one table are asked for one after the other.
@@ -242,40 +242,6 @@ fn own_order(table: &Table, rows: &[usize]) -> Option<Sort> {
     })
 }
 
-/// Orders two cells of a column; what is unknown comes last either way.
-fn compare(one: Option<&Cell>, other: Option<&Cell>, descending: bool) -> Ordering {
-    let known = |cell: Option<&Cell>| cell.is_some_and(|cell| *cell != Cell::Empty);
-    match (known(one), known(other)) {
-        (true, true) => {}
-        (one, other) => return other.cmp(&one),
-    }
-    let ordering = match (one.and_then(number), other.and_then(number)) {
-        (Some(one), Some(other)) => one.total_cmp(&other),
-        (None, None) => words(one).cmp(&words(other)),
-        (one, other) => one.is_some().cmp(&other.is_some()),
-    };
-    match descending {
-        true => ordering.reverse(),
-        false => ordering,
-    }
-}
-
-fn words(cell: Option<&Cell>) -> Option<&str> {
-    match cell {
-        Some(Cell::Text(text)) => Some(text),
-        _ => None,
-    }
-}
-
-pub(super) fn number(cell: &Cell) -> Option<f64> {
-    match cell {
-        Cell::Int(number) => Some(*number as f64),
-        Cell::Float(number) => Some(*number),
-        Cell::Flag(flag) => Some(f64::from(u8::from(*flag))),
-        Cell::Text(_) | Cell::Empty => None,
-    }
-}
-
 /// Names by what they are as recorded.
 type NamesOf<'a> = Option<&'a BTreeMap<String, ShownName>>;
 
@@ -311,60 +277,15 @@ fn table_row(
     })
 }
 
-/// A cell for people, with its unit.
-pub(super) fn text(column: &Column, cell: &Cell) -> String {
-    match (cell, column.unit) {
-        (Cell::Empty, _) => String::new(),
-        (Cell::Text(text), _) => plain_list(text),
-        (Cell::Flag(flag), _) => if *flag { "yes" } else { "no" }.to_owned(),
-        (Cell::Int(number), Unit::Count) => match u64::try_from(*number) {
-            Ok(count) => format::count(count),
-            Err(_) => number.to_string(),
-        },
-        (Cell::Int(number), Unit::Number | Unit::Text | Unit::Flag) => number.to_string(),
-        (cell, unit) => match (number(cell), unit) {
-            (Some(number), Unit::Us) => format::time_us(number),
-            (Some(number), Unit::Ms) => format::time_ms(number),
-            (Some(number), Unit::Percent) => format::percent(number),
-            (Some(number), _) => format::number(number),
-            (None, _) => String::new(),
-        },
-    }
-}
-
-/// A column's label for reading: the values carry their unit, so the label need not.
-fn plain_label(label: &str, unit: Unit) -> String {
-    if label == FAMILY {
-        return "Category".to_owned();
-    }
-    let is_unit = |word: &&str| match unit {
-        Unit::Us | Unit::Ms => matches!(*word, "us" | "ms" | "(µs)" | "(ms)"),
-        Unit::Percent => *word == "(%)",
-        _ => false,
-    };
-    let words = label.split([' ', '_']).filter(|word| !is_unit(word));
-    let label = words.collect::<Vec<_>>().join(" ").replace("cpu ", "CPU ");
-    format::capitalized(&label)
-}
-
-/// A list of names as the reference writes it, `['GEMM', 'other']`, as `GEMM, other`.
-fn plain_list(text: &str) -> String {
-    match text
-        .strip_prefix("['")
-        .and_then(|text| text.strip_suffix("']"))
-    {
-        Some(names) => names.replace("', '", ", "),
-        None => text.to_owned(),
-    }
-}
-
 #[cfg(test)]
 mod tests {
+    use dormer_core::base::format;
     use dormer_core::names::Family;
-    use dormer_core::report::sheet::Sheet;
+    use dormer_core::report::sheet::{Column, Sheet};
 
     use super::*;
-    use crate::worker::columns::RowKind;
+    use crate::protocol::FAMILY;
+    use crate::worker::table::RowKind;
 
     /// Names of one sheet, as much of them as there is room for, also where the filter leaves few.
     #[test]
@@ -512,27 +433,5 @@ mod tests {
             ["Reduction", "aten::Softmax", &format::count(1200)]
         );
         assert_eq!(values(9), Vec::<String>::new());
-    }
-
-    /// What the value carries, the label need not; other units stay.
-    #[test]
-    fn a_label_has_no_unit_where_the_value_has_one() {
-        for (label, unit, expected) in [
-            (
-                "Kernel duration (µs)_mean",
-                Unit::Us,
-                "Kernel duration mean",
-            ),
-            ("total_duration_us", Unit::Us, "Total duration"),
-            ("duration_us_median", Unit::Us, "Duration median"),
-            ("self_cpu_time_ms", Unit::Ms, "Self CPU time"),
-            ("start ms", Unit::Ms, "Start"),
-            ("Percentage (%)", Unit::Percent, "Percentage"),
-            ("Data Moved (MB)", Unit::Number, "Data Moved (MB)"),
-            (FAMILY, Unit::Text, "Category"),
-        ] {
-            assert_eq!(plain_label(label, unit), expected);
-        }
-        assert_eq!(plain_list("['GEMM', 'other']"), "GEMM, other");
     }
 }

@@ -13,8 +13,9 @@ use dormer_core::report::ops_summary::OperatorRows;
 use dormer_core::report::sheet::{Cell, Unit};
 use dormer_core::trace::Category;
 
-use super::columns::Table;
-use super::rows::{order, text};
+use super::cells::text;
+use super::rows::order;
+use super::table::Table;
 use super::window::Steps;
 use crate::protocol::{GroupsQuery, RowGroup, SHARE, TIME, Total};
 

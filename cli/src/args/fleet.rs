@@ -204,7 +204,7 @@ Exit codes:
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXIT_CODES_OF_TABLES)]
 pub(crate) struct TablesArgs {
-    /// The trace: .json, .json.gz or .zip, told apart by content; - reads standard input
+    /// The trace, of any format that Dormer reads, told apart by content; - reads standard input
     #[arg(value_name = "TRACE")]
     pub(crate) trace: PathBuf,
 

@@ -3,29 +3,26 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashSet};
 use std::ffi::OsString;
-use std::io::{self, Cursor, IsTerminal, Read, Write};
-use std::path::{Path, PathBuf};
+use std::io::{self, IsTerminal, Write};
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::mpsc::{self, Sender};
+use std::sync::mpsc;
 use std::thread;
 
 use dormer_core::base::format;
-use dormer_core::tables::{
-    Column, Failed, RUNS, ReasonKind, Source, Status, Table, TableKind, Tables, options_hash,
-};
+use dormer_core::tables::{RUNS, Status, Table, TableKind, options_hash};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use regex::Regex;
-use zip::ZipArchive;
 
-use super::child::{self, Limits, Watch};
+use super::child::Watch;
 use super::known::{self, Known};
 use super::store::{self, compact, read};
 use super::walk::{self, Found};
+use super::worker::{Read1, Shared, duplicate, unpack, work};
 use crate::args::{FleetArgs, IngestArgs};
-use crate::input::hashed;
 use crate::stdout::Out;
-use crate::tables::{now_ns, options_of};
-use crate::{Failure, arrow, table};
+use crate::tables::options_of;
+use crate::{Failure, table};
 
 /// Traces of a batch at most.
 const MOST_TRACES: usize = 1000;
@@ -111,16 +108,6 @@ fn planned(found: &[Found], n_known: usize, out: &mut Out) -> Result<(), Failure
     Ok(())
 }
 
-/// What became of a file.
-enum Read1 {
-    /// What `dormer tables` wrote, with its row of `runs`.
-    Tables(Vec<u8>, Table),
-    /// A row in `runs` alone.
-    Row(Table),
-    /// Its bytes are those of a run that is there.
-    Known(Table),
-}
-
 struct Fleet<'a> {
     store: &'a Path,
     options: String,
@@ -131,17 +118,6 @@ struct Fleet<'a> {
     n_bytes: usize,
     counts: BTreeMap<String, u64>,
     reasons: BTreeMap<String, u64>,
-}
-
-/// What all workers share.
-struct Shared<'a> {
-    program: PathBuf,
-    options: Vec<OsString>,
-    args: &'a IngestArgs,
-    options_hash: &'a str,
-    watch: Watch,
-    next: AtomicUsize,
-    is_over: AtomicBool,
 }
 
 impl Fleet<'_> {
@@ -306,129 +282,9 @@ impl Fleet<'_> {
     }
 }
 
-/// Reads files until none is left.
-fn work(
-    shared: &Shared,
-    found: &[Found],
-    may_be_known: &[bool],
-    known: &Known,
-    sender: &Sender<(usize, Read1)>,
-) {
-    while !shared.is_over.load(Ordering::Relaxed) {
-        let at = shared.next.fetch_add(1, Ordering::Relaxed);
-        let (Some(file), Some(may_be_known)) = (found.get(at), may_be_known.get(at)) else {
-            return;
-        };
-        let read = match may_be_known {
-            true => hashed::bytes(&file.path).ok().and_then(|bytes| {
-                let source = source(shared, file, Some(bytes));
-                let run = known.run(&source.run_id())?;
-                Some(Read1::Known(known_row(&source, run.day)))
-            }),
-            false => None,
-        };
-        let read = read.unwrap_or_else(|| analyzed(shared, file));
-        if sender.send((at, read)).is_err() {
-            return;
-        }
-    }
-}
-
-/// What a process of its own makes of a file.
-fn analyzed(shared: &Shared, file: &Found) -> Read1 {
-    let args = shared.args;
-    let limits = Limits::new(file.bytes.unwrap_or(0), args.timeout, args.memory);
-    let written = child::tables(
-        &shared.program,
-        &shared.options,
-        file,
-        limits,
-        &shared.watch,
-    );
-    let failed = match written {
-        Ok(bytes) => match store::kind(RUNS).and_then(|kind| unpack(&bytes, kind)) {
-            Ok(runs) if runs.len() == 1 => return Read1::Tables(bytes, runs),
-            _ => Failed {
-                status: Status::Killed,
-                kind: ReasonKind::Killed,
-                reason: "its analysis ended without a row".to_owned(),
-            },
-        },
-        Err(failed) => failed,
-    };
-    let bytes = hashed::bytes(&file.path).ok();
-    Read1::Row(row(&source(shared, file, bytes), &failed))
-}
-
-fn source(shared: &Shared, file: &Found, bytes: Option<hashed::Bytes>) -> Source {
-    Source {
-        uri: Some(file.uri.clone()),
-        file_bytes: file.bytes,
-        sha256: bytes.map(|bytes| bytes.sha256),
-        modified_ns: file.modified_ns,
-        tags: file.tags.clone().into_iter().collect(),
-        ingested_ns: now_ns(),
-        analysis_ns: None,
-        options_hash: shared.options_hash.to_owned(),
-    }
-}
-
-/// The row in `runs` of a file that gave no others.
-fn row(source: &Source, failed: &Failed) -> Table {
-    let mut tables = Tables::of_failure(source, failed);
-    tables.all.swap_remove(0)
-}
-
-/// The row of a file whose bytes have rows of another day.
-fn known_row(source: &Source, day: Option<i32>) -> Table {
-    let failed = Failed {
-        status: Status::Duplicate,
-        kind: ReasonKind::Io,
-        reason: String::new(),
-    };
-    let mut row = duplicate(row(source, &failed));
-    set(&mut row, store::DATE, Column::Date(vec![day]));
-    row
-}
-
-/// The row of a file whose bytes have rows already.
-fn duplicate(mut runs: Table) -> Table {
-    let status = Status::Duplicate.label().to_owned();
-    let reason = "its bytes are those of another file or another time".to_owned();
-    set(&mut runs, "status", Column::Str(vec![Some(status)]));
-    set(&mut runs, "reason", Column::Str(vec![Some(reason)]));
-    set(&mut runs, "reason_kind", Column::Str(vec![None]));
-    runs
-}
-
-fn set(table: &mut Table, name: &str, column: Column) {
-    let at = table
-        .kind
-        .columns
-        .iter()
-        .position(|field| field.name() == name);
-    if let Some(of_it) = at.and_then(|at| table.columns.get_mut(at)) {
-        *of_it = column;
-    }
-}
-
 fn first(table: &Table, name: &str) -> String {
     let value = table.strs(name).first().cloned().flatten();
     value.unwrap_or_default()
-}
-
-/// A table of what `dormer tables` wrote.
-fn unpack(zip: &[u8], kind: &'static TableKind) -> Result<Table, Failure> {
-    let failed = |error: String| Failure::Sentence(format!("rows cannot be read: {error}"));
-    let name = kind.name;
-    let mut archive = ZipArchive::new(Cursor::new(zip)).map_err(|e| failed(e.to_string()))?;
-    let mut file = archive
-        .by_name(&format!("{name}.arrow"))
-        .map_err(|error| failed(error.to_string()))?;
-    let mut bytes = Vec::new();
-    file.read_to_end(&mut bytes)
-        .map_err(|e| failed(e.to_string()))?;
-    arrow::read_stream(kind, &bytes).map_err(|error| failed(error.to_string()))
 }
 
 /// The arguments of this command that change rows, as they were given: children get the same.

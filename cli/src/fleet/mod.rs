@@ -16,6 +16,7 @@ mod sql;
 pub(crate) mod store;
 mod summary;
 mod walk;
+mod worker;
 
 pub(crate) use ingest::pattern_of;
 

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use dormer_core::import::Called;
 use regex::Regex;
 
 use crate::tables::{since_1970_ns, uri_of};
@@ -67,10 +68,9 @@ fn of(path: PathBuf, tags: BTreeMap<String, String>) -> Found {
 /// By its name: it may yet be something else.
 fn is_trace(file: &Path) -> bool {
     let name = captures::file_name(file).to_ascii_lowercase();
-    let ends = [".json", ".json.gz", ".zip"]
-        .iter()
-        .any(|end| name.ends_with(end));
-    !name.starts_with('.') && (ends || name.contains(".pt.trace.json"))
+    let is_called_so = matches!(Called::of(&name), Some(Called::Trace | Called::Archive));
+    // Packed by something that is not read, too: the row says so.
+    is_called_so || !name.starts_with('.') && name.contains(".pt.trace.json")
 }
 
 /// All files below a folder; one that cannot be read holds none.
@@ -195,6 +195,8 @@ mod tests {
         for name in [
             "a/b07__qwen.json.gz",
             "a/deep/x.pt.trace.json",
+            "a/deep/y.pt.trace.json.zst",
+            "a/host.xplane.pb",
             "a/notes.md",
             "a/.hidden.json",
         ] {
@@ -213,7 +215,8 @@ mod tests {
             names.collect::<Vec<String>>()
         };
         let both = ["b07__qwen.json.gz", "x.pt.trace.json"];
-        assert_eq!(names("a"), both);
+        let others = ["y.pt.trace.json.zst", "host.xplane.pb"];
+        assert_eq!(names("a"), [both, others].concat());
         assert_eq!(names("a/*.json*"), [".hidden.json", both[0]]);
         assert_eq!(names("a/**/?.pt.*"), [both[1]]);
         assert_eq!(names("list.txt"), [both[0], "missing.json"]);
@@ -231,6 +234,6 @@ mod tests {
         assert_eq!(tags, expected);
         let missing = found.iter().find(|file| file.bytes.is_none());
         assert!(missing.unwrap().uri.ends_with("missing.json"));
-        assert_eq!(found.len(), 3);
+        assert_eq!(found.len(), 5);
     }
 }

@@ -3,13 +3,13 @@
 use std::io;
 use std::path::Path;
 
-use dormer_core::import::{Importer, Member};
+use dormer_core::import::{Importer, Member, is_called_like_a_trace};
 use dormer_core::job::Digest;
 use dormer_core::job::digest::SourceFile;
 use dormer_core::job::digests;
 use dormer_core::output::perfetto::MANIFEST;
 
-use super::files::{MOST_BYTES_OF_DIGEST, ReadFile, is_called_like_a_trace};
+use super::files::{MOST_BYTES_OF_DIGEST, ReadFile};
 use crate::input::each_member;
 
 /// Bytes it takes to tell a digest, which may be compressed.
@@ -35,7 +35,8 @@ pub(super) fn read(path: &Path, source: &SourceFile) -> io::Result<Option<Vec<Re
     if let Err(error) = read {
         found.push((source.clone(), Err(error.to_string())));
     } else if found.is_empty() {
-        let why = "the archive holds no .json or .json.gz file";
+        let why =
+            "the archive holds no file that is called like a trace (.json, .pftrace, .xplane.pb)";
         found.push((source.clone(), Err(why.to_owned())));
     }
     Ok(Some(found))

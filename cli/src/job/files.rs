@@ -6,12 +6,9 @@ use std::{fs, io};
 use dormer_core::job::Digest;
 use dormer_core::job::digest::SourceFile;
 
-pub(super) use dormer_core::import::is_called_like_a_trace;
+use dormer_core::import::{is_called_like_a_trace, is_called_like_an_archive};
 
 use crate::Failure;
-
-/// What names of archives of them end with.
-const ARCHIVES: [&str; 4] = [".zip", ".tar", ".tar.gz", ".tgz"];
 
 /// A digest is never larger, so a larger file is not tried as one.
 pub(super) const MOST_BYTES_OF_DIGEST: u64 = 64 << 20;
@@ -62,16 +59,6 @@ fn inside(folder: &Path, root: &Path, found: &mut Vec<Found>) -> io::Result<()> 
         }
     }
     Ok(())
-}
-
-/// Whether a file is called like an archive of several.
-fn is_called_like_an_archive(path: &str) -> bool {
-    ends_with(path, &ARCHIVES)
-}
-
-fn ends_with(path: &str, endings: &[&str]) -> bool {
-    let path = path.to_ascii_lowercase();
-    endings.iter().any(|ending| path.ends_with(ending))
 }
 
 fn of(path: &Path, root: &Path, bytes: u64) -> Found {

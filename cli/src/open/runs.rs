@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 use std::time::UNIX_EPOCH;
 
+use dormer_core::import::Called;
 use dormer_core::job::heads::Head;
 use flate2::read::MultiGzDecoder;
 use serde::Serialize;
@@ -207,25 +208,14 @@ fn inside(folder: &Path, found: &mut Vec<PathBuf>) {
         }
         if entry.file_type().is_ok_and(|of| of.is_dir()) {
             inside(&path, found);
-        } else if is_called_like_a_trace(&path) && path.is_file() {
+        } else if matches!(called(&path), Some(Called::Trace | Called::Archive)) && path.is_file() {
             found.push(path);
         }
     }
 }
 
-fn is_called_like_a_trace(path: &Path) -> bool {
-    const ENDINGS: [&str; 8] = [
-        ".json",
-        ".json.gz",
-        ".zip",
-        ".tar",
-        ".tar.gz",
-        ".tgz",
-        ".pftrace",
-        ".xplane.pb",
-    ];
-    let name = file_name(path).to_ascii_lowercase();
-    ENDINGS.iter().any(|ending| name.ends_with(ending))
+fn called(path: &Path) -> Option<Called> {
+    Called::of(&path.to_string_lossy())
 }
 
 fn written_ms(metadata: &Metadata) -> u64 {
@@ -249,7 +239,7 @@ fn content_of(path: &Path) -> io::Result<Content> {
         false => beginning(&file),
     };
     let is_json = head.trim_start().starts_with(['{', '[']);
-    if !is_json && file_name(path).contains(".json") {
+    if !is_json && called(path) == Some(Called::Trace) && file_name(path).contains(".json") {
         return Ok(Content::Other);
     }
     let told = Head::of(&head);

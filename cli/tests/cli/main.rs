@@ -4,6 +4,8 @@
 
 mod calls;
 mod checks;
+#[path = "../../../tests/support/command.rs"]
+mod command;
 mod compare;
 mod docs;
 #[cfg(feature = "parquet")]

@@ -1,32 +1,19 @@
 //! `dormer open`, asked over sockets: what it gives, to whom, and when it ends.
 
-use std::io::{BufRead, BufReader, Read, Write};
+use std::io::{Read, Write};
 use std::net::TcpStream;
-use std::process::{Child, Command, Stdio};
-use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
+use super::command::OpenCommand;
 use super::{Folder, TRACE, gzip};
 
 /// The page that is served here, as its builds are.
 const PAGE: &str = "<!DOCTYPE html><head><meta content=\"connect-src 'none'\">\
     <meta charset=\"utf-8\"><style></style></head>";
 
-/// A running `dormer open`; it ends with the value.
-struct Opened {
-    process: Child,
-    /// The address that it has printed.
-    url: String,
-}
-
-impl Drop for Opened {
-    fn drop(&mut self) {
-        // It may have ended by itself.
-        let _ = self.process.kill();
-        let _ = self.process.wait();
-    }
-}
+/// A running `dormer open` that is asked.
+struct Opened(OpenCommand);
 
 /// What came back: the status, the lines before the body, and the body.
 struct Got {
@@ -40,36 +27,23 @@ impl Opened {
     fn start(folder: &Folder, arguments: &str) -> Opened {
         folder.add("dormer.html", PAGE);
         folder.add("index.html", PAGE);
-        let mut process = Command::new(env!("CARGO_BIN_EXE_dormer"))
-            .args(["open", "--no-browser"])
-            .args(arguments.split_whitespace())
-            .current_dir(folder.0.path())
-            .env("DORMER_PAGE", folder.0.path())
-            .stdout(Stdio::piped())
-            .spawn()
-            .unwrap();
-        let mut line = String::new();
-        let mut out = BufReader::new(process.stdout.take().unwrap());
-        out.read_line(&mut line).unwrap();
-        let url = line.trim_end().strip_prefix("Dormer is at ").unwrap();
-        Opened {
-            process,
-            url: url.to_owned(),
-        }
+        let arguments: Vec<&str> = arguments.split_whitespace().collect();
+        let (program, folder) = (env!("CARGO_BIN_EXE_dormer"), folder.0.path());
+        Opened(OpenCommand::start(program, folder, folder, &arguments))
     }
 
     /// `127.0.0.1:PORT`.
     fn host(&self) -> &str {
-        self.url.split('/').nth(2).unwrap()
+        self.0.url.split('/').nth(2).unwrap()
     }
 
     fn token(&self) -> &str {
-        self.url.split('/').nth(3).unwrap()
+        self.0.url.split('/').nth(3).unwrap()
     }
 
     /// The place in the page, as the address has it.
     fn place(&self) -> &str {
-        &self.url[self.url.find('#').unwrap()..]
+        &self.0.url[self.0.url.find('#').unwrap()..]
     }
 
     /// Sends bytes as they are.
@@ -108,18 +82,6 @@ impl Opened {
         let headers = headers.replace("HOST", self.host());
         self.raw(&format!("{line} HTTP/1.1\r\n{headers}\r\n"))
             .status
-    }
-
-    /// Waits until it has ended: its exit code.
-    fn end(&mut self) -> Option<i32> {
-        let deadline = Instant::now() + Duration::from_secs(60);
-        while Instant::now() < deadline {
-            if let Some(ended) = self.process.try_wait().unwrap() {
-                return ended.code();
-            }
-            std::thread::sleep(Duration::from_millis(50));
-        }
-        panic!("it goes on");
     }
 
     fn list(&self) -> Value {
@@ -308,9 +270,9 @@ fn it_ends_when_the_page_is_closed() {
     assert_eq!(opened.ask("POST", "bye", &host).status, 200);
     // As after a reload.
     assert_eq!(opened.get("").status, 200);
-    assert_eq!(opened.process.try_wait().unwrap(), None);
+    assert_eq!(opened.0.process.try_wait().unwrap(), None);
     assert_eq!(opened.ask("POST", "bye", &host).status, 200);
-    assert_eq!(opened.end(), Some(0));
+    assert_eq!(opened.0.end(), Some(0));
 }
 
 #[test]

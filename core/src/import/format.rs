@@ -7,19 +7,6 @@ use super::part::Part;
 use super::warning::Warnings;
 use crate::trace::Trace;
 
-/// What names of traces end with, where they are not packed.
-const ENDINGS: [&str; 4] = [".json", ".pftrace", ".perfetto-trace", ".pb"];
-
-/// Whether a file in a folder or an archive is called like a trace, packed or not; not those that macOS
-/// leaves beside each file. What it is, its content tells.
-pub fn is_called_like_a_trace(path: &str) -> bool {
-    let path = path.to_ascii_lowercase();
-    let base = path.rsplit(['/', '\\']).next().unwrap_or(&path);
-    let is_left = base.starts_with("._") || path.starts_with("__macosx/");
-    let name = base.strip_suffix(".gz").unwrap_or(base);
-    !is_left && ENDINGS.iter().any(|ending| name.ends_with(ending))
-}
-
 /// A format of traces.
 pub(super) struct Format {
     /// Whether what begins with these bytes is of it.
@@ -95,31 +82,4 @@ pub(super) trait FormatReader {
 
     /// What was read, after its end, and what was wrong with it.
     fn into_trace(self: Box<Self>) -> (Trace, Warnings);
-}
-
-#[cfg(test)]
-mod tests {
-    use super::is_called_like_a_trace;
-
-    #[test]
-    fn traces_are_picked_by_their_names() {
-        for name in [
-            "rank0.pt.trace.json.gz",
-            "out/RANK.JSON",
-            "a.pftrace",
-            "a.pftrace.gz",
-            "plugins/profile/run/host.xplane.pb",
-        ] {
-            assert!(is_called_like_a_trace(name), "{name}");
-        }
-        for name in [
-            "notes.txt",
-            "a/._r.json",
-            "__MACOSX/r.json",
-            "model.pbtxt",
-            "x.gz",
-        ] {
-            assert!(!is_called_like_a_trace(name), "{name}");
-        }
-    }
 }

@@ -15,6 +15,7 @@
 mod apart;
 mod archive;
 mod args_text;
+mod called;
 mod categories;
 mod chrome_json;
 mod container;
@@ -35,10 +36,12 @@ mod xplane;
 
 pub use apart::{Cutter, Inflated, Inflater, Piece};
 pub use archive::{Archive, InTar, Member, TarIndex, looks_like_trace};
+pub use called::{
+    Called, ENDINGS, ENDINGS_IN_WORDS, is_called_like_a_trace, is_called_like_an_archive,
+};
 pub use chrome_json::PartReader;
 pub use error::{Foreign, ImportError, ImportErrorKind};
 pub use execution::ExecutionTrace;
-pub use format::is_called_like_a_trace;
 pub use part::Part;
 
 use crate::import::warning::{WarningKind, Warnings};

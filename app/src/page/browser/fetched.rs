@@ -8,6 +8,7 @@ use web_sys::{
     RequestCredentials, RequestInit, RequestRedirect, Response, Url,
 };
 
+use super::served::{GONE, PageSource, page_source};
 use super::worker::file_of;
 use super::{document, policy, window};
 use crate::protocol::wire::part;
@@ -59,7 +60,7 @@ pub async fn fetched(
     let asked = window().fetch_with_str_and_init(&found.url, &options);
     let response: Response = JsFuture::from(asked)
         .await
-        .map_err(|_| "the server cannot be reached, or sends the page elsewhere".to_owned())?
+        .map_err(|_| unreachable().to_owned())?
         .unchecked_into();
     match response.status() {
         200 => {}
@@ -86,6 +87,15 @@ pub async fn fetched(
     })
     .await?;
     File::new_with_blob_sequence(&parts, &found.name).map_err(|_| "it cannot be kept".to_owned())
+}
+
+fn unreachable() -> &'static str {
+    match page_source() {
+        PageSource::Command => GONE,
+        PageSource::Site | PageSource::OneFile => {
+            "the server cannot be reached, or sends the page elsewhere"
+        }
+    }
 }
 
 /// The parts of a file as they come, a few megabytes each: the browser may put them out of its memory.

@@ -15,7 +15,7 @@
 //! | `senders` | other windows that send a trace |
 //! | `focus` | the keyboard focus, and keys that no element took |
 //! | `layout` | sizes, places, scrolling |
-//! | `served` | what `dormer open` is asked for |
+//! | `served` | where the page comes from, and what `dormer open` is asked for |
 
 mod address;
 mod archive;
@@ -41,7 +41,7 @@ use web_sys::{Document, HtmlElement, HtmlInputElement, Window};
 
 use crate::page::url::Theme;
 pub use address::{go_to_hash, hash, on_hash_change, replace_hash, url_with};
-pub use archive::{is_called_like_an_archive, members_of};
+pub use archive::members_of;
 pub use enclosed::{
     EnclosedView, base64, compressed, cut_before, enclosed_view, html_file, is_one_file,
     is_opened_as_file, may_block_downloads, page_file,
@@ -67,7 +67,9 @@ pub use offline::{
 };
 pub use ports::post;
 pub use senders::{Said, Sender, SentTrace, on_said};
-pub use served::{is_visible, json_of, local_time, say_bye_at_the_end, served_for};
+pub use served::{
+    PageSource, is_visible, json_of, local_time, page_source, say_bye_at_the_end, served_for,
+};
 pub use worker::{WorkerFiles, start_worker, watch_requests, worker_files};
 
 thread_local! {

@@ -292,8 +292,9 @@ pub fn on_launch(then: impl Fn(Vec<File>) + Clone + 'static) {
 
 #[cfg(test)]
 mod tests {
+    use dormer_core::import::ENDINGS;
+
     use super::*;
-    use crate::protocol::ENDINGS;
 
     #[test]
     fn a_front_page_tells_its_build_and_files() {
@@ -312,7 +313,7 @@ mod tests {
     #[test]
     fn the_app_opens_every_file_that_a_folder_is_looked_through_for() {
         let manifest = include_str!("../../../manifest.json");
-        for ending in ENDINGS {
+        for (ending, _) in ENDINGS {
             assert!(manifest.contains(&format!("\"{ending}\"")), "{ending}");
         }
         // `.gz` alone is not enough: browsers compare what follows the first dot.

@@ -1,12 +1,36 @@
-//! What `dormer open` is asked for, where it serves the page (`cli/src/open`).
+//! Where the page comes from; and what `dormer open` is asked for, where it serves the page (`cli/src/open`).
 
 use gloo::events::EventListener;
 use wasm_bindgen::prelude::*;
 use wasm_bindgen_futures::JsFuture;
 use web_sys::Response;
 
+use super::enclosed::is_one_file;
 use super::{document, keep, window};
 use crate::protocol::wire::part;
+
+/// Where the page comes from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PageSource {
+    /// A server has its files, and any trace that it fetches.
+    Site,
+    /// `dormer open` serves it, with traces.
+    Command,
+    /// It is one file with everything in it, wherever that lies: it requests nothing.
+    OneFile,
+}
+
+/// Where the page comes from.
+pub fn page_source() -> PageSource {
+    match (served_for(), is_one_file()) {
+        (Some(_), _) => PageSource::Command,
+        (None, true) => PageSource::OneFile,
+        (None, false) => PageSource::Site,
+    }
+}
+
+/// Why nothing comes from `dormer open`.
+pub(super) const GONE: &str = "`dormer open` has ended, or cannot be reached: start it again";
 
 /// What `dormer open` says the page is for: `traces` or `runs`; `None` where something else serves it.
 pub fn served_for() -> Option<String> {
@@ -22,7 +46,7 @@ pub fn say_bye_at_the_end() {
 
 /// Asks for a JSON file beside the page; half a sentence where it cannot be had.
 pub async fn json_of(file: &str) -> Result<JsValue, String> {
-    let gone = |_| "`dormer open` has ended, or cannot be reached: start it again".to_owned();
+    let gone = |_| GONE.to_owned();
     let response = JsFuture::from(window().fetch_with_str(file)).await;
     let response: Response = response.map_err(gone)?.unchecked_into();
     if !response.ok() {

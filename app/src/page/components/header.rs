@@ -5,6 +5,7 @@ use super::key_sheet::keys_button;
 use super::models_dialog::models_button;
 use super::offline::offline_button;
 use super::recent::recent_button;
+use crate::page::browser::PageSource;
 use crate::page::fleet::FleetStage;
 use crate::page::prelude::*;
 use crate::page::ranks::JobStage;
@@ -199,8 +200,13 @@ fn requests() -> impl IntoView {
             "" => String::new(),
             names => format!(" They were for {names}."),
         };
+        let blocked = match browser::page_source() {
+            PageSource::Site => "requests to any server but its own",
+            PageSource::Command => "requests to anything but dormer open",
+            PageSource::OneFile => "all requests",
+        };
         format!(
-            "Network requests made by this page since it loaded. Its content security policy blocks requests to any other server.{names}"
+            "Network requests made by this page since it loaded. Its content security policy blocks {blocked}.{names}"
         )
     };
     view! {

@@ -3,12 +3,15 @@
 
 use leptos::html::Dialog;
 
-use crate::page::browser::FrontPage;
+use crate::page::browser::{FrontPage, PageSource};
 use crate::page::prelude::*;
 use crate::page::state::OfflineCopy;
 
 /// What the button that keeps a copy says.
 pub const KEEP: &str = "Keep this version for offline use";
+
+/// What leads to the list of sites.
+pub const SITES: &str = "Sites that open traces here";
 
 /// Sees what is kept, when the page was just opened.
 pub fn look_for_copy(state: AppState) {
@@ -47,7 +50,8 @@ pub fn offline_line() -> impl IntoView {
     let state = expect_context::<AppState>();
     let says = move || match state.offline.with(|copy| copy.kept.is_some()) {
         true => "Kept for offline use",
-        false => KEEP,
+        false if browser::can_be_kept() => KEEP,
+        false => SITES,
     };
     let has_sites = move || state.trusted_sites.with(|sites| !sites.is_empty());
     let open = move |_| state.offline_dialog.set(true);
@@ -123,13 +127,28 @@ fn copy() -> impl IntoView {
             <h3 id="offline-copy">"Offline use"</h3>
             {move || match (browser::can_be_kept(), is_kept.get()) {
                 (false, _) => view! {
-                    <p>"This page cannot keep a copy of itself: it was opened as a file, which needs no server, or this browser has no storage for it here."</p>
+                    <p>{prose(no_copy().to_owned())}</p>
                 }.into_any(),
                 (true, true) => kept().into_any(),
                 (true, false) => not_kept().into_any(),
             }}
             <p class="fine" role="status" data-testid="offline-said">{move || state.offline.with(|copy| copy.said.clone())}</p>
         </section>
+    }
+}
+
+/// Why the page keeps no copy of itself.
+fn no_copy() -> &'static str {
+    match browser::page_source() {
+        PageSource::Command => {
+            "This page comes from `dormer open`, which has all of it: it needs no network and no copy."
+        }
+        PageSource::OneFile => {
+            "This page is one file with everything in it. Saved on this computer, it opens without a server."
+        }
+        PageSource::Site => {
+            "This browser has no storage for a copy here. Copies need https or localhost; some private windows and frames have none."
+        }
     }
 }
 
@@ -160,7 +179,7 @@ fn sites() -> impl IntoView {
     };
     view! {
         <section aria-labelledby="offline-sites">
-            <h3 id="offline-sites">"Sites that open traces here"</h3>
+            <h3 id="offline-sites">{SITES}</h3>
             {list}
         </section>
     }

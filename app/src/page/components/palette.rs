@@ -9,7 +9,7 @@ use dormer_core::output::document::slug;
 use gloo::timers::callback::Timeout;
 use leptos::html::Dialog;
 
-use crate::page::components::offline::KEEP;
+use crate::page::components::offline::{KEEP, SITES};
 use crate::page::engine::TraceSource;
 use crate::page::prelude::*;
 use crate::page::state::Stage;
@@ -358,6 +358,9 @@ fn actions(state: AppState) -> Vec<Entry> {
     let has_window = state
         .overview
         .with(|overview| is_open && overview.window.is_some());
+    let can_be_kept = browser::can_be_kept();
+    let copy = state.offline.get();
+    let (is_kept, has_newer) = (copy.kept.is_some(), copy.newer.is_some());
     let rows = [
         (true, "Open a file\u{2026}", Act::OpenFile),
         (true, "Open the sample", Act::OpenSample),
@@ -376,8 +379,19 @@ fn actions(state: AppState) -> Vec<Entry> {
             "Back to the runs",
             Act::Go("#/runs".to_owned()),
         ),
-        (true, KEEP, Act::Offline),
-        (true, "Sites that open traces here", Act::Offline),
+        (can_be_kept && !is_kept, KEEP, Act::Offline),
+        (
+            is_kept && !has_newer,
+            "Offline copy: look for a newer one\u{2026}",
+            Act::Offline,
+        ),
+        (
+            has_newer,
+            "Offline copy: replace it by the newer build\u{2026}",
+            Act::Offline,
+        ),
+        (is_kept, "Offline copy: forget it\u{2026}", Act::Offline),
+        (true, SITES, Act::Offline),
         (is_open, "Thresholds", Act::Thresholds),
         (is_open, "Custom perf models", Act::Models),
         (is_open, "Roofline peaks: achievable", Act::Peak(false)),

@@ -195,6 +195,12 @@ impl<T: VirtualRow> VirtualRows<T> {
         })
     }
 
+    /// Whether one of the rows that are drawn is called so by the address.
+    pub fn is_drawn(self, id: u32) -> bool {
+        let mut slots = self.slots().into_iter();
+        slots.any(|slot| self.drawn(slot.position).is_some_and(|row| row.id() == id))
+    }
+
     /// The row the cursor stands on, once it is here.
     pub fn at_cursor(self) -> Option<Arc<T>> {
         let position = self.window.cursor.get()?;

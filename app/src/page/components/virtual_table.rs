@@ -73,7 +73,8 @@ impl VirtualTable {
             Some((row.id(), row.branch(), line(&row)))
         };
         let slots = Arc::new(move || rows.slots());
-        self.frame(rows.window, slots, Arc::new(row_at))
+        let is_drawn = move |id| rows.is_drawn(id);
+        self.frame(rows.window, slots, Arc::new(row_at), is_drawn)
     }
 
     fn frame(
@@ -81,6 +82,7 @@ impl VirtualTable {
         window: RowWindow,
         slots: Arc<dyn Fn() -> Vec<Slot> + Send + Sync>,
         row_at: RowAt,
+        is_drawn: impl Fn(u32) -> bool + Send + Sync + 'static,
     ) -> AnyView {
         let state = expect_context::<AppState>();
         let (widths, ids) = (self.widths, self.ids);
@@ -88,6 +90,11 @@ impl VirtualTable {
         let role = match self.class.contains("tree") {
             true => "treegrid",
             false => "grid",
+        };
+        // A row that is scrolled away is no element: whoever listens to the page would be sent nowhere.
+        let active = move || {
+            let id = selected.get().filter(|id| is_drawn(*id))?;
+            Some(format!("{ids}-{id}"))
         };
         let rows = move || {
             let n_columns = widths.with(Vec::len);
@@ -185,7 +192,7 @@ impl VirtualTable {
                     tabindex="0"
                     aria-label=self.label
                     aria-rowcount=move || window.total.get() + 1
-                    aria-activedescendant=move || selected.get().map(|id| format!("{ids}-{id}"))
+                    aria-activedescendant=active
                     on:keydown=press
                 >
                     <colgroup>

@@ -1,6 +1,6 @@
 //! Files that come together, or beside what is open: which of them are opened, and as what.
 
-use dormer_core::import::ExecutionTrace;
+use dormer_core::import::{Called, ENDINGS_IN_WORDS, ExecutionTrace, is_called_like_an_archive};
 use dormer_core::job::heads::{Head, are_one_job};
 use leptos::prelude::*;
 use web_sys::File;
@@ -8,9 +8,7 @@ use web_sys::File;
 use super::fleet::{is_fleet, may_be_fleet};
 use super::{Engine, TraceSource, called, left_out, total_bytes};
 use crate::page::browser::{self, Dropped};
-use crate::protocol::{
-    CandidateFile, Failure, Opened, Progress, Request, TOO_MANY, TakeOff, may_be_opened,
-};
+use crate::protocol::{CandidateFile, Failure, Opened, Progress, Request, TOO_MANY, TakeOff};
 
 /// So many files are looked at to tell whether all are of one job.
 const MOST_HEADS: usize = 16;
@@ -18,7 +16,7 @@ const MOST_HEADS: usize = 16;
 impl Engine {
     /// Files came together: where they are ranks of one job, or a summary of many traces, it is opened at once.
     pub fn take_together(self, dropped: Dropped, otherwise: impl FnOnce(Dropped) + 'static) {
-        let called_so = |(name, _): &(String, File)| browser::is_called_like_an_archive(name);
+        let called_so = |(name, _): &(String, File)| is_called_like_an_archive(name);
         let has_archive = dropped.files.iter().any(called_so);
         if let [(_, file)] = dropped.files.as_slice()
             && may_be_fleet(file)
@@ -49,7 +47,6 @@ impl Engine {
                 true => unpacked(dropped).await,
                 false => dropped,
             };
-            let may_be_opened = |path: &str| may_be_opened(base_name(path));
             let named = dropped.files.iter();
             let traces = named.filter(|(path, _)| may_be_opened(path));
             let mut heads = Vec::new();
@@ -118,9 +115,8 @@ impl Engine {
         }
         match (files.len(), dropped.folder) {
             (0, Some(folder)) => {
-                let sentence =
-                    "the folder has no file that may be a trace: .json, .json.gz or .zip";
-                self.not_opened(vec![left_out(folder, sentence.to_owned())]);
+                let sentence = format!("the folder has no file called like {ENDINGS_IN_WORDS}");
+                self.not_opened(vec![left_out(folder, sentence)]);
             }
             (0, None) => {}
             (1, _) => self.open_all(files.into_iter().map(|(_, file)| file).collect()),
@@ -227,8 +223,9 @@ impl Engine {
     }
 }
 
-fn base_name(path: &str) -> &str {
-    path.rsplit('/').next().unwrap_or(path)
+/// Whether a file of a folder may be a trace or belong to one, by its name.
+fn may_be_opened(path: &str) -> bool {
+    Called::of(path).is_some()
 }
 
 /// Files with what archives among them hold in their place; an archive without any trace stays.
@@ -237,11 +234,11 @@ async fn unpacked(dropped: Dropped) -> Dropped {
     let is_alone = files.len() == 1;
     let mut all = Vec::new();
     for (name, file) in files {
-        let mut members = match browser::is_called_like_an_archive(&name) {
+        let mut members = match is_called_like_an_archive(&name) {
             true => browser::members_of(&file).await,
             false => Vec::new(),
         };
-        members.retain(|(path, _)| may_be_opened(base_name(path)));
+        members.retain(|(path, _)| may_be_opened(path));
         match is_alone {
             _ if members.is_empty() => all.push((name, file)),
             true => {

@@ -10,6 +10,7 @@ mod enclosed;
 mod fetching;
 mod files;
 mod fleet;
+mod heard;
 mod job;
 mod keeping;
 mod ranks;
@@ -29,7 +30,7 @@ use crate::page::ranks::JobStage;
 use crate::page::state::{AppState, Stage};
 use crate::page::url::Place;
 use crate::protocol::wire;
-use crate::protocol::{Failure, Judged, LeftOut, Opened, Query, Reply, Request};
+use crate::protocol::{Failure, LeftOut, Query, Request};
 use before::Before;
 use fleet::FleetWorker;
 use ranks::Ranks;
@@ -296,206 +297,8 @@ impl Engine {
         self.inner.try_update_value(out).flatten()
     }
 
-    fn hear(self, message: &JsValue) {
-        if let Some(reason) = wire::part(message, "crash").as_string() {
-            self.crashed(&reason);
-            return;
-        }
-        if let Some(requests) = wire::part(message, "requests").as_f64() {
-            self.count_worker_requests(requests as u32);
-        }
-        match wire::from_js(&wire::part(message, "body")) {
-            Ok(Reply::Progress(progress)) => self.state.stage.set(Stage::Loading(progress)),
-            Ok(Reply::Opened(opened)) => self.opened(opened),
-            Ok(Reply::Judged(judged)) => self.judged(judged),
-            Ok(Reply::Failed(failure)) => {
-                self.offer_where_too_many(&failure);
-                self.failed(failure);
-            }
-            Ok(Reply::IsJob) => self.open_as_job(),
-            Ok(Reply::AddProgress(now)) => self.state.adding.update(|adding| {
-                if let Some((_, progress)) = adding {
-                    *progress = now;
-                }
-            }),
-            Ok(Reply::Added(opened)) => {
-                if let Some(files) = self.added() {
-                    self.inner.update_value(|inner| {
-                        if let Some(TraceSource::Files(open)) = &mut inner.source {
-                            open.extend(files);
-                        }
-                    });
-                    self.merged(opened);
-                }
-            }
-            Ok(Reply::Replaced(opened)) => {
-                if let Some(files) = self.added() {
-                    self.inner
-                        .update_value(|inner| inner.source = Some(TraceSource::Files(files)));
-                    self.state.let_go();
-                    self.opened(opened);
-                }
-            }
-            Ok(Reply::NotAdded(left_out)) => {
-                if self.added().is_some() {
-                    self.not_opened(left_out);
-                }
-            }
-            Ok(Reply::ReferenceProgress(now)) => self.state.reference.update(|stage| {
-                if let Stage::Loading(progress) = stage {
-                    *progress = now;
-                }
-            }),
-            Ok(Reply::ReferenceOpened(opened)) => self.reference_read(Stage::Open(opened)),
-            Ok(Reply::ReferenceFailed(failure)) => self.reference_read(Stage::Failed(failure)),
-            Ok(Reply::Answer) => self.answered(message),
-            // Workers of one file, of a job and of a fleet say these, and are heard by themselves.
-            Ok(
-                Reply::Digest(_)
-                | Reply::JobOpened(_)
-                | Reply::JobFailed(_)
-                | Reply::JobStep(_)
-                | Reply::FleetOpened(_),
-            ) => {}
-            Err(error) => leptos::logging::error!("a message that cannot be read: {error}"),
-        }
-    }
-
-    /// Another trace is open.
-    fn opened(self, mut opened: Box<Opened>) {
-        let state = self.state;
-        let interrupted = self.take(|inner| Some(std::mem::take(&mut inner.interrupted)));
-        let interrupted = interrupted.unwrap_or_default();
-        if opened.is_capture && !interrupted.is_empty() {
-            // It came while its trace was being read.
-            let own = self.inner.with_value(|inner| inner.source.clone());
-            let own = match own {
-                Some(TraceSource::Files(files)) => files,
-                _ => Vec::new(),
-            };
-            self.open(TraceSource::Files([interrupted, own].concat()));
-            return;
-        }
-        state.file_name.set(opened.file_name.clone());
-        state.go(|place| place.file.clone_from(&opened.file_name));
-        let reference = opened.reference.take();
-        let has_reference = reference.is_some();
-        state.reference.set(match reference {
-            Some((name, reference)) => {
-                state.reference_name.set(name);
-                Stage::Open(reference)
-            }
-            None => Stage::Empty,
-        });
-        self.show(opened);
-        // Whoever sent both in a file with the page was somewhere.
-        let is_sent = state.was_sent && state.loads.get_untracked() == 1;
-        if has_reference && !is_sent && !self.shows_timelines_of_ranks() {
-            self.go_to_comparison();
-        }
-        if state.keeps_traces.get_untracked() {
-            self.keep_open_files();
-        }
-    }
-
-    /// Shows what is open, be it that its findings follow.
-    fn show(self, mut opened: Box<Opened>) {
-        let state = self.state;
-        let is_judged = opened.overview.findings.is_some();
-        state.overview.set(opened.overview.clone());
-        state.opened_in_ms.set(self.since_chosen_ms());
-        state.loads.update(|loads| *loads += 1);
-        state.report.update(|report| *report += 1);
-        self.inner.update_value(|inner| inner.before = None);
-        let wasm_bytes = opened.wasm_bytes;
-        let left_out = std::mem::take(&mut opened.left_out);
-        state.stage.set(Stage::Open(opened));
-        if is_judged {
-            self.is_shown(wasm_bytes);
-        }
-        if !left_out.is_empty() {
-            self.not_opened(left_out);
-        }
-    }
-
-    /// The findings of the open trace, or of the one that was open before another was chosen.
-    fn judged(self, judged: Box<Judged>) {
-        let state = self.state;
-        if !state.stage.with_untracked(Stage::is_open) {
-            self.inner.update_value(|inner| {
-                if let Some(before) = &mut inner.before {
-                    before.judged = Some(judged);
-                }
-            });
-            return;
-        }
-        state.overview.set(judged.overview);
-        state.opened_in_ms.set(self.since_chosen_ms());
-        self.is_shown(judged.wasm_bytes);
-    }
-
-    /// All that is shown first of a trace is known.
-    fn is_shown(self, wasm_bytes: f64) {
-        let state = self.state;
-        let steps = state.stage.with_untracked(|stage| match stage {
-            Stage::Open(opened) => opened.steps.clone(),
-            _ => Vec::new(),
-        });
-        if let Some(step) = self.drilled(&steps) {
-            state.analyze(Some(step));
-        }
-        self.keep_spare_soon();
-        let took_ms = self.since_chosen_ms();
-        browser::after_paint(move || {
-            browser::mark_ready(state.loads.get_untracked(), took_ms, wasm_bytes);
-        });
-    }
-
     fn since_chosen_ms(self) -> f64 {
         browser::now_ms() - self.inner.with_value(|inner| inner.chosen_at_ms)
-    }
-
-    fn answered(self, message: &JsValue) {
-        let id = wire::part(message, "id").as_f64().unwrap_or(0.0) as u32;
-        if let Some(waiting) = self.take(|inner| inner.waiting.remove(&id)) {
-            let bytes = wire::part(message, "bytes").dyn_into().ok();
-            waiting(wire::part(message, "value"), bytes);
-        }
-    }
-
-    /// The worker trapped: memory ran out, or it met a defect of ours.
-    fn crashed(self, reason: &str) {
-        self.end_worker();
-        let failure = Failure {
-            sentence: format!(
-                "the analysis stopped ({reason}); the trace may need more memory than the browser \
-                 gives a page (4 GB): record fewer steps, or use the command line"
-            ),
-            at_byte: None,
-        };
-        let state = self.state;
-        let source = self.inner.with_value(|inner| inner.source.clone());
-        let is_second = matches!(state.reference.get_untracked(), Stage::Loading(_));
-        let is_open = state.stage.with_untracked(Stage::is_open);
-        let added = self.added().map(|files| called(&files));
-        match (source, added) {
-            // What came second was too much: the first is opened again.
-            (Some(source), _) if is_second => {
-                self.open_as(source, true);
-                state.reference.set(Stage::Failed(failure));
-            }
-            (Some(source), Some(name)) => {
-                self.open_as(source, true);
-                state.open_error.set(vec![LeftOut::new(name, failure)]);
-            }
-            (Some(TraceSource::Files(files)), None) if files.len() > 1 && !is_open => {
-                let names = called(&files);
-                state.stage.set(Stage::Empty);
-                self.open(TraceSource::Files(files.into_iter().take(1).collect()));
-                state.open_error.set(vec![LeftOut::new(names, failure)]);
-            }
-            _ => self.failed(failure),
-        }
     }
 }
 

@@ -67,7 +67,7 @@ pub fn export() -> impl IntoView {
         <article class="page export" data-testid="artifacts">
             <h1>"Export"</h1>
             <p class="lede">
-                "The same files that the command line writes, generated in this page. Downloads make no network request: nothing leaves this computer."
+                "The same files that the command line writes, generated in this page: nothing leaves this computer."
             </p>
             <label class="redact">
                 <input type="checkbox" id="redact" prop:checked=is_redacted on:change=redact/>

@@ -151,7 +151,7 @@ fn list(listed: &Arc<Runs>, shown: Shown) -> impl IntoView {
             <p class="mono soft where">{listed.folder.clone()}</p>
             <p class="fine">
                 "New files appear by themselves: while this view is visible, it asks " <code>"dormer open"</code>
-                " on this computer every 3 s. The header counts these requests."
+                " every 3 s. The header counts these requests."
             </p>
             {others}
             {filter}
@@ -288,6 +288,9 @@ fn row(trace: &RunTrace, columns: Columns, chosen: RwSignal<Vec<String>>) -> Any
     let (url, again) = (trace.url.clone(), trace.url.clone());
     let is_chosen = move || chosen.with(|chosen| chosen.contains(&url));
     let (nth, of) = trace.nth;
+    let time = browser::local_time(trace.time_ms);
+    let (day, hour) = time.split_once(' ').unwrap_or((&time, ""));
+    let (day, hour) = (day.to_owned(), hour.to_owned());
     view! {
         <tr>
             <td class="choose">
@@ -302,7 +305,7 @@ fn row(trace: &RunTrace, columns: Columns, chosen: RwSignal<Vec<String>>) -> Any
             <th scope="row"><a class="mono" id=format!("open-{}", trace.url) href=link(&[trace]) title=trace.file.clone()>{cut_name(trace.worker.clone())}</a></th>
             {columns.ranks.then(|| view! { <td class="n">{number(trace.rank)}</td> })}
             {columns.nth.then(|| view! { <td class="n">{format!("{nth} of {of}")}</td> })}
-            <td class="n">{browser::local_time(trace.time_ms)}</td>
+            <td class="n when"><span>{day}</span> " " <span>{hour}</span></td>
             <td class="n">{format::bytes(trace.bytes)}</td>
         </tr>
     }

@@ -1,5 +1,6 @@
 //! What is shown while no trace is open: the ways in, progress, and why a file cannot be read.
 
+use crate::page::browser::PageSource;
 use crate::page::components::offline::offline_line;
 use crate::page::components::recent::recent_list;
 use crate::page::engine::TraceSource;
@@ -21,13 +22,14 @@ pub fn empty() -> impl IntoView {
             <ul class="promises">
                 <li>
                     <b>"Nothing leaves your computer"</b>
-                    "There is no server behind this page, and its content security policy blocks requests to any other. The counter above shows it."
+                    <span>{prose(where_traces_go().to_owned())}</span>
                 </li>
                 <li>
                     <b>"Reads any PyTorch trace"</b>
                     <span>
-                        <code>".json"</code> ", Perfetto " <code>".pftrace"</code> ", with gzip or in a "
-                        <code>".zip"</code> ", of any size. Truncated or damaged files too, with a note on what is missing. With GPU graphs, drop the trace and its graph captures together."
+                        <code>".json"</code> " (of rocprofv3, too), Perfetto " <code>".pftrace"</code> ", XPlane "
+                        <code>".xplane.pb"</code> ", with gzip or in a " <code>".zip"</code> " or " <code>".tar"</code>
+                        ", of any size. Truncated or damaged files too, with a note on what is missing. With GPU graphs, drop the trace and its graph captures together."
                     </span>
                 </li>
                 <li>
@@ -40,6 +42,21 @@ pub fn empty() -> impl IntoView {
             </ul>
             {offline_line()}
         </section>
+    }
+}
+
+/// Why nothing leaves the computer, wherever the page comes from.
+fn where_traces_go() -> &'static str {
+    match browser::page_source() {
+        PageSource::Site => {
+            "Traces are analyzed in this browser, and the content security policy of the page blocks requests to any server but its own. The counter above shows every request."
+        }
+        PageSource::Command => {
+            "`dormer open` serves this page and the traces that it was given, and the content security policy of the page blocks all other requests. The counter above shows every request."
+        }
+        PageSource::OneFile => {
+            "This page is one file, and its content security policy blocks every request. The counter above shows it."
+        }
     }
 }
 

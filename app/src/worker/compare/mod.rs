@@ -13,8 +13,8 @@ use dormer_core::compare::Side;
 use dormer_core::output::export::pair::{Cache, Input};
 use dormer_core::report::sheet::Field;
 
-use super::columns::Table;
 use super::rows::{self, Rows};
+use super::table::Table;
 use crate::protocol::{
     CompareFacts, ComparedTable, RowsPage, RowsQuery, Total, TotalsQuery, sheet,
 };

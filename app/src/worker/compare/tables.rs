@@ -9,7 +9,7 @@ use dormer_core::names::Family;
 use dormer_core::report::sheet::{Cell, Column, Sheet, Unit};
 
 use crate::protocol::{ComparedTable, column, sheet};
-use crate::worker::columns::RowKind;
+use crate::worker::table::RowKind;
 
 /// A sheet with what its rows are.
 pub(super) struct CompareTable {

@@ -15,7 +15,7 @@ use super::tracks::Tracks;
 use crate::import::categories::UnknownCategories;
 use crate::import::unordered::Unordered;
 use crate::import::warning::{WarningKind, Warnings};
-use crate::import::wire::{Fields, RecordReader, Recording, Records, Value};
+use crate::import::wire::{Fields, RecordReader, Recording, Records, Tally, Value};
 use crate::trace::{DeviceProperties, Source, Trace};
 
 /// `SequenceFlags`: what the sequence has said before counts no more.
@@ -35,8 +35,7 @@ pub(super) struct Reader {
     pub(super) archs: Vec<(u64, String)>,
     /// It has categories of rocprofv3.
     pub(super) is_rocprof: bool,
-    pub(super) n_events: u32,
-    is_any: bool,
+    pub(super) tally: Tally,
     /// Packets within a packet are read.
     is_inside: bool,
 }
@@ -93,7 +92,7 @@ impl RecordReader for Reader {
                     .describe(value.fields(), &mut self.events.builder),
                 _ => continue,
             }
-            self.is_any = true;
+            self.tally.is_any = true;
         }
         // Of every packet, whatever it holds: times can be what they are behind the one before.
         packet.ns = shown.and_then(|shown| {
@@ -109,7 +108,7 @@ impl RecordReader for Reader {
                 133 => self.warn(WarningKind::ZstdPackets, offset),
                 _ => continue,
             }
-            self.is_any = true;
+            self.tally.is_any = true;
         }
     }
 
@@ -129,11 +128,6 @@ impl Reader {
             self.warn(WarningKind::MissingTime, packet.offset);
         }
         packet.ns
-    }
-
-    /// Counts an event, of any kind.
-    pub(super) fn count(&mut self) {
-        self.n_events = self.n_events.saturating_add(1);
     }
 
     fn names(&mut self, packet: Packet, value: Value) {
@@ -224,19 +218,14 @@ impl Write for Inside<'_> {
 }
 
 impl Recording for Reader {
-    fn n_events(&self) -> u32 {
-        self.n_events
-    }
-
-    fn is_any(&self) -> bool {
-        self.is_any
+    fn tally(&self) -> Tally {
+        self.tally
     }
 
     fn into_trace(mut self) -> (Trace, Warnings) {
         let is_pytorch = self.clocks.is_pytorch;
         self.pairs.finish(is_pytorch, &mut self.events);
         let trace = &mut self.events.builder.trace;
-        trace.n_events_read = u64::from(self.n_events);
         trace.source = match (is_pytorch, self.is_rocprof) {
             (true, _) => Source::KinetoPerfetto,
             (_, true) => Source::Rocprofv3,

@@ -49,9 +49,9 @@ impl Reader {
         let of_sequence = self.sequence(packet).track;
         let track = slice.track.unwrap_or(of_sequence);
         match slice.kind {
-            BEGIN => self.count(),
+            BEGIN => self.tally.count(),
             END => {}
-            INSTANT | COUNTER => return self.count(),
+            INSTANT | COUNTER => return self.tally.count(),
             _ => return self.warn(WarningKind::UnknownPhase, packet.offset),
         }
         let Some(ts_ns) = self.time(packet) else {

@@ -45,7 +45,7 @@ impl Reader {
         if fields.bad().is_some() {
             return self.warn(WarningKind::UnreadableEvent, packet.offset);
         }
-        self.count();
+        self.tally.count();
         let Some(ts_ns) = self.time(packet) else {
             return;
         };

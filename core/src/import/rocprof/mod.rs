@@ -92,7 +92,7 @@ impl FormatReader for Reader {
     }
 
     fn n_bytes(&self) -> u64 {
-        self.offset + self.carry.0.len() as u64
+        self.carry.n_bytes()
     }
 
     fn n_events(&self) -> u32 {

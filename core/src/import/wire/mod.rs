@@ -54,13 +54,26 @@ fn begins_json(text: &[u8]) -> Option<bool> {
     }
 }
 
+/// What records held so far.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Tally {
+    /// Events, of any kind.
+    n_events: u32,
+    /// Anything of the format was read.
+    pub(super) is_any: bool,
+}
+
+impl Tally {
+    /// Counts an event.
+    pub(super) fn count(&mut self) {
+        self.n_events = self.n_events.saturating_add(1);
+    }
+}
+
 /// What is read from records.
 pub(super) trait Recording: RecordReader + fmt::Debug + Default {
-    /// Events so far, of any kind.
-    fn n_events(&self) -> u32;
-
-    /// Whether anything of the format was read.
-    fn is_any(&self) -> bool;
+    /// What it held so far.
+    fn tally(&self) -> Tally;
 
     /// What was read, after the last record.
     fn into_trace(self) -> (Trace, Warnings);
@@ -84,12 +97,12 @@ impl<R: Recording> FormatReader for WireReader<R> {
     }
 
     fn n_events(&self) -> u32 {
-        self.recording.n_events()
+        self.recording.tally().n_events
     }
 
     fn end(&mut self) -> Result<(), ImportError> {
         self.records.end(&mut self.recording);
-        match self.recording.is_any() {
+        match self.recording.tally().is_any {
             true => Ok(()),
             // It began like one, by chance.
             false => Err(ImportError::new(ImportErrorKind::NotJson, 0)),
@@ -97,6 +110,9 @@ impl<R: Recording> FormatReader for WireReader<R> {
     }
 
     fn into_trace(self: Box<Self>) -> (Trace, Warnings) {
-        self.recording.into_trace()
+        let n_events = self.recording.tally().n_events;
+        let (mut trace, warnings) = self.recording.into_trace();
+        trace.n_events_read = u64::from(n_events);
+        (trace, warnings)
     }
 }

@@ -8,7 +8,7 @@ use super::operators::Operators;
 use super::plane::{Plane, Stat};
 use crate::import::unordered::{Unordered, stream_track};
 use crate::import::warning::{WarningKind, Warnings};
-use crate::import::wire::{Fields, RecordReader, Recording};
+use crate::import::wire::{Fields, RecordReader, Recording, Tally};
 use crate::trace::{DeviceProperties, Source, Trace, TrackId};
 
 /// Reads the planes of a trace.
@@ -18,8 +18,7 @@ pub(super) struct Reader {
     /// GPUs that did something.
     devices: BTreeMap<u64, DeviceProperties>,
     pub(super) operators: Operators,
-    pub(super) n_events: u32,
-    is_any: bool,
+    tally: Tally,
 }
 
 impl RecordReader for Reader {
@@ -29,7 +28,7 @@ impl RecordReader for Reader {
             self.warn(WarningKind::UnreadableEvent, offset);
         }
         if plane.name.starts_with('/') || plane.name == "Task Environment" {
-            self.is_any = true;
+            self.tally.is_any = true;
         }
         match &*plane.name {
             "/host:CPU" => self.host(&plane, offset),
@@ -62,7 +61,7 @@ impl Reader {
             for fields in line.events() {
                 self.tell_damage(&fields, offset);
                 let event = GpuEvent::read(plane, &line, fields);
-                self.n_events = self.n_events.saturating_add(1);
+                self.tally.count();
                 self.gpu_event(event, (gpu, stream), track, offset);
             }
         }
@@ -92,7 +91,7 @@ impl Reader {
             self.tell_damage(&line.fields, offset);
             for fields in line.events() {
                 self.tell_damage(&fields, offset);
-                self.n_events = self.n_events.saturating_add(1);
+                self.tally.count();
                 if let Some(event) = HostEvent::read(plane, &line, fields) {
                     self.host_event(event, track, offset);
                 }
@@ -130,17 +129,12 @@ impl Reader {
 }
 
 impl Recording for Reader {
-    fn n_events(&self) -> u32 {
-        self.n_events
-    }
-
-    fn is_any(&self) -> bool {
-        self.is_any
+    fn tally(&self) -> Tally {
+        self.tally
     }
 
     fn into_trace(mut self) -> (Trace, Warnings) {
         let trace = &mut self.events.builder.trace;
-        trace.n_events_read = u64::from(self.n_events);
         trace.source = Source::Xla;
         trace.devices = self.devices.into_values().collect();
         self.operators.add(&mut self.events);

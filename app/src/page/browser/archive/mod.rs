@@ -8,15 +8,6 @@ use wasm_bindgen::prelude::*;
 use wasm_bindgen_futures::JsFuture;
 use web_sys::{Blob, File};
 
-/// Archives, by how they are called.
-const ENDINGS: [&str; 4] = [".zip", ".tar", ".tar.gz", ".tgz"];
-
-/// Whether a file of this name may be an archive of several files.
-pub fn is_called_like_an_archive(name: &str) -> bool {
-    let small = name.to_ascii_lowercase();
-    ENDINGS.iter().any(|ending| small.ends_with(ending))
-}
-
 /// The files in an archive with their paths; none of what is no plain archive.
 pub async fn members_of(file: &File) -> Vec<(String, File)> {
     let name = file.name().to_ascii_lowercase();

@@ -107,12 +107,13 @@ impl FormatReader for Reader {
         }
         self.n_elements = n_elements;
         self.offset += part.n_bytes;
+        self.carry.pass_over(part.n_bytes);
         self.last_byte = part.last_byte;
         true
     }
 
     fn n_bytes(&self) -> u64 {
-        self.offset + self.carry.0.len() as u64
+        self.carry.n_bytes()
     }
 
     fn n_events(&self) -> u32 {
@@ -120,7 +121,7 @@ impl FormatReader for Reader {
     }
 
     fn end(&mut self) -> Result<(), ImportError> {
-        let Carry(window) = std::mem::take(&mut self.carry);
+        let window = self.carry.take_rest();
         let end = self.offset + window.len() as u64;
         self.read(&window, true)?;
         self.offset = end;
@@ -185,7 +186,7 @@ impl Reader {
     pub(super) fn is_at_event(&self, offset: u64) -> bool {
         matches!(self.state, State::Events)
             && self.offset == offset
-            && self.carry.0.is_empty()
+            && self.carry.is_empty()
             && self.stray_brace.is_none()
             && (self.first, self.n_commas) == (false, 1)
     }

@@ -1,0 +1,284 @@
+//! What the page knows. Everything else is derived from these signals.
+//!
+//! | file | what of it |
+//! |---|---|
+//! | here | the signals, and which of a trace, a job, a fleet and a list of runs is shown |
+//! | `place` | where the user is: the URL's hash, links, what views showed when they were left |
+//! | `choice` | by what a trace is judged, the user's own GPU and models included |
+//! | `kept` | what this browser keeps: settings, traces, sites that may send some, a copy of the page |
+//! | `sent` | what the page came with, what goes with it to others, and what is lost when it is closed |
+
+mod choice;
+mod kept;
+mod place;
+mod sent;
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use dormer_core::job::strip::StepStrip;
+use leptos::prelude::*;
+
+use crate::page::browser::{self, EnclosedView, Half, KeptTrace};
+use crate::page::components::table_layout::ColumnChoice;
+use crate::page::fleet::{FleetStage, VIEW as FLEET};
+use crate::page::ranks::{JobStage, VIEW as JOB};
+use crate::page::runs::{RunsStage, VIEW as RUNS};
+use crate::page::url::{Focus, KeptRange, Place};
+use crate::page::views::{VIEWS, View};
+use crate::protocol::{
+    CandidateFile, Failure, LeftOut, Opened, Overview, Progress, ReferenceOpened,
+};
+pub use choice::{OwnGpu, OwnModels};
+use kept::Kept;
+pub use kept::{OfflineCopy, SenderQuestion};
+use sent::by_view;
+
+/// What the page is doing with a file: that of the trace, or that which it is compared with.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub enum Stage<T> {
+    /// There is none.
+    #[default]
+    Empty,
+    /// It is being read.
+    Loading(Progress),
+    /// It could not be analyzed.
+    Failed(Failure),
+    /// It is open, and this is known of it.
+    Open(T),
+}
+
+impl<T> Stage<T> {
+    pub fn is_open(&self) -> bool {
+        matches!(self, Stage::Open(_))
+    }
+
+    /// A file of so many bytes is being read.
+    pub fn loading(bytes_total: f64) -> Stage<T> {
+        Stage::Loading(Progress {
+            bytes_total,
+            ..Progress::default()
+        })
+    }
+}
+
+/// Files on their way while something is open: what they are called, and how far they have come.
+pub type Coming = (String, Progress);
+
+/// The signals of the page. Copy: pass it around.
+#[derive(Clone, Copy, Default)]
+pub struct AppState {
+    /// What the page is doing with a file.
+    pub stage: RwSignal<Stage<Box<Opened>>>,
+    /// What the page is doing with the trace that the open one is compared with.
+    pub reference: RwSignal<Stage<ReferenceOpened>>,
+    /// What the page is doing with a job of many ranks.
+    pub job: RwSignal<JobStage>,
+    /// The step of the job that its ranks are shown in, with the number of the job; the one before until
+    /// another is here.
+    pub job_step: RwSignal<Option<(u32, Arc<StepStrip>)>>,
+    /// What the page is doing with a summary of many traces.
+    pub fleet: RwSignal<FleetStage>,
+    /// The runs of a log directory; `None` where the page was not opened on one.
+    pub runs: RwSignal<Option<RunsStage>>,
+    /// The name of the file that `reference` is about.
+    pub reference_name: RwSignal<String>,
+    /// What could not be opened while the open trace stays open.
+    pub open_error: RwSignal<Vec<LeftOut>>,
+    /// Traces that are kept on this computer.
+    pub kept_traces: RwSignal<Vec<KeptTrace>>,
+    /// Traces that are opened are kept.
+    pub keeps_traces: RwSignal<bool>,
+    /// Why a trace could not be kept; empty where it could.
+    pub keep_error: RwSignal<String>,
+    /// The dialog about kept traces is shown.
+    pub recent_dialog: RwSignal<bool>,
+    /// What the user is asked about another window.
+    pub sender_question: RwSignal<Option<SenderQuestion>>,
+    /// Sites whose traces are opened unasked.
+    pub trusted_sites: RwSignal<Vec<String>>,
+    /// The copy of the page for offline use.
+    pub offline: RwSignal<OfflineCopy>,
+    /// The dialog about both is shown.
+    pub offline_dialog: RwSignal<bool>,
+    /// The trace that a link is of, while it is not open.
+    pub wanted_trace: RwSignal<Option<String>>,
+    /// The GPU stays chosen when another trace is opened.
+    pub gpu_is_pinned: RwSignal<bool>,
+    /// What was kept of the choices when another trace was opened, in words.
+    pub carried: RwSignal<Vec<String>>,
+    /// Files of which the user chooses what to open.
+    pub candidates: RwSignal<Vec<CandidateFile>>,
+    /// Files that are being added to the open trace.
+    pub adding: RwSignal<Option<Coming>>,
+    /// Files that are being fetched while something is open.
+    pub fetching: RwSignal<Option<Coming>>,
+    /// The name of the file that `stage` is about.
+    pub file_name: RwSignal<String>,
+    /// Milliseconds from choosing that file to its first report.
+    pub opened_in_ms: RwSignal<f64>,
+    /// The report under the user's choice; it changes without opening the file again.
+    pub overview: RwSignal<Overview>,
+    /// Counts the reports the worker made, so that views ask for their rows anew.
+    pub report: RwSignal<u32>,
+    /// Counts the traces that were opened.
+    pub loads: RwSignal<u32>,
+    /// Where the user is; the URL's hash says the same.
+    pub place: RwSignal<Place>,
+    /// The user's own GPU.
+    pub own_gpu: RwSignal<Option<OwnGpu>>,
+    /// Whether its figures are kept in this browser.
+    pub own_gpu_is_kept: RwSignal<bool>,
+    /// The user's own performance models.
+    pub own_models: RwSignal<Option<OwnModels>>,
+    /// The dialog about them is shown.
+    pub models_dialog: RwSignal<bool>,
+    /// Keys that work wherever the focus is, without another one held down, do what they do.
+    pub single_keys: RwSignal<bool>,
+    /// The sheet of keys is shown.
+    pub key_sheet: RwSignal<bool>,
+    /// The dialog that finds views, operations, GPUs and actions is shown.
+    pub palette: RwSignal<bool>,
+    /// Why the file that was read last is not used.
+    pub models_error: RwSignal<Option<String>>,
+    /// Kept ranges of the timeline that are in a link which the user came by, or copied.
+    pub linked_ranges: RwSignal<Vec<KeptRange>>,
+    /// The view that was shown before the files that can be downloaded.
+    pub before_export: RwSignal<&'static str>,
+    /// The page came with traces in it, and lands where its sender was.
+    pub was_sent: bool,
+    /// What the other views showed when they were left.
+    pub left_behind: RwSignal<BTreeMap<&'static str, Focus>>,
+    /// What the user chose of the columns of a sheet's table: which, their order and widths.
+    pub columns: RwSignal<BTreeMap<&'static str, ColumnChoice>>,
+    /// Findings the user opened or folded on the Overview.
+    pub folds: RwSignal<BTreeMap<String, bool>>,
+    /// The keyboard focus moves to the details as soon as they are shown.
+    pub enters_details: RwSignal<bool>,
+    /// The panel of thresholds stands beside the view.
+    pub thresholds: RwSignal<bool>,
+    /// A file is being dragged over the window: over its right half, or its left one.
+    pub dragging: RwSignal<Option<Half>>,
+    /// What the page requested since it loaded: the names of the files.
+    pub requested: RwSignal<Vec<String>>,
+    /// Requests the workers made.
+    pub worker_requests: RwSignal<u32>,
+}
+
+impl AppState {
+    /// The state of a page that was just opened at the place its URL names.
+    pub fn new() -> AppState {
+        let sent = browser::enclosed_view();
+        let was_sent = sent.is_some();
+        let EnclosedView {
+            hash,
+            left,
+            gpu,
+            models,
+        } = sent.unwrap_or_default();
+        let gpu = gpu.map(|(name, text)| OwnGpu { name, text });
+        let kept = Kept::read();
+        let is_kept = gpu.is_none() && kept.own_gpu.is_some();
+        let here = Some(browser::hash()).filter(|here| here.len() > 1);
+        let place = Place::parse(&here.unwrap_or(hash));
+        let left: Vec<Place> = left.iter().map(|hash| Place::parse(hash)).collect();
+        let ranges = left.iter().chain([&place]).flat_map(|at| &at.focus.kept);
+        let runs = browser::served_for().filter(|what| what == RUNS);
+        let runs = runs.map(|_| RunsStage::default());
+        AppState {
+            was_sent,
+            linked_ranges: RwSignal::new(ranges.cloned().collect()),
+            left_behind: RwSignal::new(by_view(left)),
+            own_gpu_is_kept: RwSignal::new(is_kept),
+            own_gpu: RwSignal::new(gpu.or(kept.own_gpu)),
+            own_models: RwSignal::new(models.map(|(file_name, text, n_models)| OwnModels {
+                file_name,
+                text,
+                n_models,
+            })),
+            keeps_traces: RwSignal::new(kept.keeps_traces),
+            single_keys: RwSignal::new(kept.single_keys),
+            trusted_sites: RwSignal::new(kept.sites),
+            place: RwSignal::new(place),
+            runs: RwSignal::new(runs),
+            ..AppState::default()
+        }
+    }
+
+    /// Whether a trace is open.
+    pub fn is_open(self) -> bool {
+        self.stage.with(Stage::is_open)
+    }
+
+    /// Whether the job is what is shown, and not a trace.
+    pub fn shows_job(self) -> bool {
+        let is_there = self.job.with(|job| !matches!(job, JobStage::Empty));
+        is_there && self.place.with(|place| place.view == JOB)
+    }
+
+    /// Whether a summary of many traces is what is shown.
+    pub fn shows_fleet(self) -> bool {
+        let is_there = self.fleet.with(|fleet| !matches!(fleet, FleetStage::Empty));
+        is_there && self.place.with(|place| place.view == FLEET)
+    }
+
+    /// Whether the page was opened on a log directory, whose runs it can show.
+    pub fn has_runs(self) -> bool {
+        self.runs.with(Option::is_some)
+    }
+
+    /// Whether the runs of a log directory are what is shown.
+    pub fn shows_runs(self) -> bool {
+        self.has_runs() && self.place.with(|place| place.view == RUNS)
+    }
+
+    /// Whether something of many traces is shown: a job, a fleet, a list of runs.
+    pub fn shows_many(self) -> bool {
+        self.shows_job() || self.shows_fleet() || self.shows_runs()
+    }
+
+    /// Whether a trace is open and shown.
+    pub fn shows_trace(self) -> bool {
+        self.is_open() && !self.shows_many()
+    }
+
+    /// Shows the trace that is open or being opened, and no longer many.
+    pub fn leave_job(self) {
+        if untrack(|| self.shows_many()) {
+            self.go(|place| {
+                place.view = String::new();
+                place.focus = Focus::default();
+            });
+        }
+    }
+
+    /// Whether captures can be merged with what is open; not read as a signal.
+    pub fn takes_captures(self) -> bool {
+        let reference = self.reference.with_untracked(|stage| match stage {
+            Stage::Open(reference) => reference.takes_captures,
+            _ => false,
+        });
+        let is_open = self.stage.with_untracked(Stage::is_open);
+        let target = self
+            .overview
+            .with_untracked(|overview| overview.captures.are_taken());
+        is_open && (target || reference)
+    }
+
+    /// What is known of the open trace; the usual where none is open.
+    pub fn of_opened<T: Default>(self, read: impl FnOnce(&Opened) -> T) -> T {
+        self.stage.with(|stage| match stage {
+            Stage::Open(opened) => read(opened),
+            _ => T::default(),
+        })
+    }
+
+    /// The view that is shown.
+    pub fn view(self) -> &'static View {
+        let slug = self.place.with(|place| place.view.clone());
+        VIEWS
+            .iter()
+            .find(|view| view.slug == slug)
+            .unwrap_or(&VIEWS[0])
+    }
+}

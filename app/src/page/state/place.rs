@@ -1,0 +1,142 @@
+//! Where the user is: the place, the hash that says the same, and links to other places.
+
+use std::collections::BTreeMap;
+
+use leptos::prelude::*;
+
+use super::AppState;
+use crate::page::browser;
+use crate::page::url::{DetailsOf, Focus, KeptRange, Place, Theme};
+use crate::page::views::EXPORT;
+
+impl AppState {
+    /// Something of the place; read as a signal.
+    pub fn of_place<T: PartialEq + Send + Sync + 'static>(
+        self,
+        read: impl Fn(&Place) -> T + Send + Sync + 'static,
+    ) -> Memo<T> {
+        Memo::new(move |_| self.place.with(&read))
+    }
+
+    /// What the shown view shows; read as a signal.
+    pub fn focus(self) -> Memo<Focus> {
+        self.of_place(|place| place.focus.clone())
+    }
+
+    /// The theme; read as a signal.
+    pub fn theme(self) -> Memo<Theme> {
+        self.of_place(|place| place.theme)
+    }
+
+    /// Changes the place and the hash with it, without a new entry in the history.
+    pub fn go(self, change: impl FnOnce(&mut Place)) {
+        let mut place = self.place.get_untracked();
+        change(&mut place);
+        if self.place.with_untracked(|old| *old == place) {
+            return;
+        }
+        browser::replace_hash(place.hash());
+        self.place.set(place);
+    }
+
+    /// Analyses a part of the time alone, or the whole trace again. Rows that were selected mean
+    /// others then.
+    pub fn analyze(self, window: Option<(u64, u64)>) {
+        self.left_behind.update(|left| {
+            for focus in left.values_mut() {
+                focus.row = None;
+            }
+        });
+        self.go(|place| {
+            place.choice.window = window;
+            place.focus.row = None;
+        });
+    }
+
+    /// Changes what the shown view shows.
+    pub fn look_at(self, change: impl FnOnce(&mut Focus)) {
+        self.go(|place| change(&mut place.focus));
+    }
+
+    /// The hash that shows another view as it was left.
+    pub fn link_to(self, slug: &'static str) -> String {
+        let is_here = self.place.with(|place| place.view == slug);
+        let left = self.left_behind.with(|left| left.get(slug).cloned());
+        match is_here {
+            true => self.place.with(Place::hash),
+            false => self.link_into(slug, left.unwrap_or_default()),
+        }
+    }
+
+    /// The hash that shows something particular in another view.
+    pub fn link_into(self, slug: &'static str, focus: Focus) -> String {
+        let mut place = self.place.get();
+        place.view = slug.to_owned();
+        place.focus = focus;
+        place.hash()
+    }
+
+    /// The hash that shows the same, with details beside it.
+    pub fn link_to_details(self, told: DetailsOf) -> String {
+        let mut place = self.place.get();
+        place.focus.details = Some(told);
+        place.hash()
+    }
+
+    /// Follows a hash that the browser went to: a link, or back and forward. Where that names files to be fetched, and not
+    /// those that are open, it is given back.
+    pub fn follow(self, hash: &str) -> Option<Place> {
+        let old_view = untrack(|| self.view().slug);
+        let old_focus = self.place.with_untracked(|place| place.focus.clone());
+        self.left_behind.update(|left| {
+            left.insert(old_view, old_focus);
+        });
+        if old_view != EXPORT {
+            self.before_export.set(old_view);
+        }
+        let known = self.kept_ranges();
+        let mut place = Place::parse(hash);
+        // What was not here before is of a link that the user came by.
+        let came = place.focus.kept.iter();
+        let came = came.filter(|range| !known.contains(range)).cloned();
+        let came: Vec<KeptRange> = came.collect();
+        self.linked_ranges.update(|linked| linked.extend(came));
+        let of_open = self.place.with_untracked(|place| place.urls.clone());
+        let link = (!place.urls.is_empty() && place.urls != of_open).then(|| place.clone());
+        place.urls = of_open;
+        let open = self.place.with_untracked(|place| place.file.clone());
+        if place.is_of_many() {
+            // The address of many traces says nothing of the trace that is open beside it.
+            place.choice.window = self.place.with_untracked(|place| place.choice.window);
+        }
+        if place.file.is_empty() || link.is_some() {
+            place.file = open;
+        } else if place.file != open && untrack(|| self.is_open()) {
+            // A link to a place of another trace: this one has no such place.
+            self.wanted_trace.set(Some(place.file));
+            place.file = open;
+        }
+        self.place.set(place);
+        link
+    }
+
+    /// Forgets rows that were selected: they mean others now.
+    pub fn forget_rows(self) {
+        let forget = |focus: &mut Focus| {
+            focus.row = None;
+            focus.top = None;
+            focus.details = None;
+        };
+        self.left_behind
+            .update(|left| left.values_mut().for_each(forget));
+        self.look_at(forget);
+    }
+
+    /// Forgets what was selected, searched and marked off in the trace before.
+    pub fn forget_focus(self) {
+        self.analyze(None);
+        self.left_behind.set(BTreeMap::new());
+        self.folds.set(BTreeMap::new());
+        self.look_at(|focus| *focus = Focus::default());
+    }
+}

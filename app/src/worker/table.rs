@@ -1,0 +1,381 @@
+//! A sheet with what is known of its rows: its own cells, those beside it, and what a row is.
+
+use dormer_core::assess::Judged;
+use dormer_core::names::{Certainty, Family};
+use dormer_core::profile::kernels::GpuWork;
+use dormer_core::profile::operations::Operation;
+use dormer_core::report::details::Subject;
+use dormer_core::report::ops_summary::OperatorRows;
+use dormer_core::report::sheet::{Cell, Column, Sheet};
+use dormer_core::report::{KernelRuns, kernel_runs, module_of};
+use dormer_core::{Profile, Report};
+
+use super::cells::number;
+use super::columns::{BESIDE, OPERATIONS, OPERATORS, gpu_time};
+use super::families::Families;
+use super::notes::note;
+use crate::protocol::{FAMILY, Note};
+
+/// The column of the sheet of operations that says how close an operation comes to the roofline.
+const OF_ROOF: &str = "Pct Roofline";
+
+/// The columns of sheets of kernels that say what kind of work one is, and what tells it.
+const CATEGORY: &str = "Dormer category";
+pub(super) const TOLD_BY: &str = "Dormer category by";
+/// What is said where no operator tells the kind of work.
+pub(super) const BY_KERNEL_NAME: &str = "the kernel name alone; no launching operator is known";
+
+/// What a row is, where that is known before.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct RowKind {
+    /// Its category.
+    pub family: Family,
+    /// What else tables can be filtered by; empty where there is nothing.
+    pub class: &'static str,
+}
+
+/// A sheet with what is known of its rows.
+pub(super) struct Table<'a> {
+    pub sheet: &'a Sheet,
+    /// The report that it is a sheet of.
+    report: Option<(&'a Families, &'a Profile, &'a Report)>,
+    /// What each row is, of a sheet of no report.
+    kinds: &'a [RowKind],
+}
+
+impl<'a> Table<'a> {
+    /// A sheet of a report.
+    pub(super) fn new(
+        sheet: &'a Sheet,
+        families: &'a Families,
+        profile: &'a Profile,
+        report: &'a Report,
+    ) -> Table<'a> {
+        Table {
+            sheet,
+            report: Some((families, profile, report)),
+            kinds: &[],
+        }
+    }
+
+    /// A sheet whose rows are known.
+    pub(super) fn of_kinds(sheet: &'a Sheet, kinds: &'a [RowKind]) -> Table<'a> {
+        Table {
+            sheet,
+            report: None,
+            kinds,
+        }
+    }
+
+    pub(super) fn profile(&self) -> Option<&'a Profile> {
+        self.report.map(|(_, profile, _)| profile)
+    }
+
+    fn report(&self) -> Option<&'a Report> {
+        self.report.map(|(.., report)| report)
+    }
+
+    /// A column of the sheet or beside it.
+    pub(super) fn column(&self, label: &str) -> Option<Column> {
+        match BESIDE.iter().find(|beside| beside.label == label) {
+            Some(beside) => beside.column(self.sheet),
+            None => self.sheet.columns.get(self.sheet.column(label)?).cloned(),
+        }
+    }
+
+    /// A cell of the sheet or beside it.
+    pub(super) fn cell(&self, row: usize, label: &str) -> Option<Cell> {
+        if let Some(beside) = BESIDE.iter().find(|beside| beside.label == label) {
+            return Some((beside.cell)(self, row));
+        }
+        // The memory of the GPU is no roofline of a copy over a link.
+        let is_over_link = |judged: &Judged| judged.is_over_link;
+        if label == OF_ROOF
+            && self.sheet.name == OPERATIONS
+            && self.judged(row).is_some_and(is_over_link)
+        {
+            return Some(Cell::Empty);
+        }
+        if let Some(cell) = self.rate_of_parts(row, label) {
+            return Some(cell);
+        }
+        let cells = self.sheet.rows.get(row)?;
+        cells.get(self.sheet.column(label)?).cloned()
+    }
+
+    /// The operation of a row and the parts of it that are judged apart, as attention to a sliding window.
+    pub(super) fn parts(&self, row: usize) -> Vec<(&'a Operation, &'a Judged)> {
+        let (Some(profile), Some(report), Some(operation)) =
+            (self.profile(), self.report(), self.operation(row))
+        else {
+            return Vec::new();
+        };
+        let own = self.judged(row).map(|judged| (operation, judged));
+        // They come last.
+        let parts = profile.operations().iter().zip(&report.judged).rev();
+        let parts = parts.take_while(|(one, _)| one.is_part);
+        let parts = parts.filter(|(one, _)| one.key == operation.key);
+        own.into_iter().chain(parts).collect()
+    }
+
+    /// A rate of an operation that reads less than its arguments say, or in parts: what the sheet has counts
+    /// the full context for each call. Empty where the work is not known.
+    fn rate_of_parts(&self, row: usize, label: &str) -> Option<Cell> {
+        if self.sheet.name != OPERATIONS {
+            return None;
+        }
+        let (of, mean) = label.rsplit_once('_').unwrap_or((label, "mean"));
+        let amount: fn(&Judged) -> Option<f64> = match of {
+            "TB/s" => |judged| Some(judged.work?.bytes? / 1e3),
+            "TFLOPS/s" => |judged| Some(judged.work?.flops / 1e3),
+            OF_ROOF => |judged| Some(judged.roof?.time_us * 1e3 * 100.0),
+            _ => return None,
+        };
+        let reads_less = self.judged(row)?.reads_less;
+        let parts = self.parts(row);
+        if parts.len() < 2 && !reads_less {
+            return None;
+        }
+        let all = parts.iter().map(|(one, judged)| {
+            let known = amount(judged).filter(|_| !judged.reads_less)?;
+            Some(known * one.n_calls() as f64)
+        });
+        let all: Option<f64> = all.sum::<Option<f64>>().filter(|_| mean == "mean");
+        let ns: i64 = parts.iter().map(|(one, _)| one.kernel_ns).sum();
+        Some(match all.filter(|_| ns > 0) {
+            Some(all) => Cell::Float(all / ns as f64),
+            None => Cell::Empty,
+        })
+    }
+
+    /// Dormer's own category of a row: of the operation, as the sheet says it, else of the operator.
+    pub(super) fn family(&self, row: usize) -> Family {
+        let Some((families, ..)) = self.report else {
+            let kind = self.kinds.get(row);
+            return kind.map_or(Family::Other, |kind| kind.family);
+        };
+        if let Some(operation) = self.operation(row) {
+            return operation.family;
+        }
+        if let Some(said) = self.text(row, CATEGORY) {
+            let mut all = Family::ALL.into_iter();
+            let family = all.find(|family| family.label() == said);
+            return family.unwrap_or(Family::Other);
+        }
+        let name = self.text(row, "name");
+        name.map_or(Family::Other, |name| families.of_op(name))
+    }
+
+    /// Whether a row is what a filter's word stands for: of that category, or of that class.
+    pub(super) fn is_of(&self, row: usize, word: &str) -> bool {
+        let kind = self.kinds.get(row);
+        self.family(row).token() == word || kind.is_some_and(|kind| kind.class == word)
+    }
+
+    /// What tells the category of a row.
+    pub(super) fn certainty(&self, row: usize) -> Certainty {
+        match self.sheet.column(TOLD_BY) {
+            Some(_) if self.text(row, TOLD_BY) == Some(Certainty::ByKernelName.label()) => {
+                Certainty::ByKernelName
+            }
+            Some(_) => Certainty::ByOperator,
+            None => self
+                .certainty_of_first_work(row)
+                .unwrap_or(Certainty::ByOperator),
+        }
+    }
+
+    /// The calls of a row have their names in common, so the first piece of work speaks for all.
+    fn certainty_of_first_work(&self, row: usize) -> Option<Certainty> {
+        let work = self.first_work(row)?;
+        Some(match work.parent_op.is_some() {
+            true => Certainty::ByOperator,
+            false => Certainty::ByKernelName,
+        })
+    }
+
+    /// The first GPU activity of the calls of a row.
+    fn first_work(&self, row: usize) -> Option<&'a GpuWork> {
+        let profile = self.profile()?;
+        let work = match self.sheet.name {
+            OPERATIONS => self.operation(row)?.work().next()?,
+            OPERATORS => {
+                let rows = OperatorRows::of(profile);
+                let first = profile.ops.get(*rows.0.get(row)?.calls.first()?)?;
+                *profile.ops.kernels(first).first()?
+            }
+            _ => return None,
+        };
+        profile.gpu.get(work)
+    }
+
+    /// The class of the innermost module around the first call of a row.
+    pub(super) fn module(&self, row: usize) -> Option<String> {
+        let call = self.first_work(row)?.launched_by?;
+        let module = module_of(self.profile()?, call)?;
+        // All of them are called so.
+        let class = module.strip_prefix("nn.Module: ").unwrap_or(module);
+        Some(class.to_owned())
+    }
+
+    /// How the runs of a kernel were launched.
+    pub(super) fn runs(&self, row: usize) -> Option<KernelRuns> {
+        kernel_runs(self.profile()?, self.report()?, row)
+    }
+
+    fn text(&self, row: usize, label: &str) -> Option<&'a str> {
+        match self.sheet.rows.get(row)?.get(self.sheet.column(label)?)? {
+            Cell::Text(text) => Some(text),
+            _ => None,
+        }
+    }
+
+    /// What has to be said about a cell.
+    pub(super) fn note(&self, row: usize, label: &str) -> Option<Note> {
+        match label {
+            OF_ROOF => note(self.judged(row)?, &self.report()?.options),
+            FAMILY if self.certainty(row) == Certainty::ByKernelName => {
+                Some(Note::Guess(format!("Inferred from {BY_KERNEL_NAME}")))
+            }
+            _ => None,
+        }
+    }
+
+    /// The GPU time of a row as a share of the time in which anything runs.
+    pub(super) fn share(&self, row: usize) -> Option<f64> {
+        let (column, to_us) = gpu_time(self.sheet)?;
+        let time = number(self.sheet.rows.get(row)?.get(column)?)? * to_us;
+        Some(time * 1e3 / self.busy_ns()? as f64 * 100.0)
+    }
+
+    /// The time in which anything runs; `None` where nothing does.
+    pub(super) fn busy_ns(&self) -> Option<i64> {
+        self.report()?.overview.busy_ns.filter(|ns| *ns > 0)
+    }
+
+    /// What a row is about; `None` where that is nothing that runs on the GPU.
+    pub(super) fn subject(&self, row: usize) -> Option<Subject> {
+        Subject::of_row(self.profile()?, self.report()?, self.sheet.name, row)
+    }
+
+    /// The operation of a row with the parts of it that are judged apart.
+    pub(super) fn operations(&self, row: usize) -> Vec<&'a Operation> {
+        let parts = self.parts(row).into_iter();
+        parts.map(|(operation, _)| operation).collect()
+    }
+
+    pub(super) fn operation(&self, row: usize) -> Option<&'a Operation> {
+        let profile = self.profile().filter(|_| self.sheet.name == OPERATIONS)?;
+        profile.operations().get(row)
+    }
+
+    pub(super) fn judged(&self, row: usize) -> Option<&'a Judged> {
+        self.report()?.judged.get(row)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use dormer_core::testing::Timetable;
+
+    use super::*;
+    use crate::protocol::{Choice, SHARE, TIME};
+    use crate::worker::Analysis;
+
+    /// 40 µs of a GEMM while a collective of 60 µs runs; together 80 µs.
+    #[test]
+    fn shares_are_of_the_time_in_which_anything_runs() {
+        let profile = Timetable::new()
+            .work("aten::mm", "gemm", 100..140)
+            .stream(9)
+            .work("c10d::allreduce_", "ncclDevKernel_AllReduce", 120..180)
+            .profile();
+        let analysis = Analysis::new(profile, &Choice::default());
+        let shares = |sheet: &str| -> Vec<Option<Cell>> {
+            let table = analysis.table(sheet).unwrap();
+            let rows = 0..table.sheet.rows.len();
+            rows.map(|row| table.cell(row, SHARE)).collect()
+        };
+        let percent = |percent| Some(Cell::Float(percent));
+        assert_eq!(shares(OPERATIONS), [percent(50.0)]);
+        assert_eq!(shares("ops_summary"), [percent(50.0)]);
+        assert_eq!(shares("kernel_summary"), [percent(75.0), percent(50.0)]);
+    }
+
+    /// Eight layers of attention, every second one to a window of unknown width: the sheet counts the full
+    /// context for all of them.
+    #[test]
+    fn attention_to_a_window_of_unknown_width_has_no_rate() {
+        let step = "execute_3_context_0(sq0sk0sqsq0sqsk0)_generation_3(sq3sk9sqsq3sqsk9)";
+        let mut timetable = Timetable::new().annotation(step, 0..400);
+        for at in 0_u32..8 {
+            let (kernel, us) = if at % 2 == 0 {
+                ("attn_2d", 10)
+            } else {
+                ("attn_3d", 40)
+            };
+            let (host, gpu) = (at * 20 + 1, 1000 + at * 50);
+            timetable = timetable
+                .op("vllm::unified_attention_with_output", host..host + 15)
+                .args("3x2x4:c10::Half, 3x1x4:c10::Half*2")
+                .launched(kernel, host + 1..host + 2, gpu..gpu + us);
+        }
+        let analysis = Analysis::new(timetable.profile(), &Choice::default());
+        let table = analysis.table(OPERATIONS).unwrap();
+        assert_eq!(table.cell(0, TIME), Some(Cell::Float(200.0)));
+        assert_eq!(table.cell(0, "operation_count"), Some(Cell::Int(8)));
+        assert_eq!(table.cell(0, "TB/s_mean"), Some(Cell::Empty));
+        let own = table
+            .sheet
+            .column("TB/s_mean")
+            .map(|at| &table.sheet.rows[0][at]);
+        assert!(matches!(own, Some(Cell::Float(_))), "{own:?}");
+    }
+
+    /// One kernel below an operator, one that a graph ran.
+    #[test]
+    fn a_category_that_a_kernels_name_alone_tells_is_marked() {
+        let profile = Timetable::new()
+            .work("aten::convolution", "my_conv", 100..110)
+            .runtime("cudaGraphLaunch", 2, 20..30)
+            .kernel(2, "void flash_fwd_kernel<128>()", 110..130)
+            .profile();
+        let analysis = Analysis::new(profile, &Choice::default());
+        let marked = |sheet: &str, name: &str| -> Vec<String> {
+            let table = analysis.table(sheet).unwrap();
+            let rows = 0..table.sheet.rows.len();
+            rows.map(|row| {
+                let is_marked = table.note(row, FAMILY).is_some();
+                let told_by = matches!(table.cell(row, "told by"), Some(Cell::Text(_)));
+                // A sheet of kernels has a column of its own for it.
+                let is_told = is_marked && sheet != "kernel_summary";
+                assert_eq!(told_by, is_told, "{sheet} {row}");
+                let name = table.text(row, name).unwrap();
+                let family = table.family(row).label();
+                format!("{name}: {family}{}", if is_marked { "?" } else { "" })
+            })
+            .collect()
+        };
+        assert_eq!(
+            marked("kernel_summary", "Kernel name"),
+            [
+                "void flash_fwd_kernel<128>(): Attention?",
+                "my_conv: Convolution"
+            ]
+        );
+        assert_eq!(
+            marked("ops_summary", "name"),
+            [
+                "cudaGraphLaunch: Attention?",
+                "aten::convolution: Convolution"
+            ]
+        );
+        let operations = marked(OPERATIONS, "name");
+        let marks = operations.iter().map(|row| row.ends_with('?'));
+        assert_eq!(
+            marks.collect::<Vec<bool>>(),
+            [true, false],
+            "{operations:?}"
+        );
+    }
+}

@@ -1,0 +1,162 @@
+//! A worker, which reads one file after the other: its rows, or the row that says why it gave none.
+
+use std::ffi::OsString;
+use std::io::{Cursor, Read};
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::mpsc::Sender;
+
+use dormer_core::tables::{
+    Column, Failed, RUNS, ReasonKind, Source, Status, Table, TableKind, Tables,
+};
+use zip::ZipArchive;
+
+use super::child::{self, Limits, Watch};
+use super::known::Known;
+use super::store;
+use super::walk::Found;
+use crate::args::IngestArgs;
+use crate::input::hashed;
+use crate::tables::now_ns;
+use crate::{Failure, arrow};
+
+/// What became of a file.
+pub(super) enum Read1 {
+    /// What `dormer tables` wrote, with its row of `runs`.
+    Tables(Vec<u8>, Table),
+    /// A row in `runs` alone.
+    Row(Table),
+    /// Its bytes are those of a run that is there.
+    Known(Table),
+}
+
+/// What all workers share.
+pub(super) struct Shared<'a> {
+    pub(super) program: PathBuf,
+    pub(super) options: Vec<OsString>,
+    pub(super) args: &'a IngestArgs,
+    pub(super) options_hash: &'a str,
+    pub(super) watch: Watch,
+    pub(super) next: AtomicUsize,
+    pub(super) is_over: AtomicBool,
+}
+
+/// Reads files until none is left.
+pub(super) fn work(
+    shared: &Shared,
+    found: &[Found],
+    may_be_known: &[bool],
+    known: &Known,
+    sender: &Sender<(usize, Read1)>,
+) {
+    while !shared.is_over.load(Ordering::Relaxed) {
+        let at = shared.next.fetch_add(1, Ordering::Relaxed);
+        let (Some(file), Some(may_be_known)) = (found.get(at), may_be_known.get(at)) else {
+            return;
+        };
+        let read = match may_be_known {
+            true => hashed::bytes(&file.path).ok().and_then(|bytes| {
+                let source = source(shared, file, Some(bytes));
+                let run = known.run(&source.run_id())?;
+                Some(Read1::Known(known_row(&source, run.day)))
+            }),
+            false => None,
+        };
+        let read = read.unwrap_or_else(|| analyzed(shared, file));
+        if sender.send((at, read)).is_err() {
+            return;
+        }
+    }
+}
+
+/// What a process of its own makes of a file.
+fn analyzed(shared: &Shared, file: &Found) -> Read1 {
+    let args = shared.args;
+    let limits = Limits::new(file.bytes.unwrap_or(0), args.timeout, args.memory);
+    let written = child::tables(
+        &shared.program,
+        &shared.options,
+        file,
+        limits,
+        &shared.watch,
+    );
+    let failed = match written {
+        Ok(bytes) => match store::kind(RUNS).and_then(|kind| unpack(&bytes, kind)) {
+            Ok(runs) if runs.len() == 1 => return Read1::Tables(bytes, runs),
+            _ => Failed {
+                status: Status::Killed,
+                kind: ReasonKind::Killed,
+                reason: "its analysis ended without a row".to_owned(),
+            },
+        },
+        Err(failed) => failed,
+    };
+    let bytes = hashed::bytes(&file.path).ok();
+    Read1::Row(row(&source(shared, file, bytes), &failed))
+}
+
+fn source(shared: &Shared, file: &Found, bytes: Option<hashed::Bytes>) -> Source {
+    Source {
+        uri: Some(file.uri.clone()),
+        file_bytes: file.bytes,
+        sha256: bytes.map(|bytes| bytes.sha256),
+        modified_ns: file.modified_ns,
+        tags: file.tags.clone().into_iter().collect(),
+        ingested_ns: now_ns(),
+        analysis_ns: None,
+        options_hash: shared.options_hash.to_owned(),
+    }
+}
+
+/// The row in `runs` of a file that gave no others.
+fn row(source: &Source, failed: &Failed) -> Table {
+    let mut tables = Tables::of_failure(source, failed);
+    tables.all.swap_remove(0)
+}
+
+/// The row of a file whose bytes have rows of another day.
+fn known_row(source: &Source, day: Option<i32>) -> Table {
+    let failed = Failed {
+        status: Status::Duplicate,
+        kind: ReasonKind::Io,
+        reason: String::new(),
+    };
+    let mut row = duplicate(row(source, &failed));
+    set(&mut row, store::DATE, Column::Date(vec![day]));
+    row
+}
+
+/// The row of a file whose bytes have rows already.
+pub(super) fn duplicate(mut runs: Table) -> Table {
+    let status = Status::Duplicate.label().to_owned();
+    let reason = "its bytes are those of another file or another time".to_owned();
+    set(&mut runs, "status", Column::Str(vec![Some(status)]));
+    set(&mut runs, "reason", Column::Str(vec![Some(reason)]));
+    set(&mut runs, "reason_kind", Column::Str(vec![None]));
+    runs
+}
+
+fn set(table: &mut Table, name: &str, column: Column) {
+    let at = table
+        .kind
+        .columns
+        .iter()
+        .position(|field| field.name() == name);
+    if let Some(of_it) = at.and_then(|at| table.columns.get_mut(at)) {
+        *of_it = column;
+    }
+}
+
+/// A table of what `dormer tables` wrote.
+pub(super) fn unpack(zip: &[u8], kind: &'static TableKind) -> Result<Table, Failure> {
+    let failed = |error: String| Failure::Sentence(format!("rows cannot be read: {error}"));
+    let name = kind.name;
+    let mut archive = ZipArchive::new(Cursor::new(zip)).map_err(|e| failed(e.to_string()))?;
+    let mut file = archive
+        .by_name(&format!("{name}.arrow"))
+        .map_err(|error| failed(error.to_string()))?;
+    let mut bytes = Vec::new();
+    file.read_to_end(&mut bytes)
+        .map_err(|e| failed(e.to_string()))?;
+    arrow::read_stream(kind, &bytes).map_err(|error| failed(error.to_string()))
+}

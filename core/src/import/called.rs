@@ -1,0 +1,100 @@
+//! What files of traces are called: which files of a folder or an archive are worth a look. What they are, their content tells.
+
+/// What a file is called like.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Called {
+    /// A trace, or what belongs to one: graph captures, an execution trace, a digest.
+    Trace,
+    /// An archive of one or several.
+    Archive,
+    /// Something in gzip, which may be a trace.
+    Packed,
+}
+
+/// What names end with, in lower case; the first row that fits counts.
+#[rustfmt::skip]
+pub const ENDINGS: [(&str, Called); 13] = [
+    (".json", Called::Trace),
+    (".json.gz", Called::Trace),
+    (".pftrace", Called::Trace),
+    (".pftrace.gz", Called::Trace),
+    (".perfetto-trace", Called::Trace),
+    (".perfetto-trace.gz", Called::Trace),
+    // Not every `.pb`: programs (HLO) and models lie beside traces.
+    (".xplane.pb", Called::Trace),
+    (".xplane.pb.gz", Called::Trace),
+    (".zip", Called::Archive),
+    (".tar", Called::Archive),
+    (".tar.gz", Called::Archive),
+    (".tgz", Called::Archive),
+    (".gz", Called::Packed),
+];
+
+/// The table for people: what to say where no file of a folder fits.
+pub const ENDINGS_IN_WORDS: &str = "a trace (.json, .pftrace, .perfetto-trace, .xplane.pb, or these with .gz) or an archive of traces (.zip, .tar, .tar.gz, .tgz)";
+
+impl Called {
+    /// What a file with this path is called like; `None` for hidden files, those that macOS leaves beside each
+    /// file included, and all others.
+    pub fn of(path: &str) -> Option<Called> {
+        let path = path.to_ascii_lowercase();
+        let base = path.rsplit(['/', '\\']).next().unwrap_or(&path);
+        if base.starts_with('.') || path.starts_with("__macosx/") {
+            return None;
+        }
+        let row = ENDINGS.iter().find(|(ending, _)| base.ends_with(ending));
+        row.map(|(_, called)| *called)
+    }
+}
+
+/// Whether a file in a folder or an archive is called like a trace, packed or not.
+pub fn is_called_like_a_trace(path: &str) -> bool {
+    Called::of(path) == Some(Called::Trace)
+}
+
+/// Whether a file is called like an archive of several.
+pub fn is_called_like_an_archive(path: &str) -> bool {
+    Called::of(path) == Some(Called::Archive)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_are_picked_by_their_names() {
+        #[rustfmt::skip]
+        let cases = [
+            ("rank0.pt.trace.json.gz", Some(Called::Trace)),
+            ("out/RANK.JSON", Some(Called::Trace)),
+            ("a.pftrace", Some(Called::Trace)),
+            ("a.pftrace.gz", Some(Called::Trace)),
+            ("C:\\runs\\a.perfetto-trace", Some(Called::Trace)),
+            ("plugins/profile/run/host.xplane.pb", Some(Called::Trace)),
+            ("run.zip", Some(Called::Archive)),
+            ("Ranks.TAR.gz", Some(Called::Archive)),
+            ("ranks.tgz", Some(Called::Archive)),
+            ("x.gz", Some(Called::Packed)),
+            ("notes.txt", None),
+            (".hidden.json", None),
+            ("a/._r.json", None),
+            ("__MACOSX/r.json", None),
+            ("model.pbtxt", None),
+            ("plugins/profile/run/jit_train.hlo_proto.pb", None),
+        ];
+        for (name, expected) in cases {
+            assert_eq!(Called::of(name), expected, "{name}");
+        }
+    }
+
+    #[test]
+    fn the_words_name_every_ending() {
+        for (ending, called) in ENDINGS {
+            let is_named = ENDINGS_IN_WORDS.contains(ending)
+                || ending
+                    .strip_suffix(".gz")
+                    .is_some_and(|inner| ENDINGS_IN_WORDS.contains(inner));
+            assert!(is_named || called == Called::Packed, "{ending}");
+        }
+    }
+}
