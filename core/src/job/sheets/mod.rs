@@ -219,9 +219,13 @@ impl Made {
     }
 }
 
-/// The same, where those with more rows than so many have none: [`stream`] hands them on.
+/// A sheet with columns for each of a thousand ranks has few rows and many cells.
+const MOST_CELLS: usize = 8_000_000;
+
+/// The same, where those with more rows than so many, or more than [`MOST_CELLS`], have none: [`stream`]
+/// hands them on.
 pub fn sheets_of_at_most(
-    n: usize,
+    n_rows: usize,
     job: &Job,
     analysis: &Analysis,
     set_apart: &[SetApart],
@@ -230,6 +234,7 @@ pub fn sheets_of_at_most(
     let input = Input::new(job, analysis, set_apart, &groups);
     let made = SHEETS.iter().map(|kind| {
         let Body { columns, mut rows } = (kind.body)(&input);
+        let n = n_rows.min(MOST_CELLS / columns.len().max(1));
         // Rows that are not kept are not made to be counted, where their number is known.
         let (least, most) = rows.size_hint();
         let known = most.filter(|most| *most == least && *most > n);

@@ -8,8 +8,8 @@ use crate::job::sheets::{Made, sheets_of_at_most, stream};
 use crate::job::world::SetApart;
 use crate::job::{Analysis, Job, NetworkFigures};
 
-/// Sheets with more rows are in CSV files alone, which are written row by row: neither a workbook nor JSON
-/// is read in parts.
+/// Sheets with more rows, or with more than eight million cells, are in CSV files alone, which are written row
+/// by row: neither a workbook nor JSON is read in parts.
 pub const MOST_ROWS: usize = 200_000;
 
 /// Where CSV files belong.

@@ -137,7 +137,7 @@ record! {
         name: "Its name, which is that of its CSV file." = made.sheet.name,
         columns: "Its columns." = list(&made.sheet.columns, JobColumn::of),
         n_rows: "How many rows it has." = made.n_rows,
-        rows: "Its rows, each a list of cells in the order of the columns; an unknown is null. Null where there are more than 200,000: they are in its CSV file alone." = made.is_whole().then_some(&made.sheet.rows),
+        rows: "Its rows, each a list of cells in the order of the columns; an unknown is null. Null where there are more than 200,000, or eight million cells: they are in its CSV file alone." = made.is_whole().then_some(&made.sheet.rows),
     }
 
     /// A column.
