@@ -258,12 +258,14 @@ impl Recording for Reader {
 
 /// What `sm_90` tells of a GPU.
 fn device(gpu: u64, arch: &str) -> DeviceProperties {
-    let digits = arch.strip_prefix("sm_").unwrap_or_default();
+    let version = arch.strip_prefix("sm_");
+    let digits = version.unwrap_or_default();
     let (major, minor) = digits
         .split_at_checked(digits.len().saturating_sub(1))
         .unwrap_or_default();
     DeviceProperties {
         id: i64::try_from(gpu).ok(),
+        vendor: version.map_or("", |_| "NVIDIA"),
         compute_major: major.parse().ok(),
         compute_minor: minor.parse().ok(),
         ..DeviceProperties::default()

@@ -298,6 +298,7 @@ impl Process {
             self.builder.trace.devices.push(DeviceProperties {
                 id: Some(i64::from(number)),
                 name: gpu.product_name.clone(),
+                vendor: "AMD",
                 total_memory: Some(memory).filter(|bytes| *bytes > 0),
                 n_sms: Some(gpu.cu_count),
                 compute_major: Some(version / 10_000),

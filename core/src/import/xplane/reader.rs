@@ -80,6 +80,13 @@ impl Reader {
                 "memory_size" => device.total_memory = stat.number(),
                 "compute_cap_major" => device.compute_major = small(),
                 "compute_cap_minor" => device.compute_minor = small(),
+                "device_vendor" => {
+                    device.vendor = match stat.text().as_deref() {
+                        Some("Nvidia") => "NVIDIA",
+                        Some("AMD") => "AMD",
+                        _ => "",
+                    };
+                }
                 _ => {}
             }
         });
