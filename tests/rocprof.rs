@@ -9,7 +9,7 @@ use dormer_core::report::sheet::Cell;
 use dormer_core::trace::{Category, EventId, Trace};
 use dormer_core::{hardware, output};
 
-use crate::support::container::{gzip, tar, zip};
+use crate::support::container::{gunzip, gzip, tar, zip};
 use crate::support::csv;
 use crate::support::opened::{Opened, profile};
 use crate::support::rocprof::{dispatch, file, process, record, whole};
@@ -141,6 +141,33 @@ fn several_processes_in_a_file() {
     assert_eq!(profile.trace.devices.len(), 1);
 }
 
+/// The life of the processes is a fact beside the time that counts, from the first start to the last end.
+#[test]
+fn the_life_of_a_process_is_shown() {
+    let of_processes = |processes: &[String]| {
+        let overview = Opened::new("a", file(processes)).report.overview;
+        let mut facts = overview.facts.into_iter();
+        facts.find(|(label, _)| label.starts_with("Life"))
+    };
+    let one = process(
+        907,
+        &format!(r#""kernel_dispatch": [{}]"#, dispatch(1, 5, 4, 2000, 2600)),
+    );
+    let later = one.replace(
+        r#""init_time": 900, "fini_time": 9000"#,
+        r#""fini_time": 12000, "init_time": 5000"#,
+    );
+    let unknown = one.replace(r#""fini_time": 9000"#, r#""fini_time": null"#);
+    for (processes, expected) in [
+        (&[one.clone()][..], Some(("Life of the process", "8.10 µs"))),
+        (&[one, later], Some(("Life of the processes", "11.1 µs"))),
+        (&[unknown], None),
+    ] {
+        let fact = of_processes(processes);
+        assert_eq!(fact.as_ref().map(|(of, time)| (&**of, &**time)), expected);
+    }
+}
+
 /// Neither where it ran, nor of what, is said by any file.
 #[test]
 fn what_is_the_users_own_is_never_written() {
@@ -188,6 +215,17 @@ fn a_cut_file_is_read_as_far_as_it_goes() {
     let before = text.find(r#""kernel_dispatch""#).unwrap();
     let error = import(&text.as_bytes()[..before]).unwrap_err();
     assert_eq!(error.kind, ImportErrorKind::CutBeforeEvents);
+}
+
+#[test]
+fn a_real_file_is_read_up_to_its_cut() {
+    let Some(bytes) = shared::format("rocprofv3_train.json.gz") else {
+        return;
+    };
+    let text = gunzip(&bytes);
+    let cut = import(&text[..text.len() * 7 / 10]).unwrap();
+    assert_eq!(counts(&cut), [(CutJson, 1)]);
+    assert_eq!(cut.trace.events.len(), 18_074);
 }
 
 #[test]
@@ -379,6 +417,8 @@ fn a_real_file_to_the_nanosecond() {
     }
     let rows = cells(&opened, "kernel_summary", ["Kernel name"]);
     assert_eq!(rows.len(), 653);
+    let life = ("Life of the process".to_owned(), "19.2 s".to_owned());
+    assert!(opened.report.overview.facts.contains(&life));
 }
 
 /// Some columns of a sheet.

@@ -8,7 +8,7 @@ use crate::import::limits;
 use crate::import::warning::{WarningKind, Warnings};
 use crate::trace::{
     Category, DeviceProperties, LinkId, MemoryDevice, MemoryEvent, NewEvent, Source, StringId,
-    Trace, TraceBuilder, TrackId,
+    Trace, TraceBuilder, TrackId, lifetime,
 };
 
 /// What a list, or an object, holds.
@@ -109,14 +109,14 @@ impl Process {
             pid: process.pid,
             ..Process::default()
         };
-        // Its life, for whoever asks; the rest of it is its user's own.
+        // Its life; the rest of it is its user's own.
         let life = |time: Option<i64>| time.map_or("null".to_owned(), |time| time.to_string());
         let (start, end) = (life(process.init_time), life(process.fini_time));
         let json = format!(
             r#"{{"pid": {}, "init_time": {start}, "fini_time": {end}}}"#,
             self.pid
         );
-        self.builder.metadata("rocprofv3", &json);
+        self.builder.metadata(lifetime::KEY, &json);
     }
 
     fn symbol(&mut self, symbol: &Symbol) {
