@@ -76,7 +76,13 @@ impl Process {
             Holds::Agents => parsed(element).map(|agent: Agent| {
                 self.agents.insert(agent.id.handle, agent);
             }),
-            Holds::Names => parsed(element).map(|kind: Kind| self.names.push(kind.operations)),
+            Holds::Names => {
+                let kind: Option<Kind> = parsed(element);
+                let is_read = kind.as_ref().map(|_| ());
+                // The kinds are counted, so that one that is damaged has its place, too.
+                self.names.push(kind.unwrap_or_default().operations);
+                is_read
+            }
             Holds::Symbols => parsed(element).map(|symbol| self.symbol(&symbol)),
             _ => parsed(element).map(|record: Record| {
                 is_record = record.key.is_none();
