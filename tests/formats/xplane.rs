@@ -285,6 +285,45 @@ fn times_since_1970_keep_their_nanoseconds() {
     assert_eq!(self::of(&imported, Category::CpuOp), expected);
 }
 
+/// Operands of a program that are many times what stands in the file.
+#[test]
+fn operands_are_bounded() {
+    let sizes = vec![1; 10_000];
+    let shape = Message::new().number(2, 11).bytes(3, &sizes);
+    let operand = Message::new()
+        .bytes(1, "x")
+        .message(3, &shape)
+        .number(35, 1);
+    let fusion = Message::new().bytes(1, "fusion.1").bytes(36, &sizes);
+    let computation = Message::new().messages(2, &[operand, fusion]);
+    let module = Message::new().message(3, &computation);
+    let proto = Message::new()
+        .number(1, 1)
+        .message(6, &Message::new().message(1, &module));
+    let program = entry(9, &Message::new().message(5, &proto));
+    let metadata = Message::new()
+        .bytes(2, "/host:metadata")
+        .message(4, &program)
+        .message(5, &named(1, "Hlo Proto"));
+    let stats = ["correlation_id", "hlo_op", "program_id"];
+    let kernel = event(
+        1,
+        500,
+        100,
+        &[number(1, 11), text(2, "fusion.1"), number(3, 9)],
+    );
+    let stream = line(1, "Stream #20", &[kernel]);
+    let gpu = plane("/device:GPU:0", &[(1, "fusion_1")], &stats, &[stream]);
+    let thread = line(7, "python", &[event(2, 0, 20, &[number(1, 11)])]);
+    let host = plane("/host:CPU", &[(2, "launch")], &stats, &[thread]);
+    let imported = read(&Message::new().messages(1, &[metadata, gpu, host]));
+    let trace = &imported.trace;
+    let args = trace.events.op_args(first(&imported, "xla::fusion"));
+    let dims = trace.args.get(args.unwrap()).unwrap().dims.as_ref();
+    assert_eq!(dims.map(|dims| dims.len()), Some(4096));
+    assert!(trace.strings.bytes() < 2 << 20);
+}
+
 #[test]
 fn devices_that_are_not_read_are_told() {
     let tpu = plane("/device:TPU:0", &[], &[], &[line(1, "XLA Ops", &[])]);
