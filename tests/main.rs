@@ -8,6 +8,7 @@
 //! | `diagnosis` | why operations of real traces are slow, and what small ones must say |
 //! | `planted` | causes planted in an operation of a real trace, which are found with their size |
 //! | `formats` | traces that are not Kineto's JSON: real ones against the reference, and damage |
+//! | `fuzzing` | what the fuzz targets share, and their seeds |
 //! | `golden` | real traces against the sheets of the reference |
 //! | `jobs` | ranks of one job, real and made, against the sheets of the reference |
 //! | `layers` | which module of the core uses which |
@@ -44,6 +45,7 @@ mod diagnosis;
 mod facts;
 mod faults;
 mod formats;
+mod fuzzing;
 mod golden;
 mod gpu_choice;
 mod idle;

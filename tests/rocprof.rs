@@ -9,7 +9,7 @@ use dormer_core::report::sheet::Cell;
 use dormer_core::trace::{Category, EventId, Trace};
 use dormer_core::{hardware, output};
 
-use crate::support::container::{gzip, tar, zip};
+use crate::support::container::{gunzip, gzip, tar, zip};
 use crate::support::csv;
 use crate::support::opened::{Opened, profile};
 use crate::support::rocprof::{dispatch, file, process, record, whole};
@@ -141,6 +141,33 @@ fn several_processes_in_a_file() {
     assert_eq!(profile.trace.devices.len(), 1);
 }
 
+/// The life of the processes is a fact beside the time that counts, from the first start to the last end.
+#[test]
+fn the_life_of_a_process_is_shown() {
+    let of_processes = |processes: &[String]| {
+        let overview = Opened::new("a", file(processes)).report.overview;
+        let mut facts = overview.facts.into_iter();
+        facts.find(|(label, _)| label.starts_with("Life"))
+    };
+    let one = process(
+        907,
+        &format!(r#""kernel_dispatch": [{}]"#, dispatch(1, 5, 4, 2000, 2600)),
+    );
+    let later = one.replace(
+        r#""init_time": 900, "fini_time": 9000"#,
+        r#""fini_time": 12000, "init_time": 5000"#,
+    );
+    let unknown = one.replace(r#""fini_time": 9000"#, r#""fini_time": null"#);
+    for (processes, expected) in [
+        (&[one.clone()][..], Some(("Life of the process", "8.10 µs"))),
+        (&[one, later], Some(("Life of the processes", "11.1 µs"))),
+        (&[unknown], None),
+    ] {
+        let fact = of_processes(processes);
+        assert_eq!(fact.as_ref().map(|(of, time)| (&**of, &**time)), expected);
+    }
+}
+
 /// Neither where it ran, nor of what, is said by any file.
 #[test]
 fn what_is_the_users_own_is_never_written() {
@@ -191,6 +218,17 @@ fn a_cut_file_is_read_as_far_as_it_goes() {
 }
 
 #[test]
+fn a_real_file_is_read_up_to_its_cut() {
+    let Some(bytes) = shared::format("rocprofv3_train.json.gz") else {
+        return;
+    };
+    let text = gunzip(&bytes);
+    let cut = import(&text[..text.len() * 7 / 10]).unwrap();
+    assert_eq!(counts(&cut), [(CutJson, 1)]);
+    assert_eq!(cut.trace.events.len(), 18_074);
+}
+
+#[test]
 fn a_damaged_record_is_skipped() {
     let text = whole();
     for (from, to, kind) in [
@@ -217,6 +255,21 @@ fn a_damaged_record_is_skipped() {
         assert_eq!(imported.trace.events.len(), 6, "{to}");
         assert_eq!(counts(&imported), [(kind, 1)], "{to}");
     }
+}
+
+/// Names are counted: the kinds behind one that is damaged keep theirs.
+#[test]
+fn a_damaged_list_of_names_moves_no_other() {
+    let text = whole();
+    let damaged = text.replacen(r#""MEMORY_COPY_NONE""#, r#"MEMORY_COPY_NONE"#, 1);
+    assert_ne!(damaged, text);
+    let imported = import(damaged.as_bytes()).unwrap();
+    assert_eq!(counts(&imported), [(UnreadableEvent, 1)]);
+    let whole = import(text.as_bytes()).unwrap();
+    let unnamed = |event: &String| event.replace("MEMORY_COPY_HOST_TO_DEVICE", "operation_2_1");
+    let expected: Vec<String> = events(&whole.trace).iter().map(unnamed).collect();
+    assert_eq!(events(&imported.trace), expected);
+    assert_eq!(imported.trace.memory.len(), whole.trace.memory.len());
 }
 
 /// Wherever a byte is flipped, what stands far from it is read.
@@ -379,6 +432,8 @@ fn a_real_file_to_the_nanosecond() {
     }
     let rows = cells(&opened, "kernel_summary", ["Kernel name"]);
     assert_eq!(rows.len(), 653);
+    let life = ("Life of the process".to_owned(), "19.2 s".to_owned());
+    assert!(opened.report.overview.facts.contains(&life));
 }
 
 /// Some columns of a sheet.

@@ -9,7 +9,6 @@
 
 #![no_main]
 
-use dormer_fuzz::survives;
 use libfuzzer_sys::fuzz_target;
 
-fuzz_target!(|input: &[u8]| survives(input, <[u8]>::to_vec));
+fuzz_target!(|input: &[u8]| dormer_fuzz::is_read(input, <[u8]>::to_vec));

@@ -9,9 +9,6 @@
 
 #![no_main]
 
-use dormer_fuzz::survives;
 use libfuzzer_sys::fuzz_target;
 
-fuzz_target!(|input: &[u8]| {
-    survives(input, |rest| [b"{\"rocprofiler-sdk-tool\": [", rest].concat());
-});
+fuzz_target!(|input: &[u8]| dormer_fuzz::is_read(input, dormer_fuzz::files::rocprof));

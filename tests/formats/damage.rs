@@ -2,6 +2,7 @@
 
 use std::io::Write;
 
+use dormer_core::import::warning::WarningKind;
 use dormer_core::import::{ImportError, Imported, Importer, import};
 use flate2::Compression;
 use flate2::write::GzEncoder;
@@ -69,7 +70,6 @@ fn any_split_and_gzip_give_the_same() {
 
 #[test]
 fn a_cut_is_named_and_what_is_before_it_is_read() {
-    use dormer_core::import::warning::WarningKind;
     for (name, bytes) in samples() {
         let cut = import(&bytes[..bytes.len() * 7 / 10]).unwrap();
         assert_eq!(cut.warnings.count(WarningKind::CutJson), 1, "{name}");
@@ -167,6 +167,41 @@ fn names_that_nothing_uses_cost_nothing_in_the_trace() {
         .message(12, &names);
     let imported = import(&Message::new().message(1, &packet).0).unwrap();
     assert!(imported.trace.strings.bytes() < 1_000);
+}
+
+/// Texts have numbers: a few bytes can say a long one again.
+#[test]
+fn a_text_that_is_said_often_is_bounded() {
+    let text = Message::new().number(1, 1).bytes(2, vec![b'a'; 100_000]);
+    let names = Message::new().message(29, &text);
+    let said = Message::new().number(17, 1);
+    let list = Message(
+        [
+            Message::new().bytes(10, "list").0,
+            Message::new().messages(12, &vec![said.clone(); 10_000]).0,
+        ]
+        .concat(),
+    );
+    let alone = |nth: usize| {
+        let name = Message::new().bytes(10, format!("alone {nth}"));
+        Message([name.0, said.0.clone()].concat())
+    };
+    let annotations: Vec<Message> = (0..10_000).map(alone).chain([list]).collect();
+    let op = Message::new()
+        .number(9, 1)
+        .number(11, 1)
+        .bytes(22, "cpu_op")
+        .bytes(23, "a")
+        .messages(4, &annotations);
+    let packet = Message::new()
+        .number(8, 5)
+        .number(10, 1)
+        .message(12, &names)
+        .message(11, &op);
+    let imported = import(&Message::new().message(1, &packet).0).unwrap();
+    assert_eq!(imported.trace.events.len(), 1);
+    assert!(imported.trace.strings.bytes() < 8 << 20);
+    assert_eq!(imported.warnings.count(WarningKind::LargeMetadata), 1);
 }
 
 #[test]

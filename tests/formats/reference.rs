@@ -57,6 +57,8 @@ fn a_real_trace_of_jax_gives_the_figures_of_the_reference() {
         profile, report, ..
     } = &opened;
     let trace = &profile.trace;
+    let vendors: Vec<&str> = trace.devices.iter().map(|gpu| gpu.vendor).collect();
+    assert_eq!(vendors, ["AMD"; 2]);
     let kernels = profile.gpu.all().map(|work| {
         let track = trace.tracks.get(trace.events.track(work.event)).unwrap();
         let name = trace.strings.get(work.name);

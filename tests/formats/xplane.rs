@@ -147,7 +147,9 @@ pub(super) fn space() -> Message {
     let again = line(2, "XLA Ops", &[kernel(1, 500, 11)]);
     let names = [(1, "im2col"), (2, "gemm"), (3, "CopyDeviceToHost")];
     let gpu = plane("/device:GPU:1", &names, &stats, &[stream, again]);
-    let call = |id, ns, correlation| event(id, ns, 20, &[number(1, correlation)]);
+    // Newer versions give the device of a call by its handle, which is no number of a GPU.
+    let device = number(2, 0x7f00_0000_1000);
+    let call = |id, ns, correlation| event(id, ns, 20, &[number(1, correlation), device.clone()]);
     let thread = line(
         77,
         "python",
@@ -165,7 +167,8 @@ pub(super) fn space() -> Message {
         (7, "hipModuleLaunchKernel"),
         (8, "hipMemcpyDtoH"),
     ];
-    let host = plane("/host:CPU", &names, &["correlation_id"], &[thread]);
+    let stats = ["correlation_id", "device_id"];
+    let host = plane("/host:CPU", &names, &stats, &[thread]);
     Message::new().messages(1, &[metadata, gpu, host])
 }
 
@@ -212,6 +215,7 @@ fn streams_and_threads_become_events() {
         [("api.py(27): wait", 1_000, Some(400))]
     );
     assert_eq!(of(&imported, Category::Runtime).len(), 3);
+    assert_eq!((trace.flows.starts.len(), trace.flows.ends.len()), (3, 3));
     let kernel = first(&imported, "gemm");
     let track = trace.tracks.get(trace.events.track(kernel)).unwrap();
     assert_eq!(
@@ -263,6 +267,61 @@ fn instructions_become_operators() {
         "", "", "", "[1, 1]", "[1, 1]", "[1, 1]", "False", "[0, 0]", "1",
     ];
     assert_eq!(values.collect::<Vec<_>>(), expected);
+}
+
+/// Lines can begin at a time since 1970, whose picoseconds fit no 64 bits.
+#[test]
+fn times_since_1970_keep_their_nanoseconds() {
+    const START_NS: i64 = 1_752_839_461_731_516_983;
+    let of = |id, ns| event(id, ns, 10, &[]);
+    let thread = Message::new()
+        .number(1, 1)
+        .bytes(2, "python")
+        .number(3, START_NS)
+        .messages(4, &[of(1, 0), of(1, 7)]);
+    let host = plane("/host:CPU", &[(1, "Execute")], &[], &[thread]);
+    let imported = read(&Message::new().message(1, &host));
+    let expected = [0, 7].map(|ns| ("Execute", START_NS + ns, Some(10)));
+    assert_eq!(self::of(&imported, Category::CpuOp), expected);
+}
+
+/// Operands of a program that are many times what stands in the file.
+#[test]
+fn operands_are_bounded() {
+    let sizes = vec![1; 10_000];
+    let shape = Message::new().number(2, 11).bytes(3, &sizes);
+    let operand = Message::new()
+        .bytes(1, "x")
+        .message(3, &shape)
+        .number(35, 1);
+    let fusion = Message::new().bytes(1, "fusion.1").bytes(36, &sizes);
+    let computation = Message::new().messages(2, &[operand, fusion]);
+    let module = Message::new().message(3, &computation);
+    let proto = Message::new()
+        .number(1, 1)
+        .message(6, &Message::new().message(1, &module));
+    let program = entry(9, &Message::new().message(5, &proto));
+    let metadata = Message::new()
+        .bytes(2, "/host:metadata")
+        .message(4, &program)
+        .message(5, &named(1, "Hlo Proto"));
+    let stats = ["correlation_id", "hlo_op", "program_id"];
+    let kernel = event(
+        1,
+        500,
+        100,
+        &[number(1, 11), text(2, "fusion.1"), number(3, 9)],
+    );
+    let stream = line(1, "Stream #20", &[kernel]);
+    let gpu = plane("/device:GPU:0", &[(1, "fusion_1")], &stats, &[stream]);
+    let thread = line(7, "python", &[event(2, 0, 20, &[number(1, 11)])]);
+    let host = plane("/host:CPU", &[(2, "launch")], &stats, &[thread]);
+    let imported = read(&Message::new().messages(1, &[metadata, gpu, host]));
+    let trace = &imported.trace;
+    let args = trace.events.op_args(first(&imported, "xla::fusion"));
+    let dims = trace.args.get(args.unwrap()).unwrap().dims.as_ref();
+    assert_eq!(dims.map(|dims| dims.len()), Some(4096));
+    assert!(trace.strings.bytes() < 2 << 20);
 }
 
 #[test]

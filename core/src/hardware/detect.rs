@@ -1,6 +1,6 @@
 //! Which GPU a trace was recorded on.
 
-use super::{GPUS, GpuSpec};
+use super::{GPUS, GpuSpec, Vendor};
 use crate::trace::DeviceProperties;
 
 /// The profile of the devices of a trace; `None` where it cannot be told, or where the devices
@@ -34,6 +34,12 @@ fn detect_one(device: &DeviceProperties) -> Option<&'static GpuSpec> {
     whole.then_some(gpu)
 }
 
+/// Whether a device may be of the vendor of a GPU. Versions of two vendors can be the same.
+fn may_be_made_by(device: &DeviceProperties, gpu: &GpuSpec) -> bool {
+    let is_same = |vendor: Vendor| vendor.label() == device.vendor;
+    device.vendor.is_empty() || gpu.vendor.is_none_or(is_same)
+}
+
 /// GPUs of the table that devices may be which bear no name: those of their version and size, as far as
 /// the trace tells them. None where it tells no version.
 pub fn candidates(devices: &[DeviceProperties]) -> Vec<&'static GpuSpec> {
@@ -41,7 +47,8 @@ pub fn candidates(devices: &[DeviceProperties]) -> Vec<&'static GpuSpec> {
     let version = nameless.and_then(|device| device.compute_major.zip(device.compute_minor));
     let is_one = |gpu: &&GpuSpec| {
         let n_sms = nameless.and_then(|device| device.n_sms);
-        gpu.compute == version && (n_sms.is_none() || gpu.n_sms == n_sms)
+        let is_of_vendor = nameless.is_none_or(|device| may_be_made_by(device, gpu));
+        gpu.compute == version && is_of_vendor && (n_sms.is_none() || gpu.n_sms == n_sms)
     };
     match version {
         Some(_) => GPUS.iter().filter(is_one).collect(),
@@ -80,6 +87,7 @@ fn by_size(device: &DeviceProperties) -> Option<&'static GpuSpec> {
         // What the driver reports is a few percent less than the GiB of the product's name.
         let nominal = gpu.memory_gb.map(|gb| gb * f64::from(1 << 30));
         gpu.n_sms == Some(n_sms)
+            && may_be_made_by(device, gpu)
             && gpu.compute == Some(compute)
             && nominal.is_some_and(|nominal| (memory / nominal - 1.0).abs() < 0.05)
     });
@@ -145,8 +153,29 @@ mod tests {
             compute_minor: Some(0),
             ..DeviceProperties::default()
         };
-        let ids: Vec<&str> = candidates(&[device]).iter().map(|gpu| &*gpu.id).collect();
-        assert!(ids.contains(&"H100") && !ids.contains(&"A100"), "{ids:?}");
+        let ids = |vendor| {
+            let device = DeviceProperties {
+                vendor,
+                ..device.clone()
+            };
+            let all = candidates(&[device]);
+            all.iter().map(|gpu| &*gpu.id).collect::<Vec<&str>>()
+        };
+        // Two vendors have a version 9.0.
+        for (vendor, has_h100, has_mi210) in [
+            ("", true, true),
+            ("NVIDIA", true, false),
+            ("AMD", false, true),
+        ] {
+            let ids = ids(vendor);
+            let has = |id| ids.contains(&id);
+            assert_eq!(
+                (has("H100"), has("MI210")),
+                (has_h100, has_mi210),
+                "{vendor}"
+            );
+            assert!(!has("A100"), "{ids:?}");
+        }
         assert!(candidates(&[named("NVIDIA H100 SXM5 80GB")]).is_empty());
         assert!(candidates(&[]).is_empty());
     }

@@ -7,6 +7,8 @@ pub struct DeviceProperties {
     pub id: Option<i64>,
     /// Marketing name, "NVIDIA H100 80GB HBM3"; some ROCm traces leave it empty.
     pub name: String,
+    /// Who makes it, "NVIDIA" or "AMD"; empty where the trace does not say.
+    pub vendor: &'static str,
     /// Memory in bytes.
     pub total_memory: Option<u64>,
     /// Streaming multiprocessors or compute units.
@@ -43,6 +45,7 @@ impl DeviceProperties {
                 .and_then(|name| name.as_str())
                 .unwrap_or("")
                 .to_owned(),
+            vendor: "",
             total_memory: unsigned("totalGlobalMem"),
             n_sms: small("numSms"),
             compute_major: small("computeMajor"),

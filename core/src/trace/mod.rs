@@ -15,6 +15,7 @@ pub mod event_args;
 mod events;
 pub(crate) mod extra_args;
 mod flows;
+pub(crate) mod lifetime;
 mod memory;
 mod narrow;
 mod part;

@@ -5,6 +5,10 @@ use crate::import::args_text::{ArgsText, push_text};
 use crate::import::wire::{Fields, MOST_DEPTH, Value};
 use crate::trace::{LinkId, OpArgsId, OpArgsText, StringId, TraceBuilder};
 
+/// Most bytes of arguments of one event. Texts have a number where they are said, so that few bytes of a
+/// trace can be many of these.
+const MOST_BYTES: usize = 1 << 20;
+
 /// What the arguments of an event say.
 #[derive(Debug, Default)]
 pub(super) struct Annotations {
@@ -18,6 +22,7 @@ pub(super) struct Annotations {
     /// `Input Dims`, `Input type`, `Input Strides`, `Concrete Inputs`, and whether any of them came.
     op_args: [Vec<u8>; 4],
     has_op_args: bool,
+    n_bytes: usize,
     scratch: Vec<u8>,
 }
 
@@ -31,16 +36,30 @@ impl Annotations {
         self.rest.clear();
         self.op_args.iter_mut().for_each(Vec::clear);
         self.has_op_args = false;
+        self.n_bytes = 0;
+    }
+
+    /// Whether some were not kept, because they are too large.
+    pub(super) fn are_cut(&self) -> bool {
+        self.n_bytes > MOST_BYTES
     }
 
     /// Reads an annotation.
     pub(super) fn read(&mut self, annotation: Value, names: &Sequence, builder: &mut TraceBuilder) {
+        if self.are_cut() {
+            return;
+        }
         let Some(name) = name(annotation.fields(), names) else {
             return;
         };
         let mut text = std::mem::take(&mut self.scratch);
         text.clear();
         push_value(annotation.fields(), names, 1, &mut text);
+        self.n_bytes += name.len() + text.len();
+        if self.are_cut() {
+            self.scratch = text;
+            return;
+        }
         let written = std::str::from_utf8(&text).unwrap_or("null");
         match &*name {
             "External id" => self.external_id = link(written, builder),
@@ -61,6 +80,8 @@ impl Annotations {
 
     fn of_op(&mut self, which: usize, text: &[u8]) {
         if let Some(list) = self.op_args.get_mut(which) {
+            // The last one counts.
+            list.clear();
             list.extend_from_slice(text);
         }
         self.has_op_args = true;
@@ -109,12 +130,11 @@ fn name<'a>(fields: Fields<'a>, names: &'a Sequence) -> Option<std::borrow::Cow<
 /// Writes the value of an annotation. One without a value is an empty list: PyTorch writes the lists in
 /// `[[1, 512], [], []]` as lists of their items.
 fn push_value(fields: Fields, names: &Sequence, depth: u32, out: &mut Vec<u8>) {
-    if depth > MOST_DEPTH {
+    if depth > MOST_DEPTH || out.len() > MOST_BYTES {
         out.extend_from_slice(b"null");
         return;
     }
-    let start = out.len();
-    let mut closing = None;
+    let (mut closing, mut scalar) = (None, None);
     for (number, value) in fields {
         if let 11 | 12 = number {
             let (opening, end) = if number == 11 {
@@ -123,10 +143,7 @@ fn push_value(fields: Fields, names: &Sequence, depth: u32, out: &mut Vec<u8>) {
                 (b'[', b']')
             };
             match closing {
-                None => {
-                    out.truncate(start);
-                    out.push(opening);
-                }
+                None => out.push(opening),
                 Some(other) if other == end => out.extend_from_slice(b", "),
                 Some(_) => continue,
             }
@@ -139,17 +156,14 @@ fn push_value(fields: Fields, names: &Sequence, depth: u32, out: &mut Vec<u8>) {
             continue;
         }
         // The last one counts.
-        if closing.is_none() && matches!(number, 2..=9 | 17) {
-            out.truncate(start);
-        }
-        if closing.is_none() {
-            push_scalar(number, value, names, out);
+        if let 2..=9 | 17 = number {
+            scalar = Some((number, value));
         }
     }
-    match closing {
-        Some(end) => out.push(end),
-        None if out.len() == start => out.extend_from_slice(b"[]"),
-        None => {}
+    match (closing, scalar) {
+        (Some(end), _) => out.push(end),
+        (None, Some((number, value))) => push_scalar(number, value, names, out),
+        (None, None) => out.extend_from_slice(b"[]"),
     }
 }
 

@@ -12,6 +12,9 @@ const REAL: u64 = 1;
 /// Clocks with these numbers are a sequence's own.
 const OF_SEQUENCE: std::ops::Range<u64> = 64..128;
 
+/// More clocks than this are damage.
+const MOST_CLOCKS: usize = 1 << 20;
+
 /// How the clocks of a trace are related.
 #[derive(Debug, Default)]
 pub(super) struct Clocks {
@@ -84,7 +87,9 @@ impl Clocks {
                 is_incremental,
                 last: shown,
             };
-            self.by_id.insert(owner(sequence, id), clock);
+            if self.by_id.len() < MOST_CLOCKS {
+                self.by_id.insert(owner(sequence, id), clock);
+            }
         }
     }
 

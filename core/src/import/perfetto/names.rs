@@ -39,8 +39,30 @@ impl Table {
     }
 }
 
-/// More text than this in names that may never be used is damage.
-const MOST_BYTES: usize = 256 << 20;
+/// What names may take that may never be used, in all sequences together; more is damage.
+#[derive(Debug)]
+pub(super) struct NameRoom(usize);
+
+impl Default for NameRoom {
+    fn default() -> Self {
+        NameRoom(256 << 20)
+    }
+}
+
+impl NameRoom {
+    /// Takes room for a name; false where there is none.
+    fn take(&mut self, n_bytes: usize) -> bool {
+        let left = self.0.checked_sub(n_bytes);
+        self.0 = left.unwrap_or(self.0);
+        left.is_some()
+    }
+}
+
+/// Longer texts are no names.
+const MOST_TEXT: usize = 1 << 20;
+
+/// What a name takes beside its text.
+const NAME_BYTES: usize = 64;
 
 /// What a sequence of packets has said.
 #[derive(Debug, Default)]
@@ -62,12 +84,13 @@ struct Name {
 
 impl Sequence {
     /// Forgets it all, as a writer says that begins anew.
-    pub(super) fn clear(&mut self) {
+    pub(super) fn clear(&mut self, room: &mut NameRoom) {
+        room.0 += self.n_bytes;
         *self = Sequence::default();
     }
 
     /// Takes names; says what is damaged, and whether they were too many to keep.
-    pub(super) fn read(&mut self, mut fields: Fields) -> (Option<Bad>, bool) {
+    pub(super) fn read(&mut self, mut fields: Fields, room: &mut NameRoom) -> (Option<Bad>, bool) {
         let mut is_full = false;
         for (number, entry) in fields.by_ref() {
             let Some(table) = Table::ALL.into_iter().find(|table| table.0 == number) else {
@@ -82,13 +105,23 @@ impl Sequence {
                 }
             }
             let Some(text) = text else { continue };
-            self.n_bytes += text.len();
-            if self.n_bytes > MOST_BYTES {
+            if text.len() > MOST_TEXT {
+                is_full = true;
+                continue;
+            }
+            let n_bytes = NAME_BYTES + text.len();
+            if !room.take(n_bytes) {
                 is_full = true;
                 break;
             }
+            self.n_bytes += n_bytes;
             let text = text.into();
-            self.names.insert((table, iid), Name { text, id: None });
+            let name = Name { text, id: None };
+            if let Some(before) = self.names.insert((table, iid), name) {
+                let n_bytes = NAME_BYTES + before.text.len();
+                self.n_bytes -= n_bytes;
+                room.0 += n_bytes;
+            }
         }
         (fields.bad(), is_full)
     }
@@ -108,5 +141,32 @@ impl Sequence {
         let name = self.names.get_mut(&(table, iid))?;
         let id = name.id.get_or_insert_with(|| builder.string(&name.text));
         Some(*id)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// `InternedData` with one name of an event, of four letters.
+    fn name(iid: u8) -> Vec<u8> {
+        [b"\x12\x08\x08", &[iid][..], b"\x12\x04name"].concat()
+    }
+
+    #[test]
+    fn names_of_all_sequences_share_their_room() {
+        let mut room = NameRoom(2 * (NAME_BYTES + 4));
+        let [mut one, mut other] = [Sequence::default(), Sequence::default()];
+        let mut read =
+            |sequence: &mut Sequence, iid| sequence.read(Fields::of(&name(iid)), &mut room);
+        assert_eq!(read(&mut one, 1), (None, false));
+        // One that is said again takes no more.
+        assert_eq!(read(&mut one, 1), (None, false));
+        assert_eq!(read(&mut other, 1), (None, false));
+        assert_eq!(read(&mut other, 2), (None, true));
+        assert_eq!(other.text(Table::EVENTS, 2), None);
+        one.clear(&mut room);
+        assert_eq!(other.read(Fields::of(&name(2)), &mut room), (None, false));
+        assert_eq!(other.text(Table::EVENTS, 2), Some("name"));
     }
 }

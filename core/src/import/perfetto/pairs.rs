@@ -11,6 +11,9 @@ use crate::import::unordered::Unordered;
 use crate::import::warning::WarningKind;
 use crate::trace::EventId;
 
+/// Most halves that are kept until they find each other.
+const MOST_HALVES: usize = 1 << 25;
+
 /// One half of an event.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Half {
@@ -35,6 +38,9 @@ pub(super) struct Pairs {
 impl Pairs {
     /// Takes the next half of the trace.
     pub(super) fn add(&mut self, half: Half, is_pytorch: bool, events: &mut Unordered) {
+        if self.begins.len() + self.ends.len() + self.loose.len() >= MOST_HALVES {
+            return events.warn(WarningKind::TooManyEvents, half.offset);
+        }
         match half.begun {
             Some(_) => {
                 if !self.ends.is_empty() {

@@ -8,7 +8,7 @@ use rustc_hash::FxBuildHasher;
 
 use super::annotations::Annotations;
 use super::clocks::Clocks;
-use super::names::Sequence;
+use super::names::{NameRoom, Sequence};
 use super::pairs::Pairs;
 use super::touching;
 use super::tracks::Tracks;
@@ -21,12 +21,16 @@ use crate::trace::{DeviceProperties, Source, Trace};
 /// `SequenceFlags`: what the sequence has said before counts no more.
 const IS_CLEARED: u64 = 1;
 
+/// More sequences than this are damage: what those beyond say counts as said by one.
+const MOST_SEQUENCES: usize = 1 << 20;
+
 /// Reads the packets of a trace.
 #[derive(Debug, Default)]
 pub(super) struct Reader {
     pub(super) events: Unordered,
     pub(super) unknown: UnknownCategories,
     pub(super) sequences: HashMap<u32, Sequence, FxBuildHasher>,
+    name_room: NameRoom,
     pub(super) tracks: Tracks,
     pub(super) clocks: Clocks,
     pub(super) pairs: Pairs,
@@ -75,11 +79,16 @@ impl RecordReader for Reader {
             self.warn(WarningKind::UnreadableEvent, offset);
             return;
         }
+        if self.sequences.len() >= MOST_SEQUENCES && !self.sequences.contains_key(&packet.sequence)
+        {
+            packet.sequence = 0;
+        }
         if is_after_loss {
             self.warn(WarningKind::PacketsLost, offset);
         }
         if is_cleared {
-            self.sequence(packet).clear();
+            let sequence = self.sequences.entry(packet.sequence).or_default();
+            sequence.clear(&mut self.name_room);
         }
         // Names and clocks first: an event in the same packet refers to them.
         for (number, value) in Fields::of(record) {
@@ -131,7 +140,8 @@ impl Reader {
     }
 
     fn names(&mut self, packet: Packet, value: Value) {
-        let (bad, is_full) = self.sequence(packet).read(value.fields());
+        let sequence = self.sequences.entry(packet.sequence).or_default();
+        let (bad, is_full) = sequence.read(value.fields(), &mut self.name_room);
         if bad.is_some() {
             self.warn(WarningKind::UnreadableEvent, packet.offset);
         }
@@ -247,12 +257,14 @@ impl Recording for Reader {
 
 /// What `sm_90` tells of a GPU.
 fn device(gpu: u64, arch: &str) -> DeviceProperties {
-    let digits = arch.strip_prefix("sm_").unwrap_or_default();
+    let version = arch.strip_prefix("sm_");
+    let digits = version.unwrap_or_default();
     let (major, minor) = digits
         .split_at_checked(digits.len().saturating_sub(1))
         .unwrap_or_default();
     DeviceProperties {
         id: i64::try_from(gpu).ok(),
+        vendor: version.map_or("", |_| "NVIDIA"),
         compute_major: major.parse().ok(),
         compute_minor: minor.parse().ok(),
         ..DeviceProperties::default()

@@ -104,6 +104,9 @@ impl Reader {
             extra_args: (!is_frame).then(|| annotations.rest(builder)).flatten(),
         };
         let (number, sequence_number) = (annotations.number, annotations.sequence_number);
+        if self.annotations.are_cut() {
+            self.warn(WarningKind::LargeMetadata, packet.offset);
+        }
         if let Some((_, false)) = op_args {
             self.warn(WarningKind::UnreadableArguments, packet.offset);
         }

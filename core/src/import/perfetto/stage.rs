@@ -13,6 +13,9 @@ use crate::trace::{Category, NewEvent, StringTable};
 /// More GPUs than this are damage.
 const MOST_GPUS: usize = 1024;
 
+/// More arguments of a launch than this are damage.
+const MOST_ARGUMENTS: usize = 64;
+
 /// The fields of one.
 #[derive(Default)]
 struct Stage<'a> {
@@ -82,11 +85,13 @@ impl Reader {
             }
         }
         if let Some(launch) = stage.launch {
+            let mut n_arguments = 0;
             for (number, value) in launch.fields() {
                 match number {
                     1 => args.raw("grid", three(value.fields())),
                     2 => args.raw("block", three(value.fields())),
-                    3 => {
+                    3 if n_arguments < MOST_ARGUMENTS => {
+                        n_arguments += 1;
                         let (mut name, mut amount) = (None, None);
                         for (number, value) in value.fields() {
                             match number {

@@ -7,6 +7,9 @@ use crate::import::unordered::stream_track;
 use crate::import::wire::{Fields, MOST_DEPTH};
 use crate::trace::{TraceBuilder, TrackId};
 
+/// More tracks than this are damage.
+const MOST_TRACKS: usize = 1 << 20;
+
 /// The tracks of a trace.
 #[derive(Debug, Default)]
 pub(super) struct Tracks {
@@ -86,7 +89,9 @@ impl Tracks {
         if !name.is_empty() {
             track.name = name;
         }
-        self.described.insert(uuid, track);
+        if self.described.len() < MOST_TRACKS || self.described.contains_key(&uuid) {
+            self.described.insert(uuid, track);
+        }
         // Those below it may be called by its process.
         self.known.clear();
     }
@@ -97,7 +102,9 @@ impl Tracks {
             return *place;
         }
         let place = self.find(uuid, builder);
-        self.known.insert(uuid, place);
+        if self.known.len() < MOST_TRACKS {
+            self.known.insert(uuid, place);
+        }
         place
     }
 

@@ -8,7 +8,7 @@ use crate::import::limits;
 use crate::import::warning::{WarningKind, Warnings};
 use crate::trace::{
     Category, DeviceProperties, LinkId, MemoryDevice, MemoryEvent, NewEvent, Source, StringId,
-    Trace, TraceBuilder, TrackId,
+    Trace, TraceBuilder, TrackId, lifetime,
 };
 
 /// What a list, or an object, holds.
@@ -36,6 +36,15 @@ impl Holds {
     }
 }
 
+/// Of so many processes their life is kept.
+const MOST_PROCESSES: usize = 1 << 16;
+
+/// What the lists of a process may take that only name things; more is damage.
+const MOST_NAME_BYTES: usize = 64 << 20;
+
+/// What an entry of one takes beside its text.
+const NAME_BYTES: usize = 64;
+
 /// The process whose lists are being read, and what was read of all.
 #[derive(Debug, Default)]
 pub(super) struct Process {
@@ -49,6 +58,8 @@ pub(super) struct Process {
     names: Vec<Vec<String>>,
     kernels: Map<u64, StringId>,
     markers: Map<u64, StringId>,
+    /// What the four take.
+    name_bytes: usize,
     /// GPUs that ran something, in any process.
     used: Set<u32>,
     memory: DriverMemory,
@@ -69,6 +80,10 @@ type Args<'a> = &'a [(&'a str, &'a dyn std::fmt::Display)];
 impl Process {
     /// Reads an element of a list, which begins at an offset; whether it is something that happened, which has a number.
     pub(super) fn read(&mut self, list: Holds, element: &[u8], offset: u64, uid: u32) -> bool {
+        if matches!(list, Holds::Agents | Holds::Names) && !self.has_room_for_name(element.len()) {
+            self.warnings.add(WarningKind::LargeMetadata, Some(offset));
+            return false;
+        }
         // Texts of markers stand in a list that is called like theirs.
         let mut is_record = list.is_of_records();
         let is_read = match list {
@@ -76,8 +91,14 @@ impl Process {
             Holds::Agents => parsed(element).map(|agent: Agent| {
                 self.agents.insert(agent.id.handle, agent);
             }),
-            Holds::Names => parsed(element).map(|kind: Kind| self.names.push(kind.operations)),
-            Holds::Symbols => parsed(element).map(|symbol| self.symbol(&symbol)),
+            Holds::Names => {
+                let kind: Option<Kind> = parsed(element);
+                let is_read = kind.as_ref().map(|_| ());
+                // The kinds are counted, so that one that is damaged has its place, too.
+                self.names.push(kind.unwrap_or_default().operations);
+                is_read
+            }
+            Holds::Symbols => parsed(element).map(|symbol| self.symbol(&symbol, offset)),
             _ => parsed(element).map(|record: Record| {
                 is_record = record.key.is_none();
                 self.record(list, &record, offset, uid);
@@ -109,17 +130,29 @@ impl Process {
             pid: process.pid,
             ..Process::default()
         };
-        // Its life, for whoever asks; the rest of it is its user's own.
+        // Its life; the rest of it is its user's own.
         let life = |time: Option<i64>| time.map_or("null".to_owned(), |time| time.to_string());
         let (start, end) = (life(process.init_time), life(process.fini_time));
         let json = format!(
             r#"{{"pid": {}, "init_time": {start}, "fini_time": {end}}}"#,
             self.pid
         );
-        self.builder.metadata("rocprofv3", &json);
+        if self.builder.trace.metadata.len() < MOST_PROCESSES {
+            self.builder.metadata(lifetime::KEY, &json);
+        }
     }
 
-    fn symbol(&mut self, symbol: &Symbol) {
+    /// Takes room for a name; false where there is none.
+    fn has_room_for_name(&mut self, n_bytes: usize) -> bool {
+        self.name_bytes = self.name_bytes.saturating_add(NAME_BYTES + n_bytes);
+        self.name_bytes <= MOST_NAME_BYTES
+    }
+
+    fn symbol(&mut self, symbol: &Symbol, offset: u64) {
+        if !self.has_room_for_name(0) {
+            self.warnings.add(WarningKind::LargeMetadata, Some(offset));
+            return;
+        }
         let name = match symbol.demangled_kernel_name.as_str() {
             "" => &symbol.kernel_name,
             name => name,
@@ -132,6 +165,10 @@ impl Process {
 
     fn record(&mut self, list: Holds, record: &Record, offset: u64, uid: u32) {
         if let Some(key) = record.key {
+            if !self.has_room_for_name(0) {
+                self.warnings.add(WarningKind::LargeMetadata, Some(offset));
+                return;
+            }
             let text = self.builder.string(&record.value);
             self.markers.insert(key, text);
             return;
@@ -240,6 +277,9 @@ impl Process {
         if addr == 0 && is_free {
             return Some(());
         }
+        if self.builder.trace.memory.len() >= limits::MAX_MEMORY_ROWS {
+            return None;
+        }
         let (device, bytes) = match is_free {
             true => self.memory.blocks.remove(&addr)?,
             false => (self.allocator(record.agent_id)?, record.allocation_size),
@@ -254,11 +294,7 @@ impl Process {
         if !is_free {
             self.memory.blocks.insert(addr, (device, bytes));
         }
-        let memory = &mut self.builder.trace.memory;
-        if memory.len() >= limits::MAX_MEMORY_ROWS {
-            return None;
-        }
-        memory.push(MemoryEvent {
+        self.builder.trace.memory.push(MemoryEvent {
             ts_ns,
             track,
             device,
@@ -298,6 +334,7 @@ impl Process {
             self.builder.trace.devices.push(DeviceProperties {
                 id: Some(i64::from(number)),
                 name: gpu.product_name.clone(),
+                vendor: "AMD",
                 total_memory: Some(memory).filter(|bytes| *bytes > 0),
                 n_sms: Some(gpu.cu_count),
                 compute_major: Some(version / 10_000),

@@ -34,14 +34,14 @@ impl<'a> Timed<'a> {
                 _ => {}
             }
         }
-        let start_ps = line.start_ps.saturating_add(offset_ps?);
+        let offset_ns = offset_ps?.div_euclid(PS);
         let name = plane
             .event(id)
             .map(|named| &*named.name)
             .unwrap_or_default();
         let timed = Timed {
             name: Cow::Borrowed(name),
-            start_ns: start_ps.div_euclid(PS),
+            start_ns: line.start_ns.saturating_add(offset_ns),
             dur_ns: dur_ps.map(|ps| ps.div_euclid(PS)),
         };
         Some((timed, id))

@@ -4,6 +4,10 @@ use crate::base::map::Map;
 use crate::import::args_text::push_text;
 use crate::import::wire::{Fields, Value};
 
+/// More operands than this, or sizes of one, are damage.
+const MOST_OPERANDS: usize = 4096;
+const MOST_SIZES: usize = 32;
+
 /// The instructions of a program.
 #[derive(Debug, Default)]
 pub(super) struct Program<'a> {
@@ -115,7 +119,10 @@ impl<'a> Instruction<'a> {
                 15 => instruction.window = Some(value),
                 16 => instruction.dimensions = Some(value),
                 28 => instruction.target = value.bytes(),
-                36 => instruction.operands.extend(value.numbers()),
+                36 => {
+                    let room = MOST_OPERANDS.saturating_sub(instruction.operands.len());
+                    instruction.operands.extend(value.numbers().take(room));
+                }
                 50 => instruction.groups = value.number().max(1),
                 _ => {}
             }
@@ -136,20 +143,20 @@ impl<'a> Instruction<'a> {
         let mut order = Order::default();
         for (number, value) in self.dimensions?.fields() {
             let number_of = || value.number() as usize;
+            let numbers_of = || value.numbers().take(MOST_SIZES).map(|at| at as usize);
             match number {
                 3 => order.filter_input = number_of(),
                 4 => order.filter_output = number_of(),
-                6 => order
-                    .filter_spatial
-                    .extend(value.numbers().map(|at| at as usize)),
+                6 => order.filter_spatial.extend(numbers_of()),
                 7 => order.batch = number_of(),
                 8 => order.feature = number_of(),
-                11 => order.spatial.extend(value.numbers().map(|at| at as usize)),
+                11 => order.spatial.extend(numbers_of()),
                 _ => {}
             }
         }
         let [mut stride, mut padding, mut dilation] = [const { Vec::new() }; 3];
-        for (_, dimension) in self.window?.fields().filter(|(number, _)| *number == 1) {
+        let window = self.window?.fields().filter(|(number, _)| *number == 1);
+        for (_, dimension) in window.take(MOST_SIZES) {
             // Stride, padding below and above, dilation of the filter and of the input.
             let mut of = [1, 0, 0, 1, 1];
             for (number, value) in dimension.fields() {
@@ -216,7 +223,11 @@ impl Shape {
         for (number, value) in value.fields() {
             match number {
                 2 => shape.dtype = dtype(value.number()),
-                3 => shape.sizes.extend(value.numbers().map(u64::cast_signed)),
+                3 => {
+                    let room = MOST_SIZES.saturating_sub(shape.sizes.len());
+                    let sizes = value.numbers().take(room);
+                    shape.sizes.extend(sizes.map(u64::cast_signed));
+                }
                 4 if depth < crate::import::wire::MOST_DEPTH => {
                     return Shape::read(value, depth + 1);
                 }

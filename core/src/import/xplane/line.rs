@@ -11,8 +11,8 @@ pub(super) const PS: i64 = 1000;
 pub(super) struct Line<'a> {
     pub(super) id: u64,
     pub(super) name: Cow<'a, str>,
-    /// When it begins.
-    pub(super) start_ps: i64,
+    /// When it begins. In picoseconds, times since 1970 would not fit.
+    pub(super) start_ns: i64,
     pub(super) fields: Fields<'a>,
 }
 
@@ -21,7 +21,7 @@ impl<'a> Line<'a> {
         let mut line = Line {
             id: 0,
             name: Default::default(),
-            start_ps: 0,
+            start_ns: 0,
             fields: fields.clone(),
         };
         for (number, value) in fields {
@@ -29,7 +29,7 @@ impl<'a> Line<'a> {
                 1 => line.id = value.number(),
                 2 => line.name = value.text(),
                 11 if line.name.is_empty() => line.name = value.text(),
-                3 => line.start_ps = value.signed().saturating_mul(PS),
+                3 => line.start_ns = value.signed(),
                 _ => {}
             }
         }

@@ -18,10 +18,14 @@ pub(super) struct Instruction {
 /// More kernels of one run are damage.
 const MOST_KERNELS: usize = 256;
 
+/// Most bytes of programs that are kept.
+const MOST_PROGRAM_BYTES: usize = 1 << 30;
+
 /// What is needed to tell the operators.
 #[derive(Debug, Default)]
 pub(super) struct Operators {
     programs: Map<u64, Vec<u8>>,
+    program_bytes: usize,
     /// By the id that joins a call and its kernels; `None` where these are of several instructions.
     launched: Map<LinkId, Option<(Instruction, StringId)>>,
     calls: Vec<(LinkId, EventId)>,
@@ -38,9 +42,14 @@ struct Run<'a> {
 }
 
 impl Operators {
-    /// Keeps a program.
-    pub(super) fn program(&mut self, id: u64, proto: &[u8]) {
-        self.programs.insert(id, proto.to_vec());
+    /// Keeps a program; false where it is one too many.
+    pub(super) fn program(&mut self, id: u64, proto: &[u8]) -> bool {
+        self.program_bytes = self.program_bytes.saturating_add(proto.len());
+        let has_room = self.program_bytes <= MOST_PROGRAM_BYTES;
+        if has_room {
+            self.programs.insert(id, proto.to_vec());
+        }
+        has_room
     }
 
     /// Takes note of a kernel.

@@ -32,7 +32,7 @@ impl RecordReader for Reader {
         }
         match &*plane.name {
             "/host:CPU" => self.host(&plane, offset),
-            "/host:metadata" => self.programs(&plane),
+            "/host:metadata" => self.programs(&plane, offset),
             name => match name.strip_prefix("/device:GPU:").map(str::parse) {
                 Some(Ok(gpu)) => self.gpu(&plane, gpu, offset),
                 _ if name.starts_with("/device:") && plane.lines().next().is_some() => {
@@ -79,6 +79,13 @@ impl Reader {
                 "memory_size" => device.total_memory = stat.number(),
                 "compute_cap_major" => device.compute_major = small(),
                 "compute_cap_minor" => device.compute_minor = small(),
+                "device_vendor" => {
+                    device.vendor = match stat.text().as_deref() {
+                        Some("Nvidia") => "NVIDIA",
+                        Some("AMD") => "AMD",
+                        _ => "",
+                    };
+                }
                 _ => {}
             }
         });
@@ -117,11 +124,13 @@ impl Reader {
     }
 
     /// Keeps the programs until it is known which of their instructions ran.
-    fn programs(&mut self, plane: &Plane) {
+    fn programs(&mut self, plane: &Plane, offset: u64) {
         for (program, named) in plane.named() {
             plane.stats_of_name(named, &mut |name, stat| {
-                if let ("Hlo Proto" | "hlo_proto", Stat::Text(proto)) = (name, stat) {
-                    self.operators.program(program, proto);
+                if let ("Hlo Proto" | "hlo_proto", Stat::Text(proto)) = (name, stat)
+                    && !self.operators.program(program, proto)
+                {
+                    self.warn(WarningKind::LargeMetadata, offset);
                 }
             });
         }

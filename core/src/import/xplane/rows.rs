@@ -4,6 +4,9 @@ use std::borrow::Cow;
 
 use super::event::{GpuEvent, HostEvent};
 use super::reader::Reader;
+use crate::import::limits;
+use crate::import::warning::WarningKind;
+use crate::import::wire::RecordReader;
 use crate::trace::{Category, NewEvent, TrackId};
 
 impl Reader {
@@ -15,6 +18,9 @@ impl Reader {
         offset: u64,
     ) {
         let Some(timed) = event.timed else { return };
+        if !limits::has_room(&self.events.builder.trace) {
+            return self.warn(WarningKind::TooManyEvents, offset);
+        }
         event.args.raw("device", gpu);
         event.args.raw("stream", stream);
         let builder = &mut self.events.builder;
@@ -46,6 +52,10 @@ impl Reader {
             correlation,
             memory,
         } = event;
+        let n_reports = self.events.builder.trace.memory.len();
+        if !limits::has_room(&self.events.builder.trace) || n_reports >= limits::MAX_MEMORY_ROWS {
+            return self.warn(WarningKind::TooManyEvents, offset);
+        }
         if memory.add(&timed.name, timed.start_ns, track, &mut self.events.builder) {
             return;
         }

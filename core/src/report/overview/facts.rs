@@ -4,7 +4,7 @@ use crate::assess::Timelines;
 use crate::base::format;
 use crate::profile::Profile;
 use crate::profile::timeline::GpuTimeline;
-use crate::trace::Category;
+use crate::trace::{Category, lifetime};
 
 /// Label and value of each.
 pub(super) fn facts(
@@ -45,6 +45,14 @@ pub(super) fn facts(
                 add(label, format::count(count));
             }
         }
+    }
+    // Beside the time that counts: a process starts long before it uses a GPU.
+    if let Some((n_processes, ns)) = lifetime::of_processes(&profile.trace) {
+        let label = match n_processes {
+            1 => "Life of the process",
+            _ => "Life of the processes",
+        };
+        add(label, format::time_ns(ns));
     }
     let n_ops: u64 = profile.host_ops.iter().map(|op| op.n_calls).sum();
     if n_ops > 0 {
