@@ -6,7 +6,7 @@ use crate::compare::sheets;
 use crate::job::sheets as job;
 use crate::report::labels;
 use crate::report::sheet::{Column, Unit};
-use crate::report::{Parts, SHEETS, SheetKind, layer_kernels, steps, window};
+use crate::report::{Parts, SHEETS, SheetKind, gpu_timeline, layer_kernels, steps, window};
 
 const HEAD: &str = "\
 # Columns
@@ -22,8 +22,9 @@ GPU to judge by, and `param: …` columns need operators that have the parameter
 Names, units and order are TraceLens's. What is marked \u{2726} is Dormer's own, and comes after them.
 ";
 
-const OWN_SHEETS: [&str; 7] = [
+const OWN_SHEETS: [&str; 8] = [
     window::NAME,
+    gpu_timeline::BY_GPU,
     steps::STEPS,
     steps::BATCHES,
     steps::GRAPHS,
