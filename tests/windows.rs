@@ -6,7 +6,7 @@ use dormer_core::hardware;
 use dormer_core::output::export::Input;
 use dormer_core::profile::Profile;
 use dormer_core::profile::lanes::recorded_span;
-use dormer_core::profile::window::{Window, step_windows};
+use dormer_core::profile::window::{Window, gpu_windows, step_windows};
 
 use crate::support::opened::{broken_rules, profile, report_on};
 use crate::support::shared;
@@ -15,6 +15,8 @@ use crate::support::shared;
 const TILES: i64 = 5;
 /// Steps of a trace that are looked at.
 const STEPS: usize = 3;
+/// GPUs of a trace that are looked at.
+const GPUS: usize = 2;
 
 fn tiles(profile: &Profile) -> Vec<Window> {
     let whole = recorded_span(&profile.trace).unwrap();
@@ -77,7 +79,8 @@ fn the_report_of_a_window_holds_its_rules() {
         let whole = profile(&trace);
         let steps = step_windows(&whole).into_iter().take(STEPS);
         let middle = tiles(&whole).into_iter().nth(2);
-        let windows = steps.map(|step| step.window).chain(middle);
+        let gpus = gpu_windows(&whole).into_iter().take(GPUS);
+        let windows = steps.map(|step| step.window).chain(middle).chain(gpus);
         let gpu = hardware::detect(&whole.trace.devices);
         for window in windows {
             let part = whole.window(&window);

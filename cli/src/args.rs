@@ -168,6 +168,12 @@ pub(crate) struct ReportArgs {
     #[arg(long, value_name = "N|A-B|NAME", conflicts_with = "window")]
     pub(crate) step: Option<String>,
 
+    /// Analyze one of several GPUs alone, by the number that the trace gives it: what runs on it, from its
+    /// first start to its last end. It is all of that time, so it goes with none of --step, --window and
+    /// --whole
+    #[arg(long, value_name = "N", conflicts_with_all = ["step", "window", "whole"])]
+    pub(crate) device: Option<String>,
+
     /// Analyze the whole recording, also of a serving engine: else its annotated steps are analyzed, from
     /// the first to the last, and only the tables are of the whole
     #[arg(long, conflicts_with_all = ["step", "window"])]
@@ -248,8 +254,13 @@ pub(crate) struct CompareArgs {
 
     /// Compare one step of each alone, as in `dormer report`; one value is for both, an empty one
     /// for the whole trace
-    #[arg(long, value_name = "REF,TARGET", value_parser = steps_of, conflicts_with = "window")]
+    #[arg(long, value_name = "REF,TARGET", value_parser = sides_of, conflicts_with = "window")]
     pub(crate) step: Option<[Option<String>; 2]>,
+
+    /// Compare one GPU of each alone, as in `dormer report`; one value is for both, an empty one for
+    /// all GPUs
+    #[arg(long, value_name = "REF,TARGET", value_parser = sides_of, conflicts_with_all = ["step", "window", "whole"])]
+    pub(crate) device: Option<[Option<String>; 2]>,
 
     /// Compare the whole recordings, also of serving engines: else their annotated steps are compared,
     /// from the first to the last

@@ -44,15 +44,17 @@ pub(crate) fn run(args: &CompareArgs, out: &mut Out) -> Result<(), Failure> {
         let sentence = "only one of the two traces can come from standard input";
         return Err(Failure::Usage(sentence.to_owned()));
     }
-    let steps = args.step.as_ref();
+    let (steps, gpus_alone) = (args.step.as_ref(), args.device.as_ref());
     let profile = |path: &PathBuf, which: Which| -> Result<Profile, Failure> {
         let step = steps.and_then(|steps| steps[which as usize].as_deref());
         let profile = window::of_step(Profile::new(input::import(path)?), path, step)?;
+        let gpu = gpus_alone.and_then(|gpus| gpus[which as usize].as_deref());
+        let profile = window::of_gpu(profile, path, gpu)?;
         let range = args.window.map(|windows| windows[which as usize]);
         let profile = input::redacted(window::of_range(profile, range), &args.redact);
         window::check(&profile, path)?;
         // As in a report: the steps of a serving engine, unless something else is asked for.
-        let is_chosen = args.whole || step.is_some() || range.is_some();
+        let is_chosen = args.whole || step.is_some() || gpu.is_some() || range.is_some();
         let steps = (!is_chosen).then(|| window::of_serving(&profile)).flatten();
         Ok(match steps {
             Some(steps) => {
@@ -127,13 +129,14 @@ fn page(args: &CompareArgs, input: &Input, folder: &Path, out: &mut Out) -> Resu
         profile,
         redacted_name,
     });
-    let is_chosen = args.whole || args.step.is_some() || args.window.is_some();
-    let window_ns = is_chosen.then(|| window::shown_ns(input.target.profile));
+    let is_part = args.step.is_some() || args.device.is_some() || args.window.is_some();
+    let is_chosen = args.whole || is_part;
+    let part = is_chosen.then(|| window::shown(input.target.profile));
     let gpus = [args.reference_gpu.as_ref(), args.gpu.as_ref()];
     let page = Enclosed {
         traces: &traces,
         report: input.comparison().illustrated(),
-        view: enclosed::view("compare", &args.judge, gpus, window_ns.flatten()),
+        view: enclosed::view("compare", &args.judge, gpus, part.flatten()),
         is_redacted: args.redact.redact,
     };
     page.write(folder, out)

@@ -148,18 +148,18 @@ pub(crate) fn not_taken(what: &str) -> Failure {
     ))
 }
 
-/// Where the page lands: in a view, with the same GPU, part of the time and thresholds as the report.
+/// Where the page lands: in a view, with the same GPU, part of the trace and thresholds as the report.
 pub(crate) fn view(
     slug: &str,
     judge: &JudgeArgs,
     gpus: [Option<&Arc<GpuSpec>>; 2],
-    window_ns: Option<(u64, u64)>,
+    part: Option<(&str, String)>,
 ) -> View {
     let [reference, gpu] = gpus.map(|gpu| gpu.map(|gpu| gpu.name.to_string()));
     let pairs = [
         gpu.map(|name| ("gpu", name)),
         reference.map(|name| ("reference", name)),
-        window_ns.map(|(from, to)| ("window", format!("{from}-{to}"))),
+        part,
         (judge.basis == Basis::Peak).then(|| ("basis", "peak".to_owned())),
         judge.all_gpu_events.then(|| ("events", "all".to_owned())),
         judge

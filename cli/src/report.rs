@@ -51,9 +51,11 @@ pub(crate) fn run(args: &ReportArgs, out: &mut Out) -> Result<(), Failure> {
     #[cfg(feature = "parquet")]
     let recorded = Recorded::new(&whole.trace, &input::name(&args.trace), args.redact.redact);
     let whole = window::of_step(whole, &args.trace, args.step.as_deref())?;
+    let whole = window::of_gpu(whole, &args.trace, args.device.as_deref())?;
     let chosen = input::redacted(window::of_range(whole, args.window), &args.redact);
     window::check(&chosen, &args.trace)?;
-    let is_chosen = args.whole || args.step.is_some() || args.window.is_some();
+    let is_part = args.step.is_some() || args.device.is_some() || args.window.is_some();
+    let is_chosen = args.whole || is_part;
     let steps = (!is_chosen).then(|| window::of_serving(&chosen)).flatten();
     let profile = steps.as_ref().unwrap_or(&chosen);
     let options = choices::options(&args.judge, args.gpu.as_ref(), profile);
@@ -120,9 +122,9 @@ fn page(
     folder: &Path,
     out: &mut Out,
 ) -> Result<(), Failure> {
-    let window_ns = match shows_steps {
+    let part = match shows_steps {
         true => None,
-        false => window::shown_ns(chosen),
+        false => window::shown(chosen),
     };
     let trace = Enclose {
         path: &args.trace,
@@ -132,7 +134,7 @@ fn page(
     let page = Enclosed {
         traces: &[trace],
         report: files.illustrated(),
-        view: enclosed::view("", &args.judge, [None, args.gpu.as_ref()], window_ns),
+        view: enclosed::view("", &args.judge, [None, args.gpu.as_ref()], part),
         is_redacted: args.redact.redact,
     };
     page.write(folder, out)

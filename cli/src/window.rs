@@ -1,4 +1,4 @@
-//! The part of a trace that is analyzed: a step or a range of time, else all of it.
+//! The part of a trace that is analyzed: a step, one GPU or a range of time, else all of it.
 
 use std::path::Path;
 
@@ -6,7 +6,7 @@ use dormer_core::base::interval::Interval;
 use dormer_core::import::warning::{Severity, WarningKind};
 use dormer_core::profile::Profile;
 use dormer_core::profile::lanes::recorded_span;
-use dormer_core::profile::window::{Window, find_step, of_all_steps};
+use dormer_core::profile::window::{Window, find_gpu, find_step, of_all_steps};
 
 use crate::{Failure, input, table};
 
@@ -20,6 +20,20 @@ pub(crate) fn of_step(
         return Ok(profile);
     };
     let found = find_step(&profile, step)
+        .map_err(|error| Failure::Usage(format!("{}: {error}", input::name(trace))))?;
+    Ok(windowed(profile, &found))
+}
+
+/// The profile of one GPU; of all, where none is asked for.
+pub(crate) fn of_gpu(
+    profile: Profile,
+    trace: &Path,
+    gpu: Option<&str>,
+) -> Result<Profile, Failure> {
+    let Some(gpu) = gpu else {
+        return Ok(profile);
+    };
+    let found = find_gpu(&profile, gpu)
         .map_err(|error| Failure::Usage(format!("{}: {error}", input::name(trace))))?;
     Ok(windowed(profile, &found))
 }
@@ -40,17 +54,21 @@ pub(crate) fn of_serving(whole: &Profile) -> Option<Profile> {
     Some(whole.window(&window))
 }
 
-/// The part of the time that a page shows, as its address has it: nanoseconds after the first event. `None` where it shows the same
-/// by itself.
-pub(crate) fn shown_ns(profile: &Profile) -> Option<(u64, u64)> {
+/// The part of a trace that a page shows, as its address has it: a GPU, or nanoseconds after the first event. `None` where it
+/// shows the same by itself.
+pub(crate) fn shown(profile: &Profile) -> Option<(&'static str, String)> {
     let recorded = recorded_span(&profile.trace)?;
     let span = match &profile.window {
-        Some(of) => of.window.span,
+        Some(of) => match &of.window.device {
+            Some(device) => return Some(("device", device.clone())),
+            None => of.window.span,
+        },
         // It would show the steps of a serving engine alone.
         None => of_all_steps(profile).map(|_| recorded)?,
     };
-    let since_start = |ns: i64| ns.saturating_sub(recorded.start_ns).max(0) as u64;
-    Some((since_start(span.start_ns), since_start(span.end_ns)))
+    let since_start = |ns: i64| ns.saturating_sub(recorded.start_ns).max(0);
+    let [from, to] = [span.start_ns, span.end_ns].map(since_start);
+    Some(("window", format!("{from}-{to}")))
 }
 
 /// Why there is nothing to analyze, where that is so.

@@ -117,3 +117,28 @@ fn the_median_of_many_equal_steps_is_offered_and_not_chosen() {
         page.wait_hash("window=").await;
     });
 }
+
+#[test]
+fn one_of_several_gpus_is_analyzed_alone() {
+    with_page("gpu-alone", async |page| {
+        let trace = Timetable::new()
+            .op("aten::mm", 0..10)
+            .launched("gemm", 4..6, 30..60)
+            .gpu(5)
+            .op("aten::add", 12..22)
+            .launched("add", 14..16, 40..50);
+        page.open("gpus.json", &trace.json()).await;
+        page.click("#gpu-alone-1").await;
+        page.wait_says("#window", "Showing only GPU 5 (10.0 µs)")
+            .await;
+        page.wait_hash("device=5").await;
+        page.find("#gpu-alone-1[aria-pressed=true]:focus").await;
+        // Pressed again it is all of them.
+        page.click("#gpu-alone-1").await;
+        page.wait_for("!$('#window')").await;
+        page.command("analyze gpu 0 alone", "Analyze").await;
+        page.wait_hash("device=0").await;
+        page.click("#whole-trace").await;
+        page.wait_for("!location.hash.includes('device=')").await;
+    });
+}

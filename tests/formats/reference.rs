@@ -1,6 +1,9 @@
 //! Real traces in other formats against the reference's sheets.
 
 use dormer_core::output::export::{self, Source};
+use dormer_core::profile::window::find_gpu;
+use dormer_core::report::sheet::Cell;
+use dormer_core::report::{Report, ReportOptions};
 use dormer_core::trace::Category;
 
 use crate::golden;
@@ -112,4 +115,53 @@ fn a_real_trace_of_jax_gives_the_figures_of_the_reference() {
     let findings = report.analyses.findings.ranked.iter();
     let about_pytorch = findings.filter(|one| one.finding.is_about_pytorch());
     assert_eq!(about_pytorch.count(), 0);
+}
+
+/// The reference's report of one rank, of each GPU of that trace: what the sheets of a GPU alone say, and
+/// the sheet that has all of them.
+#[test]
+fn each_gpu_of_a_real_trace_of_jax_has_the_figures_of_the_reference() {
+    let Some(bytes) = shared::format("jax_conv.xplane.pb") else {
+        return;
+    };
+    let whole = Opened::new("jax_conv", &bytes);
+    let sheet = whole.report.sheet(&whole.profile, "gpu_timeline_by_gpu");
+    let all = &sheet.unwrap().rows;
+    let total = |rows: &[Vec<Cell>], part: &str| {
+        let row = rows
+            .iter()
+            .find(|row| row[0] == Cell::Text(part.to_owned()));
+        match row.map(|row| &row[1]) {
+            Some(Cell::Float(ms)) => (ms * 1e6).round(),
+            _ => f64::NAN,
+        }
+    };
+    let mut n_rows = 0;
+    for (gpu, computation_ns, copies_ns, total_ns) in [
+        ("0", 0.0, 889_028.0, 27_867_728.0),
+        ("7", 3_586_493.0, 0.0, 15_761_301.0),
+    ] {
+        let window = find_gpu(&whole.profile, gpu).unwrap();
+        let alone = whole.profile.window(&window);
+        assert!(alone.window.is_some());
+        let report = Report::new(&alone, &ReportOptions::default());
+        let rows = &report.sheet(&alone, "gpu_timeline").unwrap().rows;
+        let times = ["computation_time", "exposed_memcpy_time", "total_time"];
+        assert_eq!(
+            times.map(|part| total(rows, part)),
+            [computation_ns, copies_ns, total_ns],
+            "GPU {gpu}"
+        );
+        let of_all = all
+            .iter()
+            .filter(|row| row[0] == Cell::Text(gpu.to_owned()));
+        let of_all: Vec<_> = of_all.map(|row| row[1..].to_vec()).collect();
+        assert_eq!(&of_all, rows, "GPU {gpu}");
+        n_rows += rows.len();
+    }
+    assert_eq!(all.len(), n_rows);
+    assert_eq!(
+        find_gpu(&whole.profile, "3").unwrap_err().to_string(),
+        "no activity on GPU “3”; GPUs with activity: 0, 7"
+    );
 }

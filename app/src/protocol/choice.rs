@@ -24,6 +24,8 @@ pub struct Choice {
     /// The part of the target's time that is analyzed: nanoseconds after the first event of the
     /// trace. `None` for all of it.
     pub window: Option<(u64, u64)>,
+    /// The one GPU of the target that is analyzed, as the trace numbers it; it comes before `window`.
+    pub device: Option<String>,
     /// Judge by printed peaks, also where achievable figures are known.
     pub peak: bool,
     /// All GPU events, also those no launching CPU call was found for.
@@ -40,6 +42,7 @@ impl Choice {
             gpu: self.reference_gpu.clone(),
             profile: self.reference_profile.clone(),
             window: None,
+            device: None,
             ..self.clone()
         }
     }

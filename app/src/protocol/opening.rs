@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Choice, Overview, ReferenceOpened, StepLine};
+use super::{Choice, GpuLine, Overview, ReferenceOpened, StepLine};
 
 /// What the worker is doing.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -151,6 +151,8 @@ pub struct Opened {
     pub has_gpu_events: bool,
     /// Parts of the run that the program named.
     pub steps: Vec<StepLine>,
+    /// The GPUs of a trace of several.
+    pub gpus_alone: Vec<GpuLine>,
     /// The report under the user's choice.
     pub overview: Overview,
     /// Bytes of wasm memory the worker holds.

@@ -68,10 +68,21 @@ impl CaptureFacts {
     }
 }
 
+/// A GPU of a trace of several, to be analyzed alone.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct GpuLine {
+    /// As the choice has it: the number that the trace gives it.
+    pub device: String,
+    /// For people: "GPU 7".
+    pub name: String,
+    /// From its first start to its last end.
+    pub length: String,
+}
+
 /// What is analyzed of a trace, where that is a part of it or could be.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WindowFacts {
-    /// What it is: a step, the steps of a serving engine, or from when to when.
+    /// What it is: a step, the steps of a serving engine, a GPU, or from when to when.
     pub name: String,
     /// How long it is.
     pub length: String,

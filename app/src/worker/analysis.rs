@@ -311,6 +311,7 @@ fn opened(
         unlinked: (unlinked > 0 && n_launches > 0).then(|| format::count(unlinked)),
         has_gpu_events: whole.has_gpu_events(),
         steps: steps.lines(),
+        gpus_alone: steps.gpu_lines(),
         overview,
         wasm_bytes: 0.0,
     }

@@ -1,4 +1,4 @@
-//! The part of the time that is analyzed, as the page names it: nanoseconds after the first event.
+//! The part of a trace that is analyzed, as the page names it: nanoseconds after the first event, or a GPU.
 
 use std::cell::OnceCell;
 
@@ -8,21 +8,23 @@ use dormer_core::profile::lanes::{range_timeline, recorded_span};
 use dormer_core::profile::serving::Steady;
 use dormer_core::profile::timeline::GpuTimeline;
 use dormer_core::profile::window::{
-    StepWindow, Window, WindowOf, of_all_steps, of_steps, step_windows,
+    StepWindow, Window, WindowOf, gpu_windows, of_all_steps, of_steps, step_windows,
 };
 use dormer_core::{Profile, base::format};
 
-use crate::protocol::{Choice, StepLine, WindowChoice, WindowFacts};
+use crate::protocol::{Choice, GpuLine, StepLine, WindowChoice, WindowFacts};
 
 const MOST_STEPS: usize = 200;
 
-/// The steps of a trace, with the parts of its time that stand for them.
+/// The steps of a trace, with the parts of its time that stand for them, and its GPUs.
 pub(super) struct Steps {
     start_ns: i64,
     length_ns: i64,
     steps: Vec<StepWindow>,
     /// Steps of a serving engine that follow each other, of a steady load.
     pub(super) runs: Vec<(Steady, Window)>,
+    /// Each GPU alone.
+    gpus: Vec<Window>,
     /// What is analyzed where nothing is chosen; `None` for the whole trace.
     pub(super) usual: Option<Window>,
     /// How the time of each of [`Steps::windows`] splits, once asked for.
@@ -37,6 +39,7 @@ impl Steps {
             length_ns: recorded.map_or(0, Interval::length),
             steps: step_windows(whole),
             runs: runs(whole),
+            gpus: gpu_windows(whole),
             usual: of_all_steps(whole),
             timelines: OnceCell::new(),
         }
@@ -44,8 +47,9 @@ impl Steps {
 
     /// What is analyzed under a choice; `None` for the whole trace.
     pub(super) fn wanted(&self, choice: &Choice) -> Option<Window> {
-        let chosen = choice.window.map(|window| self.window(window));
-        chosen.or_else(|| self.usual.clone())
+        let gpu = choice.device.as_deref().and_then(|device| self.gpu(device));
+        let chosen = || choice.window.map(|window| self.window(window));
+        gpu.or_else(chosen).or_else(|| self.usual.clone())
     }
 
     /// What is analyzed, given what was chosen, and what else could be.
@@ -114,6 +118,27 @@ impl Steps {
             .collect()
     }
 
+    /// The GPUs for people to choose from, where there are several.
+    pub(super) fn gpu_lines(&self) -> Vec<GpuLine> {
+        let gpus = self.gpus.iter().filter(|_| self.gpus.len() > 1);
+        let lines = gpus.filter_map(|window| {
+            let device = window.device.clone()?;
+            Some(GpuLine {
+                name: format!("GPU {device}"),
+                length: format::time_ns(window.span.length()),
+                device,
+            })
+        });
+        lines.collect()
+    }
+
+    /// A GPU by its number.
+    fn gpu(&self, device: &str) -> Option<Window> {
+        let mut gpus = self.gpus.iter();
+        let found = gpus.find(|window| window.device.as_deref() == Some(device));
+        found.cloned()
+    }
+
     /// All of them.
     pub(super) fn all(&self) -> &[StepWindow] {
         &self.steps
@@ -145,11 +170,15 @@ impl Steps {
     }
 
     /// The step of another trace that goes by the name of one of these: the second of that name where
-    /// this is the second; of steps of a steady load those of the same kind. `None` for a range of time.
+    /// this is the second; of steps of a steady load those of the same kind; its GPU of the same number. `None`
+    /// for a range of time.
     pub(super) fn same_step(&self, of: &Window, other: &Steps) -> Option<Window> {
         if let Some((steady, _)) = self.runs.iter().find(|(_, window)| window == of) {
             let mut same = other.runs.iter().filter(|(one, _)| one.kind == steady.kind);
             return same.next().map(|(_, window)| window.clone());
+        }
+        if let Some(device) = &of.device {
+            return other.gpu(device);
         }
         let name = of.step.as_deref()?;
         let at = self.named(name).position(|window| window == of)?;
@@ -232,6 +261,64 @@ mod tests {
         assert_eq!(tree.step(profile, &TreeStep::ToDepth(1)).total, 2);
 
         assert_eq!(analysis.choose(&Choice::default()), whole);
+    }
+
+    /// Two GPUs with a kernel each; the second kernel runs beside the first, so long.
+    fn two_gpus(us: u32) -> Analysis {
+        let trace = Timetable::new()
+            .op("aten::mm", 1000..1010)
+            .launched("gemm", 1004..1006, 1030..1060)
+            .gpu(5)
+            .op("aten::add", 1012..1022)
+            .launched("add", 1014..1016, 1040..1040 + us);
+        Analysis::new(trace.profile(), &Choice::default())
+    }
+
+    #[test]
+    fn one_of_several_gpus_is_analyzed_alone() {
+        let mut analysis = two_gpus(10);
+        let lines = analysis.opened().gpus_alone;
+        let lines = lines.iter().map(|line| (&*line.name, &*line.length));
+        let lines: Vec<_> = lines.collect();
+        assert_eq!(lines, [("GPU 0", "30.0 µs"), ("GPU 5", "10.0 µs")]);
+        let of_gpu = |device: &str| Choice {
+            device: Some(device.to_owned()),
+            ..Choice::default()
+        };
+        let part = analysis.choose(&of_gpu("5"));
+        let window = part.window.unwrap();
+        assert_eq!((&*window.name, &*window.length), ("GPU 5", "10.0 µs"));
+        let names: Vec<String> = part.top.into_iter().map(|top| top.time.name).collect();
+        assert_eq!(names, ["aten::add"]);
+        assert_eq!(
+            analysis.timeline().unwrap().outline().lead,
+            "60.0 µs recorded. Only GPU 5 is analyzed (10.0 µs); the rest of the time is dimmed."
+        );
+        // A link may name a GPU that another trace has.
+        assert_eq!(analysis.choose(&of_gpu("1")).window, None);
+        // One GPU is nothing to choose from.
+        assert_eq!(two_steps().opened().gpus_alone, []);
+    }
+
+    #[test]
+    fn a_gpu_is_compared_with_the_gpu_of_its_number() {
+        let mut traces = Traces::new(two_gpus(10));
+        traces.choose(&Choice {
+            device: Some("5".to_owned()),
+            ..Choice::default()
+        });
+        let names = FileNames {
+            target: "new.json".to_owned(),
+            reference: "old.json".to_owned(),
+        };
+        traces.compare_with(two_gpus(15), names.clone());
+        let said = traces.compare().sentences.join(" ");
+        let expected = "Of the reference `GPU 5` alone (15.0 µs) is compared, of the target `GPU 5` alone (10.0 µs).";
+        assert!(said.contains(expected), "{said}");
+        traces.compare_with(two_steps(), names);
+        let said = traces.compare().sentences.join(" ");
+        let expected = "The reference has no such GPU among several";
+        assert!(said.contains(expected), "{said}");
     }
 
     #[test]

@@ -139,11 +139,11 @@ pub(super) fn windows_of(argument: &str) -> Result<[Interval; 2], String> {
     Ok([window_of(reference)?, window_of(target)?])
 }
 
-/// One step for both, or two with a comma between them; an empty one is the whole trace.
-pub(super) fn steps_of(argument: &str) -> Result<[Option<String>; 2], String> {
-    let steps = argument.split_once(',').unwrap_or((argument, argument));
-    let step = |text: &str| Some(text.trim().to_owned()).filter(|step| !step.is_empty());
-    Ok([step(steps.0), step(steps.1)])
+/// One step or GPU for both, or two with a comma between them; an empty one is the whole trace.
+pub(super) fn sides_of(argument: &str) -> Result<[Option<String>; 2], String> {
+    let sides = argument.split_once(',').unwrap_or((argument, argument));
+    let side = |text: &str| Some(text.trim().to_owned()).filter(|side| !side.is_empty());
+    Ok([side(sides.0), side(sides.1)])
 }
 
 /// Two names with a comma between them.

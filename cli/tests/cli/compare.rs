@@ -1,6 +1,6 @@
 //! `dormer compare`.
 
-use super::{Folder, STEPS, TRACE, gzip};
+use super::{Folder, GPUS, STEPS, TRACE, gzip};
 
 #[test]
 fn parts_of_two_traces_can_be_compared() {
@@ -34,6 +34,28 @@ fn steps_of_two_traces_can_be_compared() {
     assert!(
         fair.contains("Of the reference `Step 4` alone (40.0 µs) is compared, of the target `Step 5` alone (30.0 µs)."),
         "{fair}"
+    );
+}
+
+#[test]
+fn gpus_of_two_traces_can_be_compared() {
+    let folder = Folder::with("trace.json", GPUS);
+    let compare = "compare --reference trace.json trace.json --names old,new";
+    let said = folder.run(&format!("{compare} --device 0,5 -o .")).done();
+    assert!(
+        said.contains("new takes 30.0 µs on the GPU from end to end, old 10.0 µs"),
+        "{said}"
+    );
+    let fair = folder.read("comparative_analysis_fair.md");
+    assert!(
+        fair.contains("Of the reference `GPU 0` alone (10.0 µs) is compared, of the target `GPU 5` alone (30.0 µs)."),
+        "{fair}"
+    );
+    // An empty one is all of them.
+    let said = folder.run(&format!("{compare} --device ,5")).done();
+    assert!(
+        said.contains("new takes 30.0 µs on the GPU from end to end, old 40.0 µs"),
+        "{said}"
     );
 }
 

@@ -223,6 +223,52 @@ fn a_step_or_a_part_of_the_time_can_be_analysed_alone() {
     assert_eq!(unknown.err, sentence);
 }
 
+/// Two GPUs of one process, with a kernel of 10 and a copy of 30 µs.
+const GPUS: &str = r#"{"traceEvents": [
+    {"ph": "X", "cat": "cpu_op", "name": "aten::mm", "pid": 1, "tid": 1, "ts": 100, "dur": 10},
+    {"ph": "X", "cat": "cuda_runtime", "name": "cudaLaunchKernel", "pid": 1, "tid": 1, "ts": 104, "dur": 4, "args": {"correlation": 1}},
+    {"ph": "X", "cat": "cpu_op", "name": "aten::copy_", "pid": 1, "tid": 1, "ts": 112, "dur": 10},
+    {"ph": "X", "cat": "cuda_runtime", "name": "cudaMemcpyAsync", "pid": 1, "tid": 1, "ts": 114, "dur": 4, "args": {"correlation": 2}},
+    {"ph": "X", "cat": "kernel", "name": "sgemm", "pid": 0, "tid": 7, "ts": 130, "dur": 10, "args": {"correlation": 1, "stream": 7}},
+    {"ph": "X", "cat": "gpu_memcpy", "name": "Memcpy HtoD", "pid": 5, "tid": 7, "ts": 140, "dur": 30, "args": {"correlation": 2, "stream": 7}}
+]}"#;
+
+#[test]
+fn one_of_several_gpus_can_be_analyzed_alone() {
+    let folder = Folder::with("trace.json", GPUS);
+    let alone = folder.run("report trace.json --device 5 -o out").done();
+    let first =
+        "Only GPU 5 is analyzed: 30.0 µs, from 40.0 µs to 70.0 µs after the trace begins.\n";
+    assert!(alone.starts_with(first), "{alone}");
+    assert!(alone.contains("memory copying takes 100 %"), "{alone}");
+    assert!(!alone.contains("aten::mm"), "{alone}");
+    let sheet = folder.read("out/perf_report_csvs/gpu_timeline.csv");
+    assert!(
+        sheet.contains("\nexposed_memcpy_time,0.03,100.0\n"),
+        "{sheet}"
+    );
+    let window = folder.read("out/perf_report_csvs/window.csv");
+    assert!(window.contains("\nGPU 5,0.04,0.07,"), "{window}");
+    assert!(!folder.has("out/perf_report_csvs/gpu_timeline_by_gpu.csv"));
+
+    // All of them are in one sheet of the whole trace.
+    folder.run("report trace.json -o all").done();
+    let sheet = folder.read("all/perf_report_csvs/gpu_timeline_by_gpu.csv");
+    for row in ["0,total_time,0.01,100.0", "5,total_time,0.03,100.0"] {
+        assert!(sheet.contains(&format!("\n{row}\n")), "{sheet}");
+    }
+
+    let unknown = folder.run("report trace.json --device 1");
+    let sentence = "dormer: trace.json: no activity on GPU “1”; GPUs with activity: 0, 5\n";
+    assert_eq!((unknown.code, unknown.out.as_str()), (2, ""));
+    assert_eq!(unknown.err, sentence);
+    for more in ["--step 1", "--window 0,1", "--whole"] {
+        let both = folder.run(&format!("report trace.json --device 5 {more}"));
+        assert_eq!((both.code, both.out.as_str()), (2, ""), "{more}");
+        assert!(both.err.contains("cannot be used with"), "{both:?}");
+    }
+}
+
 #[test]
 fn formats_can_be_chosen() {
     for (formats, has_markdown, has_csv) in [

@@ -7,7 +7,7 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use flate2::read::GzDecoder;
 
-use super::{Folder, Said, TRACE, gzip};
+use super::{Folder, GPUS, Said, TRACE, gzip};
 
 /// A page, as far as this is about it.
 const PAGE: &str = "<!DOCTYPE html>\n<html><head><meta charset=\"utf-8\"></head><body><main id=\"boot\">\n</main></body></html>\n";
@@ -44,6 +44,16 @@ fn traces(page: &str) -> Vec<(String, String)> {
         (name.to_owned(), text)
     };
     blocks.map(trace).collect()
+}
+
+#[test]
+fn the_page_shows_the_gpu_that_is_analyzed_alone() {
+    let folder = with_page("own.json", GPUS);
+    folder
+        .run_with_page("report own.json --format page --device 5 -o out")
+        .done();
+    let page = folder.read("out/dormer-own.html");
+    assert!(page.contains("\"hash\":\"#/?device=5\""), "{page}");
 }
 
 #[test]

@@ -102,7 +102,9 @@ impl Amount {
 /// The steps of the profiler in a trace, or in the part of it that is compared.
 fn n_steps(side: &Side) -> u64 {
     let is_step = |name: &str| step_number(name).is_some();
-    match &side.profile.window {
+    let window = side.profile.window.as_ref();
+    // One GPU alone has what it did for each of them.
+    match window.filter(|of| of.window.device.is_none()) {
         Some(of) => u64::from(of.window.step.as_deref().is_some_and(is_step)),
         None => {
             let steps = lanes::steps(&side.profile.trace);

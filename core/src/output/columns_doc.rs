@@ -6,7 +6,7 @@ use crate::compare::sheets;
 use crate::job::sheets as job;
 use crate::report::labels;
 use crate::report::sheet::{Column, Unit};
-use crate::report::{Parts, SHEETS, SheetKind, layer_kernels, steps, window};
+use crate::report::{Parts, SHEETS, SheetKind, gpu_timeline, layer_kernels, steps, window};
 
 const HEAD: &str = "\
 # Columns
@@ -14,16 +14,17 @@ const HEAD: &str = "\
 <!-- Made from the definitions in core/src/report, core/src/compare/sheets and core/src/job/sheets. After a change there: UPDATE=1 cargo test -p dormer-core --lib columns_doc -->
 
 Every sheet is a CSV file in `perf_report_csvs/`, a sheet of `perf_report.xlsx` and an entry of `perf_report.json`, with the same
-cells. Sheets without rows are left out; `window` is there where a step or a range of time is analyzed alone, and all other sheets
-are about that part then. Which of its columns a sheet has depends on the trace and the choices: `is_recompute`
+cells. Sheets without rows are left out; `window` is there where a step, a range of time or one of several GPUs is analyzed alone, and all
+other sheets are about that part then. Which of its columns a sheet has depends on the trace and the choices: `is_recompute`
 needs a trace that computes activations again, `entry_point` and `call_stack_full` need Python frames, roofline columns need a
 GPU to judge by, and `param: …` columns need operators that have the parameter. An empty cell is an unknown, never a zero.
 
 Names, units and order are TraceLens's. What is marked \u{2726} is Dormer's own, and comes after them.
 ";
 
-const OWN_SHEETS: [&str; 7] = [
+const OWN_SHEETS: [&str; 8] = [
     window::NAME,
+    gpu_timeline::BY_GPU,
     steps::STEPS,
     steps::BATCHES,
     steps::GRAPHS,

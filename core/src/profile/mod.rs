@@ -291,11 +291,16 @@ impl Profile {
         let launches = self
             .launches
             .part(|work, call| part.is_none_or(|part| part.has(trace, work, call)));
-        let serving = self.serving().and_then(|all| match &window {
-            Some(of) => all.within(of.gpu, of.window.on_host.map(|on_host| on_host.span)),
-            None => Some(all.clone()),
+        // Of one GPU the steps are found anew: each has the activity on it alone.
+        let is_of_gpu = part.is_some_and(|part| part.device.is_some());
+        let serving = (!is_of_gpu).then(|| {
+            let serving = self.serving().and_then(|all| match &window {
+                Some(of) => all.within(of.gpu, of.window.on_host.map(|on_host| on_host.span)),
+                None => Some(all.clone()),
+            });
+            OnceLock::from(serving.map(Arc::new))
         });
-        let profile = Profile::of(Parts {
+        let mut profile = Profile::of(Parts {
             trace: Arc::clone(trace),
             window,
             imported: self.imported.clone(),
@@ -308,7 +313,7 @@ impl Profile {
             launches,
             host_ops: host_ops(trace, &self.tree, Some(span)),
         });
-        let _ = profile.serving.set(serving.map(Arc::new));
+        profile.serving = serving.unwrap_or_default();
         profile
     }
 
@@ -377,11 +382,12 @@ impl Profile {
     }
 
     /// The time that the GPU is judged over, given the first start and the last end of the work
-    /// that counts: of a window all of it, whether or not the GPU works at its ends.
+    /// that counts: of a window all of it, whether or not the GPU works at its ends; of one GPU alone as of
+    /// a trace of that GPU.
     pub fn gpu_span(&self, worked: Interval) -> Interval {
         match &self.window {
-            Some(window) => window.gpu.hull(worked),
-            None => worked,
+            Some(of) if of.window.device.is_none() => of.gpu.hull(worked),
+            _ => worked,
         }
     }
 

@@ -91,14 +91,20 @@ pub struct SheetTimelines {
 
 impl SheetTimelines {
     pub(crate) fn new(profile: &Profile, events: SheetEvents) -> SheetTimelines {
-        let has_work = profile
-            .gpu
-            .all()
-            .any(|work| events.counts(profile, work.launched_by.is_some()));
-        let running: Vec<Running> = match has_work {
-            true => events.running(profile).collect(),
-            false => Vec::new(),
-        };
+        SheetTimelines::of(profile, &counted(profile, events))
+    }
+
+    /// Of each GPU alone, from its first start to its last end; none for a trace of one.
+    pub(crate) fn by_gpu(
+        profile: &Profile,
+        events: SheetEvents,
+    ) -> Vec<(StringId, SheetTimelines)> {
+        let gpus = running_by_gpu(profile, counted(profile, events)).into_iter();
+        gpus.map(|(gpu, running)| (gpu, SheetTimelines::of(profile, &running)))
+            .collect()
+    }
+
+    fn of(profile: &Profile, running: &[Running]) -> SheetTimelines {
         let half = |is_recompute: bool| {
             let half = running.iter();
             timeline_of_run(
@@ -108,7 +114,7 @@ impl SheetTimelines {
         };
         let has_halves = profile.recompute.is_some();
         SheetTimelines {
-            whole: timeline_of_run(profile, &running),
+            whole: timeline_of_run(profile, running),
             recompute: has_halves.then(|| [half(false), half(true)]),
         }
     }
@@ -120,6 +126,18 @@ impl SheetTimelines {
             None => self.whole.as_ref(),
         };
         timeline.map(GpuTimeline::total_ns)
+    }
+}
+
+/// What runs of the GPU activity that sheets count; nothing without such activity of the profile's own.
+fn counted(profile: &Profile, events: SheetEvents) -> Vec<Running> {
+    let has_work = profile
+        .gpu
+        .all()
+        .any(|work| events.counts(profile, work.launched_by.is_some()));
+    match has_work {
+        true => events.running(profile).collect(),
+        false => Vec::new(),
     }
 }
 
@@ -136,18 +154,29 @@ fn timeline<'a>(running: impl IntoIterator<Item = &'a Running>) -> Option<GpuTim
     GpuTimeline::new(running.into_iter().map(|work| (work.class, work.span)))
 }
 
+/// The order of GPUs: by number, then by name.
+pub(crate) fn by_number(gpu: &str) -> (u64, &str) {
+    (gpu.parse().unwrap_or(u64::MAX), gpu)
+}
+
 /// The timeline of each GPU over a time; none for a trace of one.
 fn by_gpu(profile: &Profile, running: &[Running], span: Interval) -> Vec<(StringId, GpuTimeline)> {
-    let of_gpus = running.iter().filter_map(|work| Some((work.gpu?, work)));
-    let mut gpus: Vec<(StringId, Vec<&Running>)> = grouped(of_gpus, Vec::push);
+    let gpus = running_by_gpu(profile, running.iter().copied()).into_iter();
+    gpus.filter_map(|(gpu, work)| Some((gpu, timeline(&work)?.over(span))))
+        .collect()
+}
+
+/// What runs on each GPU, in order; none for a trace of one.
+fn running_by_gpu(
+    profile: &Profile,
+    running: impl IntoIterator<Item = Running>,
+) -> Vec<(StringId, Vec<Running>)> {
+    let of_gpus = running.into_iter();
+    let of_gpus = of_gpus.filter_map(|work| Some((work.gpu?, work)));
+    let mut gpus: Vec<(StringId, Vec<Running>)> = grouped(of_gpus, Vec::push);
     if gpus.len() < 2 {
         return Vec::new();
     }
-    gpus.arrange_by_key(|(gpu, _)| {
-        let name = profile.trace.strings.get(*gpu);
-        (name.parse().unwrap_or(u64::MAX), name)
-    });
-    let gpus = gpus.into_iter();
-    gpus.filter_map(|(gpu, work)| Some((gpu, timeline(work)?.over(span))))
-        .collect()
+    gpus.arrange_by_key(|(gpu, _)| by_number(profile.trace.strings.get(*gpu)));
+    gpus
 }

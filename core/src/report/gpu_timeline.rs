@@ -1,9 +1,14 @@
-//! Sheet `gpu_timeline`: how GPU time splits.
+//! Sheets `gpu_timeline` and `gpu_timeline_by_gpu`: how GPU time splits, of all GPUs taken together and
+//! of each of several alone.
 
 use super::sheet::{Cell, Column, Unit, column};
 use super::{Parts, SheetInput, percent};
 use crate::base::interval::{Interval, gaps_in, sum, union};
 use crate::profile::timeline::GpuTimeline;
+use crate::profile::timelines::SheetTimelines;
+use crate::trace::StringId;
+
+pub(crate) const BY_GPU: &str = "gpu_timeline_by_gpu";
 
 #[rustfmt::skip]
 const COLUMNS: [Column; 3] = [
@@ -12,36 +17,75 @@ const COLUMNS: [Column; 3] = [
     column("percent", Unit::Percent, "Share of the total time: from the first start to the last end of GPU activity, or of the part of the trace that is analyzed alone."),
 ];
 
+#[rustfmt::skip]
+const BY_GPU_COLUMNS: [Column; 4] = [
+    column("gpu", Unit::Text, "The GPU, as the trace numbers it."),
+    column("type", Unit::Text, "Part of its time."),
+    column("time ms", Unit::Ms, "Its length; all streams of the GPU taken together."),
+    column("percent", Unit::Percent, "Share of the GPU's total time: from the first start to the last end of its activity, or of the part of the trace that is analyzed alone."),
+];
+
 pub(super) fn rows(input: &SheetInput) -> Vec<Vec<Cell>> {
-    let mut rows = Vec::new();
-    match &input.sheet_timelines().recompute {
-        None => {
-            if let Some(whole) = &input.sheet_timelines().whole {
-                push_rows(&mut rows, input, whole, None);
-            }
-        }
-        Some(halves) => {
-            for (timeline, is_recompute) in halves.iter().zip([false, true]) {
-                if let Some(timeline) = timeline {
-                    push_rows(&mut rows, input, timeline, Some(is_recompute));
-                }
-            }
-        }
-    }
-    rows
+    blocks(input, input.sheet_timelines(), None)
+}
+
+/// A block for each of several GPUs.
+pub(super) fn rows_by_gpu(input: &SheetInput) -> Vec<Vec<Cell>> {
+    let profile = input.profile;
+    let gpus = SheetTimelines::by_gpu(profile, input.options.sheet_events);
+    let blocks = gpus.iter().flat_map(|(gpu, timelines)| {
+        let name = profile.trace.strings.get(*gpu).to_owned();
+        let rows = blocks(input, timelines, Some(*gpu)).into_iter();
+        rows.map(move |row| [vec![Cell::Text(name.clone())], row].concat())
+    });
+    blocks.collect()
 }
 
 pub(super) fn columns(parts: &Parts) -> Vec<Column> {
-    let mut columns = COLUMNS.to_vec();
+    with_recompute(&COLUMNS, parts)
+}
+
+pub(super) fn columns_by_gpu(parts: &Parts) -> Vec<Column> {
+    with_recompute(&BY_GPU_COLUMNS, parts)
+}
+
+fn with_recompute(columns: &[Column], parts: &Parts) -> Vec<Column> {
+    let mut columns = columns.to_vec();
     columns.extend(parts.recompute.then_some(super::IS_RECOMPUTE));
     columns
+}
+
+/// What a block counts: the work of one GPU, or without recomputation, or that alone.
+#[derive(Clone, Copy)]
+struct Population {
+    gpu: Option<StringId>,
+    is_recompute: Option<bool>,
+}
+
+/// The rows of some timelines; two blocks of a trace that recomputes activations.
+fn blocks(input: &SheetInput, timelines: &SheetTimelines, gpu: Option<StringId>) -> Vec<Vec<Cell>> {
+    let mut rows = Vec::new();
+    let mut push = |timeline: &Option<GpuTimeline>, is_recompute| {
+        if let Some(timeline) = timeline {
+            let population = Population { gpu, is_recompute };
+            push_rows(&mut rows, input, timeline, population);
+        }
+    };
+    match &timelines.recompute {
+        None => push(&timelines.whole, None),
+        Some([without, only]) => {
+            push(without, Some(false));
+            push(only, Some(true));
+        }
+    }
+    rows
 }
 
 fn push_rows(
     rows: &mut Vec<Vec<Cell>>,
     input: &SheetInput,
     timeline: &GpuTimeline,
-    is_recompute: Option<bool>,
+    population: Population,
 ) {
     let total_ns = timeline.total_ns();
     let mut parts = vec![
@@ -50,7 +94,7 @@ fn push_rows(
         ("exposed_memcpy_time", timeline.exposed_memcpy_ns),
         ("busy_time", timeline.busy_ns),
     ];
-    match micro_idle_ns(input, timeline.span, is_recompute) {
+    match micro_idle_ns(input, timeline.span, population) {
         None => parts.push(("idle_time", timeline.idle_ns)),
         Some(micro_ns) => parts.extend([
             ("micro_idle_time", micro_ns),
@@ -68,21 +112,25 @@ fn push_rows(
             super::ms(ns),
             percent(ns, Some(total_ns)),
         ];
-        row.extend(is_recompute.map(Cell::Flag));
+        row.extend(population.is_recompute.map(Cell::Flag));
         rows.push(row);
     }
 }
 
-/// Idle time in gaps shorter than the threshold; `None` when idle time is not split. With
-/// `is_recompute` only such work ends a gap, as in the rest of its block.
-fn micro_idle_ns(input: &SheetInput, whole: Interval, is_recompute: Option<bool>) -> Option<i64> {
+/// Idle time in gaps shorter than the threshold; `None` when idle time is not split. Only what the
+/// rest of its block counts ends a gap.
+fn micro_idle_ns(input: &SheetInput, whole: Interval, population: Population) -> Option<i64> {
     let limit_us = input.options.thresholds.micro_idle_us;
     if limit_us.is_nan() || limit_us <= 0.0 {
         return None;
     }
     let limit_ns = (limit_us * 1e3) as i64;
     let work = input.options.sheet_events.running(input.profile);
-    let counted = work.filter(|work| is_recompute.is_none_or(|only| work.is_recompute == only));
+    let Population { gpu, is_recompute } = population;
+    let counted = work.filter(|work| {
+        gpu.is_none_or(|gpu| work.gpu == Some(gpu))
+            && is_recompute.is_none_or(|only| work.is_recompute == only)
+    });
     let worked = union(counted.map(|work| work.span).collect());
     let lengths = gaps_in(whole, &worked).map(Interval::length);
     Some(sum(lengths.filter(|length| *length < limit_ns)))

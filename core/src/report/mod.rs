@@ -16,7 +16,7 @@ mod family_columns;
 pub mod gap_chart;
 mod gap_waterfall;
 mod gpu_activity;
-mod gpu_timeline;
+pub(crate) mod gpu_timeline;
 mod kernel_details;
 mod kernel_runs;
 mod kernel_summary;
@@ -329,6 +329,7 @@ const fn calls(
 pub const SHEETS: &[SheetKind] = &[
     of(window::NAME, "The part of the trace that is analyzed alone", |_| window::COLUMNS.to_vec(), window::rows),
     of("gpu_timeline", "How GPU time splits", gpu_timeline::columns, gpu_timeline::rows),
+    of(gpu_timeline::BY_GPU, "How the time of each GPU splits, of a trace of several", gpu_timeline::columns_by_gpu, gpu_timeline::rows_by_gpu),
     of(gpu_activity::NAME, "GPU activity, attributed and unattributed", |_| gpu_activity::COLUMNS.to_vec(), gpu_activity::rows),
     of(gpu_activity::KERNELS, "Unattributed GPU activity and the reasons", |_| gpu_activity::KERNEL_COLUMNS.to_vec(), gpu_activity::kernel_rows),
     of(steps::STEPS, "Steps of a serving engine", |_| steps::STEP_COLUMNS.to_vec(), steps::step_rows),

@@ -14,7 +14,7 @@ pub(crate) const NAME: &str = "window";
 
 #[rustfmt::skip]
 pub(crate) const COLUMNS: [Column; 9] = [
-    column("analyzed", Unit::Text, "What is analyzed alone: a step by its name, or a range of time."),
+    column("analyzed", Unit::Text, "What is analyzed alone: a step by its name, a GPU by its number, or a range of time."),
     column("start ms", Unit::Ms, "When it begins, after the first event of the trace starts."),
     column("end ms", Unit::Ms, "When it ends, after the first event of the trace starts."),
     column("length ms", Unit::Ms, "How long it is."),
@@ -52,7 +52,7 @@ pub(crate) fn row(profile: &Profile, options: &ReportOptions) -> Vec<Cell> {
     let is_run = |of: &&WindowOf| of.window.run.is_some_and(|run| run.first.is_some());
     let name = match part.map(|of| (of, of.window.step.as_deref())) {
         Some((_, Some(step))) => step.to_owned(),
-        Some((of, None)) if is_run(&of) => of.name(),
+        Some((of, None)) if is_run(&of) || of.window.device.is_some() => of.name(),
         Some((_, None)) => "a range of time".to_owned(),
         None => "the whole trace".to_owned(),
     };

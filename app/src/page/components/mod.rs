@@ -11,6 +11,7 @@ pub mod findings;
 pub mod gap_chart;
 pub mod gpu_dialog;
 pub mod gpu_picker;
+pub mod gpus_alone;
 pub mod header;
 pub mod key_sheet;
 pub mod limits;

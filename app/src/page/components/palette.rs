@@ -36,6 +36,8 @@ enum Act {
     Gpu(String),
     /// Analyses a part of the time; `None` for all of it.
     Analyze(Option<(u64, u64)>),
+    /// Analyses one GPU alone, by its number.
+    AnalyzeGpu(String),
     /// Makes a file and hands it over, under a name.
     Download(ArtifactQuery, String),
     OpenFile,
@@ -244,6 +246,14 @@ fn entries(state: AppState, text: &str, files: Vec<Entry>, in_trace: &[Found]) -
                     Act::Analyze(Some(step.window)),
                 )
             }));
+            all.extend(opened.gpus_alone.iter().map(|gpu| Entry {
+                note: gpu.length.clone(),
+                ..Entry::new(
+                    "GPU",
+                    &format!("Analyze {} alone", gpu.name),
+                    Act::AnalyzeGpu(gpu.device.clone()),
+                )
+            }));
         }
     } else {
         all.extend(actions(state));
@@ -426,6 +436,7 @@ fn act(state: AppState, engine: Engine, act: Act) {
         }
         Act::Gpu(name) => state.go(|place| place.choice.gpu = Some(name)),
         Act::Analyze(window) => state.analyze(window),
+        Act::AnalyzeGpu(device) => state.analyze_gpu(device),
         Act::Download(query, name) => export::download(engine, query, name, |_| {}),
         Act::OpenFile => browser::choose_file(),
         Act::OpenSample => engine.open(TraceSource::Sample),

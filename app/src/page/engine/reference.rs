@@ -46,6 +46,7 @@ impl Engine {
         std::mem::swap(&mut choice.gpu, &mut choice.reference_gpu);
         std::mem::swap(&mut choice.profile, &mut choice.reference_profile);
         choice.window = None;
+        choice.device = None;
         self.ask(SwapTraces { choice }, move |swapped| {
             let is_open = state.reference.with_untracked(Stage::is_open);
             let Some(swapped) = swapped.filter(|_| is_open) else {

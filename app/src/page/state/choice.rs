@@ -97,6 +97,7 @@ impl AppState {
         self.go(|place| {
             place.choice = Choice {
                 window: place.choice.window,
+                device: place.choice.device.clone(),
                 ..Choice::default()
             };
         });

@@ -39,9 +39,18 @@ impl AppState {
         self.place.set(place);
     }
 
-    /// Analyses a part of the time alone, or the whole trace again. Rows that were selected mean
-    /// others then.
+    /// Analyses a part of the time alone, or the whole trace again.
     pub fn analyze(self, window: Option<(u64, u64)>) {
+        self.analyze_part(window, None);
+    }
+
+    /// Analyses one GPU alone.
+    pub fn analyze_gpu(self, device: String) {
+        self.analyze_part(None, Some(device));
+    }
+
+    /// Rows that were selected mean others then.
+    fn analyze_part(self, window: Option<(u64, u64)>, device: Option<String>) {
         self.left_behind.update(|left| {
             for focus in left.values_mut() {
                 focus.row = None;
@@ -49,6 +58,7 @@ impl AppState {
         });
         self.go(|place| {
             place.choice.window = window;
+            place.choice.device = device;
             place.focus.row = None;
         });
     }
@@ -107,7 +117,10 @@ impl AppState {
         let open = self.place.with_untracked(|place| place.file.clone());
         if place.is_of_many() {
             // The address of many traces says nothing of the trace that is open beside it.
-            place.choice.window = self.place.with_untracked(|place| place.choice.window);
+            self.place.with_untracked(|open| {
+                place.choice.window = open.choice.window;
+                place.choice.device.clone_from(&open.choice.device);
+            });
         }
         if place.file.is_empty() || link.is_some() {
             place.file = open;

@@ -4,6 +4,7 @@ use dormer_core::report::overview::{Quality, RepairedFigure, RepairedKind, Servi
 
 use super::operations::OPERATORS;
 use crate::page::components::findings::TO_DO;
+use crate::page::components::gpus_alone::gpus_alone;
 use crate::page::components::step_bars::step_bars;
 use crate::page::prelude::*;
 use crate::protocol::{CaptureFacts, GpuFacts, TopOperation};
@@ -51,6 +52,7 @@ pub fn overview() -> impl IntoView {
             view! {
                 {findings(found, has_gpu, overview.no_gpu)}
                 {step_bars()}
+                {gpus_alone()}
                 <div class="cols">
                     {(!overview.top.is_empty())
                         .then(|| top_table(overview.top, overview.top_is_kernels, overview.top_measure))}

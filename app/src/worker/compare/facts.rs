@@ -112,11 +112,15 @@ fn sentences(comparison: &Comparison) -> Vec<String> {
         )),
     };
     let sides = comparison.sides.as_ref().map(|side| side.window.as_ref());
-    let is_step = sides.target.is_some_and(|of| of.window.step.is_some());
-    let no_step = (is_step && sides.reference.is_none()).then(|| {
-        "The reference has no step of that name: the step is compared with the whole reference."
-            .to_owned()
+    let target = sides.target.map(|of| &of.window);
+    let no_step = target.filter(|_| sides.reference.is_none()).and_then(|of| {
+        if of.step.is_some() {
+            return Some("The reference has no step of that name: the step is compared with the whole reference.");
+        }
+        let is_gpu = of.device.is_some();
+        is_gpu.then_some("The reference has no such GPU among several: the GPU is compared with the whole reference.")
     });
+    let no_step = no_step.map(str::to_owned);
     let caveats = comparison.caveats().into_iter();
     how_much.into_iter().chain(caveats).chain(no_step).collect()
 }

@@ -238,8 +238,12 @@ impl Timeline<'_> {
     fn lead(&self) -> String {
         let length = format::time_ns(self.open.lanes.span.length());
         if let Some(window) = &self.source.analyzed.window {
+            let rest = match window.window.device {
+                Some(_) => "the rest of the time",
+                None => "the rest",
+            };
             return format!(
-                "{length} recorded. Only {} is analyzed ({}); the rest is dimmed.",
+                "{length} recorded. Only {} is analyzed ({}); {rest} is dimmed.",
                 window.name(),
                 window.length()
             );

@@ -1,6 +1,7 @@
 use super::*;
 use crate::compare::testing;
 use crate::profile::Profile;
+use crate::profile::window::Window;
 use crate::report::sheet::{Cell, Column, Unit};
 use crate::report::{Report, ReportOptions};
 use crate::testing::Timetable;
@@ -44,11 +45,9 @@ fn cells(sheet: &ComparisonSheet, labels: &[&str]) -> Vec<Vec<String>> {
 #[test]
 fn a_part_of_a_trace_is_named_beside_the_whole_of_the_other() {
     let whole = mm(Timetable::new(), 0, 50).profile();
-    let part = whole.window(&crate::profile::window::Window {
+    let part = whole.window(&Window {
         step: Some("ProfilerStep#3".to_owned()),
-        span: crate::base::interval::Interval::new(10_000, 60_000),
-        on_host: None,
-        run: None,
+        ..Window::range(crate::base::interval::Interval::new(10_000, 60_000))
     });
     let labels = ["side", "trace", "analyzed", "start ms", "length ms"];
     let named = |target: &Profile| {

@@ -14,7 +14,8 @@ use crate::profile::window::WindowOf;
 record! {
     /// A part of the trace that is analyzed alone, in microseconds after the trace begins.
     Window(of: &WindowOf) {
-        step: "Its name; null: a range of time." = of.window.step,
+        step: "Its name; null: a range of time, or one GPU." = of.window.step,
+        gpu: "The one GPU that is analyzed, as the trace numbers it; null: all." = of.window.device,
         start_us: "Where it starts." = us_after(of, of.window.span.start_ns),
         end_us: "Where it ends." = us_after(of, of.window.span.end_ns),
     }

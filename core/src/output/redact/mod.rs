@@ -65,12 +65,22 @@ pub fn redact(plain: &Profile) -> Profile {
     };
     // A step of the profiler has a number; any other has the program's name.
     let numbered = |step: &&String| step_number(step).is_some();
+    let device = of.window.device.as_deref();
     whole.window(&Window {
         step: of.window.step.as_ref().filter(numbered).cloned(),
+        device: device.and_then(|device| shown_device(device, &plain.trace, &whole.trace)),
         span: of.window.span,
         on_host: of.window.on_host,
         run: of.window.run,
     })
+}
+
+/// What a GPU is called among the redacted tracks, which keep their ids.
+fn shown_device(device: &str, old: &Trace, new: &Trace) -> Option<String> {
+    let mut tracks = old.tracks.iter();
+    let (id, _) = tracks.find(|(_, track)| old.strings.get(track.pid) == device)?;
+    let track = new.tracks.get(id)?;
+    Some(new.strings.get(track.pid).to_owned())
 }
 
 struct Redactor<'a> {

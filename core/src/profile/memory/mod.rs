@@ -228,13 +228,23 @@ impl Memory {
         }
         let window = profile.window.as_ref();
         let span = window.map_or(Interval::ALL, |of| of.window.host_span());
+        let has = |device| window.is_none_or(|of| of.window.has_memory_of(device));
         let mut devices = curve::devices(trace, span);
+        devices.retain(|one| has(one.memory.device));
         owners::add(trace, &profile.tree, &mut devices);
         let mut devices: Vec<DeviceMemory> = devices.into_iter().map(|one| one.memory).collect();
         devices.arrange_by_key(|one| (one.device.is_cpu(), one.device));
         label(trace, &mut devices);
         let failed = trace.memory.failed().iter().copied();
-        let mut failed: Vec<_> = failed.filter(|one| span.contains(one.ts_ns)).collect();
+        let known = trace.memory.devices();
+        let is_own = |row: u16| {
+            known
+                .get(usize::from(row))
+                .is_none_or(|device| has(*device))
+        };
+        let mut failed: Vec<_> = failed
+            .filter(|one| span.contains(one.ts_ns) && is_own(one.device))
+            .collect();
         failed.arrange_by_key(|one| one.ts_ns);
         Memory { devices, failed }
     }

@@ -1,4 +1,5 @@
-//! A part of the time that is analyzed alone: a step, or a range that the user marked.
+//! A part of a trace that is analyzed alone: a step, a range that the user marked, or one of several
+//! GPUs.
 //!
 //! ```text
 //! Profile ─window→ Profile (of the same Trace) ─report→ Report, and everything after it
@@ -41,7 +42,13 @@
 //! Copies and collectives of a step that run far ahead, beside computation of the steps before it,
 //! count in its tables, and in no time of its window. Where the GPU did nothing for a step, the
 //! window is the step itself.
+//!
+//! The window of one GPU lasts from its first start to its last end, and has what runs on it. What runs on
+//! other GPUs meanwhile is no part of it and counts as no busy time. Calls are those that launched
+//! its activity, their callers, and all that start in its time, whichever GPU they are for, because they
+//! keep the CPU busy. Windows of GPUs split the GPU activity of a trace, but not the time of the CPU.
 
+mod gpus;
 mod steps;
 #[cfg(test)]
 mod tests;
@@ -50,20 +57,23 @@ mod work_steps;
 use crate::base::format;
 use crate::base::interval::Interval;
 use crate::profile::Profile;
-use crate::profile::kernels::{GpuTable, Running};
+use crate::profile::kernels::{GpuTable, GpuWork, Running};
 use crate::profile::lanes::recorded_span;
 use crate::profile::launch::process;
 use crate::trace::annotations::step_number;
-use crate::trace::{EventId, Trace, TrackId};
+use crate::trace::{EventId, MemoryDevice, Trace, TrackId};
 
+pub use gpus::{UnknownGpu, find_gpu, gpu_windows};
 pub use steps::{Place, StepWindow, UnknownStep, find_step, of_all_steps, of_steps, step_windows};
 pub use work_steps::WorkSteps;
 
-/// A part of the time.
+/// A part of a trace.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Window {
-    /// The step that it is of; `None` for a range of time.
+    /// The step that it is of; `None` for a range of time and for a GPU.
     pub step: Option<String>,
+    /// The one GPU that it is of, as the trace numbers it; `None` for all.
+    pub device: Option<String>,
     /// When, in the time of the trace.
     pub span: Interval,
     /// Of a step: what launched its work.
@@ -98,6 +108,7 @@ impl Window {
     pub fn range(span: Interval) -> Window {
         Window {
             step: None,
+            device: None,
             span,
             on_host: None,
             run: None,
@@ -107,6 +118,10 @@ impl Window {
     /// Whether a piece of GPU activity belongs to it, given the call that launched it. Work of a step
     /// whose call is not known counts by its start.
     pub(crate) fn has(&self, trace: &Trace, work: EventId, call: Option<EventId>) -> bool {
+        if let Some(device) = &self.device {
+            let gpu = process(trace, work).map(|gpu| trace.strings.get(gpu));
+            return gpu == Some(device);
+        }
         match self.on_host.zip(call) {
             Some((on_host, call)) if on_host.of_thread => {
                 let is_own = trace.events.track(call) == on_host.track;
@@ -123,6 +138,15 @@ impl Window {
     /// When host calls begin that belong to it.
     pub(crate) fn host_span(&self) -> Interval {
         self.on_host.map_or(self.span, |on_host| on_host.span)
+    }
+
+    /// Whether the memory of a device belongs to it: of a GPU its own and that of the CPU.
+    pub(crate) fn has_memory_of(&self, memory: MemoryDevice) -> bool {
+        let number = self.device.as_ref().map(|device| device.parse::<i32>());
+        match number {
+            Some(Ok(number)) => memory.is_cpu() || memory.index.max(0) == number,
+            _ => true,
+        }
     }
 }
 
@@ -148,11 +172,15 @@ impl WindowOf {
     pub(crate) fn new(window: &Window, whole: &Profile) -> Option<WindowOf> {
         let (trace, span) = (&whole.trace, window.span);
         let recorded = recorded_span(trace).unwrap_or(span);
-        let is_all = span.start_ns <= recorded.start_ns && recorded.end_ns <= span.end_ns;
+        let has_all = |work: &GpuWork| window.has(trace, work.event, work.launched_by);
+        let is_all = match window.device {
+            Some(_) => whole.gpu.all().all(has_all),
+            None => span.start_ns <= recorded.start_ns && recorded.end_ns <= span.end_ns,
+        };
         (!is_all).then(|| {
-            let gpu = match window.on_host {
-                Some(_) => span,
-                None => gpu_span(span, &whole.gpu),
+            let gpu = match window.on_host.is_some() || window.device.is_some() {
+                true => span,
+                false => gpu_span(span, &whole.gpu),
             };
             WindowOf {
                 window: window.clone(),
@@ -165,9 +193,12 @@ impl WindowOf {
         })
     }
 
-    /// What is analyzed, in a few words: `Step 12`, or `1.20 ms to 3.40 ms`.
+    /// What is analyzed, in a few words: `Step 12`, `GPU 7`, or `1.20 ms to 3.40 ms`.
     pub fn name(&self) -> String {
         const NAME_CHARS: usize = 48;
+        if let Some(device) = &self.window.device {
+            return format!("GPU {device}");
+        }
         match self.window.step.as_deref() {
             Some(name) => match step_number(name) {
                 Some(number) => format!("Step {number}"),
@@ -217,6 +248,7 @@ impl WindowOf {
         let what = match self.window.step.as_deref() {
             Some(step) if step_number(step).is_some() => self.name(),
             Some(_) => format!("`{}`", self.name().replace('`', "'")),
+            None if self.window.device.is_some() => self.name(),
             None => "a part of the trace".to_owned(),
         };
         format!(
@@ -259,8 +291,11 @@ fn gpu_span(span: Interval, whole: &GpuTable) -> Interval {
 }
 
 /// The work that does not belong to a window, as far as it runs in the time that the window is
-/// judged over.
+/// judged over. What runs on other GPUs than the one that it is of runs elsewhere.
 fn beside(window: &Window, judged: Interval, whole: &Profile) -> Vec<Running> {
+    if window.device.is_some() {
+        return Vec::new();
+    }
     let others = whole.gpu.iter().filter_map(|(_, work)| {
         let span = work.span.overlap(judged)?;
         let is_other = span.length() > 0 && !window.has(&whole.trace, work.event, work.launched_by);

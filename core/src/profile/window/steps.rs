@@ -114,13 +114,12 @@ fn of_engine(profile: &Profile) -> Vec<StepWindow> {
         };
         let window = Window {
             step: Some(name.clone()),
-            span: step.activity?.span,
             on_host: Some(OnHost {
                 track: step.track,
                 of_thread: true,
                 span: step.on_host,
             }),
-            run: None,
+            ..Window::range(step.activity?.span)
         };
         let step = Step {
             name,
@@ -147,13 +146,12 @@ fn with_windows(profile: &Profile, ranges: Vec<Step>) -> Vec<StepWindow> {
             let span = worked.or_else(annotated).unwrap_or(step.span);
             let window = Window {
                 step: Some(step.name.clone()),
-                span,
                 on_host: Some(OnHost {
                     track: trace.events.track(step.event),
                     of_thread: false,
                     span: step.span,
                 }),
-                run: None,
+                ..Window::range(span)
             };
             StepWindow { step, window }
         })

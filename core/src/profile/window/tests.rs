@@ -406,8 +406,7 @@ fn tables_and_files_say_what_they_are_about() {
             let json: serde_json::Value = serde_json::from_str(&text).unwrap();
             json.pointer(place).cloned()
         };
-        let expected =
-            serde_json::json!({"step": "ProfilerStep#1", "start_us": 54.0, "end_us": 92.0});
+        let expected = serde_json::json!({"step": "ProfilerStep#1", "gpu": null, "start_us": 54.0, "end_us": 92.0});
         assert_eq!(window(&step), Some(expected), "{path}");
         assert_eq!(window(&whole), Some(serde_json::Value::Null), "{path}");
     }
