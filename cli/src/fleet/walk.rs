@@ -218,7 +218,7 @@ mod tests {
         let others = ["y.pt.trace.json.zst", "host.xplane.pb"];
         assert_eq!(names("a"), [both, others].concat());
         assert_eq!(names("a/*.json*"), [".hidden.json", both[0]]);
-        assert_eq!(names("a/**/?.pt.*"), [both[1]]);
+        assert_eq!(names("a/**/?.pt.*"), [both[1], others[0]]);
         assert_eq!(names("list.txt"), [both[0], "missing.json"]);
         assert!(find(&[root.join("no.json")]).is_err());
         let paths = [root.join("a"), root.join("tags.csv"), root.join("list.txt")];
