@@ -42,7 +42,11 @@ impl Called {
         if base.starts_with('.') || path.starts_with("__macosx/") {
             return None;
         }
-        let row = ENDINGS.iter().find(|(ending, _)| base.ends_with(ending));
+        Called::by_ending(&path)
+    }
+
+    fn by_ending(path: &str) -> Option<Called> {
+        let row = ENDINGS.iter().find(|(ending, _)| path.ends_with(ending));
         row.map(|(_, called)| *called)
     }
 }
@@ -52,9 +56,9 @@ pub fn is_called_like_a_trace(path: &str) -> bool {
     Called::of(path) == Some(Called::Trace)
 }
 
-/// Whether a file is called like an archive of several.
+/// Whether a file is called like an archive of several; a hidden one, too: whoever gives it means it.
 pub fn is_called_like_an_archive(path: &str) -> bool {
-    Called::of(path) == Some(Called::Archive)
+    Called::by_ending(&path.to_ascii_lowercase()) == Some(Called::Archive)
 }
 
 #[cfg(test)]
@@ -85,6 +89,14 @@ mod tests {
         for (name, expected) in cases {
             assert_eq!(Called::of(name), expected, "{name}");
         }
+    }
+
+    #[test]
+    fn an_archive_may_be_hidden() {
+        let name = "runs/.ranks.ZIP";
+        assert_eq!(Called::of(name), None);
+        assert!(is_called_like_an_archive(name));
+        assert!(!is_called_like_an_archive("ranks.json.gz"));
     }
 
     #[test]
