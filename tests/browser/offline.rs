@@ -288,7 +288,7 @@ fn a_page_opened_as_a_file_needs_no_copy() {
         page.wait_for("!$('#offline-line')").await;
         page.open_sample().await;
         page.click("#offline-button").await;
-        page.wait_text("#offline-dialog[open]", "opened as a file")
+        page.wait_text("#offline-dialog[open]", "one file with everything in it")
             .await;
     });
 }
