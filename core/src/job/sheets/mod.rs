@@ -222,7 +222,7 @@ impl Made {
 /// A sheet with columns for each of a thousand ranks has few rows and many cells.
 const MOST_CELLS: usize = 8_000_000;
 
-/// The same, where those with more rows than so many, or more than [`MOST_CELLS`], have none: [`stream`]
+/// The same, where those with more rows than so many, or more than eight million cells, have none: [`stream`]
 /// hands them on.
 pub fn sheets_of_at_most(
     n_rows: usize,
