@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use dormer_core::import::Called;
+use dormer_core::import::is_called_like_traces;
 use regex::Regex;
 
 use crate::tables::{since_1970_ns, uri_of};
@@ -68,9 +68,8 @@ fn of(path: PathBuf, tags: BTreeMap<String, String>) -> Found {
 /// By its name: it may yet be something else.
 fn is_trace(file: &Path) -> bool {
     let name = captures::file_name(file).to_ascii_lowercase();
-    let is_called_so = matches!(Called::of(&name), Some(Called::Trace | Called::Archive));
     // Packed by something that is not read, too: the row says so.
-    is_called_so || !name.starts_with('.') && name.contains(".pt.trace.json")
+    is_called_like_traces(&name) || !name.starts_with('.') && name.contains(".pt.trace.json")
 }
 
 /// All files below a folder; one that cannot be read holds none.

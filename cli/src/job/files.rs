@@ -6,7 +6,7 @@ use std::{fs, io};
 use dormer_core::job::Digest;
 use dormer_core::job::digest::SourceFile;
 
-use dormer_core::import::Called;
+use dormer_core::import::is_called_like_traces;
 
 use crate::Failure;
 
@@ -54,7 +54,7 @@ fn inside(folder: &Path, root: &Path, found: &mut Vec<Found>) -> io::Result<()> 
         let name = path.to_string_lossy();
         if metadata.is_dir() {
             inside(&path, root, found)?;
-        } else if let Some(Called::Trace | Called::Archive) = Called::of(&name) {
+        } else if is_called_like_traces(&name) {
             found.push(of(&path, root, metadata.len()));
         }
     }

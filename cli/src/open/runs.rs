@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 use std::time::UNIX_EPOCH;
 
-use dormer_core::import::Called;
+use dormer_core::import::{is_called_like_a_trace, is_called_like_traces};
 use dormer_core::job::heads::Head;
 use flate2::read::MultiGzDecoder;
 use serde::Serialize;
@@ -208,14 +208,10 @@ fn inside(folder: &Path, found: &mut Vec<PathBuf>) {
         }
         if entry.file_type().is_ok_and(|of| of.is_dir()) {
             inside(&path, found);
-        } else if matches!(called(&path), Some(Called::Trace | Called::Archive)) && path.is_file() {
+        } else if is_called_like_traces(&path.to_string_lossy()) && path.is_file() {
             found.push(path);
         }
     }
-}
-
-fn called(path: &Path) -> Option<Called> {
-    Called::of(&path.to_string_lossy())
 }
 
 fn written_ms(metadata: &Metadata) -> u64 {
@@ -239,7 +235,8 @@ fn content_of(path: &Path) -> io::Result<Content> {
         false => beginning(&file),
     };
     let is_json = head.trim_start().starts_with(['{', '[']);
-    if !is_json && called(path) == Some(Called::Trace) && file_name(path).contains(".json") {
+    let name = file_name(path);
+    if !is_json && is_called_like_a_trace(&name) && name.contains(".json") {
         return Ok(Content::Other);
     }
     let told = Head::of(&head);

@@ -56,6 +56,11 @@ pub fn is_called_like_a_trace(path: &str) -> bool {
     Called::of(path) == Some(Called::Trace)
 }
 
+/// Whether a file in a folder is called like a trace or like an archive of several.
+pub fn is_called_like_traces(path: &str) -> bool {
+    matches!(Called::of(path), Some(Called::Trace | Called::Archive))
+}
+
 /// Whether a file is called like an archive of several; a hidden one, too: whoever gives it means it.
 pub fn is_called_like_an_archive(path: &str) -> bool {
     Called::by_ending(&path.to_ascii_lowercase()) == Some(Called::Archive)

@@ -38,6 +38,7 @@ pub use apart::{Cutter, Inflated, Inflater, Piece};
 pub use archive::{Archive, InTar, Member, TarIndex, looks_like_trace};
 pub use called::{
     Called, ENDINGS, ENDINGS_IN_WORDS, is_called_like_a_trace, is_called_like_an_archive,
+    is_called_like_traces,
 };
 pub use chrome_json::PartReader;
 pub use error::{Foreign, ImportError, ImportErrorKind};

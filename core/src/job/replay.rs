@@ -177,7 +177,8 @@ fn last_of_steps(job: &Job, flow: &Flow) -> Vec<(usize, Vec<usize>)> {
     steps.collect()
 }
 
-/// When the first rank starts a step on its CPU.
+/// When the step starts that is the first, and ends so: when the first rank starts it on its CPU, or as long
+/// before the end as the longest rank takes for it there.
 fn first_start_ns(job: &Job, step: usize, end_ns: i64) -> Option<i64> {
     let of_rank = &job.steps.get(step)?.of_rank;
     let on_hosts = job.ranks.iter().zip(of_rank).enumerate();

@@ -191,19 +191,25 @@ impl Seen<'_> {
         (0..self.job.steps.len()).collect()
     }
 
+    /// Time over some steps, as the time of one of them and a percentage; `None` below the gate.
+    fn large(&self, ns: i64, steps: &[usize]) -> Option<(i64, f64)> {
+        let n_steps = i64::try_from(steps.len()).ok().filter(|n| *n > 0)?;
+        let percent = percent_of(ns, self.length_ns(steps)?)?;
+        let of_a_step_ns = ns / n_steps;
+        (of_a_step_ns >= LEAST_NS && percent >= LEAST_PERCENT).then_some((of_a_step_ns, percent))
+    }
+
     /// A card that is worth something over some steps; `None` below the gate.
     fn worth(&self, card: JobCard, ns: Option<i64>, steps: &[usize]) -> Option<JobCard> {
         let ns = ns?;
-        let n_steps = i64::try_from(steps.len()).ok().filter(|n| *n > 0)?;
-        let percent = percent_of(ns, self.length_ns(steps)?)?;
-        let is_large = ns / n_steps >= LEAST_NS && percent >= LEAST_PERCENT;
-        let time = format::time_ns(ns / n_steps);
+        let (of_a_step_ns, percent) = self.large(ns, steps)?;
+        let time = format::time_ns(of_a_step_ns);
         let share = format::percent(percent);
         let worth = match steps {
             [one] => format!("{time} of {} ({share})", self.steps(&[*one])),
             several => format!("{time} a step in {} ({share})", self.steps(several)),
         };
-        is_large.then(|| JobCard {
+        Some(JobCard {
             worth,
             worth_ns: Some(ns),
             step: card.step.or(steps.first().copied()),

@@ -155,7 +155,7 @@ pub(super) fn slow_period(seen: &Seen) -> Vec<JobCard> {
             .iter()
             .position(|step| step.step == slow.step)?;
         let ns = *gain.of_steps.get(own)?;
-        seen.worth(JobCard::default(), Some(ns), &[slow.step])?;
+        seen.large(ns, &[slow.step])?;
         Some(ns)
     };
     let slow = slow_steps.iter().enumerate();

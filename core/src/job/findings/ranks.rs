@@ -325,13 +325,9 @@ fn without_worth<'a>(seen: &Seen<'a>) -> Vec<(&'a Cause, f64)> {
         else {
             return None;
         };
-        let card = seen.worth(JobCard::default(), cause.worth_ns, &cause.steps);
-        let n_steps = cause.steps.len().max(1) as i64;
-        let length_ns = seen.length_ns(&cause.steps)?;
-        let share = *slower_ns as f64 / length_ns as f64;
-        let is_large =
-            slower_ns / n_steps >= super::LEAST_NS && share * 100.0 >= super::LEAST_PERCENT;
-        (card.is_none() && is_large).then_some((cause, *ratio))
+        let is_large = |ns: i64| seen.large(ns, &cause.steps).is_some();
+        let is_worth_it = cause.worth_ns.is_some_and(is_large);
+        (!is_worth_it && is_large(*slower_ns)).then_some((cause, *ratio))
     });
     slow.collect()
 }

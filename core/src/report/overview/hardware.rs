@@ -4,10 +4,12 @@ use std::sync::Arc;
 
 use crate::base::format;
 use crate::base::group::grouped;
+use crate::base::map::Set;
 use crate::hardware::{self, Basis, Confidence, Figure, GpuSpec, Precision};
 use crate::profile::Profile;
+use crate::profile::launch;
 use crate::report::ReportOptions;
-use crate::trace::{DeviceProperties, TrackId};
+use crate::trace::{DeviceProperties, StringId};
 
 /// The GPU that a report judges by.
 #[derive(Debug, Clone, PartialEq)]
@@ -87,21 +89,12 @@ fn mismatch(gpu: &GpuSpec, recorded: &GpuSpec) -> String {
 /// as their process; where no such number is a device's, or nothing ran, all devices count.
 fn used(profile: &Profile) -> Vec<&DeviceProperties> {
     let trace = &profile.trace;
-    let mut streams: Vec<TrackId> = Vec::new();
-    for (_, work) in profile.gpu.iter() {
-        let stream = trace.events.track(work.event);
-        if !streams.contains(&stream) {
-            streams.push(stream);
-        }
-    }
-    let mut numbers: Vec<i64> = Vec::new();
-    for track in streams
-        .iter()
-        .filter_map(|stream| trace.tracks.get(*stream))
-    {
-        let number = trace.strings.get(track.pid).parse().ok();
-        numbers.extend(number.filter(|number| !numbers.contains(number)));
-    }
+    let work = profile.gpu.iter();
+    let processes: Set<StringId> = work
+        .filter_map(|(_, work)| launch::process(trace, work.event))
+        .collect();
+    let numbers = processes.into_iter().map(|pid| trace.strings.get(pid));
+    let numbers: Set<i64> = numbers.flat_map(str::parse).collect();
     let devices = || trace.devices.iter().enumerate();
     let used: Vec<&DeviceProperties> = devices()
         .filter(|(at, device)| {
