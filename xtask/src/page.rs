@@ -5,6 +5,7 @@
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
+use std::thread;
 
 use crate::links::{self, Part, Program};
 use crate::one_file;
@@ -74,8 +75,13 @@ fn gather(project: &Project, folder: &Path, effort: Effort) -> Result<(), String
     }
     let page = folder.join("index.html");
     fs::write(&page, html).map_err(at(&page))?;
-    let bindgen = tools::bindgen(project)?;
-    compile(project, &programs)?;
+    // Side by side: neither keeps all cores busy to its end.
+    let bindgen = thread::scope(|scope| {
+        let bindgen = scope.spawn(|| tools::bindgen(project));
+        compile(project, &programs)?;
+        let bindgen = bindgen.join();
+        bindgen.unwrap_or_else(|_| Err("building wasm-bindgen panicked".to_owned()))
+    })?;
     for program in &programs {
         let Program { name, profile, .. } = program;
         let target = match program.is_worker {
