@@ -170,6 +170,9 @@ fn taking_memory_from_the_driver_in_later_steps_costs_time() {
     assert_eq!((one.pattern, one.time_ns), ("allocator_calls", 100_000));
     assert_eq!(one.impact, Some(Impact::at_most(100_000)));
     assert_eq!(one.memory_bytes, Some(50_000_000));
+    let sentences = [std::slice::from_ref(&one.issue), &one.reasoning].concat();
+    let sentences = sentences.join(" ");
+    assert!(!sentences.contains(['{', '|', '}']), "{sentences}");
 }
 
 #[test]
