@@ -16,7 +16,7 @@ use dormer_core::output::{export, kineto};
 use flate2::read::GzDecoder;
 use serde_json::json;
 
-use super::page::{Page, with_page};
+use super::page::{Page, with_files, with_page};
 use super::traces::kernels;
 use crate::support::container::gzip;
 use crate::support::opened::{Opened, report};
@@ -155,6 +155,24 @@ fn a_file_that_is_saved_without_names_has_none() {
         page.stop_server();
         page.load_file(Path::new(ONE_FILE)).await;
         page.open("acme.json", &trace).await;
+/// The server has got another build since the page was loaded.
+#[test]
+fn a_file_of_another_build_is_not_made_into_one() {
+    with_files("one-file-newer", &[], async |page, folder| {
+        let build: String = page.value("dormer.build").await;
+        let file = folder.join("dormer.html");
+        let newer = fs::read_to_string(&file)
+            .unwrap()
+            .replace(&build, &"7".repeat(build.len()));
+        fs::write(&file, newer).unwrap();
+        page.open_sample().await;
+        page.click("[data-nav=export]").await;
+        page.click("[data-one-file]").await;
+        page.wait_text(".one-file [role=alert]", "dormer.html is of another build")
+            .await;
+    });
+}
+
         let headline = page.text("[data-testid=headline]").await;
         page.click("[data-nav=export]").await;
         page.click("#redact").await;
