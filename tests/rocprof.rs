@@ -419,6 +419,18 @@ fn a_real_file_to_the_nanosecond() {
             .count()
     };
     assert_eq!(of_kind(Category::Kernel), 43_915);
+    // Dispatches that begin before the one before them on their stream ends.
+    let mut spans_of: BTreeMap<_, Vec<_>> = BTreeMap::new();
+    for event in events.ids() {
+        let spans = spans_of.entry(events.track(event)).or_default();
+        spans.push((events.ts_ns(event), events.end_ns(event)));
+    }
+    let overlaps = spans_of.into_values().map(|mut spans| {
+        spans.sort_unstable();
+        let pairs = spans.windows(2);
+        pairs.filter(|pair| pair[1].0 < pair[0].1).count()
+    });
+    assert_eq!(overlaps.sum::<usize>(), 1_275);
 
     assert_eq!(
         hardware::detect(&trace.devices).unwrap().name,
