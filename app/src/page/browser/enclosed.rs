@@ -7,11 +7,9 @@ use wasm_bindgen_futures::JsFuture;
 use web_sys::{Blob, BlobPropertyBag, FileReader};
 
 use super::files::call;
+use super::offline::{self, ONE_FILE};
 use super::window;
 use crate::protocol::wire::{error_text, part};
-
-/// The page as one file, beside a hosted page.
-pub(super) const ONE_FILE: &str = "dormer.html";
 
 /// So many bytes are written as base64 at once: a multiple of three, so that the texts can stand one behind the other.
 const PIECE_BYTES: u32 = 12 << 20;
@@ -84,9 +82,9 @@ pub async fn page_file() -> Result<Blob, String> {
     if let Ok(page) = loader("page").dyn_into() {
         return Ok(page);
     }
-    let build = super::build();
+    let build = offline::build();
     let missing = |why: String| format!("dormer.html could not be fetched ({why})");
-    let response = match super::offline::kept_file(ONE_FILE, &build).await {
+    let response = match offline::kept_file(ONE_FILE, &build).await {
         Some(kept) => kept.into(),
         None => {
             let url = format!("./{ONE_FILE}?v={build}");
@@ -101,16 +99,10 @@ pub async fn page_file() -> Result<Blob, String> {
     }
     let page = later(&response, "blob", &[]).await.map_err(missing)?;
     let page: Blob = page.unchecked_into();
-    match is_one_file_of(&page, &build).await? {
+    match offline::is_one_file_of(&page, &build).await? {
         true => Ok(page),
         false => Err("the server's dormer.html is of another build than this page".to_owned()),
     }
-}
-
-/// Whether a file is the one file of a build: its script says so (`xtask/src/one_file.rs`).
-pub(super) async fn is_one_file_of(file: &Blob, build: &str) -> Result<bool, String> {
-    let text: js_sys::JsString = later(file, "text", &[]).await?.unchecked_into();
-    Ok(text.includes(&format!("globalThis.dormer = {{ build: '{build}'"), 0))
 }
 
 /// Waits for what a method promises.

@@ -9,7 +9,6 @@ use wasm_bindgen::prelude::*;
 use wasm_bindgen_futures::JsFuture;
 use web_sys::{Blob, File, PerformanceEntry, RequestCache, RequestInit, Response};
 
-use super::enclosed::{ONE_FILE, is_one_file_of};
 use super::files::call;
 use super::kept::{file_of, later};
 use super::{document, policy, window};
@@ -24,6 +23,9 @@ const FETCHED: [&str; 5] = [
     MANIFEST,
 ];
 const MANIFEST: &str = "manifest.json";
+
+/// The page as one file, beside a hosted page.
+pub(super) const ONE_FILE: &str = "dormer.html";
 
 /// So much of what the page has loaded is its size as one file, which holds the same, compressed and then as base64.
 const ONE_FILE_SHARE: f64 = 0.55;
@@ -98,6 +100,13 @@ pub async fn kept_build() -> Option<String> {
     let options = message(&[("cacheName", name)]).into();
     let front = later(&caches(), "match", &[folder().into(), options]).await;
     build_of(&text_of(front.ok()?.dyn_ref::<Response>()?).await?)
+}
+
+/// Whether a file is the one file of a build: its script says so (`xtask/src/one_file.rs`).
+pub(super) async fn is_one_file_of(file: &Blob, build: &str) -> Result<bool, String> {
+    let text = JsFuture::from(file.text()).await;
+    let text: js_sys::JsString = text.map_err(|error| error_text(&error))?.unchecked_into();
+    Ok(text.includes(&format!("globalThis.dormer = {{ build: '{build}'"), 0))
 }
 
 /// A file of a build out of the copy that is kept: no request.
