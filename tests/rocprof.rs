@@ -261,15 +261,24 @@ fn a_damaged_record_is_skipped() {
 #[test]
 fn a_damaged_list_of_names_moves_no_other() {
     let text = whole();
-    let damaged = text.replacen(r#""MEMORY_COPY_NONE""#, r#"MEMORY_COPY_NONE"#, 1);
-    assert_ne!(damaged, text);
-    let imported = import(damaged.as_bytes()).unwrap();
-    assert_eq!(counts(&imported), [(UnreadableEvent, 1)]);
     let whole = import(text.as_bytes()).unwrap();
     let unnamed = |event: &String| event.replace("MEMORY_COPY_HOST_TO_DEVICE", "operation_2_1");
     let expected: Vec<String> = events(&whole.trace).iter().map(unnamed).collect();
-    assert_eq!(events(&imported.trace), expected);
-    assert_eq!(imported.trace.memory.len(), whole.trace.memory.len());
+    for (from, to) in [
+        (r#""MEMORY_COPY_NONE""#, r#"MEMORY_COPY_NONE"#),
+        // Its end cannot be found.
+        (
+            r#""MEMORY_COPY_HOST_TO_DEVICE"]}"#,
+            r#""MEMORY_COPY_HOST_TO_DEVICE"}}"#,
+        ),
+    ] {
+        let damaged = text.replacen(from, to, 1);
+        assert_ne!(damaged, text);
+        let imported = import(damaged.as_bytes()).unwrap();
+        assert_eq!(counts(&imported), [(UnreadableEvent, 1)], "{to}");
+        assert_eq!(events(&imported.trace), expected, "{to}");
+        assert_eq!(imported.trace.memory.len(), whole.trace.memory.len());
+    }
 }
 
 /// Wherever a byte is flipped, what stands far from it is read.
@@ -410,6 +419,18 @@ fn a_real_file_to_the_nanosecond() {
             .count()
     };
     assert_eq!(of_kind(Category::Kernel), 43_915);
+    // Dispatches that begin before the one before them on their stream ends.
+    let mut spans_of: BTreeMap<_, Vec<_>> = BTreeMap::new();
+    for event in events.ids() {
+        let spans = spans_of.entry(events.track(event)).or_default();
+        spans.push((events.ts_ns(event), events.end_ns(event)));
+    }
+    let overlaps = spans_of.into_values().map(|mut spans| {
+        spans.sort_unstable();
+        let pairs = spans.windows(2);
+        pairs.filter(|pair| pair[1].0 < pair[0].1).count()
+    });
+    assert_eq!(overlaps.sum::<usize>(), 1_275);
 
     assert_eq!(
         hardware::detect(&trace.devices).unwrap().name,

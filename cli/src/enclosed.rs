@@ -47,11 +47,11 @@ impl Enclosed<'_> {
         let text = parts.page(&template);
         let text = text
             .ok_or_else(|| Failure::Sentence(format!("{} is no page of Dormer's", page::FILE)))?;
-        let names = self.traces.iter().map(|trace| input::name(trace.path));
-        let names: Vec<String> = names.collect();
+        let files = self.traces.iter().map(|trace| trace.file(self.is_redacted));
+        let files = files.collect::<Result<Vec<(String, Vec<u8>)>, Failure>>()?;
         let name = match self.is_redacted {
             true => enclosed::file_name(archive::REDACTED),
-            false => enclosed::file_name(names.iter().map(String::as_str)),
+            false => enclosed::file_name(files.iter().map(|(name, _)| name.as_str())),
         };
         let place = folder.join(name);
         let failed = |error: io::Error| {
@@ -60,9 +60,8 @@ impl Enclosed<'_> {
         fs::create_dir_all(folder).map_err(failed)?;
         let mut file = BufWriter::new(File::create(&place).map_err(failed)?);
         file.write_all(text.as_bytes()).map_err(failed)?;
-        for trace in self.traces {
-            let (name, bytes) = trace.file(self.is_redacted)?;
-            write_blocks(&mut file, &name, &bytes, BLOCK_BYTES).map_err(failed)?;
+        for (name, bytes) in &files {
+            write_blocks(&mut file, name, bytes, BLOCK_BYTES).map_err(failed)?;
         }
         file.flush().map_err(failed)?;
         let size = fs::metadata(&place).map_err(failed)?.len();
@@ -77,22 +76,29 @@ impl Enclosed<'_> {
 }
 
 impl Enclose<'_> {
-    /// What it is called and its bytes, compressed: as recorded, or written back where names are replaced or nothing was kept of
-    /// what was read.
+    /// What it is called and its bytes, compressed: as recorded, or written back where names are replaced or no file holds it by
+    /// itself.
     fn file(&self, is_redacted: bool) -> Result<(String, Vec<u8>), Failure> {
         let name = input::name(self.path);
-        if is_redacted || input::is_stdin(self.path) {
+        let recorded = match is_redacted {
+            true => None,
+            false => input::recorded(self.path)?,
+        };
+        let Some(recorded) = recorded else {
             let bytes = kineto::gzipped(&self.profile.trace);
             let bytes = bytes
                 .ok_or_else(|| Failure::Sentence(format!("{name}: cannot be written again")))?;
-            let name = match is_redacted {
+            // `ARCHIVE:FOLDER/NAME` is called NAME.
+            let own = name.rsplit(['/', ':']).next().unwrap_or(&name);
+            let own = own.trim_end_matches(".gz").trim_end_matches(".json");
+            let own = match is_redacted {
                 true => self.redacted_name.to_owned(),
-                false => format!("{name}.json.gz"),
+                false => format!("{own}.json.gz"),
             };
-            return Ok((name, bytes));
-        }
-        let bytes = fs::read(self.path).map_err(|error| Failure::of_file(&name, &error))?;
-        let own = self.path.file_name().unwrap_or(self.path.as_os_str());
+            return Ok((own, bytes));
+        };
+        let bytes = fs::read(&recorded).map_err(|error| Failure::of_file(&name, &error))?;
+        let own = recorded.file_name().unwrap_or(recorded.as_os_str());
         let own = own.to_string_lossy().into_owned();
         if bytes
             .trim_ascii_start()

@@ -106,6 +106,7 @@ fn check_page(args: &ReportArgs) -> Result<(), Failure> {
         (!args.capture.is_empty(), "--capture"),
         (args.model_config.is_some(), "--model-config"),
         (args.shapes_from.is_some(), "--shapes-from"),
+        (args.execution_trace.is_some(), "--execution-trace"),
     ];
     match more.into_iter().find(|(is_asked, _)| *is_asked) {
         Some((_, option)) => Err(enclosed::not_taken(option)),

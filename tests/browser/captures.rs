@@ -1,10 +1,10 @@
-//! Captures of GPU graphs: dropped with their trace or after it, and what is said of those that do
+//! Captures of GPU graphs, and execution traces: dropped with their trace or after it, and what is said of those that do
 //! not fit.
 
 use std::path::{Path, PathBuf};
 
 use super::page::{Page, VIEWS, with_page};
-use super::traces::{CAPTURED, capture, kernels, replay};
+use super::traces::{CAPTURED, capture, kernels, product_and_execution, replay};
 use crate::support::shared;
 
 const NOTES: &str = r#"[{"file": "capture.json", "batch_size": 32, "mode": "FULL"}]"#;
@@ -58,6 +58,22 @@ fn a_capture_dropped_on_the_open_trace_is_merged_and_taken_off() {
         page.click("[data-nav=overview]").await;
         page.click("[data-testid=captures] button").await;
         shows_kernels(page).await;
+        assert_eq!(page.requests_after_load(), []);
+    });
+}
+
+#[test]
+fn an_execution_trace_dropped_on_the_open_trace_adds_shapes() {
+    with_page("execution-after", async |page| {
+        let [trace, execution] = product_and_execution();
+        page.open("trace.json", &trace).await;
+        page.go("#/operations").await;
+        page.find("[id^=unified_perf_summary-]").await;
+        page.wait_for("!$('#main').innerText.includes('1024×1024')")
+            .await;
+        page.drop_file("execution.json", &execution).await;
+        page.wait_text("#main", "1024×1024").await;
+        page.wait_text(".file", "trace.json").await;
         assert_eq!(page.requests_after_load(), []);
     });
 }

@@ -155,6 +155,44 @@ fn what_cannot_be_fetched_is_said() {
     });
 }
 
+/// A file comes without the login that the site has in this browser, and from the address of the link alone.
+#[test]
+fn a_link_sends_no_login_and_follows_nobody() {
+    let trace = kernels(&[100]);
+    let files: &[(&str, &[u8])] = &[
+        ("traces/a.json", trace.as_bytes()),
+        // A folder, which the server answers with another address.
+        ("traces/moved.json/index.html", b""),
+    ];
+    with_files("url-login", files, async |page, _| {
+        page.js("document.cookie = 'login=secret; path=/'").await;
+        page.load("#/?url=traces/a.json").await;
+        page.wait_until_shown(1).await;
+        let log = page.log().into_iter();
+        let told = log.map(|request| (request.target, request.told));
+        let told: Vec<(String, Vec<&str>)> = told.collect();
+        // The page itself is asked for with it.
+        assert!(
+            told.contains(&("/a/b/".to_owned(), vec!["cookie"])),
+            "{told:?}"
+        );
+        assert!(
+            told.contains(&("/a/b/traces/a.json".to_owned(), vec![])),
+            "{told:?}"
+        );
+
+        page.load("#/?url=traces/moved.json").await;
+        page.wait_text("[data-testid=reason]", "sends the page elsewhere")
+            .await;
+        assert_eq!(
+            asked(page),
+            ["/a/b/traces/a.json", "/a/b/traces/moved.json"]
+        );
+        // The browser says it, too.
+        page.console_errors().await;
+    });
+}
+
 #[test]
 fn fetching_can_be_cancelled() {
     with_page("url-cancel", async |page| {

@@ -16,7 +16,7 @@ use dormer_core::output::{export, kineto};
 use flate2::read::GzDecoder;
 use serde_json::json;
 
-use super::page::{Page, with_page};
+use super::page::{Page, with_files, with_page};
 use super::traces::kernels;
 use crate::support::container::gzip;
 use crate::support::opened::{Opened, report};
@@ -99,12 +99,18 @@ fn one_file_opens_in_a_frame_that_may_do_nothing_but_run_scripts() {
             ("srcdoc", format!("srcdoc=\"{text}\"")),
         ] {
             let outer = folder.path().join(format!("{name}.html"));
-            let frame =
-                format!("<!DOCTYPE html><iframe sandbox=\"allow-scripts\" {source}></iframe>");
+            let frame = format!(
+                "<!DOCTYPE html><iframe width=1200 height=800 sandbox=\"allow-scripts\" {source}></iframe>"
+            );
             fs::write(&outer, frame).unwrap();
             page.go_to_file(&outer, "").await;
             page.enter_frame().await;
             page.wait_until_shown(1).await;
+            if name == "src" {
+                page.click("[data-nav=export]").await;
+                page.wait_text("[data-testid=framed]", "Downloads may be blocked")
+                    .await;
+            }
             page.chromium.driver.enter_default_frame().await.unwrap();
         }
     });
@@ -119,6 +125,7 @@ fn a_file_that_the_page_saves_shows_the_same_where_its_sender_was() {
         page.find("[id^=kernel_summary-]").await;
         page.click("[data-nav=export]").await;
         page.wait_text(".one-file", "requests one more file").await;
+        page.wait_for("!$('[data-testid=framed]')").await;
         let folder = tempfile::tempdir().unwrap();
         let hosted = saved(page, "dormer-own.html", folder.path()).await;
         // It was said, it is counted, and it is the one.
@@ -145,6 +152,24 @@ fn a_file_that_the_page_saves_shows_the_same_where_its_sender_was() {
             page.click("[data-nav=export]").await;
             file = saved(page, "dormer-own.html", folder.path()).await;
         }
+    });
+}
+
+/// The server has got another build since the page was loaded.
+#[test]
+fn a_file_of_another_build_is_not_made_into_one() {
+    with_files("one-file-newer", &[], async |page, folder| {
+        let build: String = page.value("dormer.build").await;
+        let file = folder.join("dormer.html");
+        let newer = fs::read_to_string(&file)
+            .unwrap()
+            .replace(&build, &"7".repeat(build.len()));
+        fs::write(&file, newer).unwrap();
+        page.open_sample().await;
+        page.click("[data-nav=export]").await;
+        page.click("[data-one-file]").await;
+        page.wait_text(".one-file [role=alert]", "dormer.html is of another build")
+            .await;
     });
 }
 
@@ -280,13 +305,16 @@ fn a_file_that_was_changed_does_not_start() {
     });
 }
 
-/// The one file with traces in it, as `boot.js` finds them.
+/// The one file with traces in it, as `boot.js` finds them; each goes on in a second block, as those do that are too long for one.
 fn with_traces(folder: &Path, traces: &[(&str, &[u8])]) -> PathBuf {
     let mut html = fs::read_to_string(ONE_FILE).unwrap();
     for (name, bytes) in traces {
-        html += &block_start(name, false);
-        html += &STANDARD.encode(bytes);
-        html += BLOCK_END;
+        let (first, second) = bytes.split_at(bytes.len() / 2);
+        for (bytes, goes_on) in [(first, false), (second, true)] {
+            html += &block_start(name, goes_on);
+            html += &STANDARD.encode(bytes);
+            html += BLOCK_END;
+        }
     }
     let file = folder.join(format!("with {} traces.html", traces.len()));
     fs::write(&file, html).unwrap();

@@ -31,6 +31,17 @@ pub(crate) fn product() -> String {
     call(Timetable::new(), "aten::mm", SHAPES, 0, 40).json()
 }
 
+/// The same recorded without shapes, and the execution trace of its run, which has them.
+pub(crate) fn product_and_execution() -> [String; 2] {
+    let numbered = r#""Record function id": 9"#;
+    let trace = call(Timetable::new(), "aten::mm", numbered, 0, 40).json();
+    let execution = r#"{"schema": "1.1.1-chakra.0.0.4", "nodes": [{"id": 1, "name": "aten::mm",
+        "inputs": {"values": [[1], [2]], "shapes": [[1024, 1024], [1024, 1024]],
+            "types": ["Tensor(c10::BFloat16)", "Tensor(c10::BFloat16)"]},
+        "attrs": [{"name": "rf_id", "type": "uint64", "value": 9}]}]}"#;
+    [trace, execution.to_owned()]
+}
+
 /// A product of small matrices that takes the GPU 90 ms, far from any roof; and other operators.
 pub(crate) fn slow_product(others: &[&str]) -> String {
     let product = call(Timetable::new(), "aten::mm", SHAPES, 0, 90_000);

@@ -81,6 +81,32 @@ fn of_a_zip_archive_with_two_traces_the_first_is_read() {
     check(zip(&ranks), &["a"], &[(OtherZipMembers, 1)]);
 }
 
+/// Members are found one behind the other, and some have no end that can be told.
+#[test]
+fn what_cannot_be_read_in_a_zip_archive_behind_the_trace_loses_nothing_of_it() {
+    let first = trace(&op("a"));
+    let members = [
+        ("rank0.json", first.as_bytes()),
+        ("notes.txt", &b"recorded on Monday"[..]),
+    ];
+    let archive = zip(&members);
+    let mut headers = archive.windows(4).enumerate();
+    let header = headers
+        .rfind(|(_, bytes)| bytes == b"PK\x03\x04")
+        .unwrap()
+        .0;
+    let changed = |at: usize, byte: u8| {
+        let mut changed = archive.clone();
+        changed[header + at] = byte;
+        changed
+    };
+    // A method that nobody knows, a password, and no header at all.
+    check_bytes(&changed(8, 77), &["a"], &[(OtherZipMembers, 1, None)]);
+    check_bytes(&changed(6, 1), &["a"], &[(OtherZipMembers, 1, None)]);
+    let whole = Some(first.len() as u64);
+    check_bytes(&changed(0, b'?'), &["a"], &[(CorruptGzip, 1, whole)]);
+}
+
 #[test]
 fn of_a_tar_archive_with_two_traces_the_first_is_read() {
     let (first, second) = (trace(&op("a")), trace(&op("b")));

@@ -1,7 +1,7 @@
 //! Perfetto traces: what PyTorch and rocprofv3 write, in packets of a few fields.
 
 use dormer_core::import::warning::WarningKind;
-use dormer_core::import::{Imported, import};
+use dormer_core::import::{ExecutionTrace, Imported, import};
 use dormer_core::trace::{Category, Source};
 
 use crate::support::protobuf::Message;
@@ -225,6 +225,31 @@ fn arguments_are_those_of_the_json() {
         json.events.external_id(of_json)
     );
     assert_eq!(trace.sequence_numbers, [(id, 5)]);
+}
+
+/// The number that an execution trace of the same run has of an operator, too; 0 is none.
+#[test]
+fn an_execution_trace_adds_shapes() {
+    let operator = |trace: Trace, number, ns| {
+        let numbered = annotation("Record function id", integer(number));
+        trace
+            .begin(2, ns, "aten::mm", Message::new().message(4, &numbered))
+            .end(2, ns + 5)
+    };
+    let trace = operator(operator(Trace::of_pytorch(), 9, 0), 0, 10);
+    let mut imported = trace.import();
+    let execution = r#"{"schema": "1.1.1-chakra.0.0.4", "nodes": [{"id": 1, "name": "aten::mm",
+        "inputs": {"values": [[1]], "shapes": [[2, 3]], "types": ["Tensor(float)"]},
+        "attrs": [{"name": "rf_id", "type": "uint64", "value": 9}]}]}"#;
+    let execution = ExecutionTrace::read(execution.as_bytes()).unwrap();
+    let added = execution.add_to(&mut imported);
+    assert_eq!((added.n_joined, added.n_told), (1, 1));
+    let events = &imported.trace.events;
+    let has_shapes: Vec<bool> = events
+        .ids()
+        .map(|event| events.op_args(event).is_some())
+        .collect();
+    assert_eq!(has_shapes, [true, false]);
 }
 
 /// A call, and the kernel that it launched.

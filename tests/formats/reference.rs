@@ -1,12 +1,16 @@
 //! Real traces in other formats against the reference's sheets.
 
+use std::collections::BTreeSet;
+
 use dormer_core::output::export::{self, Source};
 use dormer_core::profile::window::find_gpu;
 use dormer_core::report::sheet::Cell;
 use dormer_core::report::{Report, ReportOptions};
 use dormer_core::trace::Category;
+use serde_json::Value;
 
 use crate::golden;
+use crate::support::container::gunzip;
 use crate::support::opened::Opened;
 use crate::support::shared;
 
@@ -22,6 +26,7 @@ fn the_sheets_of_a_real_trace_agree_with_the_reference() {
     let gpu = dormer_core::hardware::find("H100");
     let opened = Opened::on("h100_qwen", &bytes, gpu);
     let trace = &opened.profile.trace;
+    assert_eq!(n_packets(&gunzip(&bytes)), 22_455);
     let sums = |category: Category| {
         let of = trace
             .events
@@ -42,10 +47,46 @@ fn the_sheets_of_a_real_trace_agree_with_the_reference() {
     ] {
         assert_eq!(sums(category), expected, "{category:?}");
     }
+    let of = |category: Category| {
+        let events = trace.events.ids();
+        events.filter(move |id| trace.events.category(*id) == category)
+    };
+    let kernels: BTreeSet<&str> = of(Category::Kernel).map(|id| trace.name(id)).collect();
+    assert_eq!(kernels.len(), 26);
+    let moved = of(Category::GpuMemcpy).chain(of(Category::GpuMemset));
+    let bytes_of = |id| {
+        let args = trace.strings.get(trace.events.extra_args(id)?);
+        let args: Value = serde_json::from_str(&format!("{{{args}}}")).ok()?;
+        args["bytes"].as_u64()
+    };
+    assert_eq!(moved.filter_map(bytes_of).sum::<u64>(), 965);
+    // Behind what PyTorch takes off its times.
+    let spans = || trace.events.ids().map(|id| trace.events.span(id));
+    let (first, last) = (
+        spans().map(|span| span.start_ns).min(),
+        spans().map(|span| span.end_ns).max(),
+    );
+    let ends = [1_752_839_461_731_516_983, 1_752_839_461_781_296_515];
+    let [start_ns, end_ns] = ends.map(|ns: i64| ns - 1_751_410_836_000_000_000);
+    assert_eq!((first, last), (Some(start_ns), Some(end_ns)));
     let files = export::Input::new(&opened.profile, &opened.report).artifacts();
     let expected = shared.join("golden/h100_qwen");
     let difference = golden::difference(&shared, &expected, &files, "perf_report_csvs", "");
     assert_eq!(difference, None);
+}
+
+/// The records of a file, which are all packets.
+fn n_packets(mut bytes: &[u8]) -> usize {
+    let mut n_packets = 0;
+    while let [0x0a, rest @ ..] = bytes {
+        let n_length = rest.iter().take_while(|byte| **byte >= 0x80).count() + 1;
+        let digits = rest[..n_length].iter().rev();
+        let length = digits.fold(0, |all, byte| all << 7 | usize::from(byte & 0x7f));
+        bytes = &rest[n_length + length..];
+        n_packets += 1;
+    }
+    assert!(bytes.is_empty());
+    n_packets
 }
 
 /// One step of a convolution in JAX on one GPU, with copies on another. The reference's `op_conv` counts

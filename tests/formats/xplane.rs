@@ -4,6 +4,7 @@ use dormer_core::import::warning::WarningKind;
 use dormer_core::import::{Imported, import};
 use dormer_core::trace::{Category, Dims, EventId, Source};
 
+use crate::support::opened::Opened;
 use crate::support::protobuf::Message;
 
 /// An entry of a map.
@@ -81,7 +82,13 @@ fn program() -> Message {
                 .number(2, 13)
                 .message(4, &shape(&[1, 16, 8, 8])),
         )
-        .message(7, &Message::new().bytes(2, "jit(f)/conv"))
+        .message(
+            7,
+            &Message::new()
+                .bytes(2, "jit(f)/conv")
+                .bytes(3, "model.py")
+                .number(4, 17),
+        )
         .message(
             15,
             &Message::new().messages(1, &[dimension.clone(), dimension]),
@@ -247,10 +254,13 @@ fn instructions_become_operators() {
         ]
     );
     let trace = &imported.trace;
-    let args = trace
-        .events
-        .op_args(first(&imported, "xla::convolution"))
-        .unwrap();
+    let convolution = first(&imported, "xla::convolution");
+    let extra = trace.events.extra_args(convolution).unwrap();
+    assert_eq!(
+        trace.strings.get(extra),
+        r#""hlo_op": "conv.1", "op_name": "jit(f)/conv", "source_file": "model.py", "source_line": 17"#
+    );
+    let args = trace.events.op_args(convolution).unwrap();
     let args = trace.args.get(args).unwrap();
     let sizes = args.dims.iter().flatten().map(|dims| match dims {
         Dims::One(shape) => trace.args.shape(*shape).to_vec(),
@@ -267,6 +277,19 @@ fn instructions_become_operators() {
         "", "", "", "[1, 1]", "[1, 1]", "[1, 1]", "False", "[0, 0]", "1",
     ];
     assert_eq!(values.collect::<Vec<_>>(), expected);
+}
+
+/// When the profiler began and stopped, in nanoseconds since 1970, is a fact beside the time that counts.
+#[test]
+fn how_long_the_profiler_ran_is_shown() {
+    const START_NS: i64 = 1_752_839_461_731_516_983;
+    let times = [number(1, START_NS), number(2, START_NS + 2_500_000)];
+    let names = ["profile_start_time", "profile_stop_time"];
+    let environment = plane("Task Environment", &[], &names, &[]).messages(6, &times);
+    let opened = Opened::new("jax", &space().message(1, &environment).0);
+    let fact = ("Profiler ran for".to_owned(), "2.50 ms".to_owned());
+    let facts = opened.report.overview.facts;
+    assert!(facts.contains(&fact), "{facts:?}");
 }
 
 /// Lines can begin at a time since 1970, whose picoseconds fit no 64 bits.

@@ -82,7 +82,7 @@ fn page(
     }
     style += &of_part(REPORT);
     let script = script(&text("dormer-app.js")?, &text("boot.js")?, build)?;
-    forbid("a style sheet", &style, &["</style"])?;
+    forbid("a style sheet", &style.to_ascii_lowercase(), &["</style"])?;
     let policy = format!(
         "default-src 'none'; script-src '{}' 'wasm-unsafe-eval'; style-src '{}'; img-src data: blob:; \
          worker-src blob:; connect-src 'none'; base-uri 'none'; form-action 'none'",
@@ -127,20 +127,23 @@ fn script(app: &str, boot: &str, build: &str) -> Result<String, String> {
         "\nconst app = () => {{\n{app}\nreturn {{ default: __wbg_init, build: '{build}' }};\n}};\n\
          globalThis.dormer = {{ build: '{build}', app }};\n{boot}"
     );
-    forbid("the app's script", &app, &["export ", "import "])?;
-    forbid("a script", &script, &["</script", "<!--"])?;
+    let code = app.lines();
+    let code = code.filter(|line| !line.trim_start().starts_with(['*', '/']));
+    let code: Vec<&str> = code.collect();
+    let of_modules = ["export ", "import ", "import.meta"];
+    forbid("the app's script", &code.join("\n"), &of_modules)?;
+    // What parses the page knows no comments of scripts, and tags in any case.
+    let parsed = script.to_ascii_lowercase();
+    forbid("a script", &parsed, &["</script", "<!--"])?;
     Ok(script)
 }
 
 /// What would end the script early, or cannot work in it.
 fn forbid(what: &str, text: &str, words: &[&str]) -> Result<(), String> {
-    let code = |line: &&str| !line.trim_start().starts_with(['*', '/']);
-    for word in words {
-        if text.lines().filter(code).any(|line| line.contains(word)) {
-            return Err(format!("{NAME}: {what} holds `{word}`"));
-        }
+    match words.iter().find(|word| text.contains(**word)) {
+        Some(word) => Err(format!("{NAME}: {what} holds `{word}`")),
+        None => Ok(()),
     }
-    Ok(())
 }
 
 /// The text between the first `start` and the next `end`, replaced.
@@ -213,10 +216,18 @@ mod tests {
         for app in [
             "import x from './y.js';",
             "export function f() {}",
+            "const u = import.meta.resolve('./y.js');",
             "const s = '</script>';",
+            "// ends it: </SCRIPT>",
+            "* <!-- opens a comment of the page",
         ] {
             assert!(script(app, "", "1f").is_err(), "{app}");
         }
+        for app in ["const u = import.meta.url;", "* import it from './y.js'"] {
+            assert!(script(app, "", "1f").is_ok(), "{app}");
+        }
+        let style = |_: &str| Ok("/* </STYLE> */".to_owned());
+        assert!(page(HTML, &style, "", "1f").is_err());
         let html = HTML.replace("a.css", "font.woff2");
         assert!(page(&html, &text, "", "1f").is_err());
     }

@@ -147,15 +147,13 @@ fn copy(from: &Path, to: &Path) -> Result<(), String> {
     Ok(())
 }
 
-/// Packs the files of a folder by name, without times and owners.
+/// Packs the files of a site by name, without times and owners. The one file is among them: the site's Export asks for it. Wheels,
+/// which lie in the same folder, are not.
 fn pack(folder: &Path, archive: &Path) -> io::Result<()> {
     let gzip = GzBuilder::new().write(File::create(archive)?, Compression::best());
     let mut tar = Builder::new(gzip);
     let names = files(folder).map_err(io::Error::other)?;
-    for name in names
-        .iter()
-        .filter(|name| *name != one_file::NAME && !name.ends_with(".whl"))
-    {
+    for name in names.iter().filter(|name| !name.ends_with(".whl")) {
         let bytes = fs::read(folder.join(name))?;
         let mut header = Header::new_gnu();
         header.set_size(bytes.len() as u64);
@@ -194,6 +192,7 @@ mod tests {
                 ("worker.js", "1"),
                 ("index.html", "2"),
                 ("dormer.html", "3"),
+                ("dormer_trace-0.1.0.whl", "4"),
             ] {
                 fs::write(site.join(name), text).unwrap();
             }
@@ -210,7 +209,11 @@ mod tests {
                 (path, entry.header().mtime().unwrap())
             })
             .collect();
-        let expected = ["dormer/index.html", "dormer/worker.js"];
+        let expected = [
+            "dormer/dormer.html",
+            "dormer/index.html",
+            "dormer/worker.js",
+        ];
         assert_eq!(told, expected.map(|path| (path.to_owned(), 0)));
     }
 

@@ -71,7 +71,12 @@ pub struct Request {
     pub target: String,
     /// The status that was answered.
     pub status: u16,
+    /// Of the headers that tell who asks, and from where, those that came with it.
+    pub told: Vec<&'static str>,
 }
+
+/// Headers that a browser can leave out, and then nobody is told who asks.
+const TELLING: [&str; 3] = ["authorization", "cookie", "referer"];
 
 /// A running server. Ends with [`stop`](Server::stop) or when it is dropped.
 #[derive(Debug)]
@@ -165,6 +170,8 @@ async fn answer(
 ) -> Response {
     let method = request.method().to_string();
     let uri = request.uri().clone();
+    let mut told = TELLING.to_vec();
+    told.retain(|name| request.headers().contains_key(*name));
     let query = uri
         .query()
         .map_or(String::new(), |query| format!("?{query}"));
@@ -192,6 +199,7 @@ async fn answer(
         method,
         target: uri.to_string(),
         status: response.status().as_u16(),
+        told,
     });
     response
 }

@@ -115,16 +115,22 @@ fn the_log_names_every_request() {
     let server = Server::start(site("log"), 0).unwrap();
     ask(&server, "GET /?v=1");
     ask(&server, "HEAD /nothing");
-    let request = |method: &str, target: &str, status| Request {
+    let mut stream = TcpStream::connect(server.url().split('/').nth(2).unwrap()).unwrap();
+    let headers = "Host: a\r\nCookie: login=1\r\nConnection: close\r\n\r\n";
+    write!(stream, "GET / HTTP/1.1\r\n{headers}").unwrap();
+    stream.read_to_string(&mut String::new()).unwrap();
+    let request = |method: &str, target: &str, status, told: &[&'static str]| Request {
         method: method.to_owned(),
         target: target.to_owned(),
         status,
+        told: told.to_vec(),
     };
     assert_eq!(
         server.log(),
         [
-            request("GET", "/?v=1", 200),
-            request("HEAD", "/nothing", 404)
+            request("GET", "/?v=1", 200, &[]),
+            request("HEAD", "/nothing", 404, &[]),
+            request("GET", "/", 200, &["cookie"]),
         ]
     );
 }

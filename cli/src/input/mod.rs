@@ -7,7 +7,7 @@ mod threads;
 
 use std::fs::File;
 use std::io::{self, IsTerminal, Read};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use dormer_core::import::{ImportError, Imported, Importer, Inflater};
 use dormer_core::{Profile, output::redact};
@@ -38,6 +38,17 @@ pub(crate) fn read(trace: &Path) -> Result<Result<Imported, ImportError>, Failur
 /// The same without a bar, for one of several files that are read at once.
 pub(crate) fn read_quietly(trace: &Path) -> Result<Result<Imported, ImportError>, Failure> {
     read_and_tell(trace, |_| ProgressBar::hidden())
+}
+
+/// The file that holds a trace as it was recorded; none for what came through a pipe or out of an archive.
+pub(crate) fn recorded(trace: &Path) -> Result<Option<PathBuf>, Failure> {
+    if is_stdin(trace) {
+        return Ok(None);
+    }
+    Ok(match meant(trace)? {
+        Meant::File(file) => file.is_file().then_some(file),
+        Meant::Member(..) => None,
+    })
 }
 
 fn read_and_tell(

@@ -84,7 +84,10 @@ impl Runs {
         let mut found = Vec::new();
         for path in &self.paths {
             match path.is_dir() {
-                true => inside(path, &mut found),
+                true => {
+                    let root = fs::canonicalize(path).unwrap_or_else(|_| path.clone());
+                    inside(path, &root, &mut found);
+                }
                 false => found.push(path.clone()),
             }
         }
@@ -197,7 +200,8 @@ fn listed(path: &Path, url: String, head: Head, (bytes, written_ms): Stamp) -> L
 }
 
 /// The files below a folder that are called like a trace. Links to folders are not followed: they may lead in circles, or out.
-fn inside(folder: &Path, found: &mut Vec<PathBuf>) {
+/// Links to files are where they lead to a file below the root, which has no links in its path.
+fn inside(folder: &Path, root: &Path, found: &mut Vec<PathBuf>) {
     let Ok(entries) = fs::read_dir(folder) else {
         return;
     };
@@ -206,9 +210,14 @@ fn inside(folder: &Path, found: &mut Vec<PathBuf>) {
         if name.to_string_lossy().starts_with('.') {
             continue;
         }
-        if entry.file_type().is_ok_and(|of| of.is_dir()) {
-            inside(&path, found);
-        } else if is_called_like_traces(&path.to_string_lossy()) && path.is_file() {
+        let Ok(of) = entry.file_type() else { continue };
+        if of.is_dir() {
+            inside(&path, root, found);
+        } else if is_called_like_traces(&path.to_string_lossy())
+            && path.is_file()
+            && (!of.is_symlink()
+                || fs::canonicalize(&path).is_ok_and(|real| real.starts_with(root)))
+        {
             found.push(path);
         }
     }
@@ -416,7 +425,12 @@ mod tests {
         let logs = root.path().join("logs");
         symlink(root.path().join("private"), logs.join("out")).unwrap();
         symlink(&logs, logs.join("circle")).unwrap();
+        symlink(root.path().join("private/b.json"), logs.join("b.json")).unwrap();
+        symlink(logs.join("a.json"), logs.join("newest.json")).unwrap();
         let listing = look(&mut Runs::of(vec![logs]));
-        assert_eq!(told(&listing, &["file"]), json!([["", [["a.json"]]]]));
+        assert_eq!(
+            told(&listing, &["file"]),
+            json!([["", [["a.json"], ["newest.json"]]]])
+        );
     }
 }

@@ -8,7 +8,7 @@ use flate2::write::GzEncoder;
 use super::{Folder, TRACE, gzip};
 
 /// A rank with an all-reduce, from 100 µs on or later.
-fn rank(number: u32, start_us: u32) -> String {
+pub(super) fn rank(number: u32, start_us: u32) -> String {
     let metadata = format!(
         r#"{{"distributedInfo": {{"backend": "nccl", "rank": {number}, "world_size": 2, "pg_config":
             [{{"pg_name": "0", "pg_desc": "default_pg", "pg_size": 2, "ranks": [0, 1]}}]}},

@@ -7,7 +7,7 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use flate2::read::GzDecoder;
 
-use super::{Folder, GPUS, Said, TRACE, gzip};
+use super::{Folder, GPUS, Said, TRACE, gzip, job};
 
 /// A page, as far as this is about it.
 const PAGE: &str = "<!DOCTYPE html>\n<html><head><meta charset=\"utf-8\"></head><body><main id=\"boot\">\n</main></body></html>\n";
@@ -128,6 +128,36 @@ fn a_page_of_two_traces_has_the_reference_first() {
     assert_eq!(names, ["old.json.gz", "new.json.gz"]);
 }
 
+/// A trace is given as everywhere: the only one of a folder, and one in an archive, which is written back.
+#[test]
+fn a_trace_of_a_folder_or_an_archive_goes_into_the_page() {
+    let folder = with_page("notes.txt", "recorded on Monday");
+    for (rank, packed) in [(0, "one.json"), (1, "other.json")] {
+        folder.add(packed, job::rank(rank, 100));
+    }
+    folder
+        .run("job one.json other.json --perfetto ranks.tar")
+        .done();
+    std::fs::create_dir(folder.0.path().join("run")).unwrap();
+    folder.add("run/own.json", TRACE);
+    folder
+        .run_with_page("report run --format page -o out")
+        .done();
+    assert_eq!(
+        traces(&folder.read("out/dormer-own.html")),
+        [("own.json.gz".to_owned(), TRACE.to_owned())]
+    );
+    folder
+        .run_with_page("compare --reference run ranks.tar:rank00001.json --format page -o out")
+        .done();
+    let page = folder.read("out/dormer-own-rank00001.html");
+    let [(_, own), (name, member)] = &traces(&page)[..] else {
+        panic!("two traces: {page}");
+    };
+    assert_eq!((own.as_str(), name.as_str()), (TRACE, "rank00001.json.gz"));
+    assert!(member.contains("ncclDevKernel_AllReduce"), "{member}");
+}
+
 #[test]
 fn what_is_missing_or_cannot_go_along_is_said() {
     let folder = with_page("trace.json", TRACE);
@@ -142,7 +172,11 @@ fn what_is_missing_or_cannot_go_along_is_said() {
         "models.toml",
         "[[model]]\nop = \"acme::op\"\nbytes = \"in0.bytes\"\n",
     );
-    for more in ["--perf-models models.toml", "--capture trace.json"] {
+    for more in [
+        "--perf-models models.toml",
+        "--capture trace.json",
+        "--execution-trace execution.json",
+    ] {
         let said = folder.run_with_page(&format!("report trace.json --format page -o . {more}"));
         let (option, _) = more.split_once(' ').unwrap();
         assert_eq!(said.code, 2, "{more}");

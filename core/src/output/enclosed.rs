@@ -23,7 +23,7 @@ pub const BLOCK_END: &str = "</script>\n";
 /// Before this, where it stands first in the page, the report is put.
 pub const PLACE: &str = "</main>";
 
-/// Where the reader lands: `app/src/page/enclosed.rs` reads it.
+/// Where the reader lands: `app/src/page/browser/enclosed.rs` reads it.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct View {
     /// The page's address behind `#`: the view, GPU, part of the time, thresholds, kept ranges with their notes.

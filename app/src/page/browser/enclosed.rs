@@ -7,6 +7,7 @@ use wasm_bindgen_futures::JsFuture;
 use web_sys::{Blob, BlobPropertyBag, FileReader};
 
 use super::files::call;
+use super::offline::{self, ONE_FILE};
 use super::window;
 use crate::protocol::wire::{error_text, part};
 
@@ -76,23 +77,32 @@ pub fn enclosed_view() -> Option<EnclosedView> {
     })
 }
 
-/// The page as one file; of a hosted page this takes a request to the file beside it.
+/// The page as one file; of a hosted page this takes a request to the file beside it, unless it is kept for offline use.
 pub async fn page_file() -> Result<Blob, String> {
     if let Ok(page) = loader("page").dyn_into() {
         return Ok(page);
     }
-    let build = loader("build").as_string().unwrap_or_default();
-    let url = format!("./dormer.html?v={build}");
+    let build = offline::build();
     let missing = |why: String| format!("dormer.html could not be fetched ({why})");
-    let response = later(&window(), "fetch", &[url.into()])
-        .await
-        .map_err(missing)?;
+    let response = match offline::kept_file(ONE_FILE, &build).await {
+        Some(kept) => kept.into(),
+        None => {
+            let url = format!("./{ONE_FILE}?v={build}");
+            later(&window(), "fetch", &[url.into()])
+                .await
+                .map_err(missing)?
+        }
+    };
     if !part(&response, "ok").is_truthy() {
         let status = part(&response, "status").as_f64().unwrap_or_default();
         return Err(missing(format!("status {status}")));
     }
     let page = later(&response, "blob", &[]).await.map_err(missing)?;
-    Ok(page.unchecked_into())
+    let page: Blob = page.unchecked_into();
+    match offline::is_one_file_of(&page, &build).await? {
+        true => Ok(page),
+        false => Err("the server's dormer.html is of another build than this page".to_owned()),
+    }
 }
 
 /// Waits for what a method promises.

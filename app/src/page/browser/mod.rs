@@ -62,7 +62,7 @@ pub use layout::{
     is_wider_than, last_passed, mono_letter, on_scroll, pointer_in, scroll_to_top,
 };
 pub use offline::{
-    FrontPage, build, can_be_kept, forget_build, front_page, keep_build, kept_build, loaded_bytes,
+    FrontPage, build, can_be_kept, copy_bytes, forget_build, front_page, keep_build, kept_build,
     offer_as_app, on_launch,
 };
 pub use ports::post;

@@ -24,6 +24,12 @@ const FETCHED: [&str; 5] = [
 ];
 const MANIFEST: &str = "manifest.json";
 
+/// The page as one file, beside a hosted page.
+pub(super) const ONE_FILE: &str = "dormer.html";
+
+/// So much of what the page has loaded is its size as one file, which holds the same, compressed and then as base64.
+const ONE_FILE_SHARE: f64 = 0.55;
+
 /// What `sw.js` calls the cache, before the page's folder.
 const CACHE: &str = "dormer-kept:";
 
@@ -51,8 +57,8 @@ pub fn build() -> String {
     build.as_string().unwrap_or_default()
 }
 
-/// How many bytes the page has loaded: what a copy of it takes.
-pub fn loaded_bytes() -> f64 {
+/// About how many bytes a copy of the page takes: what it has loaded, and the same as one file.
+pub fn copy_bytes() -> f64 {
     let clock = window().performance();
     let entries = clock.map(|clock| clock.get_entries_by_type("resource"));
     let entries = entries.unwrap_or_default();
@@ -61,7 +67,7 @@ pub fn loaded_bytes() -> f64 {
         is_request(&entry.name()) && entry.name().ends_with(&format!("?v={}", build()))
     });
     let bytes = own.filter_map(|entry| part(&entry, "decodedBodySize").as_f64());
-    bytes.sum()
+    bytes.sum::<f64>() * (1.0 + ONE_FILE_SHARE)
 }
 
 /// The page's folder, as a URL.
@@ -94,6 +100,24 @@ pub async fn kept_build() -> Option<String> {
     let options = message(&[("cacheName", name)]).into();
     let front = later(&caches(), "match", &[folder().into(), options]).await;
     build_of(&text_of(front.ok()?.dyn_ref::<Response>()?).await?)
+}
+
+/// Whether a file is the one file of a build: its script says so (`xtask/src/one_file.rs`).
+pub(super) async fn is_one_file_of(file: &Blob, build: &str) -> Result<bool, String> {
+    let text = JsFuture::from(file.text()).await;
+    let text: js_sys::JsString = text.map_err(|error| error_text(&error))?.unchecked_into();
+    Ok(text.includes(&format!("globalThis.dormer = {{ build: '{build}'"), 0))
+}
+
+/// A file of a build out of the copy that is kept: no request.
+pub(super) async fn kept_file(name: &str, build: &str) -> Option<Response> {
+    if !can_be_kept() {
+        return None;
+    }
+    let url = JsValue::from(format!("{}{name}?v={build}", folder()));
+    let options = message(&[("cacheName", cache_name().into())]).into();
+    let kept = later(&caches(), "match", &[url, options]).await;
+    kept.ok()?.dyn_into().ok()
 }
 
 async fn text_of(response: &Response) -> Option<String> {
@@ -203,14 +227,27 @@ async fn store(
         at += 1;
         tell(at);
     }
+    // Export makes others of it. Some hosts leave it away, or send another page in its place.
+    let request = format!("./{ONE_FILE}?v={build}");
+    if let Ok(response) = fetched(&request, RequestCache::Default).await {
+        let copy = response.clone().map_err(|error| error_text(&error))?;
+        if is_one_file_of(&blob_of(&copy).await?, build).await? {
+            later(cache, "put", &[request.into(), response.into()]).await?;
+            tell(at + 1);
+        }
+    }
     Ok(())
+}
+
+async fn blob_of(response: &Response) -> Result<Blob, String> {
+    let blob = JsFuture::from(response.blob().map_err(|error| error_text(&error))?).await;
+    Ok(blob.map_err(|error| error_text(&error))?.unchecked_into())
 }
 
 /// A server may be given another build just now: all that runs ends in the id of its own.
 async fn expect_build(name: &str, response: &Response, build: &str) -> Result<(), String> {
     const END: f64 = 64.0;
-    let blob = JsFuture::from(response.blob().map_err(|error| error_text(&error))?).await;
-    let blob: Blob = blob.map_err(|error| error_text(&error))?.unchecked_into();
+    let blob = blob_of(response).await?;
     let end = blob.slice_with_f64_and_f64((blob.size() - END).max(0.0), blob.size());
     let end = JsFuture::from(end.map_err(|error| error_text(&error))?.text()).await;
     let end = end.ok().and_then(|end| end.as_string()).unwrap_or_default();

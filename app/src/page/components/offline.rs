@@ -116,9 +116,9 @@ fn copy() -> impl IntoView {
         }
     };
     let not_kept = move || {
-        let bytes = format::bytes(browser::loaded_bytes() as u64);
+        let bytes = format::bytes(browser::copy_bytes() as u64);
         view! {
-            <p>{format!("A copy of the page, {bytes}, stays in this browser: this address then opens without the server, and always this build, until you replace or forget it. Making it asks the server for the files of the page once more.")}</p>
+            <p>{format!("A copy of the page, about {bytes}, stays in this browser: this address then opens without the server, and always this build, until you replace or forget it. Making it asks the server for the files of the page once more.")}</p>
             <p class="acts">{button("keep-copy", KEEP, |state| keep(state, true))}</p>
         }
     };

@@ -81,6 +81,7 @@ pub(super) fn seen(input: &Input, device: Option<&DeviceMemory>) -> Option<Seen>
             holds("steps", steady.is_some()),
         ],
         tables: vec![table(input, uses)],
+        others: Vec::new(),
     })
 }
 

@@ -48,6 +48,8 @@ struct Seen {
     events: Vec<EventId>,
     words: Words,
     tables: Vec<Table>,
+    /// Other devices of which the same was seen, with how much: "GPU 1 (3 GB)".
+    others: Vec<String>,
 }
 
 impl Seen {
@@ -66,8 +68,44 @@ impl Seen {
                 ("peak", format::bytes(device.peak.allocated)),
             ],
             tables: Vec::new(),
+            others: Vec::new(),
         }
     }
+
+    fn word(&self, name: &str) -> Option<&str> {
+        let word = self.words.iter().find(|(known, _)| *known == name);
+        word.map(|(_, text)| text.as_str())
+    }
+
+    /// Whether it is the same of another device.
+    fn is_alike(&self, other: &Seen) -> bool {
+        self.kind == other.kind && self.word("operator") == other.word("operator")
+    }
+
+    /// Takes the same of another device in: that of the one with more of it is told, and the other is named.
+    fn take_in(&mut self, mut other: Seen) {
+        if other.bytes > self.bytes {
+            std::mem::swap(self, &mut other);
+        }
+        let device = other.word("device").unwrap_or_default();
+        let size = other.word("size").unwrap_or_default();
+        let one = format!("{device} ({size})");
+        self.others.append(&mut other.others);
+        self.others.push(one);
+        self.events.append(&mut other.events);
+    }
+}
+
+/// What was seen of several devices alike, once.
+fn of_all_devices(all: Vec<Seen>) -> Vec<Seen> {
+    let mut told: Vec<Seen> = Vec::new();
+    for seen in all {
+        match told.iter_mut().find(|one| one.is_alike(&seen)) {
+            Some(one) => one.take_in(seen),
+            None => told.push(seen),
+        }
+    }
+    told
 }
 
 impl Subject for Seen {
@@ -90,7 +128,9 @@ impl Subject for Seen {
     }
 
     fn words(group: &Group<Self>) -> Words {
-        group.first().words.clone()
+        let mut words = group.first().words.clone();
+        words.push(("others", group.first().others.join(", ")));
+        words
     }
 
     fn reasoning(_: &Group<Self>) -> Vec<String> {
@@ -128,6 +168,7 @@ pub(super) fn run(input: &Input, _: &[Row], outcome: &mut Outcome) {
             outcome.tables.push(tables::steps(&steps));
         }
     }
+    let all = of_all_devices(all);
     for seen in &all {
         let mut findings = rule::find(input, rules::RULES, vec![seen]);
         outcome.findings.append(&mut findings);

@@ -38,6 +38,7 @@ pub(super) const RULES: &[Rule<Seen>] = &[
         issue: "On {device} {steps} end with more memory in use each: from {from} to {to} (+{percent}), {each} a step.",
         model: "keep no tensors of earlier steps: add up `loss.item()` or `loss.detach()`, clear lists of outputs, and give caches a limit; the operators listed hold what is left at the end.",
         notes: &[
+            OTHERS,
             "Whether it grows further a recording of some steps cannot tell: optimizer states and caches are filled in the first steps of a run.",
         ],
         ..MEMORY
@@ -50,6 +51,7 @@ pub(super) const RULES: &[Rule<Seen>] = &[
         issue: "At the peak of {peak} on {device} the allocator holds {reserved}: {size} ({percent}) are not in use.",
         model: "set `PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True`, which leaves no gaps between blocks of different sizes; use few different shapes (pad, bucket).",
         notes: &[
+            OTHERS,
             "Gaps between blocks are one reason, a higher peak before the recording is another: the trace does not tell them apart. After a higher peak, `torch.cuda.empty_cache()` once gives the memory back to others.",
             "{grows?The allocator takes still more after the peak.|}",
         ],
@@ -98,11 +100,15 @@ pub(super) const RULES: &[Rule<Seen>] = &[
         issue: "{operator} allocates {blocks}, {bytes} in all, that are in use for {life} each (median), up to {size} at once on {device}.",
         model: "fuse what follows (`torch.compile`), write into a buffer that is kept (`out=`), or work in place: then the blocks are not needed.",
         notes: &[
+            OTHERS,
             "The caching allocator hands such blocks out again at little cost: what they take is memory, not time.",
         ],
         ..MEMORY
     },
 ];
+
+/// Where the same was seen.
+const OTHERS: &str = "{others?The same was found on {others}.|}";
 
 /// What all of them have in common, for the rest of a literal.
 const MEMORY: Rule<Seen> = Rule {
@@ -116,6 +122,7 @@ const HOLDER: Rule<Seen> = Rule {
     title: "{operator} holds {percent} of the peak",
     issue: "When most memory is in use on {device} ({peak}), {operator} holds {size} ({percent}) in {blocks}, the largest of {largest}.",
     notes: &[
+        OTHERS,
         "The peak is that of the recording; what was allocated before it is a part of it whose owner is not known.",
     ],
     ..MEMORY

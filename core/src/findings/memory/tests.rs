@@ -108,6 +108,32 @@ fn one_operator_that_holds_much_has_the_remedy_that_its_name_proves() {
     }
 }
 
+/// One finding of all GPUs: that of the one with most of it, and the others by name.
+#[test]
+fn the_same_on_several_gpus_is_told_once() {
+    let on = |timetable: Timetable, gpu: u32, bytes: i64, at: u32| {
+        let at = at..at + 100;
+        timetable
+            .gpu(gpu)
+            .memory(0, 0)
+            .op("aten::cat", at.clone())
+            .block(1, bytes, f64::from(at.start) + 25.0)
+    };
+    let timetable = on(Timetable::new(), 0, 100 * MB, 0);
+    let timetable = on(timetable, 1, 300 * MB, 100);
+    let timetable = on(timetable, 2, 200 * MB, 200);
+    let report = report(&timetable);
+    let outcome = report.analyses.outcome("memory").unwrap();
+    let [one] = outcome.findings.as_slice() else {
+        panic!("{:?}", outcome.findings);
+    };
+    assert_eq!(one.memory_bytes, Some(300_000_000));
+    assert!(one.issue.contains("GPU 1"), "{}", one.issue);
+    let others = "The same was found on GPU 0 (100 MB), GPU 2 (200 MB).";
+    let said = one.reasoning.join(" ").replace('\u{a0}', " ");
+    assert!(said.contains(others), "{said}");
+}
+
 #[test]
 fn a_softmax_in_an_attention_module_is_one_of_scores() {
     let timetable = Timetable::new()
@@ -170,6 +196,9 @@ fn taking_memory_from_the_driver_in_later_steps_costs_time() {
     assert_eq!((one.pattern, one.time_ns), ("allocator_calls", 100_000));
     assert_eq!(one.impact, Some(Impact::at_most(100_000)));
     assert_eq!(one.memory_bytes, Some(50_000_000));
+    let sentences = [std::slice::from_ref(&one.issue), &one.reasoning].concat();
+    let sentences = sentences.join(" ");
+    assert!(!sentences.contains(['{', '|', '}']), "{sentences}");
 }
 
 #[test]

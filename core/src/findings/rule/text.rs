@@ -3,13 +3,13 @@
 use super::{Rule, Subject, Words};
 
 /// A template with its words; a later word goes before an earlier one of its name. `{word?text|other}`
-/// is the text where the word is not empty, and else the other.
+/// is the text where the word is not empty, and else the other; words may stand in both.
 pub(crate) fn fill(template: &str, words: &Words) -> String {
     let mut text = String::new();
     let mut left = template;
     while let Some((before, after)) = left.split_once('{') {
         text.push_str(before);
-        let Some((name, rest)) = after.split_once('}') else {
+        let Some((name, rest)) = up_to_its_brace(after) else {
             text.push('{');
             left = after;
             continue;
@@ -18,13 +18,30 @@ pub(crate) fn fill(template: &str, words: &Words) -> String {
         let (holds, fails) = texts.split_once('|').unwrap_or((texts, ""));
         match words.iter().rev().find(|(known, _)| *known == word) {
             Some((_, value)) if word == name => text.push_str(value),
-            Some((_, value)) => text.push_str(if value.is_empty() { fails } else { holds }),
+            Some((_, value)) => {
+                text.push_str(&fill(if value.is_empty() { fails } else { holds }, words));
+            }
             None => text.push_str(&format!("{{{name}}}")),
         }
         left = rest;
     }
     text.push_str(left);
     text
+}
+
+/// What stands before the brace that closes, and behind it.
+fn up_to_its_brace(text: &str) -> Option<(&str, &str)> {
+    let mut depth = 1_i32;
+    let end = text.find(|letter| {
+        depth += match letter {
+            '{' => 1,
+            '}' => -1,
+            _ => 0,
+        };
+        depth == 0
+    })?;
+    let (inside, rest) = text.split_at_checked(end)?;
+    Some((inside, rest.strip_prefix('}')?))
 }
 
 pub(crate) fn either(
@@ -85,6 +102,9 @@ mod tests {
         let words = [("time", "3 ms"), ("at", ""), ("long", "yes")];
         let words = words.map(|(word, value)| (word, value.to_owned())).to_vec();
         let filled = "It takes 3 ms, as ever; long.";
+        assert_eq!(fill(template, &words), filled);
+        let template = "It takes {time}{long?, all of {time}|}{at? at {at}|}.";
+        let filled = "It takes 3 ms, all of 3 ms.";
         assert_eq!(fill(template, &words), filled);
         // Braces of a trace's own names are no words.
         let words = vec![

@@ -97,17 +97,28 @@ impl Unzip {
                 Part::Header => {
                     let n_before = self.pending.len();
                     self.pending.extend_from_slice(input);
-                    let Some(local) = local_header(&self.pending)? else {
-                        if self.pending.len() > MAX_HEADER {
-                            return Err(unreadable("a member's header is damaged"));
+                    let local = match local_header(&self.pending) {
+                        Ok(None) if self.pending.len() > MAX_HEADER => {
+                            Err(unreadable("a member's header is damaged"))
                         }
-                        break;
+                        local => local,
+                    };
+                    let local = match local {
+                        Ok(Some(local)) => local,
+                        Ok(None) => break,
+                        Err(error) => {
+                            self.end_at(error, (WarningKind::CorruptGzip, Some(self.n_text)))?;
+                            break;
+                        }
                     };
                     input = input
                         .get(local.len.saturating_sub(n_before)..)
                         .unwrap_or(&[]);
                     self.pending.clear();
-                    self.enter(&local)?;
+                    if let Err(error) = self.enter(&local) {
+                        self.end_at(error, (WarningKind::OtherZipMembers, None))?;
+                        break;
+                    }
                     if self.is_in_member() {
                         sink(Piece::Begin(&local.name));
                     }
@@ -179,9 +190,6 @@ impl Unzip {
             self.part = Part::Over;
             return Ok(());
         }
-        if self.found && is_called_like_a_trace(&local.name) {
-            self.warnings.add(WarningKind::OtherZipMembers, None);
-        }
         let wanted = !self.found && may_be_trace(local.name.as_bytes());
         if local.is_encrypted {
             return Err(unreadable("it is encrypted"));
@@ -210,6 +218,23 @@ impl Unzip {
                 ));
             }
         };
+        if self.found && is_called_like_a_trace(&local.name) {
+            self.warnings.add(WarningKind::OtherZipMembers, None);
+        }
+        Ok(())
+    }
+
+    /// Ends the archive at what cannot be passed over: with the error, unless the trace was read before, which is told then.
+    fn end_at(
+        &mut self,
+        error: ImportError,
+        (kind, at): (WarningKind, Option<u64>),
+    ) -> Result<(), ImportError> {
+        if !self.found {
+            return Err(error);
+        }
+        self.warnings.add(kind, at);
+        self.part = Part::Over;
         Ok(())
     }
 

@@ -70,9 +70,11 @@ impl Annotations {
             "Input type" => self.of_op(1, &text),
             "Input Strides" => self.of_op(2, &text),
             "Concrete Inputs" => self.of_op(3, &text),
+            // Execution traces are joined by it; 0 is none.
+            "Record function id" if !is_some_number(written) => {}
             // They differ in every event, and nothing uses them.
-            "Record function id" | "Python id" | "Python parent id" | "Python module id"
-            | "begin_ns" | "end_ns" | "delta_ns" => {}
+            "Python id" | "Python parent id" | "Python module id" | "begin_ns" | "end_ns"
+            | "delta_ns" => {}
             name => self.rest.key(name).extend_from_slice(&text),
         }
         self.scratch = text;
@@ -104,6 +106,10 @@ impl Annotations {
     pub(super) fn rest(&self, builder: &mut TraceBuilder) -> Option<StringId> {
         self.rest.get().map(|text| builder.string(text))
     }
+}
+
+fn is_some_number(written: &str) -> bool {
+    written.parse::<u64>().is_ok_and(|number| number > 0)
 }
 
 /// The id that a number or a text stands for.

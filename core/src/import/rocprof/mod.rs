@@ -141,9 +141,12 @@ impl Reader {
         while let Some(rest) = window.get(pos..).filter(|rest| !rest.is_empty()) {
             let found = match rest.first() {
                 Some(b'"') => list_of(rest),
-                Some(b'{') if left.is_some() => {
-                    starts_element(rest).map(|starts| left.filter(|_| starts).map(|list| (list, 0)))
-                }
+                Some(b'{') => match left {
+                    Some(list) => {
+                        starts_element(list, rest).map(|is_one| is_one.then_some((list, 0)))
+                    }
+                    None => Ok(None),
+                },
                 _ => Ok(None),
             };
             match found {
@@ -187,6 +190,9 @@ impl Reader {
             Err(_) => {
                 let at = Some(self.offset + pos as u64);
                 self.process.warnings.add(WarningKind::UnreadableEvent, at);
+                if window.get(pos) == Some(&b'{') {
+                    self.process.pass_over(list);
+                }
                 self.state = State::Outside(Some(list));
                 Step::To(pos + 1)
             }
@@ -210,13 +216,14 @@ fn list_of(rest: &[u8]) -> Result<Option<(Holds, usize)>, Stop> {
 }
 
 /// Whether an element of a list begins at this bracket. What is inside of one has other keys.
-fn starts_element(rest: &[u8]) -> Result<bool, Stop> {
+fn starts_element(list: Holds, rest: &[u8]) -> Result<bool, Stop> {
     let is_one = bounded(rest, |cursor| {
         cursor.pos += 1;
         cursor.skip_space()?;
         let first = cursor.string()?;
-        if cursor.bytes(first.start, first.end) != b"size" {
-            return Ok(false);
+        let first = cursor.bytes(first.start, first.end);
+        if list == Holds::Names || first != b"size" {
+            return Ok(list == Holds::Names && first == b"kind");
         }
         while cursor.skip_space()? != b'"' {
             cursor.pos += 1;

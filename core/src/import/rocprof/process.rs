@@ -111,6 +111,13 @@ impl Process {
         is_record
     }
 
+    /// Passes over an element whose end cannot be found.
+    pub(super) fn pass_over(&mut self, list: Holds) {
+        if list == Holds::Names {
+            self.names.push(Vec::new());
+        }
+    }
+
     /// All that was read.
     pub(super) fn finish(mut self, n_records: u32) -> (Trace, Warnings) {
         let trace = &mut self.builder.trace;

@@ -20,8 +20,10 @@ pub(super) struct Program<'a> {
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Operator {
     pub(super) name: String,
-    /// Where in the user's program it comes from.
+    /// Where in the user's program it comes from: its path there, and its file and line, which is 0 where nothing says so.
     pub(super) path: String,
+    pub(super) file: String,
+    pub(super) line: u64,
     /// Arguments as PyTorch's JSON writes them.
     pub(super) dims: String,
     pub(super) types: String,
@@ -34,6 +36,8 @@ struct Instruction<'a> {
     opcode: &'a [u8],
     target: &'a [u8],
     path: String,
+    file: String,
+    line: u64,
     operands: Vec<u64>,
     window: Option<Value<'a>>,
     dimensions: Option<Value<'a>>,
@@ -76,6 +80,8 @@ impl<'a> Program<'a> {
         let mut operator = Operator {
             name: format!("xla::{}", without_number(name)),
             path: instruction.path.clone(),
+            file: instruction.file.clone(),
+            line: instruction.line,
             ..Operator::default()
         };
         if instruction.is_convolution() {
@@ -111,9 +117,13 @@ impl<'a> Instruction<'a> {
             match number {
                 2 => instruction.opcode = value.bytes(),
                 7 => {
-                    let mut of = value.fields();
-                    if let Some((_, path)) = of.find(|(number, _)| *number == 2) {
-                        instruction.path = path.text().into_owned();
+                    for (number, value) in value.fields() {
+                        match number {
+                            2 => instruction.path = value.text().into_owned(),
+                            3 => instruction.file = value.text().into_owned(),
+                            4 => instruction.line = value.number(),
+                            _ => {}
+                        }
                     }
                 }
                 15 => instruction.window = Some(value),

@@ -90,8 +90,13 @@ impl Operators {
             };
             args.clear();
             args.text("hlo_op", name);
-            if !operator.path.is_empty() {
-                args.text("op_name", &operator.path);
+            for (key, text) in [("op_name", &operator.path), ("source_file", &operator.file)] {
+                if !text.is_empty() {
+                    args.text(key, text);
+                }
+            }
+            if operator.line > 0 {
+                args.raw("source_line", operator.line);
             }
             let builder = &mut events.builder;
             let (op_args, _) = builder.op_args(OpArgsText {

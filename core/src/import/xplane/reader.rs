@@ -9,7 +9,13 @@ use super::plane::{Plane, Stat};
 use crate::import::unordered::{Unordered, stream_track};
 use crate::import::warning::{WarningKind, Warnings};
 use crate::import::wire::{Fields, RecordReader, Recording, Tally};
-use crate::trace::{DeviceProperties, Source, Trace, TrackId};
+use crate::trace::{DeviceProperties, Source, Trace, TrackId, lifetime};
+
+/// The plane of what the profiler says of itself.
+const ENVIRONMENT: &str = "Task Environment";
+
+/// So many of them are kept, of files that were put together.
+const MOST_PROFILERS: usize = 1 << 16;
 
 /// Reads the planes of a trace.
 #[derive(Debug, Default)]
@@ -27,12 +33,13 @@ impl RecordReader for Reader {
         if bad.is_some() {
             self.warn(WarningKind::UnreadableEvent, offset);
         }
-        if plane.name.starts_with('/') || plane.name == "Task Environment" {
+        if plane.name.starts_with('/') || plane.name == ENVIRONMENT {
             self.tally.is_any = true;
         }
         match &*plane.name {
             "/host:CPU" => self.host(&plane, offset),
             "/host:metadata" => self.programs(&plane, offset),
+            ENVIRONMENT => self.profiler(&plane),
             name => match name.strip_prefix("/device:GPU:").map(str::parse) {
                 Some(Ok(gpu)) => self.gpu(&plane, gpu, offset),
                 _ if name.starts_with("/device:") && plane.lines().next().is_some() => {
@@ -121,6 +128,23 @@ impl Reader {
         builder.process_name(pid, pid);
         builder.thread_name(pid, tid, name);
         track
+    }
+
+    /// Keeps when the profiler ran.
+    fn profiler(&mut self, plane: &Plane) {
+        let (mut start, mut stop) = (None, None);
+        plane.each_stat(|name, stat| match name {
+            "profile_start_time" => start = stat.number(),
+            "profile_stop_time" => stop = stat.number(),
+            _ => {}
+        });
+        let builder = &mut self.events.builder;
+        if let (Some(start), Some(stop)) = (start, stop)
+            && builder.trace.metadata.len() < MOST_PROFILERS
+        {
+            let json = format!(r#"{{"profile_start_time": {start}, "profile_stop_time": {stop}}}"#);
+            builder.metadata(lifetime::PROFILER, &json);
+        }
     }
 
     /// Keeps the programs until it is known which of their instructions ran.

@@ -54,6 +54,9 @@ pub(super) fn facts(
         };
         add(label, format::time_ns(ns));
     }
+    if let Some(ns) = lifetime::of_profiler(&profile.trace) {
+        add("Profiler ran for", format::time_ns(ns));
+    }
     let n_ops: u64 = profile.host_ops.iter().map(|op| op.n_calls).sum();
     if n_ops > 0 {
         add("Operator calls", format::count(n_ops));
