@@ -196,6 +196,17 @@ fn what_is_there_is_not_read_again() {
 }
 
 #[test]
+fn a_file_is_read_once_however_it_is_spelled() {
+    let folder = Folder::with("a.json", TRACE);
+    folder.add("tags.csv", "a.json,team,vision\n");
+    let said = folder.run("fleet . tags.csv ./a.json -o S").done();
+    assert!(said.starts_with("1 file: 1 ok.\n"), "{said}");
+    folder
+        .run("fleet summary S -o S.json.gz --where team=vision")
+        .done();
+}
+
+#[test]
 fn the_same_bytes_twice_are_one_run() {
     let folder = traces();
     folder.add("t/copy.json", TRACE);
