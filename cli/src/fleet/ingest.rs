@@ -21,7 +21,7 @@ use super::walk::{self, Found};
 use super::worker::{Read1, Shared, duplicate, unpack, work};
 use crate::args::{FleetArgs, IngestArgs};
 use crate::stdout::Out;
-use crate::tables::options_of;
+use crate::tables::{options_of, shown};
 use crate::{Failure, table};
 
 /// Traces of a batch at most.
@@ -47,6 +47,7 @@ pub(super) fn run(args: &FleetArgs, out: &mut Out) -> Result<(), Failure> {
     for file in &mut found {
         let tags = ingest.rows.tags.iter().cloned();
         file.tags.extend(tags);
+        file.uri = shown(&file.uri, ingest.rows.redact.redact);
     }
     compact::settle(store)?;
     let mut columns = known::COLUMNS.to_vec();

@@ -97,7 +97,7 @@ pub(super) fn name_of(runs: &Table) -> String {
 }
 
 /// A hash of some texts, whatever their order was made to be: 16 hexadecimal digits.
-pub(super) fn hash_of(texts: &[String]) -> String {
+pub(crate) fn hash_of(texts: &[String]) -> String {
     let mut hash = Sha256::new();
     for text in texts {
         hash.update(text.as_bytes());
