@@ -16,7 +16,7 @@ use regex::Regex;
 
 use super::child::Watch;
 use super::known::{self, Known};
-use super::store::{self, compact, read};
+use super::store::{self, read};
 use super::walk::{self, Found};
 use super::worker::{Read1, Shared, duplicate, unpack, work};
 use crate::args::{FleetArgs, IngestArgs};
@@ -49,7 +49,9 @@ pub(super) fn run(args: &FleetArgs, out: &mut Out) -> Result<(), Failure> {
         file.tags.extend(tags);
         file.uri = shown(&file.uri, ingest.rows.redact.redact);
     }
-    compact::settle(store)?;
+    if !ingest.dry_run {
+        store::settle(store)?;
+    }
     let mut columns = known::COLUMNS.to_vec();
     columns.push(store::DATE);
     let runs = read::table(store, store::kind(RUNS)?, Some(&columns))?;
