@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use dormer_core::Profile;
-use dormer_core::import::ExecutionTrace;
+use dormer_core::import::{ExecutionTrace, Imported};
 use dormer_core::profile::capture::{CaptureFile, Note, notes};
 
 use crate::{Failure, input};
@@ -13,14 +13,14 @@ use crate::{Failure, input};
 /// What engines write beside their captures; a name of the capture may stand before it.
 const NOTES: &str = "execution_details.json";
 
-/// The profile of a trace, merged with the captures that are given, and with the shapes of its execution
-/// trace.
+/// The profile of a trace that was read, merged with the captures that are given, and with the shapes of
+/// its execution trace.
 pub(crate) fn profile(
+    mut imported: Imported,
     trace: &Path,
     captures: &[PathBuf],
     execution: Option<&Path>,
 ) -> Result<Profile, Failure> {
-    let mut imported = input::import(trace)?;
     if let Some(path) = execution {
         let name = input::name(path);
         let bytes = fs::read(path).map_err(|error| Failure::of_file(&name, &error))?;
@@ -70,7 +70,7 @@ pub(crate) fn profile(
 }
 
 /// The files of a folder by name.
-fn in_folder(folder: &Path) -> Result<Vec<PathBuf>, Failure> {
+pub(crate) fn in_folder(folder: &Path) -> Result<Vec<PathBuf>, Failure> {
     // The folder of a path without one is where we are.
     let folder = if folder.as_os_str().is_empty() {
         Path::new(".")

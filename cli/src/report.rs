@@ -43,7 +43,18 @@ pub(crate) fn run(args: &ReportArgs, out: &mut Out) -> Result<(), Failure> {
     if output::wants_page(&args.format) {
         check_page(args)?;
     }
-    let whole = captures::profile(&args.trace, &args.capture, args.execution_trace.as_deref())?;
+    #[cfg(feature = "parquet")]
+    let (imported, bytes) = match args.format.iter().any(|format| format == PARQUET) {
+        true => {
+            let (imported, bytes) = input::hashed::import(&args.trace)?;
+            (imported, Some(bytes))
+        }
+        false => (input::import(&args.trace)?, None),
+    };
+    #[cfg(not(feature = "parquet"))]
+    let imported = input::import(&args.trace)?;
+    let execution = args.execution_trace.as_deref();
+    let whole = captures::profile(imported, &args.trace, &args.capture, execution)?;
     let whole = whole.with_sources(ShapeSources {
         config: args.model_config.clone(),
         eager: args.shapes_from.as_deref().map(eager).transpose()?,
@@ -88,9 +99,10 @@ pub(crate) fn run(args: &ReportArgs, out: &mut Out) -> Result<(), Failure> {
                     page(args, (&chosen, steps.is_some()), &files, folder, out)?;
                 }
                 #[cfg(feature = "parquet")]
-                if args.format.iter().any(|format| format == PARQUET) {
-                    let (whole, found) = ((&chosen, tables), (profile, &report));
-                    crate::tables::write_files(folder, args, &recorded, whole, found, out)?;
+                if let Some(bytes) = &bytes {
+                    let (read, whole) = ((&recorded, bytes), (&chosen, tables));
+                    let found = (profile, &report);
+                    crate::tables::write_files(folder, args, read, whole, found, out)?;
                 }
                 Ok(())
             }),

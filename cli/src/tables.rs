@@ -1,22 +1,24 @@
 //! `dormer tables`: one trace as rows of a few tables, on standard output.
 
 use std::io::{self, Cursor, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use dormer_core::Profile;
 use dormer_core::output::redact;
 use dormer_core::report::Report;
 use dormer_core::tables::{
-    Analyzed, Failed, ReasonKind, Recorded, Source, Status, Tables, options_hash, options_text,
+    Analyzed, Failed, ReasonKind, Recorded, Source, Status, Tables, hidden_uri, options_hash,
+    options_text,
 };
 use zip::write::SimpleFileOptions;
 use zip::{CompressionMethod, DateTime, ZipWriter};
 
 use crate::args::{ReportArgs, RowArgs, TablesArgs};
+use crate::fleet::store::hash_of;
 use crate::input::{self, hashed};
 use crate::stdout::Out;
-use crate::{Failure, arrow, choices, output, parquet, window};
+use crate::{Failure, arrow, captures, choices, output, parquet, window};
 
 /// Analyzes the trace and writes its tables.
 pub(crate) fn run(args: &TablesArgs, out: &mut Out) -> Result<(), Failure> {
@@ -48,24 +50,25 @@ pub(crate) fn run(args: &TablesArgs, out: &mut Out) -> Result<(), Failure> {
 /// The choices as text.
 pub(crate) fn options_of(args: &RowArgs) -> String {
     let asked = choices::asked(&args.judge, args.gpu.as_ref());
-    options_text(&asked, args.redact.redact)
+    options_text(&asked, args.redact.redact, &[])
 }
 
 fn analyze(args: &TablesArgs, options_hash: String) -> Tables {
     let begun = Instant::now();
     let is_stdin = input::is_stdin(&args.trace);
+    let is_redacted = args.rows.redact.redact;
     let place = args.uri.clone();
-    let uri = place.or_else(|| (!is_stdin).then(|| uri_of(&args.trace)));
+    let place = place.or_else(|| (!is_stdin).then(|| uri_of(&args.trace)));
     let mut source = Source {
         modified_ns: args.modified.or_else(|| modified_ns(&args.trace)),
         tags: args.rows.tags.clone(),
-        ingested_ns: now_ns(),
+        ingested_ns: args.ingested.unwrap_or_else(now_ns),
         options_hash,
-        uri,
+        uri: place.as_deref().map(|place| shown(place, is_redacted)),
         ..Source::default()
     };
     #[cfg(debug_assertions)]
-    hang_if_asked(source.uri.as_deref().unwrap_or_default());
+    hang_if_asked(place.as_deref().unwrap_or_default());
     let hashed = match hashed::read(&args.trace) {
         Ok(hashed) => hashed,
         Err(error) => {
@@ -91,8 +94,7 @@ fn analyze(args: &TablesArgs, options_hash: String) -> Tables {
         }
     };
     let plain = Profile::new(imported);
-    let is_redacted = args.rows.redact.redact;
-    let file = source.uri.as_deref().unwrap_or_default();
+    let file = place.as_deref().unwrap_or_default();
     let recorded = Recorded::new(&plain.trace, file, is_redacted);
     let whole = match is_redacted {
         true => redact::redact(&plain),
@@ -122,31 +124,28 @@ fn analyze(args: &TablesArgs, options_hash: String) -> Tables {
 pub(crate) fn write_files(
     folder: &Path,
     args: &ReportArgs,
-    plain: &Recorded,
+    (recorded, bytes): (&Recorded, &hashed::Bytes),
     whole: (&Profile, &Report),
     findings: (&Profile, &Report),
     out: &mut Out,
 ) -> Result<(), Failure> {
     let is_stdin = input::is_stdin(&args.trace);
-    let bytes = match is_stdin {
-        true => None,
-        false => hashed::bytes(&args.trace).ok(),
-    };
+    let is_redacted = args.redact.redact;
     let asked = choices::asked(&args.judge, args.gpu.as_ref());
-    let text = options_text(&asked, args.redact.redact);
+    let text = options_text(&asked, is_redacted, &more_options(args));
     let source = Source {
-        uri: (!is_stdin).then(|| uri_of(&args.trace)),
-        file_bytes: bytes.as_ref().map(|bytes| bytes.n),
+        uri: (!is_stdin).then(|| shown(&uri_of(&args.trace), is_redacted)),
+        file_bytes: Some(bytes.n),
         modified_ns: modified_ns(&args.trace),
         ingested_ns: now_ns(),
         options_hash: options_hash(&text),
-        sha256: bytes.map(|bytes| bytes.sha256),
+        sha256: Some(bytes.sha256.clone()),
         ..Source::default()
     };
     let tables = Tables::of_trace(
         &source,
         Analyzed {
-            recorded: plain,
+            recorded,
             profile: whole.0,
             report: whole.1,
             findings,
@@ -170,6 +169,46 @@ pub(crate) fn write_files(
     Ok(())
 }
 
+/// What figures rest on that `dormer tables` does not take: a part of the trace, and the contents of files
+/// beside it.
+fn more_options(args: &ReportArgs) -> Vec<(&'static str, String)> {
+    let model = args.model_config.as_ref();
+    let all = [
+        ("capture", contents(&args.capture)),
+        ("device", args.device.clone()),
+        ("execution_trace", contents(&args.execution_trace)),
+        (
+            "model_config",
+            model.map(|model| hash_of(&[format!("{model:?}")])),
+        ),
+        ("shapes_from", contents(&args.shapes_from)),
+        ("step", args.step.clone()),
+        ("whole", args.whole.then(|| "true".to_owned())),
+        (
+            "window_ns",
+            args.window
+                .map(|of| format!("{}-{}", of.start_ns, of.end_ns)),
+        ),
+    ];
+    let all = all.into_iter();
+    all.filter_map(|(name, value)| Some((name, value?)))
+        .collect()
+}
+
+/// A hash of what is in some files and folders; of what cannot be read alone, of its path.
+fn contents<'a>(paths: impl IntoIterator<Item = &'a PathBuf>) -> Option<String> {
+    let files = paths.into_iter().flat_map(|path| match path.is_dir() {
+        true => captures::in_folder(path).unwrap_or_default(),
+        false => vec![path.clone()],
+    });
+    let hashes = files.map(|file| match hashed::bytes(&file) {
+        Ok(bytes) => bytes.sha256,
+        Err(_) => file.to_string_lossy().into_owned(),
+    });
+    let hashes: Vec<String> = hashes.collect();
+    (!hashes.is_empty()).then(|| hash_of(&hashes))
+}
+
 /// Several files as an archive without compression.
 fn stored(files: Vec<(String, Vec<u8>)>) -> io::Result<Vec<u8>> {
     let options = SimpleFileOptions::default()
@@ -189,6 +228,14 @@ fn stored(files: Vec<(String, Vec<u8>)>) -> io::Result<Vec<u8>> {
 pub(crate) fn uri_of(file: &Path) -> String {
     let whole = std::path::absolute(file).unwrap_or_else(|_| file.to_owned());
     whole.to_string_lossy().into_owned()
+}
+
+/// The same where names may be taken out: a path is full of them.
+pub(crate) fn shown(uri: &str, is_redacted: bool) -> String {
+    match is_redacted {
+        true => hidden_uri(&hash_of(&[uri.to_owned()])),
+        false => uri.to_owned(),
+    }
 }
 
 /// When a file was last changed.

@@ -42,11 +42,20 @@ def spread(paths: Sequence[str | os.PathLike[str]], pieces: int) -> list[list[st
     """
     lists: list[list[str]] = [[] for _ in range(max(1, pieces))]
     bytes_in = [0] * len(lists)
-    for path in sorted((os.fspath(path) for path in paths), key=os.path.getsize, reverse=True):
-        least = min(range(len(lists)), key=lambda at: bytes_in[at])
+    sized = [(_size(path), path) for path in map(os.fspath, paths)]
+    for size, path in sorted(sized, key=lambda of: of[0], reverse=True):
+        least = min(range(len(lists)), key=lambda at: (bytes_in[at], len(lists[at])))
         lists[least].append(path)
-        bytes_in[least] += os.path.getsize(path)
+        bytes_in[least] += size
     return [each for each in lists if each]
+
+
+def _size(path: str) -> int:
+    """Of what is not on this machine it is not asked for: such paths are spread by their number."""
+    try:
+        return os.path.getsize(path)
+    except OSError:
+        return 0
 
 
 def _rows(tables: Report) -> Iterable[dict[str, object]]:

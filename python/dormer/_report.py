@@ -11,12 +11,12 @@ import zipfile
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
-from typing import BinaryIO
+from typing import IO
 
 import pyarrow as pa
 
 from ._command import binary, environment
-from ._source import Input, Source, opened
+from ._source import Input, NotBinary, Source, name_of, opened
 
 TABLES = ("runs", "steps", "ops", "kernels", "collectives", "findings", "warnings")
 """All tables, as ``docs/fleet.md`` describes them."""
@@ -39,8 +39,8 @@ class Report(Mapping[str, pa.Table]):
 
     @property
     def status(self) -> str:
-        """``ok``; ``partial``: cut or damaged, what could be read is there; ``rejected``: not a
-        trace; ``killed`` and ``timeout``: ended by a limit or a signal."""
+        """``ok``; ``partial``: cut, damaged or more than one trace, what could be read is there;
+        ``rejected``: not a trace; ``killed`` and ``timeout``: ended by a limit or a signal."""
         return str(self._of_run("status"))
 
     @property
@@ -51,7 +51,8 @@ class Report(Mapping[str, pa.Table]):
 
     @property
     def run_id(self) -> str:
-        """The first 16 hexadecimal digits of the SHA-256 of the trace's bytes."""
+        """The first 16 hexadecimal digits of the SHA-256 of the trace's bytes; where they could not be
+        read, a hash of the place."""
         return str(self._of_run("run_id"))
 
     def _of_run(self, column: str) -> object:
@@ -68,23 +69,25 @@ def report(
     gpu: str | None = None,
     perf_models: str | os.PathLike[str] | None = None,
     redact: bool = False,
+    ingested_ns: int | None = None,
 ) -> Report:
     """The tables of a trace.
 
     ``source`` is a path, a URL that fsspec can open, bytes, or a binary file. ``timeout`` is in
     seconds, ``memory_mb`` in MB (10⁶ bytes); without them there is no limit. ``gpu`` is a name that
-    ``dormer gpus`` lists, or a JSON file; ``perf_models`` a TOML file; ``redact`` replaces names.
+    ``dormer gpus`` lists, or a JSON file; ``perf_models`` a TOML file; ``redact`` replaces names, and the place
+    by a hash. ``ingested_ns`` is the time that rows carry, in nanoseconds since 1970, in place of now: rows that are
+    made again go with the first.
 
     A bad trace raises nothing: ``status`` and ``reason`` tell. Raises ``ValueError`` and ``TypeError``
     for wrong arguments.
     """
-    options = _options(tags or {}, memory_mb, gpu, perf_models, redact)
+    options = _options(tags or {}, gpu, perf_models, redact, ingested_ns)
     try:
         with opened(source, uri) as trace:
-            return _report(trace, options, timeout)
+            return _report(trace, options, timeout, memory_mb)
     except OSError as error:
-        name = uri or (os.fspath(source) if isinstance(source, (str, os.PathLike)) else "")
-        return _without_tables(Input(name, stream=io.BytesIO()), options, "rejected", "io", f"{error}")
+        return _unread(name_of(source, uri), options, error)
 
 
 @cache
@@ -93,7 +96,7 @@ def schema(table: str) -> pa.Schema:
 
     Raises ``KeyError`` for what is none of ``TABLES``.
     """
-    return _empty(()).get_schema(table)
+    return _run_of_nothing().get_schema(table)
 
 
 class _Tables:
@@ -112,38 +115,52 @@ class _Tables:
 
 def _options(
     tags: Mapping[str, str],
-    memory_mb: int | None,
     gpu: str | None,
     perf_models: str | os.PathLike[str] | None,
     redact: bool,
+    ingested_ns: int | None,
 ) -> tuple[str, ...]:
     options: list[str] = []
     for key, value in tags.items():
         options += ["--tag", f"{key}={value}"]
-    if memory_mb is not None:
-        options += ["--memory-limit", str(memory_mb)]
     if gpu is not None:
         options += ["--gpu", gpu]
     if perf_models is not None:
         options += ["--perf-models", os.fspath(perf_models)]
     if redact:
         options.append("--redact")
+    if ingested_ns is not None:
+        options += ["--ingested", str(ingested_ns)]
     return tuple(options)
 
 
-def _report(trace: Input, options: tuple[str, ...], timeout: float | None) -> Report:
-    ended = _run(trace, options, timeout)
+def _report(trace: Input, options: tuple[str, ...], timeout: float | None, memory_mb: int | None) -> Report:
+    limit = () if memory_mb is None else ("--memory-limit", str(memory_mb))
+    ended = _run(trace, (*options, *limit), timeout)
+    if isinstance(ended.failed, NotBinary):
+        raise ended.failed
     if ended.is_late:
-        return _without_tables(trace, options, "timeout", "timeout", f"not done after {timeout:g} s")
+        reason = f"not done after {timeout:g} s"
+        return _without_tables(trace.uri, options, "timeout", "timeout", reason, _whole(trace, ended))
     if ended.code == 2:
         raise ValueError(ended.said)
     if ended.failed is not None:
-        return _without_tables(trace, options, "rejected", "io", str(ended.failed))
+        return _unread(trace.uri, options, ended.failed)
     if ended.code != 0:
         how = f"signal {-ended.code}" if ended.code < 0 else f"exit code {ended.code}"
         reason = f"the process ended with {how}" + (f": {ended.said}" if ended.said else "")
-        return _without_tables(trace, options, "killed", "killed", reason)
+        return _without_tables(trace.uri, options, "killed", "killed", reason, _whole(trace, ended))
     return Report(_Tables(ended.printed).read())
+
+
+def _whole(trace: Input, ended: _Ended) -> tuple[str, int] | None:
+    """SHA-256 and size of a trace, where it can be read to its end: what stalled once may stall again."""
+    if ended.is_stuck or trace.may_stall() and (ended.is_late or trace.path is not None):
+        return None
+    try:
+        return trace.drain()
+    except Exception:  # storages have errors of their own
+        return None
 
 
 @dataclass
@@ -154,15 +171,21 @@ class _Ended:
     printed: bytes
     said: str
     is_late: bool
-    failed: OSError | None
-    """Why the trace could not be read to its end, where it is piped."""
+    is_stuck: bool
+    """Whether the trace is still being read, where it is piped."""
+    failed: Exception | None
+    """Why it could not be read to its end, where it is piped."""
+
+
+JOIN_S = 5.0
+"""How long a piece of a trace may take to come once nobody waits for it."""
 
 
 def _run(trace: Input, options: tuple[str, ...], timeout: float | None) -> _Ended:
     arguments = [binary(), "tables", trace.path or "-", "--uri", trace.uri, *options]
     stdin = subprocess.DEVNULL if trace.path else subprocess.PIPE
     is_late = threading.Event()
-    failures: list[OSError] = []
+    failures: list[Exception] = []
     with (
         tempfile.TemporaryFile() as said,
         subprocess.Popen(arguments, stdin=stdin, stdout=subprocess.PIPE, stderr=said, env=environment()) as process,
@@ -173,7 +196,7 @@ def _run(trace: Input, options: tuple[str, ...], timeout: float | None) -> _Ende
             process.kill()
 
         threads = [threading.Timer(timeout, stop)] if timeout is not None else []
-        feeder = threading.Thread(target=_feed, args=(trace, process, failures))
+        feeder = threading.Thread(target=_feed, args=(trace, process, failures), daemon=True)
         try:
             for thread in threads:
                 thread.start()
@@ -183,17 +206,19 @@ def _run(trace: Input, options: tuple[str, ...], timeout: float | None) -> _Ende
             printed = process.stdout.read()
             code = process.wait()
             if process.stdin:
-                feeder.join()
+                feeder.join(JOIN_S)
+                _close(process.stdin)
         finally:
             process.kill()  # nothing where it has ended
             for thread in threads:
                 thread.cancel()
         said.seek(0)
         sentence = said.read().decode(errors="replace").strip()
-    return _Ended(code, printed, sentence, is_late.is_set(), failures[0] if failures else None)
+    failed = failures[0] if failures else None
+    return _Ended(code, printed, sentence, is_late.is_set(), feeder.is_alive(), failed)
 
 
-def _feed(trace: Input, process: subprocess.Popen[bytes], failures: list[OSError]) -> None:
+def _feed(trace: Input, process: subprocess.Popen[bytes], failures: list[Exception]) -> None:
     """Pipes the trace. A process that has ended reads no more, which is no failure of the trace."""
     assert process.stdin
     pieces = trace.pieces()
@@ -203,42 +228,48 @@ def _feed(trace: Input, process: subprocess.Popen[bytes], failures: list[OSError
                 process.stdin.write(piece)
             except OSError:
                 return
-    except OSError as error:
+    except Exception as error:  # storages have errors of their own
         failures.append(error)
         process.kill()
     finally:
-        try:
-            process.stdin.close()
-        except OSError:
-            pass
+        _close(process.stdin)
 
 
-@cache
-def _empty(options: tuple[str, ...]) -> _Tables:
-    ended = _run(Input("", stream=io.BytesIO()), options, None)
+def _close(pipe: IO[bytes]) -> None:
+    """Closes a pipe that may be closed already, or be read by nobody."""
+    try:
+        pipe.close()
+    except OSError:
+        pass
+
+
+def _run_of_nothing(uri: str = "", options: tuple[str, ...] = ()) -> _Tables:
+    """The tables of a file that is not there: its row in ``runs`` says where it was looked for."""
+    with tempfile.TemporaryDirectory() as folder:
+        ended = _run(Input(uri, path=os.path.join(folder, "none")), options, None)
     if ended.code == 2:
         raise ValueError(ended.said)
     return _Tables(ended.printed)
 
 
-def _without_tables(trace: Input, options: tuple[str, ...], status: str, kind: str, reason: str) -> Report:
-    """A report that has a row in ``runs`` alone: that of an empty trace, with what is known."""
-    try:
-        sha256, n_bytes = trace.drain()
-    except OSError:
-        sha256, n_bytes = None, None
-    tables = _empty(options).read()
-    known = {
-        "status": status,
-        "reason": reason,
-        "reason_kind": kind,
-        "uri": trace.uri,
-        "run_id": sha256 and sha256[:16],
-        "file_sha256": sha256,
-        "file_bytes": n_bytes,
-    }
+def _without_tables(
+    uri: str, options: tuple[str, ...], status: str, kind: str, reason: str, whole: tuple[str, int] | None = None
+) -> Report:
+    """A report that has a row in ``runs`` alone. ``whole``: SHA-256 and size of the trace, where they are known."""
+    tables = _run_of_nothing(uri, options).read()
+    known: dict[str, object] = {"status": status, "reason": reason, "reason_kind": kind}
+    if whole is not None:
+        sha256, n_bytes = whole
+        known |= {"run_id": sha256[:16], "file_sha256": sha256, "file_bytes": n_bytes}
     tables["runs"] = _replaced(tables["runs"], known)
     return Report(tables)
+
+
+def _unread(uri: str, options: tuple[str, ...], error: Exception) -> Report:
+    """The report of a trace that could not be read. What a system or storage says names the place."""
+    said = getattr(error, "strerror", None) if "--redact" in options else None
+    reason = said or (type(error).__name__ if "--redact" in options else f"{error}")
+    return _without_tables(uri, options, "rejected", "io", reason)
 
 
 def _replaced(table: pa.Table, values: Mapping[str, object]) -> pa.Table:

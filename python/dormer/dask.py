@@ -2,16 +2,18 @@
 
 .. code-block:: python
 
-    envelopes = client.map(dormer.dask.task, paths, retries=3)  # paths of files, the largest first
+    envelopes = client.map(dormer.dask.task(), paths, retries=3)  # paths of files, the largest first
     dormer.dask.write(client, envelopes, store)
 
-Options of ``dormer.report`` are further arguments of ``client.map``.
+Options of ``dormer.report`` are arguments of ``task``.
 """
 
 from __future__ import annotations
 
+import functools
 import hashlib
-from collections.abc import Sequence
+import time
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import pyarrow as pa
@@ -25,8 +27,15 @@ from ._source import Source
 __all__ = ["task", "write"]
 
 
-def task(path: Source, **options: Any) -> pa.Table:
-    """The envelope of one trace."""
+def task(**options: Any) -> Callable[[Source], pa.Table]:
+    """Makes the envelope of one trace; the options are those of ``dormer.report``.
+
+    Its rows carry the time of this call, so that those that Dask makes again go with the first.
+    """
+    return functools.partial(_task, **{"ingested_ns": time.time_ns(), **options})
+
+
+def _task(path: Source, **options: Any) -> pa.Table:
     return _envelope.envelope([path], **options)
 
 

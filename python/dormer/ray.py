@@ -3,16 +3,18 @@
 .. code-block:: python
 
     paths = ray.data.from_items(paths)  # of files, the largest first
-    envelopes = paths.map_batches(dormer.ray.envelope, batch_size=8, batch_format="pyarrow").materialize()
+    envelopes = paths.map_batches(dormer.ray.envelope(), batch_size=8, batch_format="pyarrow").materialize()
     dormer.ray.write(envelopes, store)
 
-Options of ``dormer.report`` go through ``fn_kwargs``. A task takes one CPU and, with ``memory_mb``,
+Options of ``dormer.report`` are arguments of ``envelope``. A task takes one CPU and, with ``memory_mb``,
 as much memory as that and 200 MB; tell Ray with ``memory=``.
 """
 
 from __future__ import annotations
 
 import functools
+import time
+from collections.abc import Callable
 from typing import Any
 
 import pyarrow as pa
@@ -24,8 +26,15 @@ from ._report import TABLES
 __all__ = ["envelope", "unpack", "write"]
 
 
-def envelope(batch: pa.Table, *, column: str = "item", **options: Any) -> pa.Table:
-    """The envelope of a batch of paths or URLs."""
+def envelope(*, column: str = "item", **options: Any) -> Callable[[pa.Table], pa.Table]:
+    """Makes the envelope of a batch of paths or URLs; the options are those of ``dormer.report``.
+
+    Its rows carry the time of this call, so that those that Ray makes again go with the first.
+    """
+    return functools.partial(_batch, column=column, **{"ingested_ns": time.time_ns(), **options})
+
+
+def _batch(batch: pa.Table, *, column: str, **options: Any) -> pa.Table:
     return _envelope.envelope(batch[column].to_pylist(), **options)
 
 

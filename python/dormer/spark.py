@@ -15,6 +15,7 @@ as signed integers, and timestamps in microseconds. Durations are integers of na
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
@@ -42,7 +43,11 @@ def paths(spark: SparkSession, files: Sequence[str | os.PathLike[str]], *, piece
 
 
 def envelope(*, path: str = "path", **options: Any) -> Callable[[Batches], Batches]:
-    """Makes envelopes of the paths in a column; the options are those of ``dormer.report``."""
+    """Makes envelopes of the paths in a column; the options are those of ``dormer.report``.
+
+    Their rows carry the time of this call, so that those that Spark makes again go with the first.
+    """
+    options = {"ingested_ns": time.time_ns(), **options}
 
     def function(batches: Batches) -> Batches:
         for batch in batches:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import io
+import re
 import threading
+import time
 from pathlib import Path
 
 import pyarrow as pa
@@ -48,6 +50,18 @@ def test_tags_and_uri_are_those_given(sample: Path) -> None:
     assert run["uri"][0].as_py() == "s3://bucket/x.json"
 
 
+def test_a_place_on_this_machine_is_a_whole_path_and_with_redact_a_hash(
+    sample: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("fsspec")
+    monkeypatch.chdir(sample.parent)
+    assert dormer.report(sample.name)["runs"]["uri"][0].as_py() == str(sample.resolve())
+    for source in (sample.name, "none.json", "memory://secret/none.json"):
+        run = dormer.report(source, redact=True)["runs"]
+        assert re.fullmatch("file_[0-9a-f]{16}", run["uri"][0].as_py())
+        assert "none.json" not in str(run["reason"][0].as_py())
+
+
 @pytest.mark.parametrize(
     ("content", "kind"),
     [
@@ -69,9 +83,53 @@ def test_what_cannot_be_opened_is_a_row(tmp_path: Path) -> None:
         def read(self, n: int = -1) -> bytes:
             raise OSError("connection lost")
 
-    for source in (tmp_path / "none.json", "memory://none.json", Breaking()):
-        report = dormer.report(source)
-        assert (report.status, report["runs"]["reason_kind"][0].as_py()) == ("rejected", "io")
+    class OfAStorage(Breaking):
+        def read(self, n: int = -1) -> bytes:
+            raise RuntimeError("no credentials")
+
+    sources = (tmp_path / "none.json", "memory://none.json", "memory://none2.json", Breaking(), OfAStorage())
+    runs = [dormer.report(source)["runs"] for source in sources]
+    for run in runs:
+        assert (run["status"][0].as_py(), run["reason_kind"][0].as_py()) == ("rejected", "io")
+        assert (run["file_sha256"][0].as_py(), run["file_bytes"][0].as_py()) == (None, None)
+    # The place tells them apart, as there are no bytes to do it.
+    places = {run["run_id"][0].as_py() for run in runs}
+    assert None not in places and len(places) == 4, "two file objects have no name"
+
+
+def test_a_file_that_was_opened_as_text_raises(sample: Path) -> None:
+    with sample.open() as file, pytest.raises(TypeError, match="binary file"):
+        dormer.report(file)  # type: ignore[arg-type]
+
+
+def test_a_read_that_stalls_does_not_hold_up_a_timeout(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("dormer._report.JOIN_S", 0.1)
+    goes_on = threading.Event()
+
+    class Stalling(io.RawIOBase):
+        def read(self, n: int = -1) -> bytes:
+            goes_on.wait(60)
+            return b""
+
+    begun = time.monotonic()
+    report = dormer.report(Stalling(), timeout=0.2)
+    took = time.monotonic() - begun
+    goes_on.set()
+    assert (report.status, report["runs"]["file_sha256"][0].as_py()) == ("timeout", None)
+    assert took < 30
+
+
+def test_a_limit_holds_for_the_trace_and_not_for_its_row() -> None:
+    report = dormer.report(large_trace(100_000), memory_mb=1)
+    assert report.status == "killed"
+
+
+def test_rows_that_are_made_again_can_keep_their_time(sample: Path) -> None:
+    pytest.importorskip("fsspec")
+    for source in (sample, "memory://none.json"):
+        for name, table in dormer.report(source, ingested_ns=1_751_410_836_000_000_000).items():
+            times = table["ingested"].cast(pa.int64()).unique().to_pylist()
+            assert times in ([], [1_751_410_836_000_000_000]), name
 
 
 def test_a_trace_that_takes_too_long_or_too_much_memory_is_a_row(sample: Path) -> None:

@@ -20,11 +20,19 @@ pub(crate) fn wheel(project: &Project, args: &[String]) -> Result<(), Failure> {
         _ => return Err(Failure::Usage(format!("cargo xtask wheel {USAGE}"))),
     };
     let wheel = build(project)?;
-    println!("The wheel is {}.", wheel.display());
+    println!("The wheel is {}, {}.", wheel.display(), size(&wheel)?);
     if let Some(extras) = extras {
         test(project, &wheel, extras)?;
     }
     Ok(())
+}
+
+/// What a wheel is to weigh at most, with the page in it.
+const MOST_MB: f64 = 8.0;
+
+fn size(wheel: &Path) -> Result<String, String> {
+    let mb = fs::metadata(wheel).map_err(at(wheel))?.len() as f64 / 1e6;
+    Ok(format!("{mb:.1} MB; the goal is {MOST_MB} MB"))
 }
 
 fn build(project: &Project) -> Result<PathBuf, String> {

@@ -17,7 +17,7 @@ Exit codes:
   0  every file has a row in the store, also those that are no traces
   1  the store cannot be read or written
   2  wrong usage
-  4  done, but a file was rejected (--fail-on rejected)";
+  4  done, but a file was rejected, killed or took too long (--fail-on rejected)";
 
 #[derive(Debug, clap::Args)]
 #[command(
@@ -80,7 +80,8 @@ pub(crate) struct AskedArgs {
     #[arg(long = "where", value_name = "K=V", value_parser = tag_of)]
     pub(crate) wheres: Vec<(String, String)>,
 
-    /// Only recordings of so many days before the newest of the store
+    /// Only recordings of so many days before the newest of the store, and files that were read in vain
+    /// since then
     #[arg(long, value_name = "DAYS", value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) last: Option<u32>,
 }
@@ -186,7 +187,7 @@ pub(crate) struct IngestArgs {
     #[arg(long)]
     pub(crate) dry_run: bool,
 
-    /// End with 4 where a file was rejected
+    /// End with 4 where a file was rejected, was killed or took too long, by an earlier run, too
     #[arg(long, value_name = "WHAT", value_parser = PossibleValuesParser::new(["rejected"]))]
     pub(crate) fail_on: Option<String>,
 
@@ -231,6 +232,11 @@ pub(crate) struct TablesArgs {
     /// When the trace was last changed, in nanoseconds since 1970
     #[arg(long, value_name = "NS", hide = true)]
     pub(crate) modified: Option<i64>,
+
+    /// When its rows say that it was analyzed, in nanoseconds since 1970: engines that may make rows again
+    /// give it, so that those of all tables go together [default: now]
+    #[arg(long, value_name = "NS", hide = true)]
+    pub(crate) ingested: Option<i64>,
 }
 
 /// What changes the rows of a trace.

@@ -12,6 +12,7 @@ use std::time::{Duration, Instant};
 use dormer_core::tables::{Failed, ReasonKind, Status};
 
 use super::walk::Found;
+use crate::tables::uri_of;
 
 /// What a child may take.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -86,7 +87,8 @@ pub(super) fn tables(
 ) -> Result<Vec<u8>, Failed> {
     let mut command = Command::new(program);
     command.arg("tables").arg(&file.path).args(options);
-    command.arg("--uri").arg(&file.uri);
+    // Where names are taken out, the child does it.
+    command.arg("--uri").arg(uri_of(&file.path));
     if let Some(ns) = file.modified_ns {
         command.arg("--modified").arg(ns.to_string());
     }

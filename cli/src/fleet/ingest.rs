@@ -16,19 +16,19 @@ use regex::Regex;
 
 use super::child::Watch;
 use super::known::{self, Known};
-use super::store::{self, compact, read};
+use super::store::{self, read};
 use super::walk::{self, Found};
 use super::worker::{Read1, Shared, duplicate, unpack, work};
 use crate::args::{FleetArgs, IngestArgs};
 use crate::stdout::Out;
-use crate::tables::options_of;
+use crate::tables::{options_of, shown};
 use crate::{Failure, table};
 
 /// Traces of a batch at most.
 const MOST_TRACES: usize = 1000;
 
 /// Bytes of the rows of a batch, as they wait to be written.
-const MOST_BYTES: usize = 32 << 20;
+const MOST_BYTES: usize = 64 << 20;
 
 pub(super) fn run(args: &FleetArgs, out: &mut Out) -> Result<(), Failure> {
     let ingest = &args.ingest;
@@ -47,20 +47,30 @@ pub(super) fn run(args: &FleetArgs, out: &mut Out) -> Result<(), Failure> {
     for file in &mut found {
         let tags = ingest.rows.tags.iter().cloned();
         file.tags.extend(tags);
+        file.uri = shown(&file.uri, ingest.rows.redact.redact);
     }
-    compact::settle(store)?;
+    if !ingest.dry_run {
+        store::settle(store)?;
+    }
     let mut columns = known::COLUMNS.to_vec();
     columns.push(store::DATE);
     let runs = read::table(store, store::kind(RUNS)?, Some(&columns))?;
     let options = options_of(&ingest.rows);
     let options_hash = options_hash(&options);
     let known = Known::new(&runs, &options_hash, ingest.retry);
+    let mut there = There::default();
+    found.retain(|file| {
+        let row = known.row(file);
+        if let Some(row) = row {
+            there.n += 1;
+            there.n_failed += u64::from(row.has_failed);
+            there.n_other_tags += u64::from(row.lacks_tags(&runs, &file.tags));
+        }
+        row.is_none()
+    });
     drop(runs);
-    let n_found = found.len();
-    found.retain(|file| !known.has(file));
-    let n_known = n_found - found.len();
     if ingest.dry_run {
-        return planned(&found, n_known, out);
+        return planned(&found, there.n, out);
     }
     found.sort_by_key(|file| Reverse(file.bytes));
     let mut fleet = Fleet {
@@ -72,23 +82,32 @@ pub(super) fn run(args: &FleetArgs, out: &mut Out) -> Result<(), Failure> {
         n_bytes: 0,
         counts: BTreeMap::new(),
         reasons: BTreeMap::new(),
+        n_failed_before: there.n_failed,
     };
     fleet.read_all(&found, ingest)?;
-    fleet.summary(n_known, out)?;
-    let rejected = fleet.counts.get(Status::Rejected.label());
-    match (rejected, ingest.fail_on.is_some()) {
-        (Some(n), true) => {
-            let files = format::counted(*n, "file");
+    fleet.summary(there, out)?;
+    match fleet.n_failed() + fleet.n_failed_before {
+        n if n > 0 && ingest.fail_on.is_some() => {
+            let files = format::counted(n, "file");
             Err(Failure::Found(format!(
-                "rejected: {files} (--fail-on rejected)"
+                "rejected, killed or too slow: {files} (--fail-on rejected)"
             )))
         }
         _ => Ok(()),
     }
 }
 
+/// Files that are in the store as they are.
+#[derive(Debug, Clone, Copy, Default)]
+struct There {
+    n: u64,
+    n_failed: u64,
+    /// Their rows have not the tags that were given now.
+    n_other_tags: u64,
+}
+
 /// What would be read.
-fn planned(found: &[Found], n_known: usize, out: &mut Out) -> Result<(), Failure> {
+fn planned(found: &[Found], known: u64, out: &mut Out) -> Result<(), Failure> {
     for file in found {
         writeln!(
             out,
@@ -97,7 +116,7 @@ fn planned(found: &[Found], n_known: usize, out: &mut Out) -> Result<(), Failure
         )?;
     }
     let bytes: u64 = found.iter().filter_map(|file| file.bytes).sum();
-    let (new, known) = (found.len() as u64, n_known as u64);
+    let new = found.len() as u64;
     writeln!(
         out,
         "{} to read ({}), {} in the store already.",
@@ -118,6 +137,8 @@ struct Fleet<'a> {
     n_bytes: usize,
     counts: BTreeMap<String, u64>,
     reasons: BTreeMap<String, u64>,
+    /// Files whose bytes failed in an earlier run, and were not tried again.
+    n_failed_before: u64,
 }
 
 impl Fleet<'_> {
@@ -176,9 +197,13 @@ impl Fleet<'_> {
 
     fn progress(&self) -> String {
         let n: u64 = self.counts.values().sum();
-        let bad = [Status::Rejected, Status::Killed, Status::Timeout];
-        let bad = bad.iter().filter_map(|of| self.counts.get(of.label()));
-        format!("{n} files, {} rejected", bad.sum::<u64>())
+        format!("{n} files, {} rejected", self.n_failed())
+    }
+
+    /// Files that gave no figures.
+    fn n_failed(&self) -> u64 {
+        let failed = Status::ALL.into_iter().filter(|of| of.has_failed());
+        failed.filter_map(|of| self.counts.get(of.label())).sum()
     }
 
     fn take(&mut self, read: Read1) {
@@ -213,6 +238,8 @@ impl Fleet<'_> {
                 Read1::Tables(bytes, runs) => (Some(bytes), runs),
                 Read1::Row(runs) => (None, runs),
                 Read1::Known(runs) => {
+                    let has_failed = known.has_failed(&first(&runs, "run_id"));
+                    self.n_failed_before += u64::from(has_failed);
                     all.push((runs, None));
                     continue;
                 }
@@ -250,29 +277,39 @@ impl Fleet<'_> {
 
     /// It was counted as what it seemed to be.
     fn recount(&mut self, runs: &Table) {
-        if let Some(n) = self.counts.get_mut(&first(runs, "status")) {
+        let of_status = self.counts.get_mut(&first(runs, "status"));
+        let of_reason = self.reasons.get_mut(&first(runs, "reason_kind"));
+        for n in of_status.into_iter().chain(of_reason) {
             *n = n.saturating_sub(1);
         }
         let duplicates = self.counts.entry(Status::Duplicate.label().to_owned());
         *duplicates.or_default() += 1;
     }
 
-    fn summary(&self, n_known: usize, out: &mut Out) -> Result<(), Failure> {
+    fn summary(&self, there: There, out: &mut Out) -> Result<(), Failure> {
         let n: u64 = self.counts.values().sum();
         let counts = self.counts.iter().filter(|(_, n)| **n > 0);
         let counts: Vec<String> = counts
             .map(|(status, n)| format!("{} {status}", format::count(*n)))
             .collect();
-        let known = match n_known {
+        let known = match there.n {
             0 => String::new(),
-            n => format!("; {} in the store already", format::count(n as u64)),
+            n => format!("; {} in the store already", format::count(n)),
+        };
+        let tags = match there.n_other_tags {
+            0 => String::new(),
+            n => format!(
+                ", {} with tags of an earlier run, which stay",
+                format::count(n)
+            ),
         };
         let counts = match counts.is_empty() {
             true => String::new(),
             false => format!(": {}", counts.join(", ")),
         };
-        writeln!(out, "{}{counts}{known}.", format::counted(n, "file"))?;
-        let mut reasons: Vec<(&String, &u64)> = self.reasons.iter().collect();
+        writeln!(out, "{}{counts}{known}{tags}.", format::counted(n, "file"))?;
+        let reasons = self.reasons.iter().filter(|(_, n)| **n > 0);
+        let mut reasons: Vec<(&String, &u64)> = reasons.collect();
         reasons.sort_by_key(|(_, n)| Reverse(**n));
         for (reason, n) in reasons.iter().take(3) {
             writeln!(out, "  {reason}: {}", format::count(**n))?;

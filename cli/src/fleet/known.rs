@@ -1,6 +1,6 @@
 //! What a store knows already of files.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use dormer_core::tables::{Status, TOOL_VERSION, Table};
 
@@ -17,11 +17,16 @@ pub(super) struct Known {
     runs: HashMap<String, Run>,
 }
 
+/// What is known of a file.
 #[derive(Debug, PartialEq, Eq)]
-struct Row {
+pub(super) struct Row {
     bytes: Option<u64>,
     modified_ns: Option<i64>,
     is_settled: bool,
+    /// Its bytes gave no figures.
+    pub(super) has_failed: bool,
+    /// Its place in the table.
+    at: usize,
 }
 
 /// A run that has rows.
@@ -31,10 +36,12 @@ pub(super) struct Run {
     pub(super) day: Option<i32>,
     /// It needs not be tried again.
     is_settled: bool,
+    /// It gave no figures.
+    has_failed: bool,
 }
 
 /// Columns that are read for it.
-pub(super) const COLUMNS: [&str; 8] = [
+pub(super) const COLUMNS: [&str; 9] = [
     "run_id",
     "ingested",
     "tool_version",
@@ -43,6 +50,7 @@ pub(super) const COLUMNS: [&str; 8] = [
     "file_bytes",
     "modified",
     "options_hash",
+    "tags",
 ];
 
 impl Known {
@@ -50,42 +58,54 @@ impl Known {
     pub(super) fn new(runs: &Table, options_hash: &str, retries: bool) -> Known {
         let mut known = Known::default();
         let text = |name: &str, at: usize| runs.strs(name).get(at).and_then(Option::as_deref);
-        for at in 0..runs.len() {
-            let is_of_us = text("tool_version", at) == Some(TOOL_VERSION)
-                && text("options_hash", at) == Some(options_hash);
-            let (Some(id), true) = (text("run_id", at), is_of_us) else {
+        let number = |name: &str, at: usize| runs.i64s(name).get(at).copied().flatten();
+        let bytes = |at: usize| number("file_bytes", at).and_then(|n| u64::try_from(n).ok());
+        let is_of_us = |at: &usize| {
+            text("tool_version", *at) == Some(TOOL_VERSION)
+                && text("options_hash", *at) == Some(options_hash)
+        };
+        let rows = (0..runs.len()).filter(is_of_us);
+        let rows = rows.filter_map(|at| {
+            let status = text("status", at).and_then(Status::of)?;
+            Some((at, text("run_id", at)?, status))
+        });
+        let rows: Vec<(usize, &str, Status)> = rows.collect();
+        for (at, id, status) in &rows {
+            if *status == Status::Duplicate {
                 continue;
+            }
+            known.sizes.extend(bytes(*at));
+            let of_row = Run {
+                day: runs.i32s("date").get(*at).copied().flatten(),
+                is_settled: !(retries && status.has_failed()),
+                has_failed: status.has_failed(),
             };
-            let status = text("status", at).unwrap_or_default();
-            let number = |name: &str| runs.i64s(name).get(at).copied().flatten();
-            let bytes = number("file_bytes").and_then(|bytes| u64::try_from(bytes).ok());
-            let failed = [Status::Rejected, Status::Killed, Status::Timeout];
-            let has_failed = failed.iter().any(|of| of.label() == status);
-            let is_settled = !(retries && has_failed);
+            let run = known.runs.entry((*id).to_owned()).or_insert(of_row);
+            run.is_settled |= of_row.is_settled;
+            run.has_failed &= of_row.has_failed;
+        }
+        for (at, id, status) in rows {
             if let Some(uri) = text("uri", at) {
                 known.places.entry(uri.to_owned()).or_default().push(Row {
-                    bytes,
-                    modified_ns: number("modified"),
-                    is_settled,
+                    bytes: bytes(at),
+                    modified_ns: number("modified", at),
+                    is_settled: !(retries && status.has_failed()),
+                    // Of a duplicate the first file with its bytes tells.
+                    has_failed: known.runs.get(id).is_some_and(|run| run.has_failed),
+                    at,
                 });
-            }
-            if status != Status::Duplicate.label() {
-                known.sizes.extend(bytes);
-                let day = runs.i32s("date").get(at).copied().flatten();
-                let run = known.runs.entry(id.to_owned());
-                let run = run.or_insert(Run { day, is_settled });
-                run.is_settled |= is_settled;
             }
         }
         known
     }
 
-    /// Whether a file is there as it was.
-    pub(super) fn has(&self, file: &Found) -> bool {
+    /// What is known of a file that is there as it was; of several rows one that has not failed.
+    pub(super) fn row(&self, file: &Found) -> Option<&Row> {
         let rows = self.places.get(&file.uri).into_iter().flatten();
-        let mut same =
+        let same =
             rows.filter(|row| row.bytes == file.bytes && row.modified_ns == file.modified_ns);
-        same.any(|row| row.is_settled)
+        same.filter(|row| row.is_settled)
+            .min_by_key(|row| row.has_failed)
     }
 
     /// Whether the bytes of a file may be known: those of another one are as many.
@@ -93,8 +113,25 @@ impl Known {
         file.bytes.is_some_and(|bytes| self.sizes.contains(&bytes))
     }
 
+    /// Whether the bytes of a run gave no figures.
+    pub(super) fn has_failed(&self, id: &str) -> bool {
+        self.runs.get(id).is_some_and(|run| run.has_failed)
+    }
+
     /// A run that has rows and needs not be tried again.
     pub(super) fn run(&self, id: &str) -> Option<Run> {
         self.runs.get(id).copied().filter(|run| run.is_settled)
+    }
+}
+
+impl Row {
+    /// Whether a file has tags that its row in the table has not.
+    pub(super) fn lacks_tags(&self, runs: &Table, tags: &BTreeMap<String, String>) -> bool {
+        let of_row = runs.maps("tags").get(self.at).and_then(Option::as_deref);
+        let has = |(name, value): (&String, &String)| {
+            let mut of_row = of_row.unwrap_or_default().iter();
+            of_row.any(|(of, is)| of == name && is == value)
+        };
+        !tags.iter().all(has)
     }
 }

@@ -6,13 +6,17 @@ use std::path::Path;
 
 use dormer_core::tables::{ColumnType, RUNS, TABLES, TableKind};
 
-use super::store::parts;
+use super::store::{parts, settle};
 use crate::Failure;
 use crate::args::SqlArgs;
 use crate::stdout::Out;
 
 pub(super) fn run(args: &SqlArgs, out: &mut Out) -> Result<(), Failure> {
     let store = args.store.as_deref();
+    // A pattern names all files: those that a compaction has replaced have to be gone.
+    if let Some(store) = store {
+        settle(store)?;
+    }
     let place = store.unwrap_or(Path::new("STORE"));
     let mut text = "-- The tables of a fleet as views of DuckDB. runs has all rows, runs_latest one for each file;\n\
         -- the other tables have the rows that belong to those.\n"
@@ -32,9 +36,10 @@ pub(super) fn run(args: &SqlArgs, out: &mut Out) -> Result<(), Failure> {
 }
 
 const LATEST: &str = "\
-CREATE OR REPLACE VIEW runs_latest AS SELECT * FROM runs WHERE status <> 'duplicate'
-  QUALIFY row_number() OVER (PARTITION BY run_id
-    ORDER BY list_transform(string_split(tool_version, '.'), lambda part: TRY_CAST(part AS INTEGER)) DESC, ingested DESC) = 1;
+CREATE OR REPLACE VIEW runs_latest AS SELECT * FROM runs
+  QUALIFY status <> 'duplicate' AND row_number() OVER (PARTITION BY run_id, status = 'duplicate'
+    ORDER BY list_transform(string_split(tool_version, '.'), lambda part: TRY_CAST(part AS INTEGER)) DESC, ingested DESC) = 1
+  AND (file_sha256 IS NOT NULL OR uri IS NULL OR ingested = max(ingested) OVER (PARTITION BY uri));
 ";
 
 fn view(store: &Path, kind: &TableKind, is_there: bool) -> String {

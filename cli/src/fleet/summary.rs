@@ -28,6 +28,9 @@ pub(crate) fn run(args: &SummaryArgs, out: &mut Out) -> Result<(), Failure> {
     let name = args.output.display().to_string();
     fs::write(&args.output, &file).map_err(|error| Failure::of_file(&name, &error))?;
     writeln!(out, "{}", table::printable(&summary.sentence))?;
+    if let Some(note) = fleet.note_on_names() {
+        writeln!(out, "{note}")?;
+    }
     let regressions = summary.regressions.iter().take(TOP).map(|change| {
         [
             words::title(change, &summary.texts),

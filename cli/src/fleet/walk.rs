@@ -2,7 +2,9 @@
 
 use std::collections::BTreeMap;
 use std::fs;
+use std::iter::Peekable;
 use std::path::{Path, PathBuf};
+use std::str::Chars;
 
 use dormer_core::import::is_called_like_traces;
 use regex::Regex;
@@ -20,25 +22,36 @@ pub(super) struct Found {
     pub(super) bytes: Option<u64>,
     pub(super) modified_ns: Option<i64>,
     /// By name; later ones take the place of earlier ones.
-    pub(super) tags: BTreeMap<String, String>,
+    pub(super) tags: Tags,
+}
+
+type Tags = BTreeMap<String, String>;
+
+/// Files by their whole paths, so that one is there once however it is spelled; each as it was spelled first.
+type Files = BTreeMap<PathBuf, (PathBuf, Tags)>;
+
+/// Adds a file, if it is not there; its tags.
+fn file(found: &mut Files, path: PathBuf) -> &mut Tags {
+    let whole = std::path::absolute(&path).unwrap_or_else(|_| path.clone());
+    &mut found.entry(whole).or_insert_with(|| (path, Tags::new())).1
 }
 
 /// The files of some folders, patterns, lists and paths, each once, in order of their places.
 pub(super) fn find(paths: &[PathBuf]) -> Result<Vec<Found>, Failure> {
-    let mut found: BTreeMap<PathBuf, BTreeMap<String, String>> = BTreeMap::new();
+    let mut found = Files::new();
     for path in paths {
         let text = path.to_string_lossy();
         if path.is_dir() {
-            inside(path, &mut |file| {
-                if is_trace(&file) {
-                    found.entry(file).or_default();
+            inside(path, &mut |inside| {
+                if is_trace(&inside) {
+                    file(&mut found, inside);
                 }
             });
         } else if path.exists() {
             match path.extension().and_then(|ending| ending.to_str()) {
                 Some("txt" | "csv") => list(path, &mut found)?,
                 _ => {
-                    found.entry(path.clone()).or_default();
+                    file(&mut found, path.clone());
                 }
             }
         } else if text.contains(['*', '?', '[']) {
@@ -48,11 +61,11 @@ pub(super) fn find(paths: &[PathBuf]) -> Result<Vec<Found>, Failure> {
             return Err(Failure::Usage(format!("{name}: no such file or folder")));
         }
     }
-    let found = found.into_iter().map(|(path, tags)| of(path, tags));
+    let found = found.into_values().map(|(path, tags)| of(path, tags));
     Ok(found.collect())
 }
 
-fn of(path: PathBuf, tags: BTreeMap<String, String>) -> Found {
+fn of(path: PathBuf, tags: Tags) -> Found {
     let metadata = fs::metadata(&path).ok();
     Found {
         uri: uri_of(&path),
@@ -87,11 +100,8 @@ fn inside(folder: &Path, each: &mut dyn FnMut(PathBuf)) {
     }
 }
 
-/// The files that a pattern means: `*` and `?` within a name, `**` over folders.
-fn matching(
-    pattern: &str,
-    found: &mut BTreeMap<PathBuf, BTreeMap<String, String>>,
-) -> Result<(), Failure> {
+/// The files that a pattern means: `*`, `?`, `[a-z]` and `[!a-z]` within a name, `**` over folders.
+fn matching(pattern: &str, found: &mut Files) -> Result<(), Failure> {
     let wild = pattern.find(['*', '?', '[']).unwrap_or(pattern.len());
     let root = pattern.get(..wild).unwrap_or_default();
     let root = root.rfind('/').map_or("", |at| &root[..=at]);
@@ -99,10 +109,10 @@ fn matching(
     let regex = Regex::new(&of_pattern(rest))
         .map_err(|_| Failure::Usage(format!("{pattern}: the pattern cannot be read")))?;
     let folder = if root.is_empty() { "." } else { root };
-    inside(Path::new(folder), &mut |file| {
-        let below = file.strip_prefix(folder).unwrap_or(&file);
+    inside(Path::new(folder), &mut |inside| {
+        let below = inside.strip_prefix(folder).unwrap_or(&inside);
         if regex.is_match(&below.to_string_lossy()) {
-            found.entry(file).or_default();
+            file(found, inside);
         }
     });
     Ok(())
@@ -123,7 +133,7 @@ fn of_pattern(pattern: &str) -> String {
             }
             '*' => out.push_str("[^/]*"),
             '?' => out.push_str("[^/]"),
-            '[' | ']' => out.push(letter),
+            '[' => class(&mut letters, &mut out),
             other => out.push_str(&regex::escape(&other.to_string())),
         }
     }
@@ -131,11 +141,27 @@ fn of_pattern(pattern: &str) -> String {
     out
 }
 
+/// Some letters in brackets; a bracket that is the first of them is one of them. Where they are not closed,
+/// what is made of them cannot be read either.
+fn class(letters: &mut Peekable<Chars>, out: &mut String) {
+    out.push('[');
+    if letters.next_if(|letter| "!^".contains(*letter)).is_some() {
+        // Whatever else it is not, it is no border between folders.
+        out.push_str("^/");
+    }
+    let mut is_first = true;
+    for letter in letters {
+        match letter {
+            ']' if !is_first => return out.push(']'),
+            '-' => out.push('-'),
+            other => out.push_str(&regex::escape(&other.to_string())),
+        }
+        is_first = false;
+    }
+}
+
 /// The files of a list: a path in each line, or path, name and value of a tag.
-fn list(
-    path: &Path,
-    found: &mut BTreeMap<PathBuf, BTreeMap<String, String>>,
-) -> Result<(), Failure> {
+fn list(path: &Path, found: &mut Files) -> Result<(), Failure> {
     let text = fs::read_to_string(path)
         .map_err(|error| Failure::of_file(&path.display().to_string(), &error))?;
     let folder = path.parent().unwrap_or(Path::new(""));
@@ -151,11 +177,11 @@ fn list(
         };
         match cells.as_slice() {
             ["path", "key", "value"] => {}
-            [file] => {
-                found.entry(folder.join(file)).or_default();
+            [name] => {
+                file(found, folder.join(name));
             }
-            [file, key, value] => {
-                let tags = found.entry(folder.join(file)).or_default();
+            [name, key, value] if !key.is_empty() => {
+                let tags = file(found, folder.join(name));
                 tags.insert((*key).to_owned(), (*value).to_owned());
             }
             _ => {
@@ -234,5 +260,30 @@ mod tests {
         let missing = found.iter().find(|file| file.bytes.is_none());
         assert!(missing.unwrap().uri.ends_with("missing.json"));
         assert_eq!(found.len(), 5);
+        fs::write(root.join("tags.csv"), "a/b07__qwen.json.gz, ,vision\n").unwrap();
+        let Err(Failure::Usage(why)) = find(&[root.join("tags.csv")]) else {
+            panic!("a tag has no name");
+        };
+        assert!(why.ends_with("a/b07__qwen.json.gz, ,vision"), "{why}");
+    }
+
+    #[test]
+    fn brackets_of_a_pattern_hold_letters() {
+        let cases = [
+            ("b0[1-3]*.json", "b02__a.json", true),
+            ("b0[1-3]*.json", "b04__a.json", false),
+            ("b0[!1-3].json", "b04.json", true),
+            ("b0[!1-3].json", "b02.json", false),
+            ("b0[^1-3].json", "b02.json", false),
+            ("a[!b]c", "a/c", false),
+            ("[]x].json", "].json", true),
+            ("[a.-].json", "-.json", true),
+            ("[a&&b]", "&", true),
+        ];
+        for (pattern, name, matches) in cases {
+            let regex = Regex::new(&of_pattern(pattern)).unwrap();
+            assert_eq!(regex.is_match(name), matches, "{pattern} {name}");
+        }
+        assert!(Regex::new(&of_pattern("b0[1-3")).is_err());
     }
 }

@@ -1,6 +1,7 @@
 //! A worker, which reads one file after the other: its rows, or the row that says why it gave none.
 
 use std::ffi::OsString;
+use std::fs;
 use std::io::{Cursor, Read};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -55,7 +56,7 @@ pub(super) fn work(
             return;
         };
         let read = match may_be_known {
-            true => hashed::bytes(&file.path).ok().and_then(|bytes| {
+            true => bytes_of(file).and_then(|bytes| {
                 let source = source(shared, file, Some(bytes));
                 let run = known.run(&source.run_id())?;
                 Some(Read1::Known(known_row(&source, run.day)))
@@ -91,8 +92,13 @@ fn analyzed(shared: &Shared, file: &Found) -> Read1 {
         },
         Err(failed) => failed,
     };
-    let bytes = hashed::bytes(&file.path).ok();
-    Read1::Row(row(&source(shared, file, bytes), &failed))
+    Read1::Row(row(&source(shared, file, bytes_of(file)), &failed))
+}
+
+/// The bytes of a file; those of a pipe may never end.
+fn bytes_of(file: &Found) -> Option<hashed::Bytes> {
+    let is_file = fs::metadata(&file.path).is_ok_and(|of| of.is_file());
+    is_file.then(|| hashed::bytes(&file.path).ok()).flatten()
 }
 
 fn source(shared: &Shared, file: &Found, bytes: Option<hashed::Bytes>) -> Source {

@@ -4,9 +4,12 @@ use std::io::{self, Read};
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use dormer_core::import::{ImportError, Imported};
+use dormer_core::import::{ImportError, Imported, Member};
 use indicatif::ProgressBar;
 use sha2::{Digest, Sha256};
+
+use super::several::{Meant, meant};
+use crate::Failure;
 
 /// What was read of a file.
 pub(crate) struct Hashed {
@@ -24,12 +27,38 @@ pub(crate) struct Bytes {
     pub(crate) sha256: String,
 }
 
+/// Reads the trace that a path means, as [`super::import`] does. The bytes are those that were read: of a
+/// file in an archive its own.
+pub(crate) fn import(trace: &Path) -> Result<(Imported, Bytes), Failure> {
+    let name = super::name(trace);
+    let unreadable = |error: io::Error| Failure::of_file(&name, &error);
+    let file = match super::is_stdin(trace) {
+        true => trace.to_owned(),
+        false => match meant(trace)? {
+            Meant::File(file) => file,
+            Meant::Member(archive, member) => {
+                let imported = super::import(trace)?;
+                let bytes = of_member(&archive, &member).map_err(unreadable)?;
+                return Ok((imported, bytes));
+            }
+        },
+    };
+    let hashed = read_and_tell(&file, super::progress_bar).map_err(unreadable)?;
+    let refused =
+        |error: ImportError| Failure::Sentence(format!("{name}: {}", error.of_file(&name)));
+    Ok((hashed.read.map_err(refused)?, hashed.bytes))
+}
+
 /// Reads a trace, and the rest of the file where it is none.
 pub(crate) fn read(trace: &Path) -> io::Result<Hashed> {
-    let (source, _) = super::open(trace)?;
+    read_and_tell(trace, |_| ProgressBar::hidden())
+}
+
+fn read_and_tell(trace: &Path, bar: impl FnOnce(Option<u64>) -> ProgressBar) -> io::Result<Hashed> {
+    let (source, total_bytes) = super::open(trace)?;
     let source = Arc::new(Mutex::new(Hashing::new(source)));
     let shared = Box::new(Shared(Arc::clone(&source)));
-    let read = super::read_source(shared, ProgressBar::hidden())?;
+    let read = super::read_source(shared, bar(total_bytes))?;
     let mut source = source.lock().unwrap_or_else(PoisonError::into_inner);
     Ok(Hashed {
         read,
@@ -42,37 +71,65 @@ pub(crate) fn bytes(file: &Path) -> io::Result<Bytes> {
     Hashing::new(super::open(file)?.0).rest()
 }
 
-/// Hashes what it hands on.
-struct Hashing {
-    source: Box<dyn Read + Send>,
+/// The bytes of a file in an archive.
+fn of_member(archive: &Path, wanted: &str) -> io::Result<Bytes> {
+    let (mut sum, mut is_open, mut is_over) = (Sum::default(), false, false);
+    super::each_member(archive, |part| {
+        match part {
+            Member::Begin(name) => is_open = name == wanted,
+            Member::Bytes(bytes) if is_open => sum.add(bytes),
+            Member::Bytes(_) => {}
+            Member::End => is_over = is_open,
+        }
+        !is_over
+    })?;
+    Ok(sum.bytes())
+}
+
+/// What some bytes come to.
+#[derive(Default)]
+struct Sum {
     hash: Sha256,
     n: u64,
 }
 
+impl Sum {
+    fn add(&mut self, bytes: &[u8]) {
+        self.hash.update(bytes);
+        self.n += bytes.len() as u64;
+    }
+
+    fn bytes(&self) -> Bytes {
+        let hash = self.hash.clone().finalize();
+        Bytes {
+            n: self.n,
+            sha256: hash.iter().map(|byte| format!("{byte:02x}")).collect(),
+        }
+    }
+}
+
+/// Hashes what it hands on.
+struct Hashing {
+    source: Box<dyn Read + Send>,
+    sum: Sum,
+}
+
 impl Hashing {
     fn new(source: Box<dyn Read + Send>) -> Hashing {
-        Hashing {
-            source,
-            hash: Sha256::new(),
-            n: 0,
-        }
+        let sum = Sum::default();
+        Hashing { source, sum }
     }
 
     fn rest(&mut self) -> io::Result<Bytes> {
         io::copy(self, &mut io::sink())?;
-        let hash = self.hash.clone().finalize();
-        Ok(Bytes {
-            n: self.n,
-            sha256: hash.iter().map(|byte| format!("{byte:02x}")).collect(),
-        })
+        Ok(self.sum.bytes())
     }
 }
 
 impl Read for Hashing {
     fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
         let n = self.source.read(into)?;
-        self.hash.update(into.get(..n).unwrap_or_default());
-        self.n += n as u64;
+        self.sum.add(into.get(..n).unwrap_or_default());
         Ok(n)
     }
 }

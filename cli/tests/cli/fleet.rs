@@ -8,9 +8,11 @@ use std::time::{Duration, SystemTime};
 
 use arrow_array::Array;
 use arrow_array::cast::AsArray;
+use dormer_core::fleet::Summary;
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 
 use super::regressions::shared;
+use super::tables::zipped;
 use super::{Folder, STEPS, TRACE, gzip};
 
 /// Three traces of two days, a web page, and a trace that is cut.
@@ -105,6 +107,12 @@ impl Folder {
         self.rows("runs", &["uri", "status", "reason_kind"])
     }
 
+    /// What the page gets of the store.
+    fn summary(&self) -> Summary {
+        self.run("fleet summary S -o S.json.gz").done();
+        Summary::read(&fs::read(self.0.path().join("S.json.gz")).unwrap()).unwrap()
+    }
+
     /// Sets when a file was last changed.
     fn touch(&self, name: &str) {
         let file = File::options()
@@ -171,7 +179,11 @@ fn what_is_there_is_not_read_again() {
     let t = folder.0.path().join("t");
     fs::rename(t.join("b01__two.json"), t.join("b02__two.json")).unwrap();
     folder.add("t/b08__new.json", TRACE.replace("sgemm", "hgemm"));
-    let said = folder.run("fleet t -o S").done();
+    // What is only hashed is not analyzed, which would never end.
+    let hangs = [("DORMER_TEST_HANG", Path::new("b01__one"))];
+    let said = folder
+        .run_in("fleet t -o S --timeout 5", b"", &hangs)
+        .done();
     assert!(
         said.starts_with("3 files: 2 duplicate, 1 ok; 3 in the store already.\n"),
         "{said}"
@@ -193,6 +205,82 @@ fn what_is_there_is_not_read_again() {
     assert_eq!(folder.rows("ops", &["name"]).len(), 6);
     let said = folder.run("fleet t -o S --dry-run").done();
     assert_eq!(said, "0 files to read (0 B), 6 in the store already.\n");
+    let said = folder.run("fleet t -o S --tag team=vision").done();
+    assert!(
+        said.starts_with(
+            "0 files; 6 in the store already, 6 with tags of an earlier run, which stay.\n"
+        ),
+        "{said}"
+    );
+}
+
+/// Both analyses are in the store; the newest counts.
+#[test]
+fn with_other_choices_files_are_read_again() {
+    let folder = traces();
+    folder.run("fleet t -o S").done();
+    let said = folder.run("fleet t -o S --micro-idle 3").done();
+    assert!(
+        said.starts_with("5 files: 3 ok, 1 partial, 1 rejected.\n"),
+        "{said}"
+    );
+    for choices in ["", " --micro-idle 3"] {
+        let said = folder.run(&format!("fleet t -o S{choices}")).done();
+        assert!(said.starts_with("0 files; 5 in the"), "{choices}: {said}");
+    }
+    assert_eq!(folder.statuses().len(), 10);
+    assert_eq!(folder.summary().totals.n_files, 5);
+}
+
+#[test]
+fn without_names_a_store_has_no_paths_and_is_known_all_the_same() {
+    let folder = traces();
+    folder.run("fleet t -o S --redact").done();
+    let places = folder.rows("runs", &["uri"]);
+    assert!(
+        places.iter().all(|place| place.starts_with("file_")),
+        "{places:?}"
+    );
+    let said = folder.run("fleet t -o S --redact").done();
+    assert!(
+        said.starts_with("0 files; 5 in the store already.\n"),
+        "{said}"
+    );
+    let said = folder.run("fleet summary S -o S.json.gz").done();
+    assert!(
+        said.contains("Names were taken out of 4 runs, of each by itself"),
+        "{said}"
+    );
+}
+
+#[test]
+fn a_file_that_can_be_read_at_last_is_no_longer_rejected() {
+    let folder = Folder::with("list.txt", "late.json\n");
+    folder.run("fleet list.txt -o S").done();
+    assert_eq!(folder.statuses(), ["late.json rejected io"]);
+    folder.add("late.json", TRACE);
+    folder.run("fleet list.txt -o S").done();
+    let summary = folder.summary();
+    assert_eq!((summary.totals.n_files, summary.rejected.len()), (1, 0));
+}
+
+#[test]
+fn of_an_archive_of_several_traces_the_row_says_that_one_was_read() {
+    let two = zipped([("rank0.json", TRACE), ("rank1.json", STEPS)]);
+    let folder = Folder::with("ranks.zip", two);
+    folder.run("fleet . -o S").done();
+    assert_eq!(folder.statuses(), ["ranks.zip partial more_traces"]);
+}
+
+#[test]
+fn a_file_is_read_once_however_it_is_spelled() {
+    let folder = Folder::with("a.json", TRACE);
+    folder.add("tags.csv", "a.json,team,vision\n");
+    let said = folder.run("fleet . tags.csv ./a.json -o S").done();
+    assert!(said.starts_with("1 file: 1 ok.\n"), "{said}");
+    folder
+        .run("fleet summary S -o S.json.gz --where team=vision")
+        .done();
 }
 
 #[test]
@@ -208,6 +296,14 @@ fn the_same_bytes_twice_are_one_run() {
     assert!(
         statuses.contains(&"b01__one.json ok ".to_owned()),
         "{statuses:?}"
+    );
+    // Also of what is no trace.
+    folder.add("t/empty.json", "");
+    folder.add("t/empty2.json", "");
+    let said = folder.run("fleet t -o S").done();
+    assert!(
+        said.starts_with("2 files: 1 duplicate, 1 rejected; 6 in the store already.\n  empty: 1\n"),
+        "{said}"
     );
 }
 
@@ -241,10 +337,27 @@ fn what_breaks_is_a_row_and_the_rest_goes_on() {
     // Not tried again, until it is asked for.
     let said = folder.run("fleet t -o S").done();
     assert!(said.starts_with("0 files; "), "{said}");
+    assert_eq!(run("fleet t -o S --fail-on rejected").0, 4);
     let said = folder.run("fleet t -o S --retry").done();
     assert!(
         said.starts_with("3 files: 1 ok, 2 rejected; 4 in the store already."),
         "{said}"
+    );
+}
+
+/// An empty file is as large, so that its bytes might be those of the pipe.
+#[cfg(unix)]
+#[test]
+fn a_pipe_that_nobody_writes_to_takes_too_long() {
+    let folder = Folder::with("empty.json", "");
+    let pipe = folder.0.path().join("pipe.json");
+    let made = Command::new("mkfifo").arg(pipe).status().unwrap();
+    assert!(made.success());
+    folder.run("fleet empty.json -o S").done();
+    folder.run("fleet . -o S --timeout 1").done();
+    assert_eq!(
+        folder.statuses(),
+        ["empty.json rejected empty", "pipe.json timeout timeout"]
     );
 }
 
@@ -337,6 +450,55 @@ fn compacting_makes_one_file_of_each_day() {
     folder.run("fleet compact S --drop-old").done();
     assert_eq!(folder.store(), compacted);
     assert!(folder.run("fleet t -o S").done().starts_with("0 files; 5"));
+    // What an ended compaction leaves.
+    folder.add("S/.compacting.tmp", "new\t");
+    fs::create_dir(folder.0.path().join("S/ops/date=2001-01-01")).unwrap();
+    folder.run("fleet compact S").done();
+    assert_eq!(folder.store(), compacted);
+    assert!(!folder.has("S/ops/date=2001-01-01"));
+}
+
+#[test]
+fn old_rows_go_where_that_is_asked_for() {
+    let folder = traces();
+    folder.run("fleet t -o S").done();
+    folder.run("fleet t -o S --retry").done();
+    let twice = [&ALL[..], &ALL[4..]].concat();
+    assert_eq!(folder.statuses(), twice);
+    folder.run("fleet compact S").done();
+    assert_eq!(folder.statuses(), twice);
+    folder.run("fleet compact S --drop-old").done();
+    assert_eq!(folder.statuses(), ALL);
+}
+
+/// A batch that ended before its rows of `runs`, the last, were written.
+#[test]
+fn rows_without_their_run_do_not_count() {
+    let folder = traces();
+    folder.run("fleet t -o S").done();
+    fs::remove_dir_all(folder.0.path().join("S/runs/date=2025-07-01")).unwrap();
+    let summary = folder.summary();
+    assert_eq!(summary.totals.n_files, 3);
+    let names = summary.ops.iter().map(|op| summary.text_of(Some(op.name)));
+    assert_eq!(names.collect::<Vec<_>>(), [Some("aten::addmm")]);
+    folder.run("fleet compact S").done();
+    assert_eq!(folder.rows("ops", &["name"]), ["aten::addmm"; 2]);
+    let said = folder.run("fleet t -o S").done();
+    assert!(said.starts_with("2 files: 2 ok; 3 in the"), "{said}");
+    assert_eq!(folder.statuses(), ALL);
+}
+
+#[test]
+fn an_ended_compaction_is_taken_up_by_what_may_write() {
+    let folder = traces();
+    folder.run("fleet t -o S").done();
+    folder.add("S/.compacting", "old\truns/date=unknown/gone.parquet\n");
+    let before = folder.store();
+    folder.run("fleet t -o S --dry-run").done();
+    folder.summary();
+    assert_eq!(folder.store(), before);
+    folder.run("fleet sql S").done();
+    assert!(!folder.has("S/.compacting"));
 }
 
 #[test]

@@ -1,15 +1,17 @@
 //! `dormer tables`, and the same tables as files of a report.
 
-use std::io::{Cursor, Read};
+use std::collections::BTreeSet;
+use std::io::{Cursor, Read, Write};
 
 use arrow_array::RecordBatch;
 use arrow_array::cast::AsArray;
-use arrow_array::types::Int64Type;
+use arrow_array::types::{Int64Type, TimestampNanosecondType};
 use arrow_ipc::reader::StreamReader;
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
-use zip::ZipArchive;
+use zip::write::SimpleFileOptions;
+use zip::{CompressionMethod, ZipArchive, ZipWriter};
 
-use super::{Folder, TRACE, gzip};
+use super::{Folder, STEPS, TRACE, gzip};
 
 const TABLES: [&str; 7] = [
     "runs",
@@ -111,21 +113,87 @@ fn tables_can_be_chosen_and_names_taken_out() {
         "trace.json",
         TRACE.replace(
             "{\"traceEvents\"",
-            "{\"host_name\": \"node7\", \"traceEvents\"",
+            "{\"host_name\": \"node7\", \"trace_id\": \"t7\", \"traceEvents\"",
         ),
     );
     let (_, tables) = folder.tables("trace.json --tables runs,kernels", b"");
     let names: Vec<&str> = tables.iter().map(|(name, _)| name.as_str()).collect();
     assert_eq!(names, ["runs", "kernels"]);
     assert_eq!(text(&tables[0].1, "host"), Some("node7"));
+    assert_eq!(text(&tables[0].1, "trace_id"), Some("t7"));
     let (_, redacted) = folder.tables("trace.json --redact", b"");
     assert_eq!(text(&redacted[0].1, "host"), None);
+    assert_eq!(text(&redacted[0].1, "trace_id"), None);
+    let uri = text(&redacted[0].1, "uri").unwrap();
+    assert!(dormer_core::tables::is_hidden_uri(uri), "{uri}");
     assert_ne!(
         text(&redacted[0].1, "options_hash"),
         text(&tables[0].1, "options_hash")
     );
     assert_eq!(folder.run("tables trace.json --tag build").code, 2);
     assert_eq!(folder.run("tables trace.json --tables nothing").code, 2);
+}
+
+#[test]
+fn rows_that_are_made_again_keep_their_time() {
+    let folder = Folder::with("trace.json", TRACE);
+    let (_, tables) = folder.tables("trace.json --ingested 1751410836000000000", b"");
+    for (name, rows) in tables.iter().filter(|(_, rows)| rows.num_rows() > 0) {
+        let times = rows.column_by_name("ingested").unwrap();
+        let times = times.as_primitive::<TimestampNanosecondType>();
+        assert_eq!(times.value(0), 1_751_410_836_000_000_000, "{name}");
+    }
+}
+
+/// An archive of files as they are.
+pub(crate) fn zipped(files: [(&str, &str); 2]) -> Vec<u8> {
+    let options = SimpleFileOptions::default().compression_method(CompressionMethod::Stored);
+    let mut zip = ZipWriter::new(Cursor::new(Vec::new()));
+    for (name, text) in files {
+        zip.start_file(name, options).unwrap();
+        zip.write_all(text.as_bytes()).unwrap();
+    }
+    zip.finish().unwrap().into_inner()
+}
+
+/// The row of a trace in the tables that a report writes.
+fn of_report(folder: &Folder, arguments: &str, input: &str) -> RecordBatch {
+    let arguments = format!("report {arguments} -o out --format parquet");
+    let said = folder.run_with(&arguments, input.as_bytes());
+    assert_eq!(said.code, 0, "{said:?}");
+    let file = folder.0.path().join("out/tables/runs.parquet");
+    let file = std::fs::File::open(file).unwrap();
+    let reader = ParquetRecordBatchReaderBuilder::try_new(file).unwrap();
+    reader.build().unwrap().next().unwrap().unwrap()
+}
+
+#[test]
+fn the_tables_of_a_report_hash_what_was_read() {
+    let folder = Folder::with("trace.json", TRACE);
+    folder.add("two.zip", zipped([("a.json", STEPS), ("b.json", TRACE)]));
+    let (_, tables) = folder.tables("trace.json", b"");
+    let expected = &tables[0].1;
+    for (arguments, input) in [("trace.json", ""), ("-", TRACE), ("two.zip:b.json", "")] {
+        let run = of_report(&folder, arguments, input);
+        for column in ["run_id", "file_sha256"] {
+            assert_eq!(text(&run, column), text(expected, column), "{arguments}");
+        }
+        assert_eq!(number(&run, "file_bytes"), Some(TRACE.len() as i64));
+    }
+}
+
+#[test]
+fn a_part_of_a_trace_has_other_options_than_the_whole() {
+    let folder = Folder::with("trace.json", STEPS);
+    let (_, tables) = folder.tables("trace.json", b"");
+    let options = |part: &str| {
+        let run = of_report(&folder, &format!("trace.json {part}"), "");
+        text(&run, "options_hash").unwrap().to_owned()
+    };
+    assert_eq!(text(&tables[0].1, "options_hash"), Some(&*options("")));
+    let parts = ["", "--step 4", "--step 5", "--window 40,70.5"];
+    let different: BTreeSet<String> = parts.into_iter().map(options).collect();
+    assert_eq!(different.len(), parts.len());
 }
 
 #[test]

@@ -20,7 +20,7 @@ pub struct Asked {
     pub by: String,
     /// Columns of `runs`, or tags, with the value that runs must have.
     pub wheres: Vec<(String, String)>,
-    /// Only recordings of so many days before the newest.
+    /// Only recordings of so many days before the newest of the store, and what was read in vain since then.
     pub last_days: Option<u32>,
 }
 
@@ -79,13 +79,14 @@ impl Fleet {
         let Some(runs) = tables.table(RUNS) else {
             return Fleet::default();
         };
-        let starts = runs.i64s("start");
+        let (starts, ingested) = (runs.i64s("start"), runs.i64s("ingested"));
         let all = 0..runs.len();
         let mut kept: Vec<usize> = all.filter(|at| asked.keeps(runs, *at)).collect();
         if let Some(days) = asked.last_days {
-            let newest = kept.iter().filter_map(|at| cell(starts, *at)).max();
+            let last = |times: &[Option<i64>]| times.iter().flatten().max().copied();
+            let newest = last(starts).or_else(|| last(ingested));
             let first = newest.map(|ns| ns.saturating_sub(i64::from(days).saturating_mul(DAY_NS)));
-            kept.retain(|at| cell(starts, *at).is_some_and(|start| Some(start) >= first));
+            kept.retain(|at| cell(starts, *at).or_else(|| cell(ingested, *at)) >= first);
         }
         let ids = runs.strs("run_id");
         kept.arrange_by_cached_key(|at| (cell(starts, *at), cell(ids, *at)));
@@ -324,10 +325,12 @@ mod tests {
     #[test]
     fn runs_are_chosen_by_columns_tags_and_days() {
         let mut tables = Tables::default();
-        for (id, status, build, day) in [
-            ("a", "ok", "b1", 0),
-            ("b", "ok", "b2", 5),
-            ("c", "partial", "b2", 9),
+        for (id, status, build, start, day) in [
+            ("a", "ok", "b1", "start", 0),
+            ("b", "ok", "b2", "start", 5),
+            ("c", "partial", "b2", "start", 9),
+            // Nobody knows when it was recorded.
+            ("d", "rejected", "b1", "ingested", 6),
         ] {
             add(
                 &mut tables,
@@ -336,7 +339,7 @@ mod tests {
                     ("run_id", text(id)),
                     ("status", text(status)),
                     ("tags", tags(build)),
-                    ("start", time(day * DAY_NS)),
+                    (start, time(day * DAY_NS)),
                     ("world_size", Column::I32(vec![Some(8)])),
                 ],
             );
@@ -354,10 +357,12 @@ mod tests {
             let ids = fleet.runs.iter().map(|run| fleet.texts.get(run.run_id));
             ids.collect::<String>()
         };
-        assert_eq!(chosen(&[], None), "abc");
+        assert_eq!(chosen(&[], None), "dabc");
         assert_eq!(chosen(&[("build", "b2")], None), "bc");
         assert_eq!(chosen(&[("tags.build", "b2"), ("status", "ok")], None), "b");
-        assert_eq!(chosen(&[("world_size", "8")], Some(4)), "bc");
+        assert_eq!(chosen(&[("world_size", "8")], Some(4)), "dbc");
+        // The newest recording is that of the store, not of what is chosen.
+        assert_eq!(chosen(&[("build", "b1")], Some(4)), "d");
         assert_eq!(chosen(&[("world_size", "1")], None), "");
     }
 }

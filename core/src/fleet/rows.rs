@@ -5,6 +5,9 @@
 
 use super::texts::{Text, Texts};
 
+use crate::base::format;
+use crate::tables::is_hidden_uri;
+
 pub use crate::tables::Status;
 
 /// Many traces.
@@ -20,6 +23,24 @@ pub struct Fleet {
     pub kernels: Vec<KernelRow>,
     /// Findings.
     pub findings: Vec<FindingRow>,
+}
+
+impl Fleet {
+    /// What names of runs without their own names are worth, as a sentence; `None` where there are no such runs.
+    pub fn note_on_names(&self) -> Option<String> {
+        let is_hidden = |run: &&RunRow| {
+            let uri = run.uri.map(|uri| self.texts.get(uri));
+            run.status.is_read() && uri.is_some_and(is_hidden_uri)
+        };
+        let runs = match self.runs.iter().filter(is_hidden).count() {
+            0 => return None,
+            n => format::counted(n as u64, "run"),
+        };
+        Some(format!(
+            "Names were taken out of {runs}, of each by itself: kernel_1 may be another kernel in each. Totals and \
+             categories can be compared, operations and kernels with such names cannot."
+        ))
+    }
 }
 
 /// A file; an unknown is `None`.

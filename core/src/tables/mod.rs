@@ -30,7 +30,7 @@ mod warnings;
 
 pub use column::{Column, ColumnType, Table};
 pub use options::{options_hash, options_text, options_together};
-pub use recorded::{Recorded, day_of};
+pub use recorded::{Recorded, day_of, hidden_uri, is_hidden_uri};
 pub use schema::{
     COLLECTIVES, FINDINGS, Field, KERNELS, OPS, RUNS, SCHEMA_VERSION, STEPS, TABLES, TableKind,
     WARNINGS,

@@ -11,9 +11,10 @@ use crate::report::ReportOptions;
 
 /// The choices as JSON: the GPU (null is the one that each trace names), the version of the table of
 /// GPUs, the basis, the population, thresholds that differ from the usual ones, a hash of the user's
-/// models, and whether names were taken out. Keys are in order of the alphabet, so that the text, and its
+/// models, and whether names were taken out; and what else was asked for, by name: a part of the trace, files
+/// beside it. Keys are in order of the alphabet, so that the text, and its
 /// hash, is the same however maps of JSON are compiled.
-pub fn options_text(asked: &ReportOptions, is_redacted: bool) -> String {
+pub fn options_text(asked: &ReportOptions, is_redacted: bool, more: &[(&str, String)]) -> String {
     let usual = Thresholds::default();
     let differ = Thresholds::ALL.iter().filter_map(|info| {
         let value = (info.get)(&asked.thresholds);
@@ -28,7 +29,7 @@ pub fn options_text(asked: &ReportOptions, is_redacted: bool) -> String {
     let known: Vec<String> = GPUS.iter().map(|gpu| format!("{gpu:?}")).collect();
     let known: Vec<&str> = known.iter().map(String::as_str).collect();
     let models = asked.perf_models.as_ref();
-    let all = BTreeMap::from([
+    let mut all = BTreeMap::from([
         ("basis", json!(asked.basis.label())),
         ("gpu", json!(gpu)),
         ("gpu_table", json!(fnv_hex(&known))),
@@ -40,6 +41,7 @@ pub fn options_text(asked: &ReportOptions, is_redacted: bool) -> String {
         ("sheet_events", json!(asked.sheet_events)),
         ("thresholds", json!(thresholds)),
     ]);
+    all.extend(more.iter().map(|(name, value)| (*name, json!(value))));
     json!(all).to_string()
 }
 
@@ -81,9 +83,17 @@ mod tests {
             gpu: GPUS.first().cloned().map(Arc::new),
             ..ReportOptions::default()
         };
-        let text = options_text(&asked, false);
-        let places = ["basis", "gpu", "figures", "id", "gpu_table", "redact"]
-            .map(|key| text.find(&format!("\"{key}\":")).unwrap());
+        let text = options_text(&asked, false, &[("step", "5".to_owned())]);
+        let places = [
+            "basis",
+            "gpu",
+            "figures",
+            "id",
+            "gpu_table",
+            "redact",
+            "step",
+        ]
+        .map(|key| text.find(&format!("\"{key}\":")).unwrap());
         assert!(places.is_sorted(), "{text}");
     }
 

@@ -27,13 +27,14 @@ pub struct Recorded {
 }
 
 impl Recorded {
-    /// Of a trace as it was read; the name of the file may tell the rank. Without the host's name where
-    /// names are to be taken out.
+    /// Of a trace as it was read; the name of the file may tell the rank. Without the host's name and the
+    /// profiler's id where names are to be taken out.
     pub fn new(trace: &Trace, file: &str, is_redacted: bool) -> Recorded {
         let span = recorded_span(trace);
         let mut identity = Identity::new(trace, file);
         if is_redacted {
             identity.host.clear();
+            identity.trace_id.clear();
         }
         let start_ns = span.and_then(|span| match base_ns(trace) {
             _ if span.start_ns >= YEAR_2000_NS => Some(span.start_ns),
@@ -80,6 +81,21 @@ impl Recorded {
         let [size, start] = [world_size.to_string(), tens_of_s.to_string()];
         Some(fnv_hex(&[&size, &Value::from(of_all).to_string(), &start]))
     }
+}
+
+/// What stands before the hash of a place.
+const HIDDEN: &str = "file_";
+
+/// What stands for the place of a file where names are taken out: a hash, 16 hexadecimal digits of it, tells
+/// it from others.
+pub fn hidden_uri(hash: &str) -> String {
+    format!("{HIDDEN}{hash}")
+}
+
+/// Whether names were taken out of the rows of a file, by its place.
+pub fn is_hidden_uri(uri: &str) -> bool {
+    let hash = uri.strip_prefix(HIDDEN).unwrap_or_default();
+    hash.len() == 16 && hash.bytes().all(|byte| byte.is_ascii_hexdigit())
 }
 
 /// The UTC day of a time, in days since 1970.

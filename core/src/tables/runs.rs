@@ -23,8 +23,9 @@ pub(super) fn row(source: &Source, of: &Analyzed, digest: &Digest) -> Vec<Value>
         None => Status::Ok,
     };
     let identity = &recorded.identity;
-    let rank = match identity.rank_from {
-        RankFrom::Metadata => identity.rank,
+    // What the file is called is known before names are taken out.
+    let rank = match (identity.rank_from, digest.identity.rank_from) {
+        (RankFrom::Metadata, _) | (_, RankFrom::FileName | RankFrom::Unknown) => identity.rank,
         _ => digest.identity.rank,
     };
     let gpus = match profile.has_gpu_events() {

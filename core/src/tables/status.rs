@@ -13,7 +13,7 @@ labelled! {
     pub enum Status {
         /// It was read.
         Ok => "ok",
-        /// Bytes are missing or damaged, and the rest was read.
+        /// Not all of it was read: bytes are missing or damaged, or there is more than fits.
         Partial => "partial",
         /// It is no trace, or cannot be read.
         Rejected => "rejected",
@@ -36,6 +36,11 @@ impl Status {
     /// Whether there are figures of the file.
     pub fn is_read(self) -> bool {
         matches!(self, Status::Ok | Status::Partial)
+    }
+
+    /// Whether the file gave no figures. Of a duplicate the first file tells.
+    pub fn has_failed(self) -> bool {
+        matches!(self, Status::Rejected | Status::Killed | Status::Timeout)
     }
 }
 
@@ -60,6 +65,10 @@ labelled! {
         Cut => "cut",
         /// Some of it is not what was written.
         Damaged => "damaged",
+        /// It has more events than fit.
+        TooBig => "too_big",
+        /// The file holds several traces, of which the first was read.
+        MoreTraces => "more_traces",
         /// The analysis was ended by a signal, or broke; too little memory is the commonest cause.
         Killed => "killed",
         /// The analysis took too long.
@@ -94,6 +103,7 @@ impl From<&ImportError> for Failed {
             UnreadableGzip => ReasonKind::BrokenGzip,
             UnreadableZip(_) => ReasonKind::BrokenZip,
             UnreadableTar(_) => ReasonKind::BrokenTar,
+            // Nothing of it can be used: it is rejected, while what is cut later is partial.
             CutBeforeEvents => ReasonKind::Cut,
             PythonText | Utf16 | Foreign(_) | NotJson => ReasonKind::NotJson,
         };
@@ -105,13 +115,16 @@ impl From<&ImportError> for Failed {
     }
 }
 
-/// What is missing of a trace that was read; `None` where its bytes are whole.
+/// What is missing of a trace that was read; `None` where all of it was.
 pub(super) fn damage(warnings: &Warnings) -> Option<(ReasonKind, &Warning)> {
-    const DAMAGE: [(WarningKind, ReasonKind); 4] = [
+    const DAMAGE: [(WarningKind, ReasonKind); 7] = [
         (WarningKind::CutGzip, ReasonKind::Cut),
         (WarningKind::CutJson, ReasonKind::Cut),
         (WarningKind::CorruptGzip, ReasonKind::Damaged),
         (WarningKind::UnreadableEvent, ReasonKind::Damaged),
+        (WarningKind::TooManyEvents, ReasonKind::TooBig),
+        (WarningKind::OtherZipMembers, ReasonKind::MoreTraces),
+        (WarningKind::AnotherTrace, ReasonKind::MoreTraces),
     ];
     let found = DAMAGE.into_iter();
     let mut found = found.filter_map(|(of, kind)| Some((kind, warnings.get(of)?)));

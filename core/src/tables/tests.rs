@@ -224,8 +224,9 @@ fn ranks_of_a_job_have_one_id_whenever_they_start_to_record() {
 
 #[test]
 fn choices_change_the_hash_and_nothing_else_does() {
-    let of =
-        |options: &ReportOptions, is_redacted| options_hash(&options_text(options, is_redacted));
+    let of = |options: &ReportOptions, is_redacted| {
+        options_hash(&options_text(options, is_redacted, &[]))
+    };
     let plain = of(&ReportOptions::default(), false);
     assert_eq!(plain, of(&ReportOptions::default(), false));
     assert_eq!(plain.len(), 16);

@@ -6,21 +6,17 @@
 use std::collections::{HashMap, HashSet};
 use std::fs;
 use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use dormer_core::base::format;
 use dormer_core::tables::{RUNS, Status, TABLES, Table, TableKind, options_together};
 
+use super::note::{self, Note};
 use super::read::{Row, newest, rows};
-use super::{
-    DATE, ENDING, Part, finish, folder_of, hash_of, is_unfinished, parts, read, unfinished,
-};
+use super::{DATE, ENDING, Part, failed, folder_of, hash_of, is_unfinished, parts, read, settle};
 use crate::args::CompactArgs;
 use crate::stdout::Out;
 use crate::{Failure, arrow, parquet};
-
-/// Where it is noted what is to be done.
-const NOTE: &str = ".compacting";
 
 pub(crate) fn run(args: &CompactArgs, out: &mut Out) -> Result<(), Failure> {
     let store = &args.store;
@@ -29,14 +25,13 @@ pub(crate) fn run(args: &CompactArgs, out: &mut Out) -> Result<(), Failure> {
         return Err(Failure::Usage(format!("{place}: there is no store here")));
     }
     settle(store)?;
-    remove_unfinished(store)?;
     let runs = read::table(store, super::kind(RUNS)?, None)?;
     let kept = kept(&runs, args.drop_old);
     let models = runs.strs("run_id").iter().zip(runs.strs("model_name"));
     let models: HashMap<&str, &str> = models
         .filter_map(|(id, model)| Some((id.as_deref()?, model.as_deref()?)))
         .collect();
-    let (mut before, mut plan) = (0_u64, Plan::default());
+    let (mut before, mut note) = (0_u64, Note::default());
     let mut after = 0_u64;
     for kind in TABLES {
         let all = parts(store, kind).map_err(|error| failed(store, &error))?;
@@ -51,12 +46,13 @@ pub(crate) fn run(args: &CompactArgs, out: &mut Out) -> Result<(), Failure> {
                 day,
                 &of_day,
                 (&kept, &models),
-                &mut plan,
+                &mut note,
             )?);
         }
     }
-    plan.note(store)?;
+    note.write(store)?;
     settle(store)?;
+    clean(store)?;
     writeln!(
         out,
         "{} became {} in {}.",
@@ -81,14 +77,6 @@ fn kept(runs: &Table, drop_old: bool) -> HashSet<Row> {
     kept.filter_map(|at| rows.get(at).cloned()).collect()
 }
 
-/// What is to be done.
-#[derive(Default)]
-struct Plan {
-    /// Written beside their places.
-    new: Vec<PathBuf>,
-    old: Vec<PathBuf>,
-}
-
 /// Merges the files of a table and day, where that changes something; says whether one is left.
 fn merge(
     store: &Path,
@@ -96,7 +84,7 @@ fn merge(
     day: Option<i32>,
     files: &[&Part],
     (kept, models): (&HashSet<Row>, &HashMap<&str, &str>),
-    plan: &mut Plan,
+    note: &mut Note,
 ) -> Result<bool, Failure> {
     let mut all = Table::new(kind);
     for part in files {
@@ -129,16 +117,16 @@ fn merge(
     names.sort();
     let folder = store.join(kind.name).join(folder_of(day));
     let path = folder.join(format!("{}.{ENDING}", hash_of(&names)));
-    plan.old.extend(files.iter().map(|part| part.path.clone()));
+    note.old.extend(files.iter().map(|part| part.path.clone()));
     if all.is_empty() {
         return Ok(false);
     }
-    plan.old.retain(|old| *old != path);
+    note.old.retain(|old| *old != path);
     let mut ids: Vec<String> = all.strs("run_id").iter().flatten().cloned().collect();
     ids.sort();
     ids.dedup();
     super::write(&path, &all, &options_of(files)?, &hash_of(&ids))?;
-    plan.new.push(path);
+    note.new.push(path);
     Ok(true)
 }
 
@@ -175,64 +163,29 @@ fn key(table: &Table, at: usize) -> String {
     texts.join("\u{1f}")
 }
 
-impl Plan {
-    fn note(&self, store: &Path) -> Result<(), Failure> {
-        if self.new.is_empty() && self.old.is_empty() {
-            return Ok(());
-        }
-        let line = |what: &str, path: &PathBuf| {
-            let below = path.strip_prefix(store).unwrap_or(path);
-            format!("{what}\t{}\n", below.display())
-        };
-        let new = self.new.iter().map(|path| line("new", path));
-        let old = self.old.iter().map(|path| line("old", path));
-        let text: String = new.chain(old).collect();
-        let (note, draft) = (store.join(NOTE), store.join(format!("{NOTE}.tmp")));
-        fs::write(&draft, text)
-            .and_then(|()| fs::rename(&draft, &note))
-            .map_err(|error| failed(&note, &error))
-    }
-}
-
-/// Does what is noted.
-pub(crate) fn settle(store: &Path) -> Result<(), Failure> {
-    let note = store.join(NOTE);
-    let Ok(text) = fs::read_to_string(&note) else {
-        return Ok(());
-    };
-    let noted = text.lines().filter_map(|line| line.split_once('\t'));
-    for (what, below) in noted {
-        let path = store.join(below);
-        match what {
-            "new" if unfinished(&path).exists() => finish(&path)?,
-            // It may be gone already.
-            "old" => drop(fs::remove_file(&path)),
-            _ => {}
-        }
-    }
-    fs::remove_file(&note).map_err(|error| failed(&note, &error))
-}
-
 /// Removes files that were never finished, and folders without files.
-fn remove_unfinished(store: &Path) -> Result<(), Failure> {
+fn clean(store: &Path) -> Result<(), Failure> {
+    note::remove(&note::draft(store))?;
     for kind in TABLES {
         let Ok(days) = fs::read_dir(store.join(kind.name)) else {
             continue;
         };
-        for day in days.flatten() {
-            let Ok(files) = fs::read_dir(day.path()) else {
+        for day in days.flatten().map(|day| day.path()) {
+            let Ok(files) = fs::read_dir(&day) else {
                 continue;
             };
+            let mut is_empty = true;
             for file in files.flatten().map(|file| file.path()) {
-                if is_unfinished(&file) {
-                    fs::remove_file(&file).map_err(|error| failed(&file, &error))?;
+                match is_unfinished(&file) {
+                    true => note::remove(&file)?,
+                    false => is_empty = false,
                 }
+            }
+            if is_empty {
+                // Somebody may have put a file there just now.
+                drop(fs::remove_dir(&day));
             }
         }
     }
     Ok(())
-}
-
-fn failed(place: &Path, error: &std::io::Error) -> Failure {
-    Failure::of_file(&place.display().to_string(), error)
 }

@@ -5,15 +5,18 @@
 //! `runs` comes last, so that rows without their run are those of a batch that was never finished.
 
 pub(crate) mod compact;
+mod note;
 pub(crate) mod read;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
 
 use dormer_core::base::calendar;
 use dormer_core::tables::{Column, RUNS, TABLES, Table, TableKind};
+use note::Note;
+pub(crate) use note::settle;
 use sha2::{Digest, Sha256};
 
 use crate::{Failure, arrow, parquet};
@@ -44,10 +47,13 @@ pub(super) struct Part {
     pub(super) path: PathBuf,
 }
 
-/// The files of a table, by folder and name.
+/// The files of a table, by folder and name. What a compaction has replaced is left out.
 pub(super) fn parts(store: &Path, kind: &TableKind) -> io::Result<Vec<Part>> {
     let mut all = Vec::new();
     let folder = store.join(kind.name);
+    let note = Note::read(store)?;
+    let waiting: Vec<&PathBuf> = note.waiting().collect();
+    let replaced: HashSet<&PathBuf> = note.old.iter().chain(waiting.iter().copied()).collect();
     if !folder.is_dir() {
         return Ok(all);
     }
@@ -61,10 +67,16 @@ pub(super) fn parts(store: &Path, kind: &TableKind) -> io::Result<Vec<Part>> {
             let path = file?.path();
             let name = path.file_name().map(|name| name.to_string_lossy());
             let is_hidden = name.is_none_or(|name| name.starts_with(['.', '_']));
-            if !is_hidden && path.extension().is_some_and(|ending| ending == ENDING) {
+            let is_file = path.extension().is_some_and(|ending| ending == ENDING);
+            if is_file && !is_hidden && !replaced.contains(&path) {
                 all.push(Part { day, path });
             }
         }
+        let of_day = waiting.iter().filter(|path| path.starts_with(entry.path()));
+        all.extend(of_day.map(|path| Part {
+            day,
+            path: unfinished(path),
+        }));
     }
     all.sort();
     Ok(all)
@@ -97,7 +109,7 @@ pub(super) fn name_of(runs: &Table) -> String {
 }
 
 /// A hash of some texts, whatever their order was made to be: 16 hexadecimal digits.
-pub(super) fn hash_of(texts: &[String]) -> String {
+pub(crate) fn hash_of(texts: &[String]) -> String {
     let mut hash = Sha256::new();
     for text in texts {
         hash.update(text.as_bytes());
@@ -156,6 +168,11 @@ pub(super) fn add(
         }
     }
     Ok(())
+}
+
+/// A file or folder that cannot be read or written.
+fn failed(place: &Path, error: &io::Error) -> Failure {
+    Failure::of_file(&place.display().to_string(), error)
 }
 
 /// Sets the day of all rows.

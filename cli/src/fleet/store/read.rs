@@ -93,9 +93,10 @@ pub(super) fn rows(table: &Table) -> impl Iterator<Item = Row> {
 }
 
 /// Of each row of `runs`, whether it is the newest of its run: by version, then by time. Duplicates are
-/// no runs.
+/// no runs, nor is a file whose bytes could not be read, once they could.
 pub(super) fn newest(runs: &Table) -> Vec<bool> {
     let (versions, statuses) = (runs.strs("tool_version"), runs.strs("status"));
+    let (places, hashes) = (runs.strs("uri"), runs.strs("file_sha256"));
     let keys: Vec<Row> = rows(runs).collect();
     let mut best: HashMap<&str, usize> = HashMap::new();
     let order = |at: usize| {
@@ -113,10 +114,22 @@ pub(super) fn newest(runs: &Table) -> Vec<bool> {
             *known = at;
         }
     }
+    let mut last: HashMap<&str, Option<i64>> = HashMap::new();
+    for (place, (_, time)) in places.iter().zip(&keys) {
+        if let Some(place) = place {
+            let known = last.entry(place).or_insert(*time);
+            *known = (*known).max(*time);
+        }
+    }
+    let was_read_later = |at: usize| {
+        let place = places.get(at).and_then(Option::as_deref);
+        let later = place.and_then(|place| last.get(place).copied().flatten());
+        matches!(hashes.get(at), Some(None)) && later > keys.get(at).and_then(|(_, time)| *time)
+    };
     let mut newest = vec![false; keys.len()];
     for at in best.into_values().collect::<Vec<usize>>() {
         if let Some(is_newest) = newest.get_mut(at) {
-            *is_newest = true;
+            *is_newest = !was_read_later(at);
         }
     }
     newest

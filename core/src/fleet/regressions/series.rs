@@ -45,7 +45,7 @@ pub(super) struct Series {
 /// Why runs with figures take no part.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct LeftOut {
-    /// Their files are cut or damaged.
+    /// Of their files not all was read.
     pub partial: u32,
     /// No build is told.
     pub without_build: u32,

@@ -92,7 +92,7 @@ pub struct Totals {
     pub n_files: u32,
     /// Runs with figures.
     pub n_runs: u32,
-    /// Of those, from files that are cut or damaged.
+    /// Of those, from files of which not all was read.
     pub n_partial: u32,
     /// Models.
     pub n_models: u32,

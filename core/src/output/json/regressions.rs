@@ -32,7 +32,7 @@ record! {
         builds: "The builds, in the order of their first recording." = answer.builds.list.iter().map(|at| answer.fleet.texts.get(at.build)).collect::<Vec<_>>(),
         series: "How many series have at least two builds." = answer.found.n_series,
         changes: "What changed: confirmed before alarms, slower before faster, then by time." = answer.found.changes.iter().enumerate().map(|(at, change)| Changed::of(answer, at, change)).collect::<Json>(),
-        partial_runs: "Runs left out because their files are cut or damaged." = answer.found.left_out.partial,
+        partial_runs: "Runs left out because not all of their files was read." = answer.found.left_out.partial,
         runs_without_build: "Runs left out because no build is told." = answer.found.left_out.without_build,
         runs_without_model: "Runs left out because no model is told." = answer.found.left_out.without_model,
     }

@@ -1,0 +1,164 @@
+//! The note of a compaction: which files take the place of which, from when the new ones are written until
+//! the old ones are gone.
+//!
+//! With the note the compaction counts as done: readers take the new files, wherever they are yet, and
+//! leave the old ones out. Whoever writes next does what is left of it.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use super::{failed, finish, unfinished};
+use crate::Failure;
+
+const NAME: &str = ".compacting";
+
+/// What is to be done.
+#[derive(Debug, Default)]
+pub(super) struct Note {
+    /// Written beside their places.
+    pub(super) new: Vec<PathBuf>,
+    pub(super) old: Vec<PathBuf>,
+}
+
+impl Note {
+    /// Of a store; nothing, where no compaction is under way.
+    pub(super) fn read(store: &Path) -> io::Result<Note> {
+        let mut note = Note::default();
+        let text = match fs::read_to_string(store.join(NAME)) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(note),
+            text => text?,
+        };
+        for (what, below) in text.lines().filter_map(|line| line.split_once('\t')) {
+            match what {
+                "new" => note.new.push(store.join(below)),
+                "old" => note.old.push(store.join(below)),
+                _ => {}
+            }
+        }
+        Ok(note)
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.new.is_empty() && self.old.is_empty()
+    }
+
+    /// New files that are not in their places yet.
+    pub(super) fn waiting(&self) -> impl Iterator<Item = &PathBuf> {
+        self.new.iter().filter(|path| unfinished(path).exists())
+    }
+
+    pub(super) fn write(&self, store: &Path) -> Result<(), Failure> {
+        if self.is_empty() {
+            return Ok(());
+        }
+        let line = |what: &str, path: &PathBuf| {
+            let below = path.strip_prefix(store).unwrap_or(path);
+            format!("{what}\t{}\n", below.display())
+        };
+        let new = self.new.iter().map(|path| line("new", path));
+        let old = self.old.iter().map(|path| line("old", path));
+        let text: String = new.chain(old).collect();
+        let note = store.join(NAME);
+        fs::write(draft(store), text)
+            .and_then(|()| fs::rename(draft(store), &note))
+            .map_err(|error| failed(&note, &error))
+    }
+}
+
+/// The note before it is whole: what ends in between leaves it, and it says nothing.
+pub(super) fn draft(store: &Path) -> PathBuf {
+    store.join(format!("{NAME}.tmp"))
+}
+
+/// Does what is noted. The note stays until all of it is done.
+pub(crate) fn settle(store: &Path) -> Result<(), Failure> {
+    let place = store.join(NAME);
+    let note = Note::read(store).map_err(|error| failed(&place, &error))?;
+    if note.is_empty() {
+        return Ok(());
+    }
+    for path in note.waiting() {
+        finish(path)?;
+    }
+    // Without them the old ones are all there is.
+    if let Some(lost) = note.new.iter().find(|path| !path.exists()) {
+        let lost = lost.display();
+        let why = format!("{lost}: it was written by a compaction, and is gone");
+        return Err(Failure::Sentence(why));
+    }
+    for path in &note.old {
+        remove(path)?;
+    }
+    remove(&place)
+}
+
+/// Removes a file that may be gone already.
+pub(super) fn remove(path: &Path) -> Result<(), Failure> {
+    match fs::remove_file(path) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(failed(path, &error)),
+        _ => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::parts;
+    use super::*;
+    use dormer_core::tables::{RUNS, TableKind};
+
+    /// Two files become one; the store is read alike wherever that stops.
+    #[test]
+    fn a_compaction_counts_as_done_once_it_is_noted() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = folder.path();
+        let day = store.join("runs/date=2025-07-01");
+        fs::create_dir_all(&day).unwrap();
+        let [a, b, new] = ["a", "b", "new"].map(|name| day.join(format!("{name}.parquet")));
+        for path in [&a, &b, &unfinished(&new)] {
+            fs::write(path, "rows").unwrap();
+        }
+        let runs = TableKind::find(RUNS).unwrap();
+        let read = || {
+            let parts = parts(store, runs).unwrap().into_iter();
+            parts.map(|part| part.path).collect::<Vec<PathBuf>>()
+        };
+        assert_eq!(read(), [a.clone(), b.clone()]);
+        let note = Note {
+            new: vec![new.clone()],
+            old: vec![a.clone(), b.clone()],
+        };
+        note.write(store).unwrap();
+        assert_eq!(read(), [unfinished(&new)]);
+        finish(&new).unwrap();
+        assert_eq!(read(), [new.clone()]);
+        remove(&a).unwrap();
+        assert_eq!(read(), [new.clone()]);
+        settle(store).unwrap();
+        assert_eq!(read(), [new.clone()]);
+        assert!(!b.exists() && !store.join(NAME).exists());
+    }
+
+    #[test]
+    fn what_cannot_be_removed_is_told_and_stays_noted() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = folder.path();
+        let old = store.join("old.parquet");
+        // A folder is no file, whoever asks.
+        fs::create_dir(&old).unwrap();
+        let mut note = Note {
+            new: Vec::new(),
+            old: vec![old.clone()],
+        };
+        note.write(store).unwrap();
+        settle(store).unwrap_err();
+        assert_eq!(Note::read(store).unwrap().old, [old.clone()]);
+        // Nor is anything removed whose rows are nowhere else.
+        fs::remove_dir(&old).unwrap();
+        fs::write(&old, "rows").unwrap();
+        note.new.push(store.join("new.parquet"));
+        note.write(store).unwrap();
+        settle(store).unwrap_err();
+        assert!(old.exists());
+    }
+}
