@@ -14,7 +14,7 @@ import functools
 import hashlib
 import time
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, overload
 
 import pyarrow as pa
 import pyarrow.dataset
@@ -27,15 +27,22 @@ from ._source import Source
 __all__ = ["task", "write"]
 
 
-def task(**options: Any) -> Callable[[Source], pa.Table]:
-    """Makes the envelope of one trace; the options are those of ``dormer.report``.
+@overload
+def task(**options: Any) -> Callable[[Source], pa.Table]: ...
 
-    Its rows carry the time of this call, so that those that Dask makes again go with the first.
+
+@overload
+def task(path: Source, **options: Any) -> pa.Table: ...
+
+
+def task(path: Source | None = None, **options: Any) -> Any:
+    """The envelope of one trace; the options are those of ``dormer.report``.
+
+    Without a trace, a function that makes it. Its rows carry the time of this call, so that those that
+    Dask makes again go with the first.
     """
-    return functools.partial(_task, **{"ingested_ns": time.time_ns(), **options})
-
-
-def _task(path: Source, **options: Any) -> pa.Table:
+    if path is None:
+        return functools.partial(task, **{"ingested_ns": time.time_ns(), **options})
     return _envelope.envelope([path], **options)
 
 

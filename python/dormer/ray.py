@@ -15,7 +15,7 @@ from __future__ import annotations
 import functools
 import time
 from collections.abc import Callable
-from typing import Any
+from typing import Any, overload
 
 import pyarrow as pa
 import ray.data
@@ -26,15 +26,22 @@ from ._report import TABLES
 __all__ = ["envelope", "unpack", "write"]
 
 
-def envelope(*, column: str = "item", **options: Any) -> Callable[[pa.Table], pa.Table]:
-    """Makes the envelope of a batch of paths or URLs; the options are those of ``dormer.report``.
+@overload
+def envelope(*, column: str = "item", **options: Any) -> Callable[[pa.Table], pa.Table]: ...
 
-    Its rows carry the time of this call, so that those that Ray makes again go with the first.
+
+@overload
+def envelope(batch: pa.Table, *, column: str = "item", **options: Any) -> pa.Table: ...
+
+
+def envelope(batch: pa.Table | None = None, *, column: str = "item", **options: Any) -> Any:
+    """The envelope of a batch of paths or URLs; the options are those of ``dormer.report``.
+
+    Without a batch, a function that makes it. Its rows carry the time of this call, so that those that
+    Ray makes again go with the first.
     """
-    return functools.partial(_batch, column=column, **{"ingested_ns": time.time_ns(), **options})
-
-
-def _batch(batch: pa.Table, *, column: str, **options: Any) -> pa.Table:
+    if batch is None:
+        return functools.partial(envelope, column=column, **{"ingested_ns": time.time_ns(), **options})
     return _envelope.envelope(batch[column].to_pylist(), **options)
 
 

@@ -131,11 +131,11 @@ mod tests {
         note.write(store).unwrap();
         assert_eq!(read(), [unfinished(&new)]);
         finish(&new).unwrap();
-        assert_eq!(read(), [new.clone()]);
+        assert_eq!(read(), std::slice::from_ref(&new));
         remove(&a).unwrap();
-        assert_eq!(read(), [new.clone()]);
+        assert_eq!(read(), std::slice::from_ref(&new));
         settle(store).unwrap();
-        assert_eq!(read(), [new.clone()]);
+        assert_eq!(read(), std::slice::from_ref(&new));
         assert!(!b.exists() && !store.join(NAME).exists());
     }
 
@@ -152,7 +152,7 @@ mod tests {
         };
         note.write(store).unwrap();
         settle(store).unwrap_err();
-        assert_eq!(Note::read(store).unwrap().old, [old.clone()]);
+        assert_eq!(Note::read(store).unwrap().old, std::slice::from_ref(&old));
         // Nor is anything removed whose rows are nowhere else.
         fs::remove_dir(&old).unwrap();
         fs::write(&old, "rows").unwrap();
