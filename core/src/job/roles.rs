@@ -88,10 +88,11 @@ impl Layout {
         let roles: Vec<RoleOf> = (job.groups.iter().zip(&job.by_group()))
             .map(|(group, own)| role(job, group, own))
             .collect();
-        let stages = job.ranks.iter().enumerate().map(|(at, _)| {
+        let stages = job.ranks.iter().map(|rank| {
             let pipelines = job.groups.iter().zip(&roles);
             let mut pipelines = pipelines.filter(|(_, of)| of.role == Role::Pipeline);
-            pipelines.find_map(|(group, _)| group.members.iter().position(|member| *member == at))
+            // Ranks that were not read have their stage, too.
+            pipelines.find_map(|(group, _)| group.ranks.iter().position(|of| *of == rank.number))
         });
         let dimensions = dimensions(job, &roles);
         let coordinates = (0..job.ranks.len()).map(|rank| {
@@ -316,7 +317,7 @@ mod tests {
     use crate::job::testing::TestJob;
 
     /// Two stages of two replicas: stage 0 is ranks 0 and 1, stage 1 ranks 2 and 3.
-    fn pipeline() -> Job {
+    fn pipeline() -> TestJob {
         let mut job = TestJob::new(4);
         job.step(1, 0, 1_000);
         for ranks in [[0, 1], [2, 3]] {
@@ -330,12 +331,12 @@ mod tests {
         for (name, ranks) in [("3 mesh_pp", [0, 2]), ("4 mesh_pp", [1, 3])] {
             job.send(name, &ranks, ranks, [(100, 200), (100, 200)]);
         }
-        job.job()
+        job
     }
 
     #[test]
     fn a_rank_has_a_place_in_each_dimension() {
-        let layout = Layout::new(&pipeline());
+        let layout = Layout::new(&pipeline().job());
         assert_eq!(layout.stages, [Some(0), Some(0), Some(1), Some(1)]);
         let places: Vec<String> = (0..4).map(|rank| layout.place(rank)).collect();
         assert_eq!(
@@ -350,8 +351,15 @@ mod tests {
     }
 
     #[test]
+    fn a_rank_that_is_missing_moves_no_other_to_its_stage() {
+        // Rank 2 is of stage 1, whether rank 0 was read or not.
+        let layout = Layout::new(&pipeline().without(&[0]));
+        assert_eq!(layout.stages, [Some(0), Some(1), Some(1)]);
+    }
+
+    #[test]
     fn peers_are_the_ranks_of_a_stage() {
-        let layout = Layout::new(&pipeline());
+        let layout = Layout::new(&pipeline().job());
         // Each is held against the other one of its stage.
         assert_eq!(layout.medians_of_peers(&[10, 20, 70, 90]), [20, 10, 90, 70]);
         // Without a pipeline against all others; a rank that is alone in its stage, too.
