@@ -84,6 +84,11 @@ impl Analysis {
         self.asked(job).gain(of)
     }
 
+    /// What it would gain if the kernels of just these ranks took as long as those of others.
+    pub(crate) fn gain_of_slow(&self, job: &Job, ranks: &[usize]) -> Option<Gain> {
+        self.asked(job).gain_of_slow(ranks)
+    }
+
     fn asked<'a>(&'a self, job: &'a Job) -> Asked<'a> {
         Asked {
             job,

@@ -2,7 +2,8 @@
 
 use super::Job;
 use super::digest::{
-    Collective, Digest, GroupText, NamedGroup, OwnTime, RankFrom, Step, TextId, VERSION, Work,
+    Collective, Digest, GpuTime, GroupText, NamedGroup, OwnTime, RankFrom, Step, TextId, VERSION,
+    Work,
 };
 use super::world::World;
 use crate::base::interval::Interval;
@@ -80,6 +81,18 @@ impl TestJob {
     pub(crate) fn gpu(mut self, gpu: &str) -> TestJob {
         for rank in &mut self.ranks {
             rank.digest.identity.gpu = gpu.to_owned();
+        }
+        self
+    }
+
+    /// All ranks have GPU activity: from the first start of what is there now to its last end.
+    pub(crate) fn on_gpus(mut self) -> TestJob {
+        for rank in &mut self.ranks {
+            let span = rank.digest.span(0);
+            rank.digest.gpu = Some(GpuTime {
+                span,
+                ..GpuTime::default()
+            });
         }
         self
     }

@@ -60,6 +60,15 @@ impl Asked<'_> {
         Some(replay.gain(self.flow, &self.plan(replay, of)))
     }
 
+    /// What it gains if the kernels of just these ranks take as long as the same ones of others where they are
+    /// slower.
+    pub(crate) fn gain_of_slow(&self, ranks: &[usize]) -> Option<Gain> {
+        let replay = self.replay?;
+        let mut plan = replay.plan();
+        self.quicken_kernels(&mut plan, |rank| ranks.contains(&rank));
+        Some(replay.gain(self.flow, &plan))
+    }
+
     fn plan(&self, replay: &Replay, of: WhatIf) -> Plan {
         let mut plan = replay.plan();
         match of {
@@ -71,11 +80,7 @@ impl Asked<'_> {
                 |part| part.rank == rank,
                 |part| self.slower_ns(part),
             ),
-            WhatIf::SlowRanks => self.shorten(
-                &mut plan,
-                |part| self.ratio(part).is_some_and(|ratio| ratio >= LEAST_RATIO),
-                |part| self.slower_ns(part),
-            ),
+            WhatIf::SlowRanks => self.quicken_kernels(&mut plan, |_| true),
             WhatIf::EvenWork(rank) => self.shorten(
                 &mut plan,
                 |part| part.rank == rank,
@@ -155,6 +160,16 @@ impl Asked<'_> {
         ratio.map_or(0, |ratio| {
             (work_ns as f64 * (1.0 - 1.0 / ratio)).round() as i64
         })
+    }
+
+    /// The kernels of some ranks, where they are slower than those of others.
+    fn quicken_kernels(&self, plan: &mut Plan, which: impl Fn(usize) -> bool) {
+        let is_slow = |part: &Part| self.ratio(part).is_some_and(|ratio| ratio >= LEAST_RATIO);
+        self.shorten(
+            plan,
+            |part| which(part.rank) && is_slow(part),
+            |part| self.slower_ns(part),
+        );
     }
 
     fn quicken_path(&self, plan: &mut Plan, path: usize) {

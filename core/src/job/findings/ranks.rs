@@ -88,7 +88,9 @@ fn slow_together(seen: &Seen) -> Option<JobCard> {
         0..=6 => format!("Ranks {}", format::listed(&names)),
         n => format!("{n} ranks"),
     };
-    let (worth_ns, steps) = seen.gain(WhatIf::SlowRanks);
+    let of_job: Vec<usize> = slow.iter().map(|(of, _)| of.rank).collect();
+    // Others are slow, too, and have a worth of their own.
+    let (worth_ns, steps) = seen.told(seen.analysis.gain_of_slow(seen.job, &of_job));
     let card = JobCard {
         title: format!("{named}: the same kernels take up to {}", times(most)),
         issue: format!(

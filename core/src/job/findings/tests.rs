@@ -94,39 +94,43 @@ fn a_rank_with_more_calls_has_more_work() {
     assert_eq!(found(job)[0], ("uneven_work".to_owned(), vec![3], Some(40)));
 }
 
+/// Eight ranks, four steps: the same ten calls take each so many milliseconds, then all meet in an all-reduce.
+fn of_eight(work_ms: [i64; 8]) -> TestJob {
+    let ranks: Vec<u32> = (0..8).collect();
+    let length_ns = (work_ms.into_iter().max().unwrap() + 2) * MS;
+    let mut job = TestJob::new(8);
+    for step in 0..4_i64 {
+        let start_ns = step * length_ns;
+        job.step(step as u64, start_ns, start_ns + length_ns);
+        for (rank, ms) in work_ms.into_iter().enumerate() {
+            job.work(rank, step as u32, &GEMM, 10, ms * MS);
+        }
+        let spans = work_ms.map(|ms| (start_ns + ms * MS, start_ns + length_ns));
+        job.run("0 default_pg", "allreduce", &ranks, &spans);
+    }
+    job.on_gpus()
+}
+
 /// Of eight ranks, 2 and 5 take 30 ms in place of 20: with one of them fixed the others wait for the other one.
 #[test]
 fn slow_ranks_that_hide_each_other_are_worth_something_together() {
-    let ranks: Vec<u32> = (0..8).collect();
-    let mut job = TestJob::new(8);
-    for step in 0..4_i64 {
-        let start_ns = step * 32 * MS;
-        job.step(step as u64, start_ns, start_ns + 32 * MS);
-        let own = |rank: &u32| {
-            if [2, 5].contains(rank) {
-                30 * MS
-            } else {
-                20 * MS
-            }
-        };
-        for rank in &ranks {
-            job.work(*rank as usize, step as u32, &GEMM, 10, own(rank));
-        }
-        let spans = ranks.iter();
-        let spans = spans.map(|rank| (start_ns + own(rank), start_ns + 32 * MS));
-        let spans: Vec<(i64, i64)> = spans.collect();
-        job.run("0 default_pg", "allreduce", &ranks, &spans);
-    }
-    let mut job = job.job();
-    for rank in &mut job.ranks {
-        rank.digest.gpu = Some(Default::default());
-    }
-    let cards = find(&job, &Analysis::new(&job), &[]);
-    let told = cards.iter();
-    let told = told.map(|card| (&*card.key, &*card.ranks, card.worth_ns.map(|ns| ns / MS)));
-    let told: Vec<(&str, &[u32], Option<i64>)> = told.collect();
-    assert_eq!(told[0], ("slow_rank", &[2, 5][..], Some(40)));
-    assert!(told.iter().all(|of| of.0 != "slow_kernels_without_effect"));
+    let found = found(of_eight([20, 20, 30, 20, 20, 30, 20, 20]));
+    assert_eq!(found[0], ("slow_rank".to_owned(), vec![2, 5], Some(40)));
+    assert!(found.iter().all(|of| of.0 != "slow_kernels_without_effect"));
+}
+
+/// Rank 2 takes 40 ms, 4 and 6 take 30: as long as rank 2 is not fixed, these two hold nobody up.
+#[test]
+fn slow_ranks_behind_a_slower_one_are_without_effect() {
+    let found = found(of_eight([20, 20, 40, 20, 30, 20, 30, 20]));
+    let slow: Vec<_> = found.iter().filter(|of| of.0.starts_with("slow")).collect();
+    let without = |rank| ("slow_kernels_without_effect".to_owned(), vec![rank], None);
+    let expected = [
+        ("slow_rank".to_owned(), vec![2], Some(40)),
+        without(4),
+        without(6),
+    ];
+    assert_eq!(slow, expected.iter().collect::<Vec<_>>());
 }
 
 #[test]
