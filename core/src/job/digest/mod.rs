@@ -24,9 +24,7 @@ use crate::profile::kernels::SheetEvents;
 use crate::profile::timeline::GpuTimeline;
 use own_time::Activity;
 
-#[cfg(test)]
-pub(crate) use identity::NamedGroup;
-pub(crate) use identity::{Identity, RankFrom, base_ns, of_trace};
+pub(crate) use identity::{Identity, NamedGroup, RankFrom, base_ns, of_trace};
 
 /// The layout of a digest in files; another one is not read.
 pub const VERSION: u32 = 1;
