@@ -144,6 +144,15 @@ impl TestJob {
         self.add(group, name, ranks, rank, span, elements, None);
     }
 
+    /// The number that the profiler gives the collective that each rank added last.
+    pub(crate) fn seq(&mut self, seq: u64) {
+        for rank in &mut self.ranks {
+            if let Some(of) = rank.digest.collectives.last_mut() {
+                of.seq = Some(seq);
+            }
+        }
+    }
+
     /// A transfer from one rank of a group to another: when the first sent and when the other received.
     pub(crate) fn send(
         &mut self,
