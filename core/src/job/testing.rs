@@ -239,6 +239,7 @@ impl TestJob {
             before: None,
             own: None,
             late_by: 0,
+            exposed_ns: end_ns - start_ns,
         });
     }
 

@@ -68,6 +68,7 @@ pub(super) fn find(profile: &Profile, steps: &Steps, texts: &mut Texts) -> Found
             before: *before,
             own,
             late_by: 0,
+            exposed_ns: span.length() - activity.work_within(*span),
         }
     });
     Found {

@@ -97,12 +97,16 @@ pub(super) fn pipeline_bubble(seen: &Seen) -> Vec<JobCard> {
     }]
 }
 
-/// What is exposed beyond the waiting for other ranks: the mean of all ranks.
+/// What is exposed beyond the waiting for other ranks: the mean of all ranks. Of a collective that is hidden in
+/// part the exposed part counts as waiting as far as it can be, so that this is the least.
 pub(super) fn exposed_communication(seen: &Seen) -> Vec<JobCard> {
     let ranks = seen.job.ranks.iter().zip(&seen.analysis.delays.of_ranks);
     let shares = ranks.filter_map(|(rank, delay)| {
         let gpu = rank.digest.gpu?;
-        let moving_ns = gpu.exposed_comm_ns.saturating_sub(delay.waited_ns).max(0);
+        let moving_ns = gpu
+            .exposed_comm_ns
+            .saturating_sub(delay.waited_exposed_ns)
+            .max(0);
         percent_of(moving_ns, gpu.span.length())
     });
     let shares: Vec<f64> = shares.collect();
