@@ -20,6 +20,9 @@ struct TestRank {
     drift: f64,
     /// Of collectives by start: what of the own time before it was late, and by what.
     late: Vec<(i64, i64, &'static str)>,
+    /// The same of copies and of time in which nothing ran although it was launched.
+    copies: Vec<(i64, i64)>,
+    idle: Vec<(i64, i64)>,
 }
 
 /// A kernel with its operator and shapes.
@@ -49,6 +52,8 @@ impl TestJob {
                 ahead_ns: 0,
                 drift: 0.0,
                 late: Vec::new(),
+                copies: Vec::new(),
+                idle: Vec::new(),
             }
         });
         TestJob {
@@ -67,6 +72,29 @@ impl TestJob {
             job.run("0 default_pg", "allreduce", &[0, 1, 2, 3], &spans);
         }
         job.host(2, "b", 5 * MS, 0.0).host(3, "b", 5 * MS, 0.0)
+    }
+
+    /// Two stages of a pipeline and four micro-batches in a step of 100 ms: the second stage waits for 40 ms for
+    /// the first one, and nothing runs on it for 10 ms behind the last one.
+    ///
+    /// ```text
+    /// ms         0         40  50  60  70     80    90        100
+    /// rank 0               [S) [S) [S) [S)          [all-reduce)
+    /// rank 1     [receive────) [R) [R) [R)    idle──[all-reduce)
+    /// ```
+    pub(crate) fn of_two_stages() -> TestJob {
+        const MS: i64 = 1_000_000;
+        let mut job = TestJob::new(2);
+        job.step(1, 0, 100 * MS);
+        for (send, receive) in [(40, 0), (50, 50), (60, 60), (70, 70)] {
+            let end_ns = (send + 1) * MS;
+            let spans = [(send * MS, end_ns), (receive * MS, end_ns)];
+            job.send("1 mesh_pp", &[0, 1], [0, 1], spans);
+        }
+        let span = (90 * MS, 100 * MS);
+        job.run("0 default_pg", "allreduce", &[0, 1], &[span; 2]);
+        job.idle(1, 90 * MS, 10 * MS);
+        job
     }
 
     /// Puts a rank on a host whose clock is ahead.
@@ -248,6 +276,16 @@ impl TestJob {
         self.ranks[rank].late.push((start_ns, late_ns, by));
     }
 
+    /// So much of it copies took.
+    pub(crate) fn copies(&mut self, rank: usize, start_ns: i64, copies_ns: i64) {
+        self.ranks[rank].copies.push((start_ns, copies_ns));
+    }
+
+    /// In so much of it nothing ran although it was launched.
+    pub(crate) fn idle(&mut self, rank: usize, start_ns: i64, idle_ns: i64) {
+        self.ranks[rank].idle.push((start_ns, idle_ns));
+    }
+
     /// Work of a rank in its nth step.
     pub(crate) fn work(
         &mut self,
@@ -299,6 +337,8 @@ impl TestRank {
             ahead_ns,
             drift,
             late,
+            copies,
+            idle,
         } = self;
         digest.collectives.arrange_by_key(|of| of.span);
         let ends: Vec<i64> = digest.collectives.iter().map(|of| of.span.end_ns).collect();
@@ -319,10 +359,15 @@ impl TestRank {
             let told = late.iter().zip(&by).find(|((at, ..), _)| *at == start_ns);
             let late_ns = told.map_or(0, |((_, ns, _), _)| *ns);
             of.late_by = told.map_or(0, |(_, by)| *by);
+            let at_start = |all: &[(i64, i64)]| {
+                let told = all.iter().find(|(at, _)| *at == start_ns);
+                told.map_or(0, |(_, ns)| *ns)
+            };
+            let (copies_ns, idle_ns) = (at_start(&copies), at_start(&idle));
             of.own = since.map(|since| OwnTime {
                 total_ns: start_ns - since,
-                work_ns: start_ns - since - late_ns,
-                copies_ns: 0,
+                work_ns: start_ns - since - late_ns - copies_ns - idle_ns,
+                copies_ns,
                 late_ns,
             });
         }

@@ -66,10 +66,12 @@ pub(super) fn hot_experts(seen: &Seen) -> Vec<JobCard> {
 }
 
 pub(super) fn pipeline_bubble(seen: &Seen) -> Vec<JobCard> {
-    if !seen.job.clocks.are_comparable {
+    let analysis = seen.analysis;
+    // Without it clocks cannot be compared.
+    let Some(replay) = &analysis.replay else {
         return Vec::new();
-    }
-    let all = bubbles(seen.job, &seen.analysis.layout, &seen.analysis.timings);
+    };
+    let all = bubbles(seen.job, &analysis.layout, &analysis.timings, replay);
     let beyond = |bubble: &Bubble| Some(bubble.percent()? - bubble.inevitable_percent()?);
     let worst = all
         .iter()
@@ -82,7 +84,7 @@ pub(super) fn pipeline_bubble(seen: &Seen) -> Vec<JobCard> {
     vec![JobCard {
         title: "The pipeline waits longer than it must".to_owned(),
         issue: format!(
-            "{} waits for other stages for {} of {}; {} stages and {} micro-batches make {} inevitable.",
+            "{} waits for other stages, or has nothing to run before its first and after its last micro-batch, for {} of {}; {} stages and {} micro-batches make {} inevitable.",
             format::capitalized(&seen.rank(bubble.rank)),
             percent(bubble.percent()),
             seen.steps(&[bubble.step]),
