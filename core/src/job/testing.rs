@@ -25,8 +25,9 @@ struct TestRank {
     idle: Vec<(i64, i64)>,
 }
 
-/// A kernel with its operator and shapes.
+/// A kernel with its operator, shapes and category.
 pub(crate) struct TestWork(
+    pub(crate) &'static str,
     pub(crate) &'static str,
     pub(crate) &'static str,
     pub(crate) &'static str,
@@ -296,8 +297,8 @@ impl TestJob {
         total_ns: i64,
     ) {
         let digest = &mut self.ranks[rank].digest;
-        let [kernel, op, shapes] = [of.0, of.1, of.2].map(|of| text(digest, of));
-        let category = text(digest, "GEMM");
+        let all = [of.0, of.1, of.2, of.3].map(|of| text(digest, of));
+        let [kernel, op, shapes, category] = all;
         digest.work.push(Work {
             step: Some(step),
             kernel,

@@ -321,7 +321,7 @@ mod tests {
 
     const MS: i64 = 1_000_000;
 
-    const GEMM: TestWork = TestWork("gemm_kernel", "aten::mm", "8×8, 8×8");
+    const GEMM: TestWork = TestWork("gemm_kernel", "aten::mm", "8×8, 8×8", "GEMM");
 
     /// Two steps; in each rank 2 begins the all-reduce of all after 30 and 40 ms, the others after 10 and 12,
     /// 20 and 22.

@@ -5,7 +5,7 @@ use crate::job::{Analysis, Job};
 
 const MS: i64 = 1_000_000;
 
-const GEMM: TestWork = TestWork("gemm_kernel", "aten::mm", "8×8, 8×8");
+const GEMM: TestWork = TestWork("gemm_kernel", "aten::mm", "8×8, 8×8", "GEMM");
 
 /// Four ranks, four steps of 22 ms: 20 ms of work and an all-reduce of 2 ms. One rank needs so much longer
 /// for its work, which the others wait for.
