@@ -33,8 +33,8 @@ pub(crate) enum WhatIf {
     Paths,
     /// Links with large messages that carry far less than they can carry half of that.
     LinksAtHalf,
-    /// Transfers of a slow step, among those of the network, take as long as in other steps.
-    SlowStep(usize),
+    /// Transfers of all slow steps take as long as in other steps.
+    SlowSteps,
     /// All ranks get as many tokens for their experts.
     BalancedExperts,
     /// No rank of a collective needs more time of its own than the middle one.
@@ -117,11 +117,9 @@ impl Asked<'_> {
                 });
                 self.quicken(&mut plan, &gathered(ratios));
             }
-            WhatIf::SlowStep(slow) => {
-                let slow = self.network.slow_steps.get(slow);
-                let collectives = slow
-                    .into_iter()
-                    .flat_map(|of| of.collectives.iter().copied());
+            WhatIf::SlowSteps => {
+                let slow = self.network.slow_steps.iter();
+                let collectives = slow.flat_map(|of| of.collectives.iter().copied());
                 self.quicken(&mut plan, &gathered(collectives));
             }
             WhatIf::BalancedExperts => self.balance(&mut plan),
@@ -344,8 +342,11 @@ mod tests {
 
     /// What a change gains, step by step, in milliseconds.
     fn gains(job: TestJob, of: WhatIf) -> Vec<i64> {
-        let job = job.job();
-        let gain = Analysis::new(&job).gain(&job, of).unwrap();
+        gains_of(&job.job(), of)
+    }
+
+    fn gains_of(job: &Job, of: WhatIf) -> Vec<i64> {
+        let gain = Analysis::new(job).gain(job, of).unwrap();
         gain.of_steps.iter().map(|ns| ns / MS).collect()
     }
 
@@ -385,5 +386,26 @@ mod tests {
         // Ranks 1 and 2 of host b need 12 and 30 ms, 22 and 40; rank 0 of host a 10 and 20.
         let on_b = |job: TestJob| job.host(1, "b", 0, 0.0).host(2, "b", 0, 0.0);
         assert_eq!(gains(on_b(two_steps()), WhatIf::HostKeepsUp(1)), [20, 20]);
+    }
+
+    /// Six steps of 10 ms of work and an all-reduce of 2 ms, which takes 12 ms in the second step and 22 in the
+    /// fifth.
+    #[test]
+    fn one_run_tells_the_gain_of_every_slow_step() {
+        let mut job = TestJob::new(2);
+        let mut at_ns = 0;
+        for (number, ms) in [(1, 2), (2, 12), (3, 2), (4, 2), (5, 22), (6, 2)] {
+            let end_ns = at_ns + (10 + ms) * MS;
+            job.step(number, at_ns, end_ns);
+            let span = (at_ns + 10 * MS, end_ns);
+            job.run("0 default_pg", "allreduce", &[0, 1], &[span; 2]);
+            at_ns = end_ns;
+        }
+        let job = job.job();
+        let analysis = Analysis::new(&job);
+        let told = analysis.slow_steps(&job).into_iter();
+        let told: Vec<(usize, i64)> = told.map(|(slow, ns)| (slow.step, ns / MS)).collect();
+        assert_eq!(told, [(1, 10), (4, 20)]);
+        assert_eq!(gains_of(&job, WhatIf::SlowSteps), [0, 10, 0, 0, 20, 0]);
     }
 }
