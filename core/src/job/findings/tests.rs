@@ -134,6 +134,118 @@ fn slow_ranks_behind_a_slower_one_are_without_effect() {
 }
 
 #[test]
+fn all_ranks_of_a_host_that_are_slow_are_a_slow_host() {
+    let job = of_eight([20, 20, 20, 20, 20, 20, 30, 30]);
+    let found = found(job.host(6, "b", 0, 0.0).host(7, "b", 0, 0.0));
+    let host = ("slow_host".to_owned(), vec![6, 7], Some(40));
+    assert!(found.contains(&host), "{found:?}");
+}
+
+#[test]
+fn a_rank_that_waits_for_copies_is_named() {
+    let mut job = job(2, 10 * MS);
+    for step in 0..4 {
+        job.copies(2, step * 32 * MS + 30 * MS, 10 * MS);
+    }
+    assert_eq!(found(job)[0], ("slow_copies".to_owned(), vec![2], Some(40)));
+}
+
+#[test]
+fn a_rank_on_which_nothing_runs_is_named_where_it_has_a_gpu() {
+    let idle = || {
+        let mut job = job(2, 10 * MS);
+        for step in 0..4 {
+            job.idle(2, step * 32 * MS + 30 * MS, 10 * MS);
+        }
+        job
+    };
+    let card = ("idle_rank".to_owned(), vec![2], Some(40));
+    assert_eq!(found(idle().on_gpus())[0], card);
+    assert!(!found(idle()).contains(&card));
+}
+
+/// Rank 2 holds rank 1 up in their group, and so rank 1 rank 0 in another.
+#[test]
+fn a_card_names_the_ranks_that_are_late_because_of_its_rank() {
+    let mut job = TestJob::new(3);
+    job.step(1, 0, 40 * MS);
+    let spans = [(10 * MS, 32 * MS), (30 * MS, 32 * MS)];
+    job.run("1 mesh_tp", "allreduce", &[1, 2], &spans);
+    let spans = [(12 * MS, 36 * MS), (34 * MS, 36 * MS)];
+    job.run("2 mesh_dp", "allreduce", &[0, 1], &spans);
+    for (rank, work_ns) in [10, 10, 30].into_iter().enumerate() {
+        job.work(rank, 0, &GEMM, 10, work_ns * MS);
+    }
+    let job = job.job();
+    let cards = find(&job, &Analysis::new(&job), &[]);
+    assert_eq!(
+        (&*cards[0].key, &cards[0].ranks[..]),
+        ("slow_rank", &[2][..])
+    );
+    assert_eq!(
+        cards[0].reasoning.last().unwrap(),
+        "Rank 1 is late in other groups because of the wait for this one."
+    );
+}
+
+#[test]
+fn a_pipeline_that_waits_longer_than_it_must_is_told() {
+    let found = found(TestJob::of_two_stages());
+    let bubble = ("pipeline_bubble".to_owned(), vec![1], None);
+    assert!(found.contains(&bubble), "{found:?}");
+}
+
+/// In 100 ms rank 0 waits 50 for rank 1, hidden by work; then data moves for 40 that nothing hides on rank 0,
+/// and work on rank 1.
+///
+/// ```text
+/// ms         0                     50        51          91    100
+/// rank 0     [all-reduce───────────)transfer)[all-reduce)
+/// rank 1                           [all-reduce)[all-reduce)
+/// ```
+#[test]
+fn hidden_waiting_is_no_part_of_exposed_communication() {
+    let mut job = TestJob::new(2);
+    job.step(1, 0, 100 * MS);
+    let spans = [(0, 51 * MS), (50 * MS, 51 * MS)];
+    job.run("0 default_pg", "allreduce", &[0, 1], &spans);
+    let span = (51 * MS, 91 * MS);
+    job.run("0 default_pg", "allreduce", &[0, 1], &[span; 2]);
+    let mut job = job.on_gpus().job();
+    for (rank, exposed_ns) in job.ranks.iter_mut().zip([40 * MS, 0]) {
+        let digest = &mut rank.digest;
+        digest.collectives[0].exposed_ns = 0;
+        digest.collectives[1].exposed_ns = exposed_ns;
+        digest.gpu.as_mut().unwrap().exposed_comm_ns = exposed_ns;
+    }
+    let cards = find(&job, &Analysis::new(&job), &[]);
+    let keys: Vec<&str> = cards.iter().map(|card| card.key.as_str()).collect();
+    assert!(keys.contains(&"exposed_communication"), "{keys:?}");
+    // Where nothing hides the waiting, it is what is exposed.
+    for rank in &mut job.ranks {
+        rank.digest.collectives[0].exposed_ns = 51 * MS;
+    }
+    let cards = find(&job, &Analysis::new(&job), &[]);
+    assert!(cards.iter().all(|card| card.key != "exposed_communication"));
+}
+
+/// 1,000 all-reduces of 32 bytes in a step are too many, 999 are not.
+#[test]
+fn many_small_messages_in_a_step_are_told() {
+    let told = |n: i64| {
+        let mut job = TestJob::new(2);
+        job.step(1, 0, n * 20_000);
+        for at in 0..n {
+            let span = (at * 20_000 + 10_000, at * 20_000 + 20_000);
+            job.run_sized("0 default_pg", "allreduce", &[0, 1], &[span; 2], 8);
+        }
+        found(job)
+    };
+    assert_eq!(told(1_000), [("small_messages".to_owned(), vec![1], None)]);
+    assert_eq!(told(999), []);
+}
+
+#[test]
 fn a_host_that_launches_late_is_named_with_what_it_did() {
     let mut late = job(2, 10 * MS);
     for step in 0..4 {
