@@ -422,12 +422,26 @@ const OF_RANKS8: &[Figure] = &[
     ("experts", &[("rank", "2")], "times mean", 0.72, 0.01),
     ("experts", &[("rank", "3")], "times mean", 0.71, 0.01),
     ("links", &[("pair", "3, 7")], "times siblings", 1.97, 0.02),
-    // 20.9 % of the step of 179.3 ms.
+    (
+        "rank_steps",
+        &[("rank", "2"), ("step", "6")],
+        "delay by late launches ms",
+        25.0,
+        0.1,
+    ),
+    // 20.9 % of the step.
     (
         "pipeline",
         &[("rank", "0"), ("step", "5")],
         "receiving ms",
         37.5,
+        0.1,
+    ),
+    (
+        "pipeline",
+        &[("rank", "0"), ("step", "5")],
+        "step time ms",
+        179.3,
         0.1,
     ),
     (
@@ -472,6 +486,49 @@ fn sheets_of_ours_have_the_figures_of_the_shared_jobs() {
         assert_eq!(complete, if name == "ranks4" { 12 } else { 1_275 });
     }
     assert_eq!(wrong, [""; 0]);
+}
+
+/// Of a job of a residual network half of the collectives are buckets of gradients, half what all begin with;
+/// five kernels of each rank name no process group.
+#[test]
+fn collectives_are_told_apart_by_what_they_do() {
+    let Some(shared) = shared_with_python() else {
+        return;
+    };
+    let Some(files) = files(&shared, "ranks4") else {
+        return;
+    };
+    let collectives = cells(&text_of(&files, "collectives"));
+    let n = |kind: &str, has_group: bool| {
+        let own = collectives.iter();
+        let own = own.filter(|row| row["group"].is_empty() != has_group);
+        own.filter(|row| row["type"] == kind).count()
+    };
+    assert_eq!((n("all-reduce", true), n("broadcast", true)), (6, 6));
+    let unlabelled = collectives.iter().filter(|row| row["group"].is_empty());
+    let counts = unlabelled.map(|row| (row["ranks read"].as_str(), row["ranks"].as_str()));
+    assert_eq!(counts.collect::<Vec<_>>(), [("4", "4"); 5]);
+}
+
+/// Two stages of two replicas, each of two ranks; experts are on the replicas.
+#[test]
+fn groups_are_told_what_they_are_for() {
+    let Some(shared) = shared_with_python() else {
+        return;
+    };
+    let Some(files) = files(&shared, "ranks8") else {
+        return;
+    };
+    let groups = cells(&text_of(&files, "groups"));
+    let of = |role: &str| {
+        let own = groups.iter().filter(|row| row["role"] == role);
+        let own: Vec<&str> = own.map(|row| row["numbers"].as_str()).collect();
+        own
+    };
+    assert_eq!(of("tensor parallel"), ["0, 1", "2, 3", "4, 5", "6, 7"]);
+    assert_eq!(of("data parallel"), ["0, 2", "1, 3", "4, 6", "5, 7"]);
+    assert_eq!(of("expert parallel"), ["0, 2", "1, 3", "4, 6", "5, 7"]);
+    assert_eq!(of("pipeline parallel"), ["0, 4", "1, 5", "2, 6", "3, 7"]);
 }
 
 pub(crate) type Row = BTreeMap<String, String>;

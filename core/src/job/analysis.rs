@@ -7,7 +7,7 @@ use super::cause::{self, Cause};
 use super::delay::Delays;
 use super::experts::{Exchange, exchanges};
 use super::flow::Flow;
-use super::network::{Network, NetworkFigures};
+use super::network::{Network, NetworkFigures, SlowStep};
 use super::replay::{Gain, Replay};
 use super::roles::Layout;
 use super::same_work::SameWork;
@@ -82,6 +82,30 @@ impl Analysis {
     /// What a change would gain; `None` where clocks cannot be compared.
     pub(crate) fn gain(&self, job: &Job, of: WhatIf) -> Option<Gain> {
         self.asked(job).gain(of)
+    }
+
+    /// What it would gain if the kernels of just these ranks took as long as those of others.
+    pub(crate) fn gain_of_slow(&self, job: &Job, ranks: &[usize]) -> Option<Gain> {
+        self.asked(job).gain_of_slow(ranks)
+    }
+
+    /// The steps in which the network is slow, each with what it would gain. One run of the job tells it of all:
+    /// what a step gains the next one begins earlier by.
+    pub(crate) fn slow_steps(&self, job: &Job) -> Vec<(&SlowStep, i64)> {
+        let slow = &self.network.slow_steps;
+        if slow.is_empty() {
+            return Vec::new();
+        }
+        let gain = self.gain(job, WhatIf::SlowSteps);
+        let Some((replay, gain)) = self.replay.as_ref().zip(gain) else {
+            return Vec::new();
+        };
+        let told = slow.iter().filter_map(|slow| {
+            let mut steps = replay.steps.iter();
+            let at = steps.position(|step| step.step == slow.step)?;
+            Some((slow, *gain.of_steps.get(at)?))
+        });
+        told.collect()
     }
 
     fn asked<'a>(&'a self, job: &'a Job) -> Asked<'a> {

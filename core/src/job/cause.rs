@@ -16,6 +16,7 @@ use super::same_work::{LEAST_RATIO, MoreWork, Same, SlowCategory};
 use super::what_if::{Asked, WhatIf};
 use crate::base::sort::Arrange;
 use crate::base::stats::mean_of_middle_ns;
+use crate::names::Family;
 
 /// What is less than that, or than so much of the step, is no cause of anything.
 const LEAST_NS: i64 = 50_000;
@@ -39,6 +40,17 @@ const LEAST_ALIKE: f64 = 0.5;
 /// A category with a smaller share of the work does not count for that, in percent.
 const LEAST_OF_WORK_PERCENT: i64 = 5;
 
+/// One kernel is named where it has at least so much of the excess, in percent.
+const MOST_OF_EXCESS_PERCENT: i64 = 80;
+
+/// What is as fast as the memory: each element is read and written once, or a few times.
+const OF_MEMORY: [Family; 4] = [
+    Family::Normalization,
+    Family::Elementwise,
+    Family::Reduction,
+    Family::MemoryCopy,
+];
+
 /// Rows of evidence.
 const MOST_ROWS: usize = 10;
 
@@ -54,8 +66,8 @@ pub(crate) enum Why {
         slower_ns: i64,
         /// Different kernels with operator and shapes.
         n_kernels: usize,
-        /// Whether all categories take longer alike: then it is the clock or the power of the GPU.
-        are_all_alike: bool,
+        /// Which of them.
+        which: Slower,
         /// The largest excess first.
         categories: Vec<SlowCategory>,
     },
@@ -103,6 +115,20 @@ pub(crate) enum Why {
         /// How long others waited for this rank because of that.
         caused_ns: i64,
     },
+}
+
+/// Which of the same kernels take longer.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Slower {
+    /// One has most of the excess, the rest is as quick as elsewhere; without a GPU it is an operator.
+    One(String),
+    /// All categories alike: then it is the clock or the power of the GPU.
+    All,
+    /// Only categories that are as fast as the memory.
+    OfMemory,
+    /// Some, which have nothing in common.
+    Mixed,
 }
 
 /// A rank that holds others up.
@@ -348,13 +374,33 @@ fn slower_kernels(analysis: &Asked, rank: usize, steps: &[usize]) -> Why {
         |value: fn(&SlowCategory) -> i64| categories.iter().map(value).fold(0, i64::saturating_add);
     let (shared_ns, expected_ns) = (sum(|of| of.shared_ns), sum(|of| of.expected_ns));
     let ratio = shared_ns as f64 / expected_ns.max(1) as f64;
-    let counting = categories.iter().filter(|of| {
-        of.shared_ns.saturating_mul(100) >= shared_ns.saturating_mul(LEAST_OF_WORK_PERCENT)
+    let counts =
+        |ns: i64| ns.saturating_mul(100) >= shared_ns.saturating_mul(LEAST_OF_WORK_PERCENT);
+    let is_slow = |ns: i64, expected_ns: i64| {
+        ns as f64 / expected_ns.max(1) as f64 - 1.0 >= LEAST_ALIKE * (ratio - 1.0)
+    };
+    let counting: Vec<&SlowCategory> = (categories.iter())
+        .filter(|of| counts(of.shared_ns))
+        .collect();
+    let (slow, others): (Vec<&SlowCategory>, Vec<&SlowCategory>) =
+        (counting.into_iter()).partition(|of| is_slow(of.shared_ns, of.expected_ns));
+    let is_of_memory =
+        |of: &&SlowCategory| OF_MEMORY.iter().any(|family| family.label() == of.category);
+    let slowest = analysis.same_work.slowest(rank, steps).filter(|of| {
+        let excess_ns = shared_ns.saturating_sub(expected_ns);
+        let own_ns = of.shared_ns.saturating_sub(of.expected_ns);
+        let rest_ns = shared_ns.saturating_sub(of.shared_ns);
+        own_ns.saturating_mul(100) >= excess_ns.saturating_mul(MOST_OF_EXCESS_PERCENT)
+            && counts(rest_ns)
+            && !is_slow(rest_ns, expected_ns.saturating_sub(of.expected_ns))
     });
-    let are_all_alike = counting.into_iter().all(|of| {
-        let own = of.shared_ns as f64 / of.expected_ns.max(1) as f64;
-        own - 1.0 >= LEAST_ALIKE * (ratio - 1.0)
-    });
+    let which = match slowest {
+        Some(of) => Slower::One(of.name),
+        None if others.is_empty() => Slower::All,
+        None if slow.is_empty() || others.iter().any(is_of_memory) => Slower::Mixed,
+        None if slow.iter().all(is_of_memory) => Slower::OfMemory,
+        None => Slower::Mixed,
+    };
     let of_steps = steps.iter();
     let of_steps = of_steps.filter_map(|step| analysis.same_work.of_steps.get(*step)?.get(rank));
     let n_kernels = categories.iter().map(|of| of.n).sum();
@@ -363,7 +409,7 @@ fn slower_kernels(analysis: &Asked, rank: usize, steps: &[usize]) -> Why {
         ratio,
         slower_ns: of_steps.map(Same::slower_ns).fold(0, i64::saturating_add),
         n_kernels,
-        are_all_alike,
+        which,
         categories,
     }
 }

@@ -70,8 +70,10 @@ pub(crate) struct Delay {
     pub(crate) n: u32,
     /// Those of them that it began last.
     pub(crate) n_last: u32,
-    /// How long it waited for others. These three only where clocks can be compared.
+    /// How long it waited for others. These four only where clocks can be compared.
     pub(crate) waited_ns: i64,
+    /// How much of that, at most, nothing hid: of each collective no more than is exposed of it.
+    pub(crate) waited_exposed_ns: i64,
     /// How long others waited for it.
     pub(crate) caused_ns: i64,
 }
@@ -82,6 +84,8 @@ impl Delay {
         self.n += other.n;
         self.n_last += other.n_last;
         self.waited_ns = self.waited_ns.saturating_add(other.waited_ns);
+        let exposed_ns = other.waited_exposed_ns;
+        self.waited_exposed_ns = self.waited_exposed_ns.saturating_add(exposed_ns);
         self.caused_ns = self.caused_ns.saturating_add(other.caused_ns);
         for (by, ns) in &other.late_by {
             self.add_late(by, *ns);
@@ -139,6 +143,8 @@ impl Delays {
                 };
                 delay.n += 1;
                 delay.waited_ns = delay.waited_ns.saturating_add(waits(part));
+                let exposed_ns = waits(part).min(exposed_ns(job, part));
+                delay.waited_exposed_ns = delay.waited_exposed_ns.saturating_add(exposed_ns);
                 if at == node.last {
                     delay.n_last += 1;
                     delay.caused_ns = delay.caused_ns.saturating_add(caused);
@@ -158,6 +164,13 @@ impl Delays {
     pub(crate) fn of(&self, step: usize, rank: usize) -> Option<&Delay> {
         self.of_steps.get(step)?.get(rank)
     }
+}
+
+/// How much of a collective its rank hides behind nothing.
+fn exposed_ns(job: &Job, part: &Part) -> i64 {
+    let rank = job.ranks.get(part.rank);
+    let of = rank.and_then(|rank| rank.digest.collectives.get(part.at as usize));
+    of.map_or(0, |of| of.exposed_ns)
 }
 
 /// Adds what a rank did before a collective, less what of it counts already.

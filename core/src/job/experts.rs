@@ -33,6 +33,14 @@ impl Exchange {
         (self.mean() > 0.0).then(|| most as f64 / self.mean())
     }
 
+    /// The rank that gets most; `None` where several do.
+    fn most(&self) -> Option<usize> {
+        let most = self.loads.iter().map(|(_, load)| *load).max()?;
+        let mut with_most = self.loads.iter().filter(|(_, load)| *load == most);
+        let (member, _) = with_most.next()?;
+        with_most.next().is_none().then_some(member.rank)
+    }
+
     /// What a rank gets, against the mean.
     pub(crate) fn share(&self, load: u64) -> Option<f64> {
         (self.mean() > 0.0).then(|| load as f64 / self.mean())
@@ -107,7 +115,7 @@ pub(crate) fn by_rank(exchanges: &[Exchange]) -> Vec<Load> {
     let mut means: Vec<f64> = Vec::new();
     let mut places: Map<usize, usize> = Map::default();
     for exchange in exchanges {
-        let most = exchange.loads.iter().map(|(_, load)| *load).max();
+        let most = exchange.most();
         for (member, elements) in &exchange.loads {
             let at = *places.entry(member.rank).or_insert_with(|| {
                 all.push(Load {
@@ -123,7 +131,7 @@ pub(crate) fn by_rank(exchanges: &[Exchange]) -> Vec<Load> {
             if let (Some(load), Some(mean)) = (all.get_mut(at), means.get_mut(at)) {
                 load.elements = load.elements.saturating_add(*elements);
                 load.exchanges += 1;
-                load.n_most += usize::from(Some(*elements) == most);
+                load.n_most += usize::from(Some(member.rank) == most);
                 *mean += exchange.mean();
             }
         }
@@ -135,4 +143,32 @@ pub(crate) fn by_rank(exchanges: &[Exchange]) -> Vec<Load> {
     }
     all.arrange_by_key(|load| load.rank);
     all
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Loads of two ranks in some exchanges: in how many each gets most, and whether it is hot.
+    fn told(loads: &[[u64; 2]]) -> Vec<(usize, bool)> {
+        let member = |rank| Member { rank, at: 0 };
+        let exchanges = loads.iter().map(|[one, other]| Exchange {
+            dispatch: 0,
+            combine: 1,
+            loads: vec![(member(0), *one), (member(1), *other)],
+        });
+        let exchanges: Vec<Exchange> = exchanges.collect();
+        let loads = by_rank(&exchanges).into_iter();
+        loads.map(|load| (load.n_most, load.is_hot())).collect()
+    }
+
+    #[test]
+    fn a_rank_that_gets_most_again_and_again_is_hot() {
+        assert_eq!(told(&[[8, 2], [7, 3], [4, 6]]), [(2, true), (1, false)]);
+    }
+
+    #[test]
+    fn of_equal_loads_none_is_the_most() {
+        assert_eq!(told(&[[5, 5], [5, 5], [6, 4]]), [(1, false), (0, false)]);
+    }
 }

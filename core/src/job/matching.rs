@@ -93,6 +93,7 @@ pub(super) fn find(
     ranks: &[Rank],
     groups: &[Group],
     steps: &[JobStep],
+    world_size: usize,
 ) -> (Vec<Matched>, Unmatched) {
     let mut unmatched = Unmatched::default();
     let lanes = lanes(ranks, groups, steps);
@@ -125,7 +126,7 @@ pub(super) fn find(
             ));
         }
     }
-    unlabelled(ranks, steps, &mut all, &mut unmatched);
+    unlabelled(ranks, steps, world_size, &mut all, &mut unmatched);
     let start_ns = |matched: &Matched| {
         let rows = matched.rows(ranks);
         rows.map(|(rank, of)| of.span.start_ns.saturating_add(rank.base_ns))
@@ -294,8 +295,14 @@ fn together<'a>(
         .collect()
 }
 
-/// The lists of each step, in order of the steps; those of ranks that have nothing in it are empty.
+/// The lists of each step, in order of the steps; those of ranks that have nothing in it are empty. Where a
+/// rank knows no steps and others do, only the order of all tells.
 fn by_step<'a>(lists: &[Vec<Entry<'a>>]) -> Vec<(Option<usize>, Vec<Vec<Entry<'a>>>)> {
+    let has_step = |list: &Vec<Entry>| list.iter().any(|entry| entry.step.is_some());
+    let knows_none = |list: &Vec<Entry>| !list.is_empty() && !has_step(list);
+    if lists.iter().any(has_step) && lists.iter().any(knows_none) {
+        return vec![(None, lists.to_vec())];
+    }
     let mut steps: Vec<Option<usize>> = lists.iter().flatten().map(|entry| entry.step).collect();
     steps.arrange();
     steps.dedup();
@@ -397,11 +404,12 @@ fn disagreeing<'e, 'a>(entries: &'e [Entry<'a>]) -> Vec<&'e Entry<'a>> {
     odd.collect()
 }
 
-/// Collectives that name no group, where all ranks list the same ones in a step: then they are of all of
-/// them. Transfers between two ranks are not told apart.
+/// Collectives that name no group, where all ranks list the same ones in a step: then they are of all ranks
+/// of the job, read or not. Transfers between two ranks are not told apart.
 fn unlabelled(
     ranks: &[Rank],
     steps: &[JobStep],
+    world_size: usize,
     all: &mut Vec<Matched>,
     unmatched: &mut Unmatched,
 ) {
@@ -429,49 +437,11 @@ fn unlabelled(
                 .iter()
                 .filter_map(|list| list.get(at).copied())
                 .collect();
-            all.push(matched(ranks, None, None, step, &entries, ranks.len()));
+            let step = step.or_else(|| entries.iter().find_map(|entry| entry.step));
+            all.push(matched(ranks, None, None, step, &entries, world_size));
         }
     }
 }
 
 #[cfg(test)]
-mod tests {
-    use crate::job::testing::TestJob;
-
-    #[test]
-    fn a_send_and_its_receive_are_one_transfer() {
-        let mut job = TestJob::new(4);
-        job.step(1, 0, 100);
-        job.send("5 mesh_pp", &[1, 3], [1, 3], [(10, 20), (5, 20)]);
-        job.send("5 mesh_pp", &[1, 3], [3, 1], [(30, 40), (22, 40)]);
-        let job = job.job();
-        let pairs: Vec<_> = job.collectives.iter().map(|of| of.pair).collect();
-        assert_eq!(pairs, [Some((1, 3)), Some((3, 1))]);
-        assert!(job.collectives.iter().all(|of| of.is_complete()));
-    }
-
-    #[test]
-    fn a_rank_that_lacks_its_first_collectives_is_shifted() {
-        let mut job = TestJob::new(3);
-        job.step(1, 0, 1_000);
-        for at in 0..6_i64 {
-            let ranks: &[u32] = if at < 2 { &[0, 1] } else { &[0, 1, 2] };
-            let spans = [(at * 100 + 10, at * 100 + 50); 3];
-            let elements = 1_000 + at as u64;
-            for rank in ranks {
-                job.run_of(
-                    "0 default_pg",
-                    "allreduce",
-                    &[0, 1, 2],
-                    *rank,
-                    spans[0],
-                    elements,
-                );
-            }
-        }
-        let job = job.job();
-        let n: Vec<usize> = job.collectives.iter().map(|of| of.members.len()).collect();
-        assert_eq!(n, [2, 2, 3, 3, 3, 3]);
-        assert!(job.collectives.iter().all(|of| of.expected == 3));
-    }
-}
+mod tests;

@@ -110,17 +110,18 @@ impl Job {
         let (mut hosts, are_hosts_named) = hosts::named_or_counted(&mut ranks);
         let groups = groups::find(&ranks);
         let steps = steps(&ranks);
-        let (collectives, unmatched) = matching::find(&ranks, &groups, &steps);
-        let clocks = Clocks::new(&ranks, &groups, &collectives);
-        if let Some(told) = hosts::by_clocks(&mut ranks, &clocks) {
-            hosts = told;
-        }
         let sizes = ranks
             .iter()
             .filter_map(|rank| rank.digest.identity.world_size);
         let highest = ranks.last().map_or(0, |rank| rank.number.saturating_add(1));
+        let world_size = sizes.max().unwrap_or(0).max(highest);
+        let (collectives, unmatched) = matching::find(&ranks, &groups, &steps, world_size as usize);
+        let clocks = Clocks::new(&ranks, &groups, &collectives);
+        if let Some(told) = hosts::by_clocks(&mut ranks, &clocks) {
+            hosts = told;
+        }
         Job {
-            world_size: sizes.max().unwrap_or(0).max(highest),
+            world_size,
             ranks,
             hosts,
             are_hosts_named,

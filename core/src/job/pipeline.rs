@@ -1,12 +1,19 @@
 //! Pipelines: how long each stage waits for the others, against what their number of stages and
 //! micro-batches makes inevitable.
+//!
+//! A stage waits in kernels that receive, as far as no data moves, and in the time before its first and after
+//! its last micro-batch in which nothing runs: before the first collective of the step, and before the last one
+//! or between that and the end of the step.
 
 use super::Job;
+use super::digest::Collective;
+use super::replay::Replay;
 use super::roles::{Layout, Role};
 use super::timing::Timing;
-use crate::base::interval::percent_of;
+use crate::base::interval::{Interval, percent_of, sum};
 use crate::base::map::Map;
 use crate::base::sort::Arrange;
+use crate::names::collective::CollectiveKind;
 
 /// A rank in a step of a pipeline.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -25,7 +32,9 @@ pub(crate) struct Bubble {
     pub(crate) receiving_ns: i64,
     /// The transfers of these: what is no waiting.
     pub(crate) transfer_ns: i64,
-    /// Time of the step.
+    /// Nothing runs before the first and after the last micro-batch, whether the CPU was late or not.
+    pub(crate) idle_ns: i64,
+    /// From the end of the step before to that of this one, on all ranks.
     pub(crate) step_ns: i64,
     /// Kernels compute.
     pub(crate) work_ns: i64,
@@ -34,7 +43,8 @@ pub(crate) struct Bubble {
 impl Bubble {
     /// Time in which the rank waits for other stages.
     pub(crate) fn waiting_ns(&self) -> i64 {
-        (self.receiving_ns - self.transfer_ns).max(0)
+        let receiving_ns = (self.receiving_ns - self.transfer_ns).max(0);
+        receiving_ns.saturating_add(self.idle_ns)
     }
 
     /// The same in percent of the step.
@@ -57,7 +67,12 @@ impl Bubble {
 }
 
 /// All stages in all steps, by step and rank; none without pipelines.
-pub(crate) fn bubbles(job: &Job, layout: &Layout, timings: &[Option<Timing>]) -> Vec<Bubble> {
+pub(crate) fn bubbles(
+    job: &Job,
+    layout: &Layout,
+    timings: &[Option<Timing>],
+    replay: &Replay,
+) -> Vec<Bubble> {
     let places = job.ranks.iter().enumerate();
     let places: Map<u32, usize> = places.map(|(at, rank)| (rank.number, at)).collect();
     let mut found = Vec::new();
@@ -66,16 +81,18 @@ pub(crate) fn bubbles(job: &Job, layout: &Layout, timings: &[Option<Timing>]) ->
             continue;
         }
         let sums = transfers(job, &own, timings);
-        for (step_at, step) in job.steps.iter().enumerate() {
+        for time in &replay.steps {
+            let step_at = time.step;
             for (stage, number) in group.ranks.iter().enumerate() {
                 let Some(at) = places.get(number).copied() else {
                     continue;
                 };
                 let own_step = || {
-                    let own = step.of_rank.get(at).copied().flatten()?;
-                    job.ranks.get(at)?.digest.steps.get(own as usize)
+                    let own = job.steps.get(step_at)?.of_rank.get(at).copied().flatten()?;
+                    let step = job.ranks.get(at)?.digest.steps.get(own as usize)?;
+                    Some((own, step))
                 };
-                let Some(own_step) = own_step() else {
+                let Some((own, own_step)) = own_step() else {
                     continue;
                 };
                 let none = Transfers::default();
@@ -88,7 +105,8 @@ pub(crate) fn bubbles(job: &Job, layout: &Layout, timings: &[Option<Timing>]) ->
                     n_micro_batches: of.by_peer.iter().map(|(.., n)| *n).max().unwrap_or(0),
                     receiving_ns: of.receiving_ns,
                     transfer_ns: of.transfer_ns,
-                    step_ns: own_step.gpu.span.length(),
+                    idle_ns: idle_ns(job, at, own, time.span),
+                    step_ns: time.span.length(),
                     work_ns: own_step.gpu.computation_ns,
                 });
             }
@@ -96,6 +114,33 @@ pub(crate) fn bubbles(job: &Job, layout: &Layout, timings: &[Option<Timing>]) ->
     }
     found.arrange_by_key(|bubble| (bubble.step, bubble.rank));
     found
+}
+
+/// In how much of a step nothing runs on a rank before its first and after its last micro-batch.
+fn idle_ns(job: &Job, rank: usize, own_step: u32, step: Interval) -> i64 {
+    let Some(digest) = job.ranks.get(rank).map(|rank| &rank.digest) else {
+        return 0;
+    };
+    let own = digest.collectives.iter();
+    let own: Vec<&Collective> = own.filter(|of| of.step == Some(own_step)).collect();
+    let last = own
+        .iter()
+        .max_by_key(|of| (of.span.end_ns, of.span.start_ns));
+    let Some((first, last)) = own.first().zip(last) else {
+        return 0;
+    };
+    let before = |of: &Collective| of.own.map_or(0, |own| own.late_ns + own.idle_ns());
+    // With a transfer it is within the micro-batches.
+    let is_behind = last.span != first.span && digest.kind(last) != CollectiveKind::SendReceive;
+    let before_last_ns = if is_behind { before(last) } else { 0 };
+    let gpu = digest
+        .steps
+        .get(own_step as usize)
+        .map(|step| step.gpu.span);
+    let end_ns = gpu.map_or(last.span.end_ns, |gpu| gpu.end_ns.max(last.span.end_ns));
+    let after_ns = step.end_ns.saturating_sub(job.corrected_ns(rank, end_ns));
+    let all = [before(first), before_last_ns, after_ns.max(0)];
+    sum(all).min(step.length())
 }
 
 /// What a rank sends and receives in a step.
@@ -140,4 +185,31 @@ fn transfers(
         }
     }
     sums
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::job::Analysis;
+    use crate::job::testing::TestJob;
+
+    const MS: i64 = 1_000_000;
+
+    #[test]
+    fn a_bubble_is_waiting_in_transfers_and_idle_around_the_micro_batches() {
+        let job = TestJob::of_two_stages().job();
+        let of = Analysis::new(&job);
+        let replay = of.replay.as_ref().unwrap();
+        let bubbles = bubbles(&job, &of.layout, &of.timings, replay);
+        let told = bubbles.iter().map(|of| {
+            let received = (of.receiving_ns / MS, of.transfer_ns / MS);
+            (of.stage, received, of.idle_ns / MS, of.percent())
+        });
+        let told: Vec<_> = told.collect();
+        // 44 ms of receiving less 4 of transfer, and 10 ms idle.
+        let expected = [(0, (0, 0), 0, Some(0.0)), (1, (44, 4), 10, Some(50.0))];
+        assert_eq!(told, expected);
+        // One stage of 4 + 1 slots.
+        assert_eq!(bubbles[1].inevitable_percent(), Some(20.0));
+    }
 }

@@ -88,10 +88,11 @@ impl Layout {
         let roles: Vec<RoleOf> = (job.groups.iter().zip(&job.by_group()))
             .map(|(group, own)| role(job, group, own))
             .collect();
-        let stages = job.ranks.iter().enumerate().map(|(at, _)| {
+        let stages = job.ranks.iter().map(|rank| {
             let pipelines = job.groups.iter().zip(&roles);
             let mut pipelines = pipelines.filter(|(_, of)| of.role == Role::Pipeline);
-            pipelines.find_map(|(group, _)| group.members.iter().position(|member| *member == at))
+            // Ranks that were not read have their stage, too.
+            pipelines.find_map(|(group, _)| group.ranks.iter().position(|of| *of == rank.number))
         });
         let dimensions = dimensions(job, &roles);
         let coordinates = (0..job.ranks.len()).map(|rank| {
@@ -123,7 +124,7 @@ impl Layout {
         let own = self.coordinates.get(rank).into_iter().flatten();
         let told = self.dimensions.iter().zip(own).filter_map(|(of, at)| {
             let at = (*at)?;
-            Some(format!("{} {at}", of.role.label()))
+            Some(format!("{} {at}", described(of.role, of.size, of.stride)))
         });
         told.collect::<Vec<String>>().join(", ")
     }
@@ -154,6 +155,15 @@ impl Layout {
     /// The role of a group.
     pub(crate) fn role(&self, group: usize) -> Role {
         self.roles.get(group).map_or(Role::Unknown, |of| of.role)
+    }
+}
+
+/// A role for people; of a group that nothing tells the role of, what it looks like: "group of 4, stride 8".
+pub(crate) fn described(role: Role, size: usize, stride: Option<u32>) -> String {
+    match (role, stride) {
+        (Role::Unknown, Some(stride)) => format!("group of {size}, stride {stride}"),
+        (Role::Unknown, None) => format!("group of {size}"),
+        (role, _) => role.label().to_owned(),
     }
 }
 
@@ -251,6 +261,10 @@ struct Counts {
     others: usize,
     /// All-reduces of the size that most have.
     of_one_size: usize,
+    /// The same of all-gathers, by what they give out, and reduce-scatters, by what they take.
+    parts_of_one_size: usize,
+    /// All-gathers, or reduce-scatters, that stand together in time without one of the other: the most.
+    longest_run: usize,
     steps: usize,
 }
 
@@ -261,7 +275,8 @@ impl Counts {
             steps: job.steps.len().max(1),
             ..Counts::default()
         };
-        let mut sizes: Vec<(u64, usize)> = Vec::new();
+        let (mut sizes, mut of_parts) = (Vec::new(), Vec::new());
+        let mut run = (Unknown, 0);
         for matched in own.iter().filter_map(|at| job.collectives.get(*at)) {
             let count = match matched.kind {
                 SendReceive => &mut counts.transfers,
@@ -272,17 +287,24 @@ impl Counts {
                 _ => &mut counts.others,
             };
             *count += 1;
-            if !matched.kind.is_all_reduce() {
-                continue;
+            let mut rows = matched.rows(&job.ranks);
+            match matched.kind {
+                AllGather => add(&mut of_parts, rows.find_map(|(_, of)| of.got)),
+                ReduceScatter => add(&mut of_parts, rows.find_map(|(_, of)| of.given)),
+                kind if kind.is_all_reduce() => add(&mut sizes, rows.find_map(|(_, of)| of.given)),
+                _ => {}
             }
-            let size = matched.rows(&job.ranks).find_map(|(_, of)| of.given);
-            let Some(size) = size else { continue };
-            match sizes.iter_mut().find(|(known, _)| *known == size) {
-                Some((_, n)) => *n += 1,
-                None => sizes.push((size, 1)),
+            if matches!(matched.kind, AllGather | ReduceScatter) {
+                run = (
+                    matched.kind,
+                    if run.0 == matched.kind { run.1 + 1 } else { 1 },
+                );
+                counts.longest_run = counts.longest_run.max(run.1);
             }
         }
-        counts.of_one_size = sizes.iter().map(|(_, n)| *n).max().unwrap_or(0);
+        let most = |sizes: &[(u64, usize)]| sizes.iter().map(|(_, n)| *n).max().unwrap_or(0);
+        counts.parts_of_one_size = most(&of_parts);
+        counts.of_one_size = most(&sizes);
         counts
     }
 
@@ -290,23 +312,45 @@ impl Counts {
     fn role(&self) -> Role {
         /// Layers that are split exchange activations of one size, again and again.
         const LEAST_A_STEP: usize = 8;
+        /// A layer gathers its input again for the gradients of its weights.
+        const MOST_IN_A_ROW: usize = 3;
         let all = self.transfers
             + self.all_to_alls
             + self.all_gathers
             + self.reduce_scatters
             + self.all_reduces
             + self.others;
-        let is_repeated = self.all_reduces >= LEAST_A_STEP * self.steps
-            && self.of_one_size * 5 >= self.all_reduces * 4;
+        let is_repeated =
+            |n: usize, of_one_size| n >= LEAST_A_STEP * self.steps && of_one_size * 5 >= n * 4;
+        let parts = self.all_gathers + self.reduce_scatters;
+        // Layers gather and scatter activations in turn, forward and backward. Parameters are gathered layer
+        // after layer in the forward pass, with nothing to scatter.
+        let is_in_turn = self.longest_run <= MOST_IN_A_ROW;
         match self {
             _ if all == 0 => Role::Unknown,
             of if of.transfers == all => Role::Pipeline,
             of if of.all_to_alls * 2 > all => Role::Expert,
-            of if of.all_gathers > 0 && of.reduce_scatters > 0 => Role::Sharded,
-            _ if is_repeated => Role::Tensor,
+            of if of.all_gathers > 0 && of.reduce_scatters > 0 => {
+                match is_in_turn && is_repeated(parts, of.parts_of_one_size) {
+                    true => Role::Tensor,
+                    false => Role::Sharded,
+                }
+            }
+            of if is_repeated(of.all_reduces, of.of_one_size) => Role::Tensor,
             of if of.all_reduces * 2 > all => Role::Data,
             _ => Role::Unknown,
         }
+    }
+}
+
+/// Counts a size.
+fn add(sizes: &mut Vec<(u64, usize)>, size: Option<u64>) {
+    let Some(size) = size else {
+        return;
+    };
+    match sizes.iter_mut().find(|(known, _)| *known == size) {
+        Some((_, n)) => *n += 1,
+        None => sizes.push((size, 1)),
     }
 }
 
@@ -316,7 +360,7 @@ mod tests {
     use crate::job::testing::TestJob;
 
     /// Two stages of two replicas: stage 0 is ranks 0 and 1, stage 1 ranks 2 and 3.
-    fn pipeline() -> Job {
+    fn pipeline() -> TestJob {
         let mut job = TestJob::new(4);
         job.step(1, 0, 1_000);
         for ranks in [[0, 1], [2, 3]] {
@@ -330,12 +374,12 @@ mod tests {
         for (name, ranks) in [("3 mesh_pp", [0, 2]), ("4 mesh_pp", [1, 3])] {
             job.send(name, &ranks, ranks, [(100, 200), (100, 200)]);
         }
-        job.job()
+        job
     }
 
     #[test]
     fn a_rank_has_a_place_in_each_dimension() {
-        let layout = Layout::new(&pipeline());
+        let layout = Layout::new(&pipeline().job());
         assert_eq!(layout.stages, [Some(0), Some(0), Some(1), Some(1)]);
         let places: Vec<String> = (0..4).map(|rank| layout.place(rank)).collect();
         assert_eq!(
@@ -350,8 +394,44 @@ mod tests {
     }
 
     #[test]
+    fn a_rank_that_is_missing_moves_no_other_to_its_stage() {
+        // Rank 2 is of stage 1, whether rank 0 was read or not.
+        let layout = Layout::new(&pipeline().without(&[0]));
+        assert_eq!(layout.stages, [Some(0), Some(1), Some(1)]);
+    }
+
+    /// The role of a group that nothing describes, and its evidence.
+    fn role_of(names: &[&str]) -> (Role, Evidence) {
+        let mut job = TestJob::new(4);
+        job.step(1, 0, 10_000);
+        for (name, at) in names.iter().zip(0_i64..) {
+            let span = (at * 100 + 10, at * 100 + 90);
+            job.run("7 undefined", name, &[0, 2], &[span; 2]);
+        }
+        let layout = Layout::new(&job.job());
+        (layout.roles[0].role, layout.roles[0].evidence)
+    }
+
+    #[test]
+    fn activations_are_gathered_and_scattered_in_turn_and_parameters_are_not() {
+        let [gather, scatter] = ["_allgather_base", "_reduce_scatter_base"];
+        let in_turn = [gather, scatter].repeat(6);
+        assert_eq!(role_of(&in_turn), (Role::Tensor, Evidence::Collectives));
+        // Six layers forward, then backward.
+        let sharded = [vec![gather; 6], in_turn].concat();
+        assert_eq!(role_of(&sharded), (Role::Sharded, Evidence::Collectives));
+    }
+
+    #[test]
+    fn a_group_that_nothing_tells_the_role_of_is_described() {
+        assert_eq!(role_of(&["broadcast"]), (Role::Unknown, Evidence::None));
+        assert_eq!(described(Role::Unknown, 4, Some(8)), "group of 4, stride 8");
+        assert_eq!(described(Role::Tensor, 4, Some(1)), "tensor parallel");
+    }
+
+    #[test]
     fn peers_are_the_ranks_of_a_stage() {
-        let layout = Layout::new(&pipeline());
+        let layout = Layout::new(&pipeline().job());
         // Each is held against the other one of its stage.
         assert_eq!(layout.medians_of_peers(&[10, 20, 70, 90]), [20, 10, 90, 70]);
         // Without a pipeline against all others; a rank that is alone in its stage, too.

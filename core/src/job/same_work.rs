@@ -109,6 +109,14 @@ pub(crate) struct SlowCategory {
     pub(crate) expected_ns: i64,
 }
 
+/// A kernel on a rank in some steps, or without a GPU an operator, whatever its shapes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct SlowKernel {
+    pub(crate) name: String,
+    pub(crate) shared_ns: i64,
+    pub(crate) expected_ns: i64,
+}
+
 /// The same work on all ranks.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub(crate) struct SameWork {
@@ -197,6 +205,36 @@ impl SameWork {
     /// How many times as long a rank takes for the same work in a step.
     pub(crate) fn ratio(&self, step: usize, rank: usize) -> Option<f64> {
         self.of_steps.get(step)?.get(rank)?.ratio()
+    }
+
+    /// The kernel of a rank, or without a GPU its operator, that takes longest beyond others in some steps.
+    pub(crate) fn slowest(&self, rank: usize, steps: &[usize]) -> Option<SlowKernel> {
+        let is_of =
+            |item: &&Item| item.rank == rank && item.step.is_some_and(|step| steps.contains(&step));
+        let mut sums: Map<TextId, (i64, i64)> = Map::default();
+        for item in self.items.iter().filter(is_of) {
+            let Some(expected_ns) = item.expected_ns else {
+                continue;
+            };
+            let (kernel, op, _) = item.key;
+            let has_kernel = self
+                .texts
+                .get(kernel as usize)
+                .is_some_and(|of| !of.is_empty());
+            let sum = sums
+                .entry(if has_kernel { kernel } else { op })
+                .or_default();
+            sum.0 = sum.0.saturating_add(item.total_ns);
+            sum.1 = sum.1.saturating_add(expected_ns);
+        }
+        let sums = sums.into_iter();
+        let most =
+            sums.max_by_key(|(name, (own, expected))| (own.saturating_sub(*expected), *name));
+        most.map(|(name, (shared_ns, expected_ns))| SlowKernel {
+            name: text(&self.texts, name),
+            shared_ns,
+            expected_ns,
+        })
     }
 
     /// The work of a rank by category, in some steps: what it shares with others; the largest excess first.
@@ -388,8 +426,8 @@ mod tests {
 
     const MS: i64 = 1_000_000;
 
-    const GEMM: TestWork = TestWork("gemm_kernel", "aten::mm", "8×8, 8×8");
-    const NORM: TestWork = TestWork("norm_kernel", "aten::layer_norm", "8×8");
+    const GEMM: TestWork = TestWork("gemm_kernel", "aten::mm", "8×8, 8×8", "GEMM");
+    const NORM: TestWork = TestWork("norm_kernel", "aten::layer_norm", "8×8", "Normalization");
 
     /// One step of ranks with a kernel: calls, and milliseconds in all.
     fn same(work: &[(&TestWork, &[(u32, i64)])]) -> SameWork {

@@ -2,7 +2,8 @@
 
 use super::Job;
 use super::digest::{
-    Collective, Digest, GroupText, NamedGroup, OwnTime, RankFrom, Step, TextId, VERSION, Work,
+    Collective, Digest, GpuTime, GroupText, NamedGroup, OwnTime, RankFrom, Step, TextId, VERSION,
+    Work,
 };
 use super::world::World;
 use crate::base::interval::Interval;
@@ -19,10 +20,14 @@ struct TestRank {
     drift: f64,
     /// Of collectives by start: what of the own time before it was late, and by what.
     late: Vec<(i64, i64, &'static str)>,
+    /// The same of copies and of time in which nothing ran although it was launched.
+    copies: Vec<(i64, i64)>,
+    idle: Vec<(i64, i64)>,
 }
 
-/// A kernel with its operator and shapes.
+/// A kernel with its operator, shapes and category.
 pub(crate) struct TestWork(
+    pub(crate) &'static str,
     pub(crate) &'static str,
     pub(crate) &'static str,
     pub(crate) &'static str,
@@ -48,6 +53,8 @@ impl TestJob {
                 ahead_ns: 0,
                 drift: 0.0,
                 late: Vec::new(),
+                copies: Vec::new(),
+                idle: Vec::new(),
             }
         });
         TestJob {
@@ -68,6 +75,29 @@ impl TestJob {
         job.host(2, "b", 5 * MS, 0.0).host(3, "b", 5 * MS, 0.0)
     }
 
+    /// Two stages of a pipeline and four micro-batches in a step of 100 ms: the second stage waits for 40 ms for
+    /// the first one, and nothing runs on it for 10 ms behind the last one.
+    ///
+    /// ```text
+    /// ms         0         40  50  60  70     80    90        100
+    /// rank 0               [S) [S) [S) [S)          [all-reduce)
+    /// rank 1     [receive────) [R) [R) [R)    idle──[all-reduce)
+    /// ```
+    pub(crate) fn of_two_stages() -> TestJob {
+        const MS: i64 = 1_000_000;
+        let mut job = TestJob::new(2);
+        job.step(1, 0, 100 * MS);
+        for (send, receive) in [(40, 0), (50, 50), (60, 60), (70, 70)] {
+            let end_ns = (send + 1) * MS;
+            let spans = [(send * MS, end_ns), (receive * MS, end_ns)];
+            job.send("1 mesh_pp", &[0, 1], [0, 1], spans);
+        }
+        let span = (90 * MS, 100 * MS);
+        job.run("0 default_pg", "allreduce", &[0, 1], &[span; 2]);
+        job.idle(1, 90 * MS, 10 * MS);
+        job
+    }
+
     /// Puts a rank on a host whose clock is ahead.
     pub(crate) fn host(mut self, rank: usize, host: &str, ahead_ns: i64, drift: f64) -> TestJob {
         let rank = &mut self.ranks[rank];
@@ -80,6 +110,18 @@ impl TestJob {
     pub(crate) fn gpu(mut self, gpu: &str) -> TestJob {
         for rank in &mut self.ranks {
             rank.digest.identity.gpu = gpu.to_owned();
+        }
+        self
+    }
+
+    /// All ranks have GPU activity: from the first start of what is there now to its last end.
+    pub(crate) fn on_gpus(mut self) -> TestJob {
+        for rank in &mut self.ranks {
+            let span = rank.digest.span(0);
+            rank.digest.gpu = Some(GpuTime {
+                span,
+                ..GpuTime::default()
+            });
         }
         self
     }
@@ -129,6 +171,15 @@ impl TestJob {
         elements: u64,
     ) {
         self.add(group, name, ranks, rank, span, elements, None);
+    }
+
+    /// The number that the profiler gives the collective that each rank added last.
+    pub(crate) fn seq(&mut self, seq: u64) {
+        for rank in &mut self.ranks {
+            if let Some(of) = rank.digest.collectives.last_mut() {
+                of.seq = Some(seq);
+            }
+        }
     }
 
     /// A transfer from one rank of a group to another: when the first sent and when the other received.
@@ -217,12 +268,23 @@ impl TestJob {
             before: None,
             own: None,
             late_by: 0,
+            exposed_ns: end_ns - start_ns,
         });
     }
 
     /// Of the own time before the collective of a rank that starts at a time so much was late.
     pub(crate) fn late(&mut self, rank: usize, start_ns: i64, late_ns: i64, by: &'static str) {
         self.ranks[rank].late.push((start_ns, late_ns, by));
+    }
+
+    /// So much of it copies took.
+    pub(crate) fn copies(&mut self, rank: usize, start_ns: i64, copies_ns: i64) {
+        self.ranks[rank].copies.push((start_ns, copies_ns));
+    }
+
+    /// In so much of it nothing ran although it was launched.
+    pub(crate) fn idle(&mut self, rank: usize, start_ns: i64, idle_ns: i64) {
+        self.ranks[rank].idle.push((start_ns, idle_ns));
     }
 
     /// Work of a rank in its nth step.
@@ -235,8 +297,8 @@ impl TestJob {
         total_ns: i64,
     ) {
         let digest = &mut self.ranks[rank].digest;
-        let [kernel, op, shapes] = [of.0, of.1, of.2].map(|of| text(digest, of));
-        let category = text(digest, "GEMM");
+        let all = [of.0, of.1, of.2, of.3].map(|of| text(digest, of));
+        let [kernel, op, shapes, category] = all;
         digest.work.push(Work {
             step: Some(step),
             kernel,
@@ -276,6 +338,8 @@ impl TestRank {
             ahead_ns,
             drift,
             late,
+            copies,
+            idle,
         } = self;
         digest.collectives.arrange_by_key(|of| of.span);
         let ends: Vec<i64> = digest.collectives.iter().map(|of| of.span.end_ns).collect();
@@ -296,10 +360,15 @@ impl TestRank {
             let told = late.iter().zip(&by).find(|((at, ..), _)| *at == start_ns);
             let late_ns = told.map_or(0, |((_, ns, _), _)| *ns);
             of.late_by = told.map_or(0, |(_, by)| *by);
+            let at_start = |all: &[(i64, i64)]| {
+                let told = all.iter().find(|(at, _)| *at == start_ns);
+                told.map_or(0, |(_, ns)| *ns)
+            };
+            let (copies_ns, idle_ns) = (at_start(&copies), at_start(&idle));
             of.own = since.map(|since| OwnTime {
                 total_ns: start_ns - since,
-                work_ns: start_ns - since - late_ns,
-                copies_ns: 0,
+                work_ns: start_ns - since - late_ns - copies_ns - idle_ns,
+                copies_ns,
                 late_ns,
             });
         }

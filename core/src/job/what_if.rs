@@ -33,8 +33,8 @@ pub(crate) enum WhatIf {
     Paths,
     /// Links with large messages that carry far less than they can carry half of that.
     LinksAtHalf,
-    /// Transfers of a slow step, among those of the network, take as long as in other steps.
-    SlowStep(usize),
+    /// Transfers of all slow steps take as long as in other steps.
+    SlowSteps,
     /// All ranks get as many tokens for their experts.
     BalancedExperts,
     /// No rank of a collective needs more time of its own than the middle one.
@@ -60,6 +60,15 @@ impl Asked<'_> {
         Some(replay.gain(self.flow, &self.plan(replay, of)))
     }
 
+    /// What it gains if the kernels of just these ranks take as long as the same ones of others where they are
+    /// slower.
+    pub(crate) fn gain_of_slow(&self, ranks: &[usize]) -> Option<Gain> {
+        let replay = self.replay?;
+        let mut plan = replay.plan();
+        self.quicken_kernels(&mut plan, |rank| ranks.contains(&rank));
+        Some(replay.gain(self.flow, &plan))
+    }
+
     fn plan(&self, replay: &Replay, of: WhatIf) -> Plan {
         let mut plan = replay.plan();
         match of {
@@ -71,11 +80,7 @@ impl Asked<'_> {
                 |part| part.rank == rank,
                 |part| self.slower_ns(part),
             ),
-            WhatIf::SlowRanks => self.shorten(
-                &mut plan,
-                |part| self.ratio(part).is_some_and(|ratio| ratio >= LEAST_RATIO),
-                |part| self.slower_ns(part),
-            ),
+            WhatIf::SlowRanks => self.quicken_kernels(&mut plan, |_| true),
             WhatIf::EvenWork(rank) => self.shorten(
                 &mut plan,
                 |part| part.rank == rank,
@@ -112,11 +117,9 @@ impl Asked<'_> {
                 });
                 self.quicken(&mut plan, &gathered(ratios));
             }
-            WhatIf::SlowStep(slow) => {
-                let slow = self.network.slow_steps.get(slow);
-                let collectives = slow
-                    .into_iter()
-                    .flat_map(|of| of.collectives.iter().copied());
+            WhatIf::SlowSteps => {
+                let slow = self.network.slow_steps.iter();
+                let collectives = slow.flat_map(|of| of.collectives.iter().copied());
                 self.quicken(&mut plan, &gathered(collectives));
             }
             WhatIf::BalancedExperts => self.balance(&mut plan),
@@ -155,6 +158,16 @@ impl Asked<'_> {
         ratio.map_or(0, |ratio| {
             (work_ns as f64 * (1.0 - 1.0 / ratio)).round() as i64
         })
+    }
+
+    /// The kernels of some ranks, where they are slower than those of others.
+    fn quicken_kernels(&self, plan: &mut Plan, which: impl Fn(usize) -> bool) {
+        let is_slow = |part: &Part| self.ratio(part).is_some_and(|ratio| ratio >= LEAST_RATIO);
+        self.shorten(
+            plan,
+            |part| which(part.rank) && is_slow(part),
+            |part| self.slower_ns(part),
+        );
     }
 
     fn quicken_path(&self, plan: &mut Plan, path: usize) {
@@ -306,7 +319,7 @@ mod tests {
 
     const MS: i64 = 1_000_000;
 
-    const GEMM: TestWork = TestWork("gemm_kernel", "aten::mm", "8×8, 8×8");
+    const GEMM: TestWork = TestWork("gemm_kernel", "aten::mm", "8×8, 8×8", "GEMM");
 
     /// Two steps; in each rank 2 begins the all-reduce of all after 30 and 40 ms, the others after 10 and 12,
     /// 20 and 22.
@@ -329,8 +342,11 @@ mod tests {
 
     /// What a change gains, step by step, in milliseconds.
     fn gains(job: TestJob, of: WhatIf) -> Vec<i64> {
-        let job = job.job();
-        let gain = Analysis::new(&job).gain(&job, of).unwrap();
+        gains_of(&job.job(), of)
+    }
+
+    fn gains_of(job: &Job, of: WhatIf) -> Vec<i64> {
+        let gain = Analysis::new(job).gain(job, of).unwrap();
         gain.of_steps.iter().map(|ns| ns / MS).collect()
     }
 
@@ -370,5 +386,26 @@ mod tests {
         // Ranks 1 and 2 of host b need 12 and 30 ms, 22 and 40; rank 0 of host a 10 and 20.
         let on_b = |job: TestJob| job.host(1, "b", 0, 0.0).host(2, "b", 0, 0.0);
         assert_eq!(gains(on_b(two_steps()), WhatIf::HostKeepsUp(1)), [20, 20]);
+    }
+
+    /// Six steps of 10 ms of work and an all-reduce of 2 ms, which takes 12 ms in the second step and 22 in the
+    /// fifth.
+    #[test]
+    fn one_run_tells_the_gain_of_every_slow_step() {
+        let mut job = TestJob::new(2);
+        let mut at_ns = 0;
+        for (number, ms) in [(1, 2), (2, 12), (3, 2), (4, 2), (5, 22), (6, 2)] {
+            let end_ns = at_ns + (10 + ms) * MS;
+            job.step(number, at_ns, end_ns);
+            let span = (at_ns + 10 * MS, end_ns);
+            job.run("0 default_pg", "allreduce", &[0, 1], &[span; 2]);
+            at_ns = end_ns;
+        }
+        let job = job.job();
+        let analysis = Analysis::new(&job);
+        let told = analysis.slow_steps(&job).into_iter();
+        let told: Vec<(usize, i64)> = told.map(|(slow, ns)| (slow.step, ns / MS)).collect();
+        assert_eq!(told, [(1, 10), (4, 20)]);
+        assert_eq!(gains_of(&job, WhatIf::SlowSteps), [0, 10, 0, 0, 20, 0]);
     }
 }

@@ -4,7 +4,7 @@ use std::fmt;
 
 use super::Rank;
 use super::coordinates::{Coordinates, numbers};
-use super::digest::{Digest, RankFrom, SourceFile};
+use super::digest::{Digest, NamedGroup, RankFrom, SourceFile};
 use crate::base::format;
 use crate::base::interval::Interval;
 use crate::base::map::Map;
@@ -119,10 +119,6 @@ impl World {
                 set_apart.push(apart(&digest, Why::NoRank));
                 continue;
             };
-            if let Some(group) = contradiction(&digest, number, &candidates) {
-                set_apart.push(apart(&digest, Why::OtherGroups(group)));
-                continue;
-            }
             let base_ns = digest.base_ns.unwrap_or(base_ns);
             candidates.push(Candidate {
                 number,
@@ -218,21 +214,60 @@ fn common<T: Copy + Ord + std::hash::Hash>(values: impl Iterator<Item = T>) -> O
 }
 
 /// The name of a group that both list with different ranks, though one of the two is in both lists.
-fn contradiction(digest: &Digest, number: u32, others: &[Candidate]) -> Option<String> {
-    let of_same_name = others.iter().flat_map(|other| {
-        let groups = other.digest.identity.groups.iter();
-        groups.map(move |group| (other.number, group))
-    });
-    let mut pairs = of_same_name.flat_map(|(other, theirs)| {
-        let groups = digest.identity.groups.iter();
-        let groups = groups.filter(move |own| own.name == theirs.name);
-        groups.map(move |own| (other, own, theirs))
-    });
-    let found = pairs.find(|(other, own, theirs)| {
-        let in_both = |rank: &u32| own.ranks.contains(rank) && theirs.ranks.contains(rank);
-        own.ranks != theirs.ranks && (in_both(&number) || in_both(other))
-    });
-    found.map(|(_, own, _)| own.name.clone())
+fn contradiction(one: &Candidate, other: &Candidate) -> Option<String> {
+    let differs = |own: &&NamedGroup| {
+        let mut theirs = other.digest.identity.groups.iter();
+        theirs.any(|theirs| {
+            let in_both = |rank: u32| own.ranks.contains(&rank) && theirs.ranks.contains(&rank);
+            own.name == theirs.name
+                && own.ranks != theirs.ranks
+                && (in_both(one.number) || in_both(other.number))
+        })
+    };
+    let mut own = one.digest.identity.groups.iter();
+    own.find(differs).map(|group| group.name.clone())
+}
+
+/// Sets apart who contradicts most others, until nobody does; of equal ones the last by name.
+fn without_contradictions(
+    mut window: Vec<Candidate>,
+    set_apart: &mut Vec<SetApart>,
+) -> Vec<Candidate> {
+    window.arrange_by(|one, other| one.digest.file.name.cmp(&other.digest.file.name));
+    // By candidate: those that it contradicts, each with the group.
+    let mut contradicts: Vec<Vec<(usize, String)>> = vec![Vec::new(); window.len()];
+    for (at, one) in window.iter().enumerate() {
+        for (behind, other) in window.iter().enumerate().skip(at + 1) {
+            let Some(group) = contradiction(one, other) else {
+                continue;
+            };
+            for (own, other) in [(at, behind), (behind, at)] {
+                if let Some(of) = contradicts.get_mut(own) {
+                    of.push((other, group.clone()));
+                }
+            }
+        }
+    }
+    let mut is_apart = vec![false; window.len()];
+    loop {
+        let counts = contradicts.iter().map(Vec::len).enumerate();
+        let most = counts.max_by_key(|(at, n)| (*n, *at));
+        let Some((most, _)) = most.filter(|(_, n)| *n > 0) else {
+            break;
+        };
+        let group = contradicts.get(most).and_then(|of| of.first());
+        let group = group.map_or_else(String::new, |(_, group)| group.clone());
+        if let (Some(one), Some(is_apart)) = (window.get(most), is_apart.get_mut(most)) {
+            set_apart.push(apart(&one.digest, Why::OtherGroups(group)));
+            *is_apart = true;
+        }
+        for (at, of) in contradicts.iter_mut().enumerate() {
+            of.retain(|(other, _)| at != most && *other != most);
+        }
+    }
+    let kept = window.into_iter().zip(is_apart);
+    kept.filter_map(|(one, is_apart)| (!is_apart).then_some(one))
+        .collect()
 }
 
 /// Puts together what ran at one time.
@@ -249,16 +284,27 @@ fn windows(candidates: Vec<Candidate>, set_apart: &mut Vec<SetApart>) -> Vec<Win
         windows.push(window);
     }
     let mut windows: Vec<Vec<Candidate>> = (windows.into_iter())
-        .map(|window| one_of_each(window, set_apart))
+        .map(|window| one_of_each(without_contradictions(window, set_apart), set_apart))
         .collect();
     let start_ns = |window: &[Candidate]| window.iter().map(|one| one.span.start_ns).max();
     // The one with most ranks tells what the job is; of equal ones the newest.
     windows.arrange_by_key(|window| std::cmp::Reverse((window.len(), start_ns(window))));
     let mut accepted: Vec<Vec<Candidate>> = Vec::new();
-    for window in windows {
+    for mut window in windows {
+        window.retain(|one| {
+            let mut others = accepted.iter().flatten();
+            let group = others.find_map(|other| contradiction(one, other));
+            let is_other = group.is_some();
+            set_apart.extend(group.map(|group| apart(&one.digest, Why::OtherGroups(group))));
+            !is_other
+        });
+        if window.is_empty() {
+            continue;
+        }
         let has_steps_of = |other: &Vec<Candidate>| {
             let known = |step: &u64| other.iter().any(|one| one.steps.contains(step));
-            window.iter().any(|one| one.steps.is_empty())
+            // Nothing tells ranks without steps from those of another run.
+            window.iter().all(|one| one.steps.is_empty())
                 || window.iter().flat_map(|one| &one.steps).any(known)
         };
         match accepted.iter().any(has_steps_of) {
@@ -327,70 +373,4 @@ fn one_of_each(mut window: Vec<Candidate>, set_apart: &mut Vec<SetApart>) -> Vec
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::job::testing::TestJob;
-
-    /// Ranks of a job of three whose files are called so, and which say nothing of themselves.
-    fn named(names: [&str; 3]) -> Vec<(u32, RankFrom)> {
-        let mut job = TestJob::new(3);
-        job.step(1, 0, 100);
-        let digests = job.digests().into_iter().zip(names);
-        let digests = digests.map(|(mut digest, name)| {
-            digest.file.name = name.to_owned();
-            digest.identity.rank = None;
-            digest.identity.rank_from = RankFrom::Unknown;
-            digest.identity.coordinates = Coordinates::of(name);
-            digest
-        });
-        let world = World::new(digests.collect());
-        let ranks = world.windows.iter().flat_map(|window| &window.ranks);
-        let mut ranks: Vec<(u32, RankFrom)> = ranks
-            .map(|rank| (rank.number, rank.digest.identity.rank_from))
-            .collect();
-        ranks.arrange_by_key(|(number, _)| *number);
-        ranks
-    }
-
-    #[test]
-    fn coordinates_tell_the_rank_where_nothing_else_does() {
-        let names = ["7-TP-0-DP-0.json", "7-TP-1-DP-0.json", "7-TP-2-DP-0.json"];
-        let expected = [0, 1, 2].map(|rank| (rank, RankFrom::Coordinates));
-        assert_eq!(named(names), expected);
-        // Names that tell nothing give no rank, whatever their order.
-        assert_eq!(named(["a.json", "b.json", "c.json"]), []);
-    }
-
-    /// A file that says `{"rank": 1}` and nothing of its job is of the job of the others.
-    #[test]
-    fn a_rank_alone_is_enough() {
-        let mut job = TestJob::new(2);
-        job.step(1, 0, 100);
-        let mut digests = job.digests();
-        digests[1].identity.world_size = None;
-        let world = World::new(digests);
-        assert_eq!(world.set_apart, []);
-        assert_eq!(world.windows[0].ranks.len(), 2);
-    }
-
-    #[test]
-    fn the_same_recording_counts_once() {
-        let digests = || {
-            let mut job = TestJob::new(2);
-            job.step(1, 0, 100);
-            let mut digests = job.digests();
-            for digest in &mut digests {
-                digest.identity.trace_id = format!("id of {:?}", digest.identity.rank);
-            }
-            digests
-        };
-        let copies = digests().into_iter().map(|mut digest| {
-            digest.file.name = format!("copy of {}", digest.file.name);
-            digest
-        });
-        let world = World::new(digests().into_iter().chain(copies).collect());
-        let apart = world.set_apart.iter().map(|apart| apart.file.name.as_str());
-        assert_eq!(apart.collect::<Vec<_>>(), ["rank0.json", "rank1.json"]);
-        assert_eq!(world.windows[0].ranks.len(), 2);
-    }
-}
+mod tests;

@@ -38,6 +38,7 @@ pub(super) fn find(profile: &Profile, steps: &Steps, texts: &mut Texts) -> Found
         let own = since_ns.filter(|ns| *ns <= work.span.start_ns);
         let own = own.map(|ns| activity.split(Interval::new(ns, work.span.start_ns)));
         let gap = own.and_then(|(_, gap)| gap);
+        let exposed_ns = work.span.length() - activity.work_within(work.span);
         let cause = gap.map_or_else(String::new, |gap| late.cause(profile, gap));
         let own = own.map(|(own, _)| own);
         row(
@@ -50,6 +51,7 @@ pub(super) fn find(profile: &Profile, steps: &Steps, texts: &mut Texts) -> Found
                 before: *before,
                 own,
                 cause,
+                exposed_ns,
             },
         )
     });
@@ -67,6 +69,7 @@ struct Place {
     before: Option<u32>,
     own: Option<OwnTime>,
     cause: String,
+    exposed_ns: i64,
 }
 
 fn row(
@@ -119,6 +122,7 @@ fn row(
         before: place.before,
         own: place.own,
         late_by: texts.id(&place.cause),
+        exposed_ns: place.exposed_ns,
     }
 }
 

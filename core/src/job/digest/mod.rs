@@ -24,12 +24,10 @@ use crate::profile::kernels::SheetEvents;
 use crate::profile::timeline::GpuTimeline;
 use own_time::Activity;
 
-#[cfg(test)]
-pub(crate) use identity::NamedGroup;
-pub(crate) use identity::{Identity, RankFrom, base_ns, of_trace};
+pub(crate) use identity::{Identity, NamedGroup, RankFrom, base_ns, of_trace};
 
 /// The layout of a digest in files; another one is not read.
-pub const VERSION: u32 = 1;
+pub const VERSION: u32 = 2;
 
 /// The file that a digest is of.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -197,6 +195,9 @@ pub(crate) struct Collective {
     pub(crate) own: Option<OwnTime>,
     /// What the CPU did while the launch was late; empty where nothing tells.
     pub(crate) late_by: TextId,
+    /// Of its time nothing computes beside it. Version 1 did not tell.
+    #[serde(default)]
+    pub(crate) exposed_ns: i64,
 }
 
 /// Work of a step that has one kernel, operator and shapes.

@@ -1,7 +1,8 @@
 //! Collectives of a trace without GPU activity: the ranges in which a thread asks for them.
 //!
 //! Gloo writes no record of its collectives. What is known is the call, `c10d::allreduce_`, on the
-//! thread that made it; work is what operators of that thread do in between.
+//! thread that made it: the main thread for a broadcast, that of autograd for gradients. Work is what
+//! operators of such threads do in between.
 
 use super::own_time::{Activity, before};
 use super::steps::Steps;
@@ -10,7 +11,7 @@ use super::{Collective, Found, Texts};
 use crate::base::interval::Interval;
 use crate::base::sort::Arrange;
 use crate::profile::Profile;
-use crate::trace::{Category, Dims, EventId, Trace, event_args};
+use crate::trace::{Category, Dims, EventId, Trace, TrackId, event_args};
 
 /// How operators of `torch.distributed` begin.
 const OF_DISTRIBUTED: &str = "c10d::";
@@ -25,10 +26,12 @@ pub(super) fn find(profile: &Profile, steps: &Steps, texts: &mut Texts) -> Found
     let calls = events.of_category(|of| of == Category::CpuOp).filter(named);
     let mut calls: Vec<EventId> = calls.collect();
     calls.arrange_by_key(|call| (events.span(*call), *call));
-    let thread = calls.first().map(|call| events.track(*call));
+    let mut threads: Vec<TrackId> = calls.iter().map(|call| events.track(*call)).collect();
+    threads.arrange();
+    threads.dedup();
     let spans = ends(trace, &calls);
     let work = operators(profile).map(|(_, op)| op);
-    let work = work.filter(|op| Some(events.track(*op)) == thread);
+    let work = work.filter(|op| threads.binary_search(&events.track(*op)).is_ok());
     let work: Vec<Interval> = work.map(|op| events.span(op)).collect();
     let ran = work
         .iter()
@@ -65,6 +68,7 @@ pub(super) fn find(profile: &Profile, steps: &Steps, texts: &mut Texts) -> Found
             before: *before,
             own,
             late_by: 0,
+            exposed_ns: span.length() - activity.work_within(*span),
         }
     });
     Found {
@@ -110,4 +114,36 @@ fn elements(trace: &Trace, call: EventId) -> Option<u64> {
         n.fold(0, u64::saturating_add)
     });
     sizes.max().filter(|n| *n > 0)
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::import::import;
+    use crate::job::digest::{Digest, OwnTime, SourceFile};
+    use crate::profile::Profile;
+
+    /// ```text
+    /// µs              0         100       200       300  350
+    /// main thread     [broadcast)
+    /// autograd                            [mm      )[all-reduce)
+    /// data loader               [stack            )
+    /// ```
+    #[test]
+    fn work_on_every_thread_that_calls_a_collective_counts() {
+        let text = r#"{"traceEvents": [
+            {"ph": "X", "cat": "user_annotation", "name": "ProfilerStep#3", "pid": 1, "tid": 1, "ts": 0, "dur": 1000},
+            {"ph": "X", "cat": "cpu_op", "name": "c10d::broadcast_", "pid": 1, "tid": 1, "ts": 0, "dur": 100},
+            {"ph": "X", "cat": "cpu_op", "name": "aten::mm", "pid": 1, "tid": 2, "ts": 200, "dur": 100},
+            {"ph": "X", "cat": "cpu_op", "name": "c10d::allreduce_", "pid": 1, "tid": 2, "ts": 300, "dur": 50},
+            {"ph": "X", "cat": "cpu_op", "name": "aten::stack", "pid": 1, "tid": 3, "ts": 100, "dur": 180}
+        ]}"#;
+        let profile = Profile::new(import(text.as_bytes()).unwrap());
+        let digest = Digest::new(&profile, SourceFile::default());
+        let own = OwnTime {
+            total_ns: 200_000,
+            work_ns: 100_000,
+            ..OwnTime::default()
+        };
+        assert_eq!(digest.collectives[1].own, Some(own));
+    }
 }

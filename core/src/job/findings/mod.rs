@@ -234,7 +234,12 @@ impl Seen<'_> {
 
     /// What a change gains, where it gains anything to speak of.
     fn gain(&self, of: WhatIf) -> (Option<i64>, Vec<usize>) {
-        let Some(gain) = self.analysis.gain(self.job, of) else {
+        self.told(self.analysis.gain(self.job, of))
+    }
+
+    /// A gain, where it is anything to speak of.
+    fn told(&self, gain: Option<Gain>) -> (Option<i64>, Vec<usize>) {
+        let Some(gain) = gain else {
             return (None, Vec::new());
         };
         let (ns, steps) = self.gains(&gain);

@@ -3,7 +3,7 @@
 use super::Seen;
 use crate::base::format;
 use crate::base::value::{Table, Value};
-use crate::job::network::{Link, Path, SMALL_BYTES, SlowStep, message_bytes, ranks_of};
+use crate::job::network::{Link, Path, SMALL_BYTES, message_bytes, ranks_of};
 use crate::job::shown::{JobCard, ShownTable};
 use crate::job::what_if::WhatIf;
 
@@ -144,23 +144,8 @@ pub(super) fn link_bandwidth(seen: &Seen) -> Vec<JobCard> {
 
 /// The steps in which all links are slow, together.
 pub(super) fn slow_period(seen: &Seen) -> Vec<JobCard> {
-    let (slow_steps, replay) = (&seen.analysis.network.slow_steps, &seen.analysis.replay);
-    let Some(replay) = replay else {
-        return Vec::new();
-    };
-    let worth_ns = |at: usize, slow: &SlowStep| {
-        let gain = seen.analysis.gain(seen.job, WhatIf::SlowStep(at))?;
-        let own = replay
-            .steps
-            .iter()
-            .position(|step| step.step == slow.step)?;
-        let ns = *gain.of_steps.get(own)?;
-        seen.large(ns, &[slow.step])?;
-        Some(ns)
-    };
-    let slow = slow_steps.iter().enumerate();
-    let slow = slow.filter_map(|(at, slow)| Some((slow, worth_ns(at, slow)?)));
-    let slow: Vec<(&SlowStep, i64)> = slow.collect();
+    let mut slow = seen.analysis.slow_steps(seen.job);
+    slow.retain(|(slow, ns)| seen.large(*ns, &[slow.step]).is_some());
     let steps: Vec<usize> = slow.iter().map(|(slow, _)| slow.step).collect();
     let ratios = slow.iter().map(|(slow, _)| slow.ratio);
     let most = ratios.fold(1.0, f64::max);

@@ -3,7 +3,7 @@
 use super::Seen;
 use crate::base::format;
 use crate::base::value::{Table, Value};
-use crate::job::cause::{Cause, Why};
+use crate::job::cause::{Cause, Slower, Why};
 use crate::job::shown::{JobCard, ShownTable};
 use crate::job::what_if::WhatIf;
 
@@ -14,14 +14,36 @@ const MOST_ROWS: usize = 10;
 fn of_causes(seen: &Seen, card: impl Fn(&Seen, &Cause) -> Option<JobCard>) -> Vec<JobCard> {
     let causes = seen.analysis.causes.iter();
     let cards = causes.filter_map(|cause| {
-        let card = card(seen, cause)?;
-        let card = JobCard {
-            ranks: vec![seen.number(cause.rank)],
-            ..card
-        };
+        let mut card = card(seen, cause)?;
+        card.ranks = vec![seen.number(cause.rank)];
+        card.reasoning.extend(victims(seen, cause));
         seen.worth(card, cause.worth_ns, &cause.steps)
     });
     cards.collect()
+}
+
+/// Ranks that others wait for only because they waited for this one.
+fn victims(seen: &Seen, cause: &Cause) -> Option<String> {
+    let all = seen.analysis.causes.iter();
+    let waiting = all.filter(|of| {
+        let culprit = match of.why {
+            Why::WaitsElsewhere { culprit, .. } => Some(culprit),
+            _ => None,
+        };
+        culprit == Some(cause.rank) && of.steps.iter().any(|step| cause.steps.contains(step))
+    });
+    let mut ranks: Vec<u32> = waiting.map(|of| seen.number(of.rank)).collect();
+    ranks.sort_unstable();
+    let names: Vec<String> = ranks.iter().map(u32::to_string).collect();
+    let (named, verb) = match names.len() {
+        0 => return None,
+        1 => (format!("Rank {}", names.concat()), "is"),
+        2..=6 => (format!("Ranks {}", format::listed(&names)), "are"),
+        n => (format!("{n} ranks"), "are"),
+    };
+    Some(format!(
+        "{named} {verb} late in other groups because of the wait for this one."
+    ))
 }
 
 fn times(ratio: f64) -> String {
@@ -33,7 +55,7 @@ pub(super) fn slow(seen: &Seen) -> Vec<JobCard> {
         let Why::SlowerKernels {
             ratio,
             n_kernels,
-            are_all_alike,
+            which,
             categories,
             ..
         } = &cause.why
@@ -43,12 +65,20 @@ pub(super) fn slow(seen: &Seen) -> Vec<JobCard> {
         let rank = format::capitalized(&seen.rank(cause.rank));
         let steps = seen.steps(&cause.steps);
         let most = categories.first().map_or("", |of| of.category.as_str());
-        let (action, reasoning) = match are_all_alike {
-            true => (
+        let (action, reasoning) = match which {
+            Slower::All => (
                 "Check clock rate, temperature, power limit and memory errors of this GPU; take the node out of service if they stay.".to_owned(),
                 "All categories of kernels take longer alike, so it is the GPU's clock or power, not one kernel; a trace cannot tell thermal from power limits.",
             ),
-            false => (
+            Slower::One(kernel) => (
+                format!("Look at `{}` on this rank: another library version, another choice of autotuning, the alignment of its arguments.", format::middle_ellipsis(kernel, 60)),
+                "This kernel has 80 % or more of what the rank takes longer, and the rest is nearly as quick as elsewhere, so it is not the GPU's clock.",
+            ),
+            Slower::OfMemory => (
+                "Check the memory of this GPU: corrected errors, its clock rate, what else uses its bandwidth.".to_owned(),
+                "Only categories that are as fast as the memory take longer, and those that compute do not, so it is the memory, not the GPU's clock.",
+            ),
+            Slower::Mixed => (
                 format!("Look at what {most} does on this rank that it does not on others: memory, alignment, another kernel or library version."),
                 "Not all categories of kernels take longer alike, so the clock of the GPU is not the only cause.",
             ),
@@ -88,7 +118,9 @@ fn slow_together(seen: &Seen) -> Option<JobCard> {
         0..=6 => format!("Ranks {}", format::listed(&names)),
         n => format!("{n} ranks"),
     };
-    let (worth_ns, steps) = seen.gain(WhatIf::SlowRanks);
+    let of_job: Vec<usize> = slow.iter().map(|(of, _)| of.rank).collect();
+    // Others are slow, too, and have a worth of their own.
+    let (worth_ns, steps) = seen.told(seen.analysis.gain_of_slow(seen.job, &of_job));
     let card = JobCard {
         title: format!("{named}: the same kernels take up to {}", times(most)),
         issue: format!(

@@ -5,7 +5,7 @@ use crate::job::{Analysis, Job};
 
 const MS: i64 = 1_000_000;
 
-const GEMM: TestWork = TestWork("gemm_kernel", "aten::mm", "8×8, 8×8");
+const GEMM: TestWork = TestWork("gemm_kernel", "aten::mm", "8×8, 8×8", "GEMM");
 
 /// Four ranks, four steps of 22 ms: 20 ms of work and an all-reduce of 2 ms. One rank needs so much longer
 /// for its work, which the others wait for.
@@ -94,39 +94,155 @@ fn a_rank_with_more_calls_has_more_work() {
     assert_eq!(found(job)[0], ("uneven_work".to_owned(), vec![3], Some(40)));
 }
 
+/// Eight ranks, four steps: the same ten calls take each so many milliseconds, then all meet in an all-reduce.
+fn of_eight(work_ms: [i64; 8]) -> TestJob {
+    let ranks: Vec<u32> = (0..8).collect();
+    let length_ns = (work_ms.into_iter().max().unwrap() + 2) * MS;
+    let mut job = TestJob::new(8);
+    for step in 0..4_i64 {
+        let start_ns = step * length_ns;
+        job.step(step as u64, start_ns, start_ns + length_ns);
+        for (rank, ms) in work_ms.into_iter().enumerate() {
+            job.work(rank, step as u32, &GEMM, 10, ms * MS);
+        }
+        let spans = work_ms.map(|ms| (start_ns + ms * MS, start_ns + length_ns));
+        job.run("0 default_pg", "allreduce", &ranks, &spans);
+    }
+    job.on_gpus()
+}
+
 /// Of eight ranks, 2 and 5 take 30 ms in place of 20: with one of them fixed the others wait for the other one.
 #[test]
 fn slow_ranks_that_hide_each_other_are_worth_something_together() {
-    let ranks: Vec<u32> = (0..8).collect();
-    let mut job = TestJob::new(8);
-    for step in 0..4_i64 {
-        let start_ns = step * 32 * MS;
-        job.step(step as u64, start_ns, start_ns + 32 * MS);
-        let own = |rank: &u32| {
-            if [2, 5].contains(rank) {
-                30 * MS
-            } else {
-                20 * MS
-            }
-        };
-        for rank in &ranks {
-            job.work(*rank as usize, step as u32, &GEMM, 10, own(rank));
-        }
-        let spans = ranks.iter();
-        let spans = spans.map(|rank| (start_ns + own(rank), start_ns + 32 * MS));
-        let spans: Vec<(i64, i64)> = spans.collect();
-        job.run("0 default_pg", "allreduce", &ranks, &spans);
+    let found = found(of_eight([20, 20, 30, 20, 20, 30, 20, 20]));
+    assert_eq!(found[0], ("slow_rank".to_owned(), vec![2, 5], Some(40)));
+    assert!(found.iter().all(|of| of.0 != "slow_kernels_without_effect"));
+}
+
+/// Rank 2 takes 40 ms, 4 and 6 take 30: as long as rank 2 is not fixed, these two hold nobody up.
+#[test]
+fn slow_ranks_behind_a_slower_one_are_without_effect() {
+    let found = found(of_eight([20, 20, 40, 20, 30, 20, 30, 20]));
+    let slow: Vec<_> = found.iter().filter(|of| of.0.starts_with("slow")).collect();
+    let without = |rank| ("slow_kernels_without_effect".to_owned(), vec![rank], None);
+    let expected = [
+        ("slow_rank".to_owned(), vec![2], Some(40)),
+        without(4),
+        without(6),
+    ];
+    assert_eq!(slow, expected.iter().collect::<Vec<_>>());
+}
+
+#[test]
+fn all_ranks_of_a_host_that_are_slow_are_a_slow_host() {
+    let job = of_eight([20, 20, 20, 20, 20, 20, 30, 30]);
+    let found = found(job.host(6, "b", 0, 0.0).host(7, "b", 0, 0.0));
+    let host = ("slow_host".to_owned(), vec![6, 7], Some(40));
+    assert!(found.contains(&host), "{found:?}");
+}
+
+#[test]
+fn a_rank_that_waits_for_copies_is_named() {
+    let mut job = job(2, 10 * MS);
+    for step in 0..4 {
+        job.copies(2, step * 32 * MS + 30 * MS, 10 * MS);
     }
-    let mut job = job.job();
-    for rank in &mut job.ranks {
-        rank.digest.gpu = Some(Default::default());
+    assert_eq!(found(job)[0], ("slow_copies".to_owned(), vec![2], Some(40)));
+}
+
+#[test]
+fn a_rank_on_which_nothing_runs_is_named_where_it_has_a_gpu() {
+    let idle = || {
+        let mut job = job(2, 10 * MS);
+        for step in 0..4 {
+            job.idle(2, step * 32 * MS + 30 * MS, 10 * MS);
+        }
+        job
+    };
+    let card = ("idle_rank".to_owned(), vec![2], Some(40));
+    assert_eq!(found(idle().on_gpus())[0], card);
+    assert!(!found(idle()).contains(&card));
+}
+
+/// Rank 2 holds rank 1 up in their group, and so rank 1 rank 0 in another.
+#[test]
+fn a_card_names_the_ranks_that_are_late_because_of_its_rank() {
+    let mut job = TestJob::new(3);
+    job.step(1, 0, 40 * MS);
+    let spans = [(10 * MS, 32 * MS), (30 * MS, 32 * MS)];
+    job.run("1 mesh_tp", "allreduce", &[1, 2], &spans);
+    let spans = [(12 * MS, 36 * MS), (34 * MS, 36 * MS)];
+    job.run("2 mesh_dp", "allreduce", &[0, 1], &spans);
+    for (rank, work_ns) in [10, 10, 30].into_iter().enumerate() {
+        job.work(rank, 0, &GEMM, 10, work_ns * MS);
+    }
+    let job = job.job();
+    let cards = find(&job, &Analysis::new(&job), &[]);
+    assert_eq!(
+        (&*cards[0].key, &cards[0].ranks[..]),
+        ("slow_rank", &[2][..])
+    );
+    assert_eq!(
+        cards[0].reasoning.last().unwrap(),
+        "Rank 1 is late in other groups because of the wait for this one."
+    );
+}
+
+#[test]
+fn a_pipeline_that_waits_longer_than_it_must_is_told() {
+    let found = found(TestJob::of_two_stages());
+    let bubble = ("pipeline_bubble".to_owned(), vec![1], None);
+    assert!(found.contains(&bubble), "{found:?}");
+}
+
+/// In 100 ms rank 0 waits 50 for rank 1, hidden by work; then data moves for 40 that nothing hides on rank 0,
+/// and work on rank 1.
+///
+/// ```text
+/// ms         0                     50        51          91    100
+/// rank 0     [all-reduce───────────)transfer)[all-reduce)
+/// rank 1                           [all-reduce)[all-reduce)
+/// ```
+#[test]
+fn hidden_waiting_is_no_part_of_exposed_communication() {
+    let mut job = TestJob::new(2);
+    job.step(1, 0, 100 * MS);
+    let spans = [(0, 51 * MS), (50 * MS, 51 * MS)];
+    job.run("0 default_pg", "allreduce", &[0, 1], &spans);
+    let span = (51 * MS, 91 * MS);
+    job.run("0 default_pg", "allreduce", &[0, 1], &[span; 2]);
+    let mut job = job.on_gpus().job();
+    for (rank, exposed_ns) in job.ranks.iter_mut().zip([40 * MS, 0]) {
+        let digest = &mut rank.digest;
+        digest.collectives[0].exposed_ns = 0;
+        digest.collectives[1].exposed_ns = exposed_ns;
+        digest.gpu.as_mut().unwrap().exposed_comm_ns = exposed_ns;
     }
     let cards = find(&job, &Analysis::new(&job), &[]);
-    let told = cards.iter();
-    let told = told.map(|card| (&*card.key, &*card.ranks, card.worth_ns.map(|ns| ns / MS)));
-    let told: Vec<(&str, &[u32], Option<i64>)> = told.collect();
-    assert_eq!(told[0], ("slow_rank", &[2, 5][..], Some(40)));
-    assert!(told.iter().all(|of| of.0 != "slow_kernels_without_effect"));
+    let keys: Vec<&str> = cards.iter().map(|card| card.key.as_str()).collect();
+    assert!(keys.contains(&"exposed_communication"), "{keys:?}");
+    // Where nothing hides the waiting, it is what is exposed.
+    for rank in &mut job.ranks {
+        rank.digest.collectives[0].exposed_ns = 51 * MS;
+    }
+    let cards = find(&job, &Analysis::new(&job), &[]);
+    assert!(cards.iter().all(|card| card.key != "exposed_communication"));
+}
+
+/// 1,000 all-reduces of 32 bytes in a step are too many, 999 are not.
+#[test]
+fn many_small_messages_in_a_step_are_told() {
+    let told = |n: i64| {
+        let mut job = TestJob::new(2);
+        job.step(1, 0, n * 20_000);
+        for at in 0..n {
+            let span = (at * 20_000 + 10_000, at * 20_000 + 20_000);
+            job.run_sized("0 default_pg", "allreduce", &[0, 1], &[span; 2], 8);
+        }
+        found(job)
+    };
+    assert_eq!(told(1_000), [("small_messages".to_owned(), vec![1], None)]);
+    assert_eq!(told(999), []);
 }
 
 #[test]

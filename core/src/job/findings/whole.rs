@@ -66,10 +66,12 @@ pub(super) fn hot_experts(seen: &Seen) -> Vec<JobCard> {
 }
 
 pub(super) fn pipeline_bubble(seen: &Seen) -> Vec<JobCard> {
-    if !seen.job.clocks.are_comparable {
+    let analysis = seen.analysis;
+    // Without it clocks cannot be compared.
+    let Some(replay) = &analysis.replay else {
         return Vec::new();
-    }
-    let all = bubbles(seen.job, &seen.analysis.layout, &seen.analysis.timings);
+    };
+    let all = bubbles(seen.job, &analysis.layout, &analysis.timings, replay);
     let beyond = |bubble: &Bubble| Some(bubble.percent()? - bubble.inevitable_percent()?);
     let worst = all
         .iter()
@@ -82,7 +84,7 @@ pub(super) fn pipeline_bubble(seen: &Seen) -> Vec<JobCard> {
     vec![JobCard {
         title: "The pipeline waits longer than it must".to_owned(),
         issue: format!(
-            "{} waits for other stages for {} of {}; {} stages and {} micro-batches make {} inevitable.",
+            "{} waits for other stages, or has nothing to run before its first and after its last micro-batch, for {} of {}; {} stages and {} micro-batches make {} inevitable.",
             format::capitalized(&seen.rank(bubble.rank)),
             percent(bubble.percent()),
             seen.steps(&[bubble.step]),
@@ -97,12 +99,16 @@ pub(super) fn pipeline_bubble(seen: &Seen) -> Vec<JobCard> {
     }]
 }
 
-/// What is exposed beyond the waiting for other ranks: the mean of all ranks.
+/// What is exposed beyond the waiting for other ranks: the mean of all ranks. Of a collective that is hidden in
+/// part the exposed part counts as waiting as far as it can be, so that this is the least.
 pub(super) fn exposed_communication(seen: &Seen) -> Vec<JobCard> {
     let ranks = seen.job.ranks.iter().zip(&seen.analysis.delays.of_ranks);
     let shares = ranks.filter_map(|(rank, delay)| {
         let gpu = rank.digest.gpu?;
-        let moving_ns = gpu.exposed_comm_ns.saturating_sub(delay.waited_ns).max(0);
+        let moving_ns = gpu
+            .exposed_comm_ns
+            .saturating_sub(delay.waited_exposed_ns)
+            .max(0);
         percent_of(moving_ns, gpu.span.length())
     });
     let shares: Vec<f64> = shares.collect();

@@ -106,21 +106,37 @@ pub(super) fn what_if_body(input: &Input) -> Body<'static> {
             own.map(|step| step.time_ns).fold(0, i64::saturating_add)
         })
         .max();
-    let changes = changes(input).into_iter().filter_map(|(what, of)| {
+    let change = |what, gain| Change {
+        what,
+        rank: None,
+        host: String::new(),
+        group: String::new(),
+        step: None,
+        gain,
+        steps_ns: steps_ns.unwrap_or(0),
+    };
+    let all = changes(input).into_iter().filter_map(|(what, of)| {
         let gain = input.analysis.gain(job, of)?;
-        let change = Change {
-            what,
-            rank: None,
-            host: String::new(),
-            group: String::new(),
-            step: None,
-            gain,
-            steps_ns: steps_ns.unwrap_or(0),
-        };
-        // What gains nothing is worth no row.
-        (change.gain.total_ns > 0).then(|| about(input, of, change))
+        Some(about(input, of, change(what, gain)))
     });
-    let mut changes: Vec<Change> = changes.collect();
+    let steps = input.analysis.replay.iter().flat_map(|of| &of.steps);
+    let gain_of = |slow: usize, ns| Gain {
+        of_steps: (steps.clone())
+            .map(|of| if of.step == slow { ns } else { 0 })
+            .collect(),
+        total_ns: ns,
+    };
+    let slow_steps = input.analysis.slow_steps(job).into_iter();
+    let slow_steps = slow_steps.map(|(slow, ns)| Change {
+        step: job.steps.get(slow.step).map(|step| step.number),
+        ..change(
+            "transfers take as long as in other steps",
+            gain_of(slow.step, ns),
+        )
+    });
+    // What gains nothing is worth no row.
+    let worth = all.chain(slow_steps).filter(|of| of.gain.total_ns > 0);
+    let mut changes: Vec<Change> = worth.collect();
     changes.arrange_by_key(|change| std::cmp::Reverse(change.gain.total_ns));
     body(&what_if(), changes)
 }
@@ -177,13 +193,6 @@ fn changes(input: &Input) -> Vec<(&'static str, WhatIf)> {
             WhatIf::LinksAtHalf,
         ));
     }
-    let steps = 0..network.slow_steps.len();
-    all.extend(steps.map(|step| {
-        (
-            "transfers take as long as in other steps",
-            WhatIf::SlowStep(step),
-        )
-    }));
     all
 }
 
@@ -216,14 +225,8 @@ fn about(input: &Input, of: WhatIf, change: Change) -> Change {
                 ..change
             }
         }
-        WhatIf::SlowStep(step) => {
-            let step = network.slow_steps.get(step).map(|slow| slow.step);
-            Change {
-                step: step.and_then(|step| Some(job.steps.get(step)?.number)),
-                ..change
-            }
-        }
         WhatIf::SlowRanks
+        | WhatIf::SlowSteps
         | WhatIf::Paths
         | WhatIf::LinksAtHalf
         | WhatIf::BalancedExperts

@@ -6,7 +6,7 @@ use crate::base::interval::sum;
 use crate::base::sort::Arrange;
 use crate::job::groups::Group;
 use crate::job::network::message_bytes;
-use crate::job::roles::{RoleOf, stride};
+use crate::job::roles::{RoleOf, described, stride};
 use crate::job::timing::Timing;
 use crate::job::{Job, Rank};
 use crate::report::sheet::Cell;
@@ -31,6 +31,12 @@ impl Row<'_> {
         numbers.join(", ")
     }
 
+    fn role(&self) -> String {
+        let (size, stride) = (self.group.ranks.len(), stride(self.group));
+        self.role
+            .map_or_else(String::new, |of| described(of.role, size, stride))
+    }
+
     fn n_hosts(&self) -> usize {
         let members = self.group.members.iter();
         let mut hosts: Vec<usize> = members
@@ -50,7 +56,7 @@ pub(super) fn columns<'a>() -> Vec<Col<Row<'a>>> {
     columns![Row:
         "group", Text, |of| text(&of.group.name), "The name that PyTorch gave it; another group of the job may have it, too.";
         "group description", Text, |of| text(&of.group.description), "What the program calls it.";
-        "role", Text, |of| text(of.role.map_or("", |of| of.role.label())), "What it is for.";
+        "role", Text, |of| text(&of.role()), "What it is for; where nothing tells that, its size and stride.";
         "role is by", Text, |of| text(of.role.map_or("", |of| of.evidence.label())), "What tells that: its description, its collectives or its size.";
         "ranks", Count, |of| int(of.group.ranks.len()), "How many ranks it has.";
         "ranks read", Count, |of| int(of.group.members.len()), "How many of them were read.";

@@ -69,9 +69,9 @@ impl<'a> Input<'a> {
         Input {
             calls: Calls::new(job, groups),
             steps: step_times::steps(job, analysis),
-            bubbles: match job.clocks.are_comparable {
-                true => bubbles(job, layout, &analysis.timings),
-                false => Vec::new(),
+            bubbles: match &analysis.replay {
+                Some(replay) => bubbles(job, layout, &analysis.timings, replay),
+                None => Vec::new(),
             },
             job,
             analysis,

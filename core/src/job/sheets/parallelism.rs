@@ -46,12 +46,13 @@ pub(super) fn stages<'a>() -> Vec<Col<Stage<'a>>> {
         "stage", Count, |of| int(of.of.stage), "Its stage, from 0.";
         "stages", Count, |of| int(of.of.n_stages), "Stages of its pipeline.";
         "micro-batches", Count, |of| int(of.of.n_micro_batches), "Messages to or from one other stage, the largest number of one direction.";
-        "step time ms", Ms, |of| ms(of.of.step_ns), "From the first to the last GPU activity of the step.";
+        "step time ms", Ms, |of| ms(of.of.step_ns), "From the end of the last collective of all ranks in the step before to that in this one.";
         "computation ms", Ms, |of| ms(of.of.work_ns), "Kernels compute.";
         "computation per micro-batch ms", Ms, |of| ms_of(of.of.work_per_micro_batch_ns()), "That for each micro-batch.";
         "receiving ms", Ms, |of| ms(of.of.receiving_ns), "Durations of the kernels that receive from other stages, waiting for them included.";
         "transfer ms", Ms, |of| ms(of.of.transfer_ns), "Part of that in which data moved.";
-        "waiting ms", Ms, |of| ms(of.of.waiting_ns()), "The rest: waiting for other stages.";
+        "idle ms", Ms, |of| ms(of.of.idle_ns), "Nothing runs before the first and after the last micro-batch, late launches included.";
+        "waiting ms", Ms, |of| ms(of.of.waiting_ns()), "The bubble: receiving less transfer, and idle.";
         "waiting (%)", Percent, |of| float(of.of.percent()), "Share of the step.";
         "inevitable (%)", Percent, |of| float(of.of.inevitable_percent()), "What p stages and m micro-batches make inevitable: (p - 1) / (m + p - 1).";
     ]

@@ -168,10 +168,9 @@ fn clocks(input: &Input) -> Vec<Note> {
             ..Note::default()
         });
     }
-    let alone = input.job.ranks.iter().zip(&clocks.of_rank).skip(1);
+    let alone = input.job.ranks.iter().zip(&clocks.of_rank);
     let alone = alone.filter(|(_, clock)| !clock.is_joined);
-    let said =
-        "No collective joins its clock with that of the first rank; its times are as recorded.";
+    let said = "No collective joins its clock with those of most ranks; its times are as recorded.";
     notes.extend(alone.map(|(rank, _)| note(Some(rank.number), said)));
     notes
 }

@@ -330,6 +330,15 @@ fn corrected_clocks_move_waits_and_no_durations() {
     assert_eq!(quality.columns(&["kind"]), ["clock"]);
 }
 
+/// Most ranks share a clock, and the first one is not among them.
+#[test]
+fn a_clock_that_nothing_joins_is_told_of_the_first_rank_too() {
+    let mut job = two().job();
+    job.clocks.of_rank[0].is_joined = false;
+    let quality = Text::of(&job, "job_quality");
+    assert_eq!(quality.columns(&["kind", "rank"]), ["clock | 0"]);
+}
+
 /// The base of times changes every quarter of a year; ranks may be on both sides of it.
 #[test]
 fn bases_of_times_are_added_before_ranks_are_compared() {

@@ -124,6 +124,7 @@ impl Ranks {
                 ..OwnTime::default()
             }),
             late_by: 0,
+            exposed_ns: span.length(),
         };
         digest.collectives.push(one);
         self

@@ -1,0 +1,155 @@
+use super::*;
+use crate::job::testing::TestJob;
+
+/// Ranks of a job of three whose files are called so, and which say nothing of themselves.
+fn named(names: [&str; 3]) -> Vec<(u32, RankFrom)> {
+    let mut job = TestJob::new(3);
+    job.step(1, 0, 100);
+    let digests = job.digests().into_iter().zip(names);
+    let digests = digests.map(|(mut digest, name)| {
+        digest.file.name = name.to_owned();
+        digest.identity.rank = None;
+        digest.identity.rank_from = RankFrom::Unknown;
+        digest.identity.coordinates = Coordinates::of(name);
+        digest
+    });
+    let world = World::new(digests.collect());
+    let ranks = world.windows.iter().flat_map(|window| &window.ranks);
+    let mut ranks: Vec<(u32, RankFrom)> = ranks
+        .map(|rank| (rank.number, rank.digest.identity.rank_from))
+        .collect();
+    ranks.arrange_by_key(|(number, _)| *number);
+    ranks
+}
+
+#[test]
+fn coordinates_tell_the_rank_where_nothing_else_does() {
+    let names = ["7-TP-0-DP-0.json", "7-TP-1-DP-0.json", "7-TP-2-DP-0.json"];
+    let expected = [0, 1, 2].map(|rank| (rank, RankFrom::Coordinates));
+    assert_eq!(named(names), expected);
+    // Names that tell nothing give no rank, whatever their order.
+    assert_eq!(named(["a.json", "b.json", "c.json"]), []);
+}
+
+/// A file that says `{"rank": 1}` and nothing of its job is of the job of the others.
+#[test]
+fn a_rank_alone_is_enough() {
+    let mut job = TestJob::new(2);
+    job.step(1, 0, 100);
+    let mut digests = job.digests();
+    digests[1].identity.world_size = None;
+    let world = World::new(digests);
+    assert_eq!(world.set_apart, []);
+    assert_eq!(world.windows[0].ranks.len(), 2);
+}
+
+#[test]
+fn the_same_recording_counts_once() {
+    let digests = || {
+        let mut job = TestJob::new(2);
+        job.step(1, 0, 100);
+        let mut digests = job.digests();
+        for digest in &mut digests {
+            digest.identity.trace_id = format!("id of {:?}", digest.identity.rank);
+        }
+        digests
+    };
+    let copies = digests().into_iter().map(|mut digest| {
+        digest.file.name = format!("copy of {}", digest.file.name);
+        digest
+    });
+    let world = World::new(digests().into_iter().chain(copies).collect());
+    let apart = world.set_apart.iter().map(|apart| apart.file.name.as_str());
+    assert_eq!(apart.collect::<Vec<_>>(), ["rank0.json", "rank1.json"]);
+    assert_eq!(world.windows[0].ranks.len(), 2);
+}
+
+/// Three ranks of a group from a time on, in a step of a number.
+fn run(number: u64, start_ns: i64, group: &[u32]) -> Vec<Digest> {
+    let mut job = TestJob::new(3);
+    job.step(number, start_ns, start_ns + 100);
+    for rank in group {
+        let span = (start_ns + 10, start_ns + 20);
+        job.run_of("1 mesh_tp", "allreduce", group, *rank, span, 8);
+    }
+    job.digests()
+}
+
+const HOUR_NS: i64 = 3_600_000_000_000;
+
+/// Files of other runs, called so.
+fn called(mut digest: Digest, name: &str) -> Digest {
+    digest.file.name = name.to_owned();
+    digest
+}
+
+/// What is set apart, and the ranks of each window.
+fn told(digests: Vec<Digest>) -> (Vec<(String, Why)>, Vec<Vec<u32>>) {
+    let world = World::new(digests);
+    let apart = world.set_apart.into_iter();
+    let windows = world.windows.iter().map(|window| {
+        let mut ranks: Vec<u32> = window.ranks.iter().map(|rank| rank.number).collect();
+        ranks.arrange();
+        ranks
+    });
+    let apart = apart.map(|apart| (apart.file.name, apart.why));
+    (apart.collect(), windows.collect())
+}
+
+/// Ranks 0, 1 and 2 are of one group; a file of rank 1 says that it was of one with rank 0 alone.
+#[test]
+fn a_stale_file_sets_none_of_the_others_apart() {
+    for (start_ns, step) in [(0, 1), (-HOUR_NS, 1), (-HOUR_NS, 9)] {
+        let stale = called(run(step, start_ns, &[0, 1]).remove(1), "a stale file.json");
+        let all = run(1, 0, &[0, 1, 2]).into_iter().chain([stale]);
+        let why = Why::OtherGroups("1".to_owned());
+        let apart = vec![("a stale file.json".to_owned(), why)];
+        assert_eq!(told(all.collect()), (apart, vec![vec![0, 1, 2]]));
+    }
+}
+
+#[test]
+fn the_same_steps_at_another_time_are_another_run() {
+    let other = called(run(1, -HOUR_NS, &[0, 1, 2]).remove(1), "old.json");
+    let all = run(1, 0, &[0, 1, 2]).into_iter().chain([other]);
+    let apart = vec![("old.json".to_owned(), Why::OtherRun)];
+    assert_eq!(told(all.collect()), (apart, vec![vec![0, 1, 2]]));
+}
+
+/// Of the older window rank 2 has no steps.
+#[test]
+fn a_rank_without_steps_takes_its_window_from_none_of_the_others() {
+    let mut older = run(1, -HOUR_NS, &[0, 1, 2]);
+    older[2].steps.clear();
+    for digest in &mut older {
+        digest.file.name = format!("older {}", digest.file.name);
+    }
+    let all = run(2, 0, &[0, 1, 2]).into_iter().chain(older);
+    let both = vec![vec![0, 1, 2], vec![0, 1, 2]];
+    assert_eq!(told(all.collect()), (vec![], both));
+}
+
+#[test]
+fn of_two_files_of_a_rank_the_one_with_more_in_it_counts() {
+    let mut cut = called(run(1, 0, &[0, 1, 2]).remove(1), "a cut file.json");
+    cut.collectives.clear();
+    let all = run(1, 0, &[0, 1, 2]).into_iter().chain([cut]);
+    let why = Why::SameRank(1, "rank1.json".to_owned());
+    let apart = vec![("a cut file.json".to_owned(), why)];
+    assert_eq!(told(all.collect()), (apart, vec![vec![0, 1, 2]]));
+}
+
+/// Metadata tell nothing; collectives of rank 2 say that it is the third of ranks 0, 1 and 2.
+#[test]
+fn collectives_tell_the_rank_where_metadata_do_not() {
+    let mut digests = run(1, 0, &[0, 1, 2]);
+    for (digest, position) in digests.iter_mut().zip(0..) {
+        digest.identity.rank = None;
+        digest.identity.rank_from = RankFrom::Unknown;
+        digest.collectives[0].position = Some(position);
+    }
+    let from = |of: &Rank| of.digest.identity.rank_from == RankFrom::Collectives;
+    let world = World::new(digests.clone());
+    assert!(world.windows[0].ranks.iter().all(from));
+    assert_eq!(told(digests), (vec![], vec![vec![0, 1, 2]]));
+}
