@@ -148,6 +148,9 @@ pub(super) fn ranks<'a>() -> Vec<Col<Row<'a>>> {
         "step time mean ms", Ms, |of| ms_of(of.step_ns), "Mean of the step times of rank_steps: of those between collectives of all ranks where there are any.";
         "computation ms", Ms, |of| of.told().gpu_ms(|gpu| gpu.computation_ns), "Kernels compute, over the whole trace.";
     ];
+    let linked = columns![Row:
+        "exposed communication (linked) ms", Ms, |of| ms_of(of.rank.digest.attributed.map(|gpu| gpu.exposed_comm_ns)), "Exposed communication of GPU activity alone whose launching call was recorded, as the reference counts by default.";
+    ];
     let waits = columns![Row:
         "waiting ms", Ms, |of| waits_ms(of.told.waits, |of| of.waited_ns), "How long kernels of its own waited in collectives of steps for the last rank to start, in those that none can leave before all have started, summed.";
         "transfer ms", Ms, |of| waits_ms(of.told.waits, |of| of.transfer_ns), "How long data moved in all collectives of steps, from the last start to the first end, in kernels of its own, summed.";
@@ -166,8 +169,9 @@ pub(super) fn ranks<'a>() -> Vec<Col<Row<'a>>> {
         "comp_comm_overlap_pctg", Percent, |of| of.overlap(), "As HTA: share of the time of communication in which kernels compute, too.";
         "warnings", Count, |of| int(of.rank.digest.warnings.len()), "Kinds of warnings about its trace; job_quality lists them.";
         "file", Text, |of| text(&of.rank.digest.file.name), "Its file.";
+        "rank is by", Text, |of| text(of.rank.digest.identity.rank_from.label()), "What tells that the file is of this rank: its metadata, the trace that several are merged into, its collectives, or the name or the coordinates of the file.";
     ];
-    joined([before, exposed(), waits, share_and_delay(), behind])
+    joined([before, exposed(), linked, waits, share_and_delay(), behind])
 }
 
 pub(super) fn ranks_body(input: &Input) -> Body<'static> {
