@@ -57,6 +57,21 @@ pub struct JobCard {
     pub ranks: Vec<u32>,
     /// The step that shows it best, by position.
     pub step: Option<usize>,
+    /// The collective in which others wait longest for one of these ranks, in that step.
+    pub collective: Option<CardCollective>,
     /// The evidence.
     pub tables: Vec<ShownTable>,
+}
+
+/// A collective as one rank ran it, to be looked at in its trace.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CardCollective {
+    /// The rank, by number.
+    pub rank: u32,
+    /// What it is: "all-reduce".
+    pub kind: String,
+    /// Its kernel, or without a GPU its operator.
+    pub kernel: String,
+    /// When it starts by the clock of the trace.
+    pub start_ns: i64,
 }

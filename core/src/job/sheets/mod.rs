@@ -27,7 +27,9 @@ use crate::job::world::SetApart;
 use crate::job::{Analysis, Job};
 use crate::report::sheet::{Cell, Column, Sheet};
 use calls::{Calls, Clock, RanksOfGroups};
+pub(in crate::job) use quality::matching_notes;
 use step_times::RankStep;
+pub(in crate::job) use step_times::{Place, Waits, waits, waits_in};
 use table::{Body, described};
 
 /// A sheet of a job; some columns carry the number of a rank.

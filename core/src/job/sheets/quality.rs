@@ -8,10 +8,11 @@ use crate::base::format;
 use crate::base::group::grouped;
 use crate::base::sort::Arrange;
 use crate::import::warning::Severity;
+use crate::job::Job;
 
 /// Something that is not as it should be.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) struct Note {
+pub(in crate::job) struct Note {
     pub(super) kind: &'static str,
     pub(super) rank: Option<u32>,
     pub(super) file: String,
@@ -35,11 +36,37 @@ pub(super) fn quality_body(input: &Input) -> Body<'static> {
     let mut notes = missing(input);
     notes.extend(set_apart(input));
     notes.extend(warnings(input));
-    notes.extend(incomplete(input));
-    notes.extend(left_out(input));
-    notes.extend(clocks(input));
+    notes.extend(matching_notes(input.job));
     notes.extend(not_asked(input));
     body(&notes_columns(), notes)
+}
+
+/// Of collectives that are incomplete or could not be matched, and of clocks.
+pub(in crate::job) fn matching_notes(job: &Job) -> Vec<Note> {
+    let mut notes = incomplete(job);
+    notes.extend(left_out(job));
+    notes.extend(clocks(job));
+    notes
+}
+
+impl Note {
+    /// The note in a sentence that says what it is about: "Rank 1, group mesh_tp 3 (2×): …".
+    pub(in crate::job) fn line(&self) -> String {
+        let rank = self.rank.map(|rank| format!("rank {rank}"));
+        let group = Some(&self.group).filter(|group| !group.is_empty());
+        let about = rank
+            .into_iter()
+            .chain(group.map(|group| format!("group {group}")));
+        let about = about.collect::<Vec<String>>().join(", ");
+        let times = match self.count {
+            ..=1 => String::new(),
+            n => format!(" ({}×)", format::count(n)),
+        };
+        match about.is_empty() {
+            true => format!("{}{times}", self.said),
+            false => format!("{}{times}: {}", format::capitalized(&about), self.said),
+        }
+    }
 }
 
 fn missing(input: &Input) -> Vec<Note> {
@@ -86,15 +113,14 @@ fn warnings(input: &Input) -> Vec<Note> {
 }
 
 /// Collectives of which not all ranks were read, by group and by how many were.
-fn incomplete(input: &Input) -> Vec<Note> {
-    let job = input.job;
+fn incomplete(job: &Job) -> Vec<Note> {
     let incomplete = job.collectives.iter().filter(|of| !of.is_complete());
     let keyed = incomplete.map(|of| ((of.group, of.members.len(), of.expected), ()));
     let mut counts: Vec<_> = grouped(keyed, |n: &mut u64, ()| *n += 1);
     counts.arrange();
     let notes = counts.into_iter().map(|((group, n, expected), count)| Note {
         kind: "incomplete",
-        group: name(input, group),
+        group: name(job, group),
         count,
         said: format!("Of these collectives {n} of {expected} ranks were read: skew and waits are lower bounds."),
         ..Note::default()
@@ -103,12 +129,12 @@ fn incomplete(input: &Input) -> Vec<Note> {
 }
 
 /// Collectives that could not be matched.
-fn left_out(input: &Input) -> Vec<Note> {
-    let unmatched = &input.job.unmatched;
+fn left_out(job: &Job) -> Vec<Note> {
+    let unmatched = &job.unmatched;
     let note = |group: usize, rank: u32, count: u64, said: &str| Note {
         kind: "left out",
         rank: Some(rank),
-        group: name(input, Some(group)),
+        group: name(job, Some(group)),
         count,
         said: said.to_owned(),
         ..Note::default()
@@ -143,8 +169,8 @@ fn left_out(input: &Input) -> Vec<Note> {
     notes
 }
 
-fn clocks(input: &Input) -> Vec<Note> {
-    let clocks = &input.job.clocks;
+fn clocks(job: &Job) -> Vec<Note> {
+    let clocks = &job.clocks;
     let note = |rank: Option<u32>, said: &str| Note {
         kind: "clock",
         rank,
@@ -168,7 +194,7 @@ fn clocks(input: &Input) -> Vec<Note> {
             ..Note::default()
         });
     }
-    let alone = input.job.ranks.iter().zip(&clocks.of_rank);
+    let alone = job.ranks.iter().zip(&clocks.of_rank);
     let alone = alone.filter(|(_, clock)| !clock.is_joined);
     let said = "No collective joins its clock with those of most ranks; its times are as recorded.";
     notes.extend(alone.map(|(rank, _)| note(Some(rank.number), said)));
@@ -188,7 +214,7 @@ fn not_asked(input: &Input) -> Option<Note> {
     })
 }
 
-fn name(input: &Input, group: Option<usize>) -> String {
-    let group = group.and_then(|group| input.job.groups.get(group));
+fn name(job: &Job, group: Option<usize>) -> String {
+    let group = group.and_then(|group| job.groups.get(group));
     group.map_or_else(String::new, |group| group.name.clone())
 }

@@ -23,8 +23,8 @@ pub(super) fn rank_steps<'a>() -> Vec<Col<&'a RankStep<'a>>> {
     let between = columns![&RankStep:
         "data loading ms", Ms, |of| ms(of.step.loading_ns), "The CPU loads data.";
         "collectives", Count, |of| known(of.told.waits.map(|of| of.collectives)), "Collectives of the step that were matched with those of other ranks.";
-        "waiting ms", Ms, |of| waits_ms(of.told.waits, |of| of.waited_ns), "How long kernels of its own waited in them for the last rank to start, summed; collectives that overlap count each.";
-        "transfer ms", Ms, |of| waits_ms(of.told.waits, |of| of.transfer_ns), "How long data moved in them, summed likewise.";
+        "waiting ms", Ms, |of| waits_ms(of.told.waits, |of| of.waited_ns), "How long kernels of its own waited for the last rank to start, in collectives that none can leave before all have started, summed; those that overlap count each.";
+        "transfer ms", Ms, |of| waits_ms(of.told.waits, |of| of.transfer_ns), "How long data moved in all of them, from the last start to the first end, in kernels of its own, summed likewise.";
     ];
     let behind = columns![&RankStep:
         "work between collectives ms", Ms, |of| ms(of.step.between_ns), "Kernels compute between the first and the last collective of the step.";
@@ -62,8 +62,8 @@ fn exposed<R: HasTold>() -> Vec<Col<R>> {
 /// How often it came last, how much longer than its peers it needs, and where its own time goes.
 fn share_and_delay<R: HasTold>() -> Vec<Col<R>> {
     columns![R:
-        "times last", Count, |of| known(of.told().waits.map(|of| of.last)), "In how many of them it started last.";
-        "last share (%)", Percent, |of| float(of.told().waits.and_then(last_share)), "That in percent of these collectives.";
+        "times last", Count, |of| known(of.told().waits.map(|of| of.last)), "In how many collectives that none can leave before all have started it started last.";
+        "last share (%)", Percent, |of| float(of.told().waits.and_then(last_share)), "That in percent of its collectives of that kind.";
         "waits caused ms", Ms, |of| waits_ms(of.told().waits, |of| of.caused_ns), "How long others waited where it was last, summed; it may have been last because it waited elsewhere.";
         "delay ms", Ms, |of| ms_of(of.told().delay.map(|of| of.excess.total_ns)), "The score: by how much its own time was longer than that of its peers, before all collectives.";
         "delay by work ms", Ms, |of| ms_of(of.told().delay.map(|of| of.excess.work_ns)), "Of that: kernels that compute.";
@@ -82,7 +82,7 @@ fn share_and_delay<R: HasTold>() -> Vec<Col<R>> {
 fn last_share(waits: Waits) -> Option<f64> {
     percent_of(
         i64::try_from(waits.last).ok()?,
-        i64::try_from(waits.collectives).ok()?,
+        i64::try_from(waits.waiting).ok()?,
     )
 }
 
@@ -148,9 +148,12 @@ pub(super) fn ranks<'a>() -> Vec<Col<Row<'a>>> {
         "step time mean ms", Ms, |of| ms_of(of.step_ns), "Mean of the step times of rank_steps: of those between collectives of all ranks where there are any.";
         "computation ms", Ms, |of| of.told().gpu_ms(|gpu| gpu.computation_ns), "Kernels compute, over the whole trace.";
     ];
+    let linked = columns![Row:
+        "exposed communication (linked) ms", Ms, |of| ms_of(of.rank.digest.attributed.map(|gpu| gpu.exposed_comm_ns)), "Exposed communication of GPU activity alone whose launching call was recorded, as the reference counts by default.";
+    ];
     let waits = columns![Row:
-        "waiting ms", Ms, |of| waits_ms(of.told.waits, |of| of.waited_ns), "How long kernels of its own waited in collectives of steps for the last rank to start, summed.";
-        "transfer ms", Ms, |of| waits_ms(of.told.waits, |of| of.transfer_ns), "How long data moved in them, summed likewise.";
+        "waiting ms", Ms, |of| waits_ms(of.told.waits, |of| of.waited_ns), "How long kernels of its own waited in collectives of steps for the last rank to start, in those that none can leave before all have started, summed.";
+        "transfer ms", Ms, |of| waits_ms(of.told.waits, |of| of.transfer_ns), "How long data moved in all collectives of steps, from the last start to the first end, in kernels of its own, summed.";
         "collectives", Count, |of| known(of.told.waits.map(|of| of.collectives)), "How many these are.";
     ];
     let behind = columns![Row:
@@ -166,8 +169,9 @@ pub(super) fn ranks<'a>() -> Vec<Col<Row<'a>>> {
         "comp_comm_overlap_pctg", Percent, |of| of.overlap(), "As HTA: share of the time of communication in which kernels compute, too.";
         "warnings", Count, |of| int(of.rank.digest.warnings.len()), "Kinds of warnings about its trace; job_quality lists them.";
         "file", Text, |of| text(&of.rank.digest.file.name), "Its file.";
+        "rank is by", Text, |of| text(of.rank.digest.identity.rank_from.label()), "What tells that the file is of this rank: its metadata, the trace that several are merged into, its collectives, or the name or the coordinates of the file.";
     ];
-    joined([before, exposed(), waits, share_and_delay(), behind])
+    joined([before, exposed(), linked, waits, share_and_delay(), behind])
 }
 
 pub(super) fn ranks_body(input: &Input) -> Body<'static> {

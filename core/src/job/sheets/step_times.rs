@@ -1,12 +1,11 @@
 //! How long steps take on each rank, and what it did and waited in each of them.
 
 use super::table::ms_of;
-use crate::base::interval::{Interval, sum};
+use crate::base::interval::sum;
 use crate::base::map::Map;
 use crate::job::delay::Delay;
 use crate::job::digest::{GpuTime, OwnTime, Step};
-use crate::job::matching::Member;
-use crate::job::timing::Timing;
+use crate::job::flow::{Node, Part};
 use crate::job::{Analysis, Job, Rank};
 use crate::report::sheet::Cell;
 
@@ -30,16 +29,19 @@ impl TimeBy {
 
 /// What a rank waited in the collectives of a step.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(super) struct Waits {
-    pub(super) collectives: usize,
-    /// In how many it started last.
-    pub(super) last: usize,
+pub(in crate::job) struct Waits {
+    pub(in crate::job) collectives: usize,
+    /// How long data moved in them, in kernels of its own.
+    pub(in crate::job) transfer_ns: i64,
+    /// Of how many nobody can leave before all have started. The following is of these alone: who sends a
+    /// broadcast need not wait for those that receive it.
+    pub(in crate::job) waiting: usize,
+    /// In how many of them it started last.
+    pub(in crate::job) last: usize,
     /// How long it waited for the last one, in kernels of its own.
-    pub(super) waited_ns: i64,
-    /// How long data moved in them, likewise.
-    pub(super) transfer_ns: i64,
+    pub(in crate::job) waited_ns: i64,
     /// How long others waited for it where it was last.
-    pub(super) caused_ns: i64,
+    pub(in crate::job) caused_ns: i64,
 }
 
 /// What is told of a rank over all, and of each of its steps.
@@ -80,7 +82,7 @@ pub(super) struct RankStep<'a> {
 
 /// By rank, then by step.
 pub(super) fn steps<'a>(job: &'a Job, analysis: &'a Analysis) -> Vec<RankStep<'a>> {
-    let waits = waits(job, &analysis.timings);
+    let waits = waits(job, analysis);
     let ends = ends(job);
     let imbalances: Vec<Option<f64>> = (0..job.steps.len()).map(|at| imbalance(job, at)).collect();
     let ranks = job.ranks.iter().enumerate();
@@ -129,12 +131,13 @@ pub(super) fn steps<'a>(job: &'a Job, analysis: &'a Analysis) -> Vec<RankStep<'a
 
 impl Waits {
     /// Of two steps.
-    pub(super) fn and(self, other: Waits) -> Waits {
+    pub(in crate::job) fn and(self, other: Waits) -> Waits {
         Waits {
             collectives: self.collectives + other.collectives,
+            transfer_ns: self.transfer_ns.saturating_add(other.transfer_ns),
+            waiting: self.waiting + other.waiting,
             last: self.last + other.last,
             waited_ns: self.waited_ns.saturating_add(other.waited_ns),
-            transfer_ns: self.transfer_ns.saturating_add(other.transfer_ns),
             caused_ns: self.caused_ns.saturating_add(other.caused_ns),
         }
     }
@@ -150,33 +153,52 @@ pub(super) fn added(all: OwnTime, one: OwnTime) -> OwnTime {
 }
 
 /// A rank and a step, both by position.
-type Place = (usize, usize);
+pub(in crate::job) type Place = (usize, usize);
 
-fn waits(job: &Job, timings: &[Option<Timing>]) -> Map<Place, Waits> {
+/// By rank and step; none where clocks cannot be compared.
+pub(in crate::job) fn waits(job: &Job, analysis: &Analysis) -> Map<Place, Waits> {
     let mut all: Map<Place, Waits> = Map::default();
-    for (of, timing) in job.collectives.iter().zip(timings) {
-        let (Some(step), Some(timing)) = (of.step, timing) else {
-            continue;
-        };
-        // Who sends a broadcast need not wait for those that receive it.
-        let waits = timing.spans.iter().zip(timing.waits());
-        let waits = waits.map(|((member, span), (_, ns))| (*member, *span, ns.min(span.length())));
-        let waits: Vec<(Member, Interval, i64)> = waits.collect();
-        let waited = sum(waits.iter().map(|(.., ns)| *ns));
-        for (member, span, ns) in waits {
-            let own = all.entry((member.rank, step)).or_default();
-            let transfer_ns = timing.transfer_ns.min(span.length() - ns);
+    let nodes = analysis.flow.nodes.iter();
+    for node in nodes.filter(|node| node.matched.is_some() && job.clocks.are_comparable) {
+        let Some(step) = node.step else { continue };
+        let waits = waits_in(job, analysis, node);
+        let caused_ns = sum(waits.iter().flatten().copied());
+        let parts = analysis.flow.parts_of(node).iter();
+        for ((part, waited_ns), at) in parts.zip(waits).zip(analysis.flow.places_of(node)) {
+            let own = all.entry((part.rank, step)).or_default();
+            let moving_ns = part.span.length() - before_all(node, part);
             own.collectives += 1;
-            own.waited_ns = own.waited_ns.saturating_add(ns);
-            own.transfer_ns = own.transfer_ns.saturating_add(transfer_ns);
-            // One that nobody else is known to take part in has no last.
-            if member == timing.last && timing.spans.len() > 1 {
+            own.transfer_ns = own
+                .transfer_ns
+                .saturating_add(node.transfer_ns.min(moving_ns));
+            own.waiting += usize::from(waited_ns.is_some());
+            own.waited_ns = own.waited_ns.saturating_add(waited_ns.unwrap_or(0));
+            if waited_ns.is_some() && at == node.last {
                 own.last += 1;
-                own.caused_ns = own.caused_ns.saturating_add(waited);
+                own.caused_ns = own.caused_ns.saturating_add(caused_ns);
             }
         }
     }
     all
+}
+
+/// How long each rank of a collective waited for the last one; `None` where it need not have, or nobody else is
+/// known to take part.
+pub(in crate::job) fn waits_in(job: &Job, analysis: &Analysis, node: &Node) -> Vec<Option<i64>> {
+    let parts = analysis.flow.parts_of(node);
+    let is_known = node.waits_for_all
+        && !node.is_loose
+        && parts.len() > 1
+        && parts.iter().all(|part| job.clocks.is_joined(part.rank));
+    let waits = parts.iter();
+    let waits = waits.map(|part| is_known.then(|| before_all(node, part)));
+    waits.collect()
+}
+
+/// How much of its kernel a rank was in before the last one had started.
+fn before_all(node: &Node, part: &Part) -> i64 {
+    let ns = node.begin_ns.saturating_sub(part.span.start_ns);
+    ns.clamp(0, part.span.length().max(0))
 }
 
 /// On each rank's own clock: the end of the last collective of all ranks in a step.

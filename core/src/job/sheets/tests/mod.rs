@@ -490,3 +490,23 @@ fn the_share_of_last_arrivals_is_of_a_rank_s_own_collectives() {
         ["1 | 50", "1 | 50"]
     );
 }
+
+/// Who sends a broadcast need not wait for who receives it; its data is counted all the same.
+///
+/// ```text
+/// µs       100     140       200   210     300   350   400 410
+/// rank 0   [= all-reduce =====)            [= broadcast ===)
+/// rank 1           [===========────)             [===========)
+/// ```
+#[test]
+fn waits_are_those_in_collectives_that_none_can_leave_before_all_have_started() {
+    let sheet = two()
+        .ran(0, WORLD, "broadcast", [4, 4], 300..400)
+        .ran(1, WORLD, "broadcast", [4, 4], 350..410)
+        .sheet("ranks");
+    let labels = ["collectives", "waiting ms", "times last", "transfer ms"];
+    assert_eq!(
+        sheet.columns(&labels),
+        ["2 | 0.04 | 0 | 0.11", "2 | 0 | 1 | 0.11"]
+    );
+}

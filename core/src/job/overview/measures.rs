@@ -1,0 +1,148 @@
+//! What the heatmap can show: a number for each rank in each step.
+
+use super::{Measure, MeasureUnit, Seen, steps_of};
+use crate::base::group::grouped;
+use crate::base::interval::percent_of;
+use crate::base::map::Map;
+use crate::job::digest::GpuTime;
+use crate::job::sheets::{Place, Waits};
+use crate::job::{Analysis, Job};
+
+/// All that are known of some rank in some step; the one to show first comes first.
+pub(super) fn of(seen: &Seen) -> Vec<Measure> {
+    let Seen {
+        job,
+        analysis,
+        waits,
+    } = seen;
+    let measure =
+        |key: &str, label: &str, doc: &str, unit, of: &dyn Fn(usize, usize) -> Option<f64>| {
+            Measure {
+                key: key.to_owned(),
+                label: label.to_owned(),
+                doc: doc.to_owned(),
+                unit,
+                values: (0..job.ranks.len())
+                    .map(|rank| (0..job.steps.len()).map(|step| of(rank, step)).collect())
+                    .collect(),
+            }
+        };
+    let own = |rank: usize, step: usize| steps_of(job, rank).nth(step).flatten();
+    let length_ns = |rank: usize, step: usize| match own(rank, step)?.gpu.span.length() {
+        0 => Some(own(rank, step)?.host.length()),
+        ns => Some(ns),
+    };
+    let share = |of: fn(&GpuTime) -> i64| {
+        move |rank: usize, step: usize| {
+            let gpu = own(rank, step)?.gpu;
+            percent_of(of(&gpu), gpu.span.length())
+        }
+    };
+    let delay = |rank, step| {
+        let ns = analysis.delays.of(step, rank)?.excess.total_ns;
+        percent_of(ns, length_ns(rank, step)?)
+    };
+    let waits = |of: fn(&Waits) -> i64| {
+        move |rank: usize, step: usize| {
+            percent_of(of(waits.get(&(rank, step))?), length_ns(rank, step)?)
+        }
+    };
+    let late = |rank, step| percent_of(late_ns(job, rank, step)?, length_ns(rank, step)?);
+    let tokens = tokens(analysis, job);
+    use MeasureUnit::{Percent, Ratio};
+    let mut all = vec![
+        measure(
+            "delay",
+            "Delay caused",
+            "How much longer than its peers the rank takes before its collectives, as a share of the step.",
+            Percent,
+            &delay,
+        ),
+        measure(
+            "same_work",
+            "Same kernels",
+            "How many times as long the rank takes as others for the same kernels, operators and shapes.",
+            Ratio,
+            &|rank, step| analysis.same_work.ratio(step, rank),
+        ),
+        measure(
+            "waiting",
+            "Waiting",
+            "Share of the step in which the rank waits for others, in collectives that none can leave before all have started; those that overlap count each.",
+            Percent,
+            &waits(|of| of.waited_ns),
+        ),
+        measure(
+            "transfer",
+            "Transfer",
+            "Share of the step in which the rank is in collectives after all have started: data moves. Those that overlap count each.",
+            Percent,
+            &waits(|of| of.transfer_ns),
+        ),
+        measure(
+            "computation",
+            "Computation",
+            "Share of the step in which kernels compute.",
+            Percent,
+            &share(|gpu| gpu.computation_ns),
+        ),
+        measure(
+            "exposed_communication",
+            "Exposed communication",
+            "Share of the step in which the rank communicates and nothing computes; waiting for other ranks is part of it.",
+            Percent,
+            &share(|gpu| gpu.exposed_comm_ns),
+        ),
+        measure(
+            "late",
+            "Late launches",
+            "Share of the step in which nothing runs before collectives because the CPU has not launched it yet.",
+            Percent,
+            &late,
+        ),
+        measure(
+            "idle",
+            "Idle",
+            "Share of the step in which nothing runs on the GPU.",
+            Percent,
+            &share(|gpu| gpu.idle_ns),
+        ),
+        measure(
+            "tokens",
+            "Tokens",
+            "How many tokens the experts of the rank get, against the mean of its groups.",
+            Ratio,
+            &|rank, step| tokens.get(&(rank, step)).copied(),
+        ),
+    ];
+    all.retain(|measure| measure.values.iter().flatten().any(Option::is_some));
+    all
+}
+
+/// How long the launches of a rank were late before the collectives of a step.
+fn late_ns(job: &Job, rank: usize, step: usize) -> Option<i64> {
+    let own = job.steps.get(step)?.of_rank.get(rank).copied().flatten()?;
+    let collectives = job.ranks.get(rank)?.digest.collectives.iter();
+    let late = collectives.filter(|of| of.step == Some(own));
+    let late = late.filter_map(|of| Some(of.own?.late_ns));
+    late.reduce(i64::saturating_add)
+}
+
+/// By rank and step: what its experts get, against the mean.
+fn tokens(analysis: &Analysis, job: &Job) -> Map<Place, f64> {
+    let loads = analysis.exchanges.iter().flat_map(|exchange| {
+        let of = job.collectives.get(exchange.dispatch);
+        let step = of.and_then(|of| of.step);
+        let all: u64 = exchange.loads.iter().map(|(_, load)| *load).sum();
+        let mean = all as f64 / exchange.loads.len().max(1) as f64;
+        let loads = exchange.loads.iter();
+        loads.filter_map(move |(member, load)| Some(((member.rank, step?), (*load as f64, mean))))
+    });
+    let sums = grouped(loads, |all: &mut (f64, f64), (load, mean)| {
+        *all = (all.0 + load, all.1 + mean);
+    });
+    let known = sums.into_iter().filter(|(_, (_, mean))| *mean > 0.0);
+    known
+        .map(|(place, (load, mean))| (place, load / mean))
+        .collect()
+}

@@ -1,0 +1,43 @@
+//! What is to be known of the data before its figures are trusted, in sentences.
+
+use crate::base::format;
+use crate::import::warning::Severity;
+use crate::job::Job;
+use crate::job::sheets::matching_notes;
+use crate::job::world::SetApart;
+
+/// Of what could not be matched so many sentences are shown; the sheet has all.
+const MOST_NOTES: usize = 20;
+
+/// What is missing, set apart, damaged, or could not be matched, sentence by sentence.
+pub(super) fn lines(job: &Job, set_apart: &[SetApart]) -> Vec<String> {
+    let missing: Vec<String> = job.missing().iter().map(u32::to_string).collect();
+    let mut notes = Vec::new();
+    if !missing.is_empty() {
+        let noun = if missing.len() == 1 { "Rank" } else { "Ranks" };
+        notes.push(format!(
+            "{noun} {} of {} not given: waiting and skew are lower bounds.",
+            format::listed(&missing),
+            job.world_size
+        ));
+    }
+    let apart = set_apart
+        .iter()
+        .map(|apart| format!("{}: {}.", apart.file.name, apart.why));
+    notes.extend(apart);
+    for rank in &job.ranks {
+        let lost = rank.digest.warnings.iter();
+        let lost = lost.filter(|warning| warning.kind.severity() == Severity::DataLoss);
+        notes.extend(lost.map(|warning| format!("Rank {}: {}", rank.number, warning.sentence())));
+    }
+    let matching = matching_notes(job);
+    let shown = matching.iter().take(MOST_NOTES);
+    notes.extend(shown.map(|note| note.line()));
+    if matching.len() > MOST_NOTES {
+        let n = format::counted((matching.len() - MOST_NOTES) as u64, "more note");
+        notes.push(format!(
+            "{n} of collectives and clocks are in the sheet `job_quality`."
+        ));
+    }
+    notes
+}

@@ -1,0 +1,390 @@
+//! The evidence as tables: ranks and hosts, collectives, layout and groups, clocks.
+
+use std::cmp::Reverse;
+
+use super::{Seen, name, steps_of};
+use crate::base::format;
+use crate::base::interval::percent_of;
+use crate::base::sort::Arrange;
+use crate::base::stats::median_ns;
+use crate::base::value::{Table, Value};
+use crate::job::cause::{Cause, Why};
+use crate::job::clocks::Clock;
+use crate::job::delay::Delay;
+use crate::job::digest::{GpuTime, Step};
+use crate::job::network::Link;
+use crate::job::sheets::Waits;
+use crate::job::shown::ShownTable;
+use crate::job::timing::Timing;
+use crate::job::what_if::WhatIf;
+use crate::job::{Analysis, Job, Rank};
+
+/// Rows of the tables of links and of groups; the sheets have all.
+const MOST_ROWS: usize = 100;
+
+/// Of so many hosts, those with the slowest ranks, it is asked what they are worth: each question costs a run of the
+/// job.
+const MOST_HOSTS_ASKED: usize = 16;
+
+/// All of them, what to look at first before the others.
+pub(super) fn of(seen: &Seen) -> Vec<ShownTable> {
+    let Seen { job, analysis, .. } = seen;
+    let mut tables = vec![ranks(seen)];
+    if job.hosts.len() > 1 {
+        tables.push(hosts(seen));
+    }
+    let others = [
+        links(job, analysis),
+        layout(analysis),
+        groups(job, analysis),
+        clocks(job),
+    ];
+    tables.extend(others.iter().map(ShownTable::from));
+    tables
+}
+
+/// A rank with what its row shows.
+struct RankRow<'a> {
+    at: usize,
+    rank: &'a Rank,
+    delay: Option<&'a Delay>,
+    /// The cause that is worth most.
+    cause: Option<&'a Cause>,
+    /// Over all steps; `None` where nothing tells.
+    waits: Option<Waits>,
+}
+
+/// Those that hold others up most stand first.
+fn rank_rows<'a>(seen: &Seen<'a>) -> Vec<RankRow<'a>> {
+    let Seen {
+        job,
+        analysis,
+        waits,
+    } = seen;
+    let rows = job.ranks.iter().enumerate().map(|(at, rank)| {
+        let of_steps = (0..job.steps.len()).filter_map(|step| waits.get(&(at, step)).copied());
+        RankRow {
+            at,
+            rank,
+            delay: analysis.delays.of_ranks.get(at),
+            // They stand in order of their worth.
+            cause: analysis.causes.iter().find(|cause| cause.rank == at),
+            waits: of_steps.reduce(Waits::and),
+        }
+    });
+    let mut rows: Vec<RankRow> = rows.collect();
+    rows.arrange_by_key(|row| {
+        let worth_ns = row.cause.and_then(|cause| cause.worth_ns).unwrap_or(0);
+        (Reverse(worth_ns), Reverse(row.delay_ns()), row.rank.number)
+    });
+    rows
+}
+
+impl RankRow<'_> {
+    fn delay_ns(&self) -> i64 {
+        self.delay.map_or(0, |delay| delay.excess.total_ns)
+    }
+}
+
+/// Why a rank holds others up, in a few words.
+fn why(job: &Job, why: &Why) -> String {
+    match why {
+        Why::SlowerKernels { ratio, .. } => format!("the same kernels take {ratio:.2}×"),
+        Why::MoreWork { .. } => "more work".to_owned(),
+        Why::MoreTokens { share, .. } => format!("gets {share:.2}× the tokens"),
+        Why::HostLate { by, .. } => match by.first() {
+            Some((by, _)) => format!("late launches: {}", format::middle_ellipsis(by, 40)),
+            None => "late launches".to_owned(),
+        },
+        Why::Copies { .. } => "copies".to_owned(),
+        Why::Idle { .. } => "idle".to_owned(),
+        Why::WaitsElsewhere { culprit, .. } => {
+            let rank = job.ranks.get(*culprit);
+            rank.map_or_else(String::new, |rank| {
+                format!("waits for rank {}", rank.number)
+            })
+        }
+    }
+}
+
+/// One row a rank: times are those of a step on average.
+fn ranks(seen: &Seen) -> ShownTable {
+    let Seen { job, analysis, .. } = seen;
+    let n_steps = job.steps.len().max(1) as i64;
+    let of_step = |ns: Option<i64>| ns.map_or(Value::NO_NS, |ns| Value::Ns(ns / n_steps));
+    let mean = |at: usize, of: &dyn Fn(&Step) -> i64| {
+        let all: Vec<i64> = steps_of(job, at).flatten().map(of).collect();
+        match i64::try_from(all.len()) {
+            Ok(n) if n > 0 => Value::Ns(all.iter().sum::<i64>() / n),
+            _ => Value::NO_NS,
+        }
+    };
+    // Without a GPU nothing is known of its time.
+    let on_gpu = |row: &RankRow, of: &dyn Fn(&GpuTime) -> i64| match row.rank.digest.gpu {
+        Some(_) => mean(row.at, &|step| of(&step.gpu)),
+        None => Value::NO_NS,
+    };
+    let rows = rank_rows(seen);
+    let numbers = rows.iter().map(|row| Some(row.rank.number)).collect();
+    let table = Table::of(
+        "ranks",
+        "Ranks, times of a step on average",
+        rows,
+        &[
+            ("rank", "Rank", &|row| {
+                Value::Count(u64::from(row.rank.number))
+            }),
+            ("host", "Host", &|row| Value::Text(name(job, row.rank).host)),
+            ("cause", "Cause", &|row| match row.cause {
+                Some(cause) => Value::Text(why(job, &cause.why)),
+                None => Value::Text(String::new()),
+            }),
+            ("worth", "Worth", &|row| {
+                of_step(row.cause.and_then(|cause| cause.worth_ns))
+            }),
+            ("delay", "Delay caused", &|row| {
+                of_step(row.delay.map(|delay| delay.excess.total_ns))
+            }),
+            ("last", "Last to start", &|row| {
+                let share = row.waits.map(|of| (of.last as i64, of.waiting as i64));
+                Value::percent(share.and_then(|(last, of)| percent_of(last, of)))
+            }),
+            ("caused", "Waits caused", &|row| {
+                of_step(row.waits.map(|of| of.caused_ns))
+            }),
+            ("waiting", "Waiting", &|row| {
+                of_step(row.waits.map(|of| of.waited_ns))
+            }),
+            ("same_work", "Same kernels", &|row| {
+                let same = analysis.same_work.of_ranks.get(row.at);
+                let ratio = same.and_then(|same| same.ratio());
+                Value::number(ratio)
+            }),
+            ("step", "Step", &|row| match row.rank.digest.gpu {
+                Some(_) => mean(row.at, &|step| step.gpu.span.length()),
+                None => mean(row.at, &|step| step.host.length()),
+            }),
+            ("computation", "Computation", &|row| {
+                on_gpu(row, &|gpu| gpu.computation_ns)
+            }),
+            ("exposed", "Exposed communication", &|row| {
+                on_gpu(row, &|gpu| gpu.exposed_comm_ns)
+            }),
+            ("idle", "Idle", &|row| on_gpu(row, &|gpu| gpu.idle_ns)),
+            ("file", "File", &|row| {
+                Value::Quoted(row.rank.digest.file.name.clone())
+            }),
+            ("told_by", "Rank told by", &|row| {
+                Value::Text(row.rank.digest.identity.rank_from.label().to_owned())
+            }),
+        ],
+    );
+    ShownTable {
+        ranks: numbers,
+        ..ShownTable::from(&table)
+    }
+}
+
+/// A host with what its row shows.
+struct HostRow<'a> {
+    name: &'a str,
+    n_ranks: usize,
+    /// Its rank that causes most delay.
+    slowest: Option<(u32, i64)>,
+    /// A step on average, if all of its ranks kept up; `None` where nothing tells.
+    worth_ns: Option<i64>,
+}
+
+/// One row a host, of which there are several.
+fn hosts(seen: &Seen) -> ShownTable {
+    let Seen { job, analysis, .. } = seen;
+    let n_steps = job.steps.len().max(1) as i64;
+    let delay_ns = |at: usize| {
+        let delay = analysis.delays.of_ranks.get(at);
+        delay.map_or(0, |delay| delay.excess.total_ns / n_steps)
+    };
+    let rows = job.hosts.iter().enumerate().map(|(host, name)| {
+        let own = job.ranks.iter().enumerate();
+        let own = own.filter(|(_, rank)| rank.host == host);
+        let delays: Vec<(u32, i64)> = own.map(|(at, rank)| (rank.number, delay_ns(at))).collect();
+        let slowest = delays.iter().copied();
+        let slowest = slowest.reduce(|most, next| if next.1 > most.1 { next } else { most });
+        let row = HostRow {
+            name,
+            n_ranks: delays.len(),
+            slowest: slowest.filter(|(_, ns)| *ns > 0),
+            worth_ns: None,
+        };
+        (host, row)
+    });
+    let by_delay = |row: &HostRow| Reverse(row.slowest.map_or(0, |(_, ns)| ns));
+    let mut rows: Vec<(usize, HostRow)> = rows.collect();
+    rows.arrange_by_key(|(host, row)| (by_delay(row), *host));
+    for (host, row) in rows.iter_mut().take(MOST_HOSTS_ASKED) {
+        let gain = analysis.gain(job, WhatIf::HostKeepsUp(*host));
+        row.worth_ns = gain.map(|gain| gain.per_step_ns().max(0));
+    }
+    rows.arrange_by_key(|(host, row)| (Reverse(row.worth_ns), by_delay(row), *host));
+    let numbers = rows.iter().map(|(_, row)| Some(row.slowest?.0)).collect();
+    let table = Table::of(
+        "hosts",
+        "Hosts, times of a step on average",
+        rows.into_iter().map(|(_, row)| row),
+        &[
+            ("host", "Host", &|row| Value::Text(row.name.to_owned())),
+            ("worth", "Worth if all its ranks kept up", &|row| {
+                row.worth_ns.map_or(Value::NO_NS, Value::Ns)
+            }),
+            ("slowest", "Slowest rank", &|row| {
+                let slowest = row.slowest;
+                slowest.map_or(Value::Empty, |(rank, _)| Value::Count(u64::from(rank)))
+            }),
+            ("delay", "Delay it causes", &|row| {
+                row.slowest.map_or(Value::NO_NS, |(_, ns)| Value::Ns(ns))
+            }),
+            ("ranks", "Ranks", &|row| Value::Count(row.n_ranks as u64)),
+        ],
+    );
+    ShownTable {
+        ranks: numbers,
+        ..ShownTable::from(&table)
+    }
+}
+
+/// How fast the data moved, the longest first.
+fn links(job: &Job, analysis: &Analysis) -> Table {
+    let mut links: Vec<&Link> = analysis.network.links.iter().collect();
+    let all_ns = |link: &Link| link.median_ns.saturating_mul(link.collectives.len() as i64);
+    links.arrange_by_key(|link| std::cmp::Reverse(all_ns(link)));
+    links.truncate(MOST_ROWS);
+    Table::of(
+        "links",
+        "Collectives by group and size",
+        links,
+        &[
+            ("what", "Message", &|link| Value::Text(link.label())),
+            ("between", "Between", &|link| {
+                Value::Text(link.ranks_label(job))
+            }),
+            ("ranks", "Ranks", &|link| Value::Count(link.n_ranks as u64)),
+            ("spans_hosts", "Over hosts", &|link| {
+                Value::Flag(link.spans_hosts)
+            }),
+            ("count", "Count", &|link| {
+                Value::Count(link.collectives.len() as u64)
+            }),
+            ("median", "Transfer, median", &|link| {
+                Value::Ns(link.median_ns)
+            }),
+            ("p95", "95th percentile", &|link| Value::Ns(link.p95_ns)),
+            ("skew", "Start skew, median", &|link| {
+                let timings = link.collectives.iter();
+                let timings = timings.filter_map(|at| analysis.timings.get(*at)?.as_ref());
+                let skews = timings.map(Timing::start_skew_ns).collect();
+                median_ns(skews).map_or(Value::NO_NS, Value::Ns)
+            }),
+            ("bus", "Bus bandwidth", &|link| Value::gbps(link.bus_gbps)),
+            ("share", "Share of the link", &|link| {
+                Value::percent(link.share_percent())
+            }),
+        ],
+    )
+}
+
+fn layout(analysis: &Analysis) -> Table {
+    Table::of(
+        "layout",
+        "Layout",
+        &analysis.layout.dimensions,
+        &[
+            ("role", "Dimension", &|of| {
+                Value::Text(of.role.label().to_owned())
+            }),
+            ("size", "Ranks in a group", &|of| {
+                Value::Count(of.size as u64)
+            }),
+            ("groups", "Groups", &|of| Value::Count(of.n_groups as u64)),
+            ("stride", "Distance of neighbors", &|of| {
+                of.stride
+                    .map_or(Value::Empty, |stride| Value::Count(u64::from(stride)))
+            }),
+            ("spans_hosts", "Over hosts", &|of| {
+                Value::Flag(of.spans_hosts)
+            }),
+        ],
+    )
+}
+
+/// What each process group is for, and what tells that.
+fn groups(job: &Job, analysis: &Analysis) -> Table {
+    let n = job.groups.len();
+    let title = match n > MOST_ROWS {
+        true => format!(
+            "Process groups, the first {MOST_ROWS} of {}",
+            format::count(n as u64)
+        ),
+        false => "Process groups".to_owned(),
+    };
+    let by_group = job.by_group();
+    let groups = job.groups.iter().zip(&analysis.layout.roles).zip(&by_group);
+    Table::of(
+        "groups",
+        title,
+        groups.take(MOST_ROWS),
+        &[
+            ("group", "Group", &|((group, _), _)| {
+                Value::Text(group.label())
+            }),
+            ("role", "Dimension", &|((_, role), _)| {
+                Value::Text(role.role.label().to_owned())
+            }),
+            ("told_by", "Told by", &|((_, role), _)| {
+                Value::Text(role.evidence.label().to_owned())
+            }),
+            ("ranks", "Ranks", &|((group, _), _)| {
+                let numbers: Vec<String> = group.ranks.iter().map(u32::to_string).collect();
+                Value::Text(format::middle_ellipsis(&numbers.join(", "), 40))
+            }),
+            ("read", "Read", &|((group, _), _)| {
+                Value::Text(format!("{} of {}", group.members.len(), group.ranks.len()))
+            }),
+            ("spans_hosts", "Over hosts", &|((group, _), _)| {
+                Value::Flag(group.spans_hosts(&job.ranks))
+            }),
+            ("count", "Collectives", &|(_, own)| {
+                Value::Count(own.len() as u64)
+            }),
+        ],
+    )
+}
+
+/// One row a host: ranks of a host share a clock.
+fn clocks(job: &Job) -> Table {
+    let hosts = job.hosts.iter().enumerate().map(|(host, name)| {
+        let ranks = job.ranks.iter().zip(&job.clocks.of_rank);
+        let own = ranks.filter(move |(rank, _)| rank.host == host);
+        (name, own.map(|(_, clock)| *clock).collect::<Vec<Clock>>())
+    });
+    let first = |clocks: &[Clock], of: fn(&Clock) -> f64| {
+        clocks
+            .first()
+            .map_or(Value::NO_NS, |clock| Value::Ns(of(clock).round() as i64))
+    };
+    Table::of(
+        "clocks",
+        "Clocks",
+        hosts,
+        &[
+            ("host", "Host", &|(name, _)| Value::Text((*name).clone())),
+            ("ranks", "Ranks", &|(_, clocks)| {
+                Value::Count(clocks.len() as u64)
+            }),
+            ("offset", "Ahead of the first rank", &|(_, clocks)| {
+                first(clocks, |clock| clock.offset_ns)
+            }),
+            ("spread", "Scatter", &|(_, clocks)| {
+                first(clocks, |clock| clock.spread_ns)
+            }),
+        ],
+    )
+}

@@ -1,0 +1,117 @@
+use super::{JobOverview, Measure};
+use crate::base::format;
+use crate::job::testing::{TestJob, TestWork};
+use crate::job::{Analysis, Job};
+
+const MS: i64 = 1_000_000;
+
+const GEMM: TestWork = TestWork("gemm_kernel", "aten::mm", "8×8, 8×8");
+
+/// Two ranks on each of two hosts, four steps; rank 1 takes 30 ms for what the others do in 20, and all meet after
+/// 32.
+///
+/// ```text
+/// ms              0           20     30  32
+/// ranks 0, 2, 3   [============)──────────)
+/// rank 1          [===================)───)
+/// ```
+fn job() -> TestJob {
+    let mut job = TestJob::new(4).host(2, "b", 0, 0.0).host(3, "b", 0, 0.0);
+    for step in 0..4 {
+        let start_ns = i64::from(step) * 32 * MS;
+        job.step(u64::from(step), start_ns, start_ns + 32 * MS);
+        let own = [20, 30, 20, 20].map(|ms| ms * MS);
+        for (rank, own_ns) in own.into_iter().enumerate() {
+            job.work(rank, step, &GEMM, 10, own_ns);
+        }
+        let spans = own.map(|own_ns| (start_ns + own_ns, start_ns + 32 * MS));
+        job.run("0 default_pg", "allreduce", &[0, 1, 2, 3], &spans);
+    }
+    job
+}
+
+fn overview(job: &Job) -> JobOverview {
+    JobOverview::new(job, &Analysis::new(job), &[])
+}
+
+/// The rows of a table, as far as these columns.
+fn rows(overview: &JobOverview, key: &str, n_columns: usize) -> Vec<Vec<String>> {
+    let mut tables = overview.tables.iter();
+    let table = tables.find(|table| table.key == key).unwrap();
+    let rows = table.rows.iter();
+    rows.map(|row| row[..n_columns].to_vec()).collect()
+}
+
+#[test]
+fn the_answer_says_who_is_slow_and_where_the_others_wait() {
+    let overview = overview(&job().job());
+    let headline = &overview.headline;
+    assert!(headline.starts_with("Rank 1: "), "{headline}");
+    let ends = "The other ranks wait most in all-reduce.";
+    assert!(headline.ends_with(ends), "{headline}");
+    // The all-reduce of the first step, when rank 1 comes to it.
+    let collective = overview.cards[0].collective.as_ref().unwrap();
+    assert_eq!(
+        (collective.rank, &*collective.kind, collective.start_ns),
+        (1, "all-reduce", 30 * MS)
+    );
+}
+
+#[test]
+fn ranks_and_hosts_that_are_worth_most_stand_first() {
+    let overview = overview(&job().job());
+    let ten = format::time_ns(10 * MS);
+    let ranks = &overview.tables[0];
+    assert_eq!(ranks.key, "ranks");
+    assert_eq!(ranks.ranks, [1, 0, 2, 3].map(Some));
+    assert_eq!(
+        rows(&overview, "ranks", 5)[0],
+        ["1", "a", "the same kernels take 1.50×", &ten, &ten]
+    );
+    assert_eq!(rows(&overview, "hosts", 5)[0], ["a", &ten, "1", &ten, "2"]);
+}
+
+#[test]
+fn groups_say_what_tells_their_dimension() {
+    let mut job = job();
+    let span = (31 * MS, 31 * MS + 1000);
+    job.run("1 mesh_tp", "allreduce", &[0, 1], &[span; 2]);
+    let overview = overview(&job.job());
+    assert_eq!(
+        rows(&overview, "groups", 4),
+        [
+            ["default_pg 0", "all ranks", "size", "0, 1, 2, 3"],
+            ["mesh_tp 1", "tensor parallel", "description", "0, 1"],
+        ]
+    );
+}
+
+#[test]
+fn measures_are_those_that_are_known() {
+    let overview = overview(&job().job());
+    let of = |key: &str| -> Option<&Measure> {
+        let mut measures = overview.measures.iter();
+        measures.find(|measure| measure.key == key)
+    };
+    // 10 ms and 2 ms of 32.
+    let first = |key: &str| {
+        let values = &of(key).unwrap().values;
+        [values[0][0], values[1][0]]
+    };
+    assert_eq!(first("waiting"), [Some(31.25), Some(0.0)]);
+    assert_eq!(first("transfer"), [Some(6.25), Some(6.25)]);
+    assert_eq!(first("late"), [Some(0.0), Some(0.0)]);
+    // No experts, and no GPU.
+    assert!(of("tokens").is_none() && of("idle").is_none());
+}
+
+#[test]
+fn what_is_incomplete_is_told_with_its_group() {
+    let overview = overview(&job().without(&[2]));
+    let told = "Group 0 (4×): Of these collectives 3 of 4 ranks were read: skew and waits are lower bounds.";
+    assert!(
+        overview.quality.iter().any(|line| line == told),
+        "{:?}",
+        overview.quality
+    );
+}
