@@ -5,7 +5,7 @@ use crate::job::{Analysis, Job};
 
 const MS: i64 = 1_000_000;
 
-const GEMM: TestWork = TestWork("gemm_kernel", "aten::mm", "8×8, 8×8");
+const GEMM: TestWork = TestWork("gemm_kernel", "aten::mm", "8×8, 8×8", "GEMM");
 
 /// Two ranks on each of two hosts, four steps; rank 1 takes 30 ms for what the others do in 20, and all meet after
 /// 32.
