@@ -20,6 +20,8 @@ pub struct JobRequest {
     pub window: u32,
     /// Files that could not be read: name, bytes, why.
     pub unreadable: Vec<(String, u64, String)>,
+    /// What a rank can send to other hosts, in GB/s, where the user says it.
+    pub network_gbps: Option<f64>,
 }
 
 /// A job that is open.

@@ -9,7 +9,7 @@ use dormer_core::job::moment::moments;
 use dormer_core::job::overview::JobOverview;
 use dormer_core::job::strip::StepStrip;
 use dormer_core::job::world::{SetApart, Why, Window, World};
-use dormer_core::job::{Digest, Job, digests, one_rank};
+use dormer_core::job::{Digest, Job, NetworkFigures, digests, one_rank};
 use js_sys::{Array, Uint8Array};
 use wasm_bindgen::prelude::*;
 use web_sys::File;
@@ -147,7 +147,10 @@ fn opened(digests: &[Vec<u8>], request: JobRequest) -> Option<(JobOpened, (Job, 
     let names = windows.iter().map(name_of).collect();
     let at = (request.window as usize).min(windows.len().checked_sub(1)?);
     let job = Job::new(windows.swap_remove(at));
-    let analysis = Analysis::new(&job);
+    let figures = NetworkFigures {
+        between_hosts_gbps: request.network_gbps,
+    };
+    let analysis = Analysis::with(&job, figures);
     let opened = JobOpened {
         overview: JobOverview::new(&job, &analysis, &set_apart),
         bandwidth: BandwidthChart::new(&job, &analysis),

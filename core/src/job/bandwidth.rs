@@ -15,6 +15,8 @@ pub struct BandwidthChart {
     pub marks: Vec<BandwidthMark>,
     /// What the links of the GPU carry each way, where the GPU is known.
     pub peak: Option<LinkPeak>,
+    /// What a rank can send to other hosts, in GB/s, where somebody said it.
+    pub between_hosts_gbps: Option<f64>,
 }
 
 /// What the links of a GPU to others on its host carry.
@@ -61,17 +63,22 @@ impl BandwidthChart {
             } else {
                 large
             },
-            peak: self.peak.clone(),
+            ..self.clone()
         }
     }
 
     /// Of all messages that have one size.
     pub fn new(job: &Job, analysis: &Analysis) -> BandwidthChart {
         let peak = peak(job);
-        let links = analysis.network.links.iter();
-        let mut marks: Vec<BandwidthMark> = links.filter_map(|link| mark(job, link)).collect();
+        let links = || analysis.network.links.iter();
+        let mut marks: Vec<BandwidthMark> = links().filter_map(|link| mark(job, link)).collect();
         marks.arrange_by_key(|mark| mark.bytes);
-        BandwidthChart { marks, peak }
+        let mut between_hosts = links().filter(|link| link.spans_hosts);
+        BandwidthChart {
+            marks,
+            peak,
+            between_hosts_gbps: between_hosts.find_map(|link| link.figure_gbps),
+        }
     }
 }
 
@@ -105,6 +112,7 @@ fn peak(job: &Job) -> Option<LinkPeak> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::job::NetworkFigures;
     use crate::job::testing::TestJob;
 
     #[test]
@@ -148,6 +156,15 @@ mod tests {
             ]
         );
         assert_eq!((chart.marks[0].count, chart.marks[0].bytes), (3, 4 << 20));
+        // Of links between hosts nothing tells but who knows the network.
+        assert_eq!(chart.between_hosts_gbps, None);
+        let figures = NetworkFigures {
+            between_hosts_gbps: Some(50.0),
+        };
+        let told = BandwidthChart::new(&job, &Analysis::with(&job, figures));
+        let percent = told.marks[1].percent.map(|percent| format!("{percent:.1}"));
+        assert_eq!(told.between_hosts_gbps, Some(50.0));
+        assert_eq!(percent.as_deref(), Some("10.5"));
         assert_eq!(chart.drawn(), chart);
         // A message of four bytes is in the table alone.
         let mut with_small = chart.clone();

@@ -108,10 +108,19 @@ impl Engine {
 
     /// Shows another window of the profiler.
     pub fn choose_job_window(self, window: u32) {
+        self.put_together_with(|ranks| ranks.window = window);
+    }
+
+    /// Holds links between hosts against what a rank can send to others, in GB/s; `None` where nobody knows.
+    pub fn choose_network(self, gbps: Option<f64>) {
+        self.put_together_with(|ranks| ranks.network_gbps = gbps);
+    }
+
+    fn put_together_with(self, change: impl FnOnce(&mut Ranks)) {
         let is_reading = self.state.job.with_untracked(JobStage::is_reading);
         self.inner.update_value(|inner| {
             if let Some(ranks) = &mut inner.ranks {
-                ranks.window = window;
+                change(ranks);
             }
         });
         self.put_together(!is_reading);
@@ -154,6 +163,7 @@ impl Engine {
             let request = Request::OpenJob(JobRequest {
                 window: ranks.window,
                 unreadable: ranks.unreadable(),
+                network_gbps: ranks.network_gbps,
             });
             let message = message_of(0, &request, &[]);
             let digests: Array = ranks.digests.iter().collect();

@@ -72,6 +72,8 @@ pub(super) struct Ranks {
     pub(super) shown: (usize, f64, f64),
     /// The window of the profiler that is shown.
     pub(super) window: u32,
+    /// What a rank can send to other hosts, in GB/s, where the user said it.
+    pub(super) network_gbps: Option<f64>,
     /// Counts what was put together.
     pub(super) number: u32,
     /// All is read, and on its way to be put together.

@@ -1,4 +1,4 @@
-//! Bus bandwidth over message size: a mark for each group and size, and the line of the link.
+//! Bus bandwidth over message size: a mark for each group and size, and the lines of the links.
 
 use std::sync::Arc;
 
@@ -6,6 +6,7 @@ use dormer_core::base::log_scale::LogScale;
 use dormer_core::job::bandwidth::{BandwidthChart, BandwidthMark};
 use dormer_core::report::fact_table::{CellKind, FactRow, FactTable};
 use leptos::html::Div;
+use web_sys::HtmlInputElement;
 
 use super::read_of;
 use crate::page::prelude::*;
@@ -26,7 +27,8 @@ struct Drawing {
     width: f64,
     height: f64,
     grid: String,
-    peak: Option<f64>,
+    /// What links carry: the height of the line, where its name ends or begins, and the name.
+    links: Vec<(f64, f64, &'static str, String)>,
     /// Numbers on the axes: place, class and text.
     ticks: Vec<(f64, f64, &'static str, String)>,
     places: Vec<(f64, f64)>,
@@ -39,11 +41,12 @@ impl Drawing {
         }
         let height = (width * 0.42).clamp(240.0, 420.0);
         let (right, floor) = (width - RIGHT, height - BOTTOM);
-        let peak = chart.peak.as_ref().map(|peak| peak.gbps);
+        let inside = chart.peak.as_ref().map(|peak| peak.gbps);
+        let between = chart.between_hosts_gbps;
         let sizes = chart.marks.iter().map(|mark| mark.bytes as f64);
         let across = LogScale::around(sizes, LEFT, right);
         let rates = chart.marks.iter().map(|mark| mark.gbps);
-        let up = LogScale::around(rates.chain(peak), floor, TOP);
+        let up = LogScale::around(rates.chain(inside).chain(between), floor, TOP);
         let mut grid = String::new();
         let mut ticks = Vec::new();
         for size in across.powers() {
@@ -63,6 +66,16 @@ impl Drawing {
         }
         ticks.push((right, floor + 32.0, "axis end", "Message size".to_owned()));
         ticks.push((4.0, 12.0, "axis", "Bus bandwidth, GB/s".to_owned()));
+        // Names stand at both ends: the lines may lie close together.
+        let name = |is: &str, gbps| format!("{is}, {}", format::bandwidth_gbps(gbps));
+        let inside = inside.map(|gbps| {
+            let text = name("link inside a host", gbps);
+            (up.px(gbps), LEFT + 6.0, "name", text)
+        });
+        let between = between.map(|gbps| {
+            let text = name("between hosts", gbps);
+            (up.px(gbps), right - 6.0, "name end", text)
+        });
         let places = chart
             .marks
             .iter()
@@ -71,7 +84,7 @@ impl Drawing {
             width,
             height,
             grid,
-            peak: peak.map(|gbps| up.px(gbps)),
+            links: inside.into_iter().chain(between).collect(),
             ticks,
             places: places.collect(),
         }
@@ -106,15 +119,17 @@ pub(super) fn bandwidth(job: &Arc<OpenJob>) -> Option<AnyView> {
             view! { <li><i class=format!("dot c-{token}") class:square=is_square aria-hidden="true"></i>{label}</li> }
         },
     );
-    let peak = chart.peak.as_ref().map(|peak| {
-        format!(
-            "The line is what the links of {} carry each way inside a host by its data sheet, {}; those between hosts are not told by traces.",
+    let mut says = match &chart.peak {
+        Some(peak) => format!(
+            "By its data sheet the links of {} carry {} each way inside a host.",
             peak.gpu,
             format::bandwidth_gbps(peak.gbps)
-        )
-    });
-    let mut says =
-        peak.unwrap_or_else(|| "What the links carry is not known for this GPU.".to_owned());
+        ),
+        None => "What the links inside a host carry is not known for this GPU.".to_owned(),
+    };
+    let network = spans
+        .contains(&true)
+        .then(|| network(chart.between_hosts_gbps));
     if chart.drawn().marks.len() < chart.marks.len() {
         says += " Messages below 64 KiB, which are of latency, are in the table alone.";
     }
@@ -126,10 +141,36 @@ pub(super) fn bandwidth(job: &Arc<OpenJob>) -> Option<AnyView> {
                 <p class="fine">{says}</p>
                 {chart_of(chart)}
                 <ul class="legend">{legend}</ul>
+                {network}
             </section>
         }
         .into_any(),
     )
+}
+
+/// Asks what no trace tells: what a rank can send to other hosts.
+fn network(gbps: Option<f64>) -> impl IntoView {
+    let engine = expect_context::<Engine>();
+    let value = gbps.map_or_else(String::new, |gbps| gbps.to_string());
+    let shown = value.clone();
+    let change = move |event: leptos::ev::Event| {
+        let text = event_target_value(&event);
+        let number = text.trim().parse::<f64>().ok();
+        match number.filter(|gbps| gbps.is_finite() && *gbps > 0.0) {
+            None if !text.trim().is_empty() => {
+                let input: HtmlInputElement = event_target(&event);
+                input.set_value(&shown);
+            }
+            gbps => engine.choose_network(gbps),
+        }
+    };
+    view! {
+        <p class="network">
+            <label for="network-gbps">"A rank can send to other hosts"</label>
+            <input id="network-gbps" type="number" min="0" step="any" value=value on:change=change/>
+            <span class="soft">"GB/s, one way. Traces do not tell it; a card of 400 Gbit/s carries 50."</span>
+        </p>
+    }
 }
 
 fn chart_of(chart: BandwidthChart) -> AnyView {
@@ -252,17 +293,17 @@ fn picture(drawing: &Drawing, chart: &BandwidthChart) -> AnyView {
     let texts = each(drawing.ticks.iter(), |(x, y, class, text)| {
         view! { <text x=*x y=*y class=*class>{text.clone()}</text> }
     });
-    let (right, name) = (drawing.width - RIGHT, chart.peak.as_ref());
-    let peak = drawing.peak.zip(name).map(|(y, peak)| {
+    let right = drawing.width - RIGHT;
+    let links = each(drawing.links.iter(), |(y, x, class, name)| {
         view! {
             <path class="eaves" d=format!("M{LEFT} {y:.1}L{right:.1} {y:.1}")></path>
-            <text class="name" x=LEFT + 6.0 y=y - 6.0>{format!("link, {}", format::bandwidth_gbps(peak.gbps))}</text>
+            <text class=*class x=*x y=y - 6.0>{name.clone()}</text>
         }
     });
     view! {
         <svg aria-hidden="true" width=drawing.width height=drawing.height>
             <path class="grid" d=drawing.grid.clone()></path>
-            {peak}
+            {links}
             {marks}
             {texts}
         </svg>
@@ -334,7 +375,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_decade_is_as_long_everywhere_and_the_link_is_on_the_axis() {
+    fn a_decade_is_as_long_everywhere_and_the_links_are_on_the_axis() {
         let mark = |bytes, gbps| BandwidthMark {
             message: String::new(),
             between: String::new(),
@@ -352,12 +393,14 @@ mod tests {
                 gpu: String::new(),
                 gbps: 100.0,
             }),
+            between_hosts_gbps: Some(10.0),
         };
         let drawing = Drawing::new(&chart, 1000.0);
         let [first, second, third] = [0, 1, 2].map(|at| drawing.places[at]);
         assert!((second.0 - first.0 - (third.0 - second.0)).abs() < 1e-9);
         assert!((first.1 - second.1 - (second.1 - third.1)).abs() < 1e-9);
-        assert_eq!(drawing.peak, Some(third.1));
+        let links: Vec<f64> = drawing.links.iter().map(|link| link.0).collect();
+        assert_eq!(links, [third.1, second.1]);
         assert_eq!(drawing.nearest(second.0 + 3.0, second.1), Some(1));
         assert_eq!(drawing.nearest(second.0 + 30.0, second.1), None);
         assert_eq!(Drawing::new(&chart, 10.0), Drawing::default());
