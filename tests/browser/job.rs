@@ -67,6 +67,12 @@ fn ranks_of_one_world_are_one_job_and_a_cell_opens_its_rank() {
         page.find("[data-testid=job]").await;
         page.wait_text(".file", "Job of 4 ranks").await;
         page.wait_text(".facts", "4").await;
+        page.wait_text("[data-testid=job-ranks] tbody tr:first-child", "r1.json")
+            .await;
+        page.wait_text("[data-testid=job-hosts] tbody tr:first-child", "node0")
+            .await;
+        page.wait_text("[data-testid=job-groups]", "default_pg 0")
+            .await;
         page.screenshot("job.png").await;
 
         // Another measure; its figures are in a table.
@@ -166,6 +172,13 @@ fn bandwidth_is_drawn_by_message_size() {
             .await;
         page.wait_for("$$('[data-testid=bandwidth-figures] tbody tr').length === 1")
             .await;
+
+        // What a rank can send to other hosts is a line, and what the messages are held against.
+        page.enter("#network-gbps", "50").await;
+        page.enter("#network-gbps", Key::Enter + "").await;
+        page.wait_text("#bandwidth svg", "between hosts, 50").await;
+        page.enter("#bandwidth", Key::Right + "").await;
+        page.wait_text("#bandwidth .tip", "Of the link").await;
     });
 }
 
@@ -283,7 +296,8 @@ fn a_tar_archive_of_ranks_is_a_job() {
             std::fs::write(archive.path(), bytes).unwrap();
             page.choose(archive.path()).await;
             page.wait_text(".file", "Job of 3 ranks").await;
-            page.click("[data-testid=job-ranks] tbody tr:nth-child(2) button")
+            // The slow rank stands first.
+            page.click("[data-testid=job-ranks] tbody tr:first-child button")
                 .await;
             page.wait_until_shown(1).await;
             page.wait_text(".file", "r1.json").await;

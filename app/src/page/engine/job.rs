@@ -245,7 +245,7 @@ impl Engine {
         });
         let sentence = format!(
             "the analysis of the job stopped ({reason}); it may need more memory than the browser \
-             gives a page (4 GB): open fewer ranks, or use the command line"
+             gives a page (4 GB): open fewer ranks, or use the command line, `dormer job DIR -o OUT`"
         );
         let failures = std::iter::once(left_out(None, sentence)).chain(self.failures());
         self.state.job.set(JobStage::Failed(failures.collect()));

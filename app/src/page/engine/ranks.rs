@@ -103,6 +103,7 @@ impl Ranks {
             n_failed: self.unreadable.len(),
             bytes_read: self.bytes.iter().sum(),
             bytes_total: self.files.iter().map(|(_, file)| file.size()).sum(),
+            may_not_fit: self.queue.may_not_fit(),
         }
     }
 }

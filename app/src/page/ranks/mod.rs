@@ -60,6 +60,8 @@ pub struct RanksRead {
     pub n_failed: usize,
     pub bytes_read: f64,
     pub bytes_total: f64,
+    /// They may need more memory than a browser gives a page.
+    pub may_not_fit: bool,
 }
 
 /// A job that is open.

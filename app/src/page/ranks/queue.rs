@@ -11,6 +11,12 @@ const MEMORY_OF_TEXT: f64 = 0.35;
 const MOST_MEMORY: f64 = 1.5e9;
 const MOST_WORKERS: f64 = 8.0;
 
+/// Memory that a browser gives a worker.
+const MOST_OF_A_WORKER: f64 = 4e9;
+/// Bytes of all digests for each byte of text, and how many the analysis of a job has room for in a worker.
+const DIGEST_OF_TEXT: f64 = 0.003;
+const MOST_DIGESTS: f64 = 3.3e8;
+
 /// Files that wait to be read.
 #[derive(Debug, Default)]
 pub struct Queue {
@@ -18,6 +24,15 @@ pub struct Queue {
     waiting: Vec<usize>,
     at_once: usize,
     running: usize,
+    may_not_fit: bool,
+}
+
+/// How much text files come to.
+fn texts(files: &[(f64, bool)]) -> impl Iterator<Item = f64> {
+    files.iter().map(|(bytes, is_packed)| match is_packed {
+        true => bytes * TEXT_OF_PACKED,
+        false => *bytes,
+    })
 }
 
 impl Queue {
@@ -26,14 +41,13 @@ impl Queue {
         let mut waiting: Vec<usize> = (0..files.len()).rev().collect();
         let bytes = |at: &usize| files.get(*at).map_or(0.0, |(bytes, _)| *bytes);
         waiting.arrange_by(|one, other| bytes(one).total_cmp(&bytes(other)));
-        let texts = files.iter().map(|(bytes, is_packed)| match is_packed {
-            true => bytes * TEXT_OF_PACKED,
-            false => *bytes,
-        });
-        let largest = texts.fold(1.0, f64::max);
+        let largest = texts(files).fold(1.0, f64::max);
         let by_memory = MOST_MEMORY / (MEMORY_OF_TEXT * largest);
         let by_cores = cores.saturating_sub(1) as f64;
+        let is_large = MEMORY_OF_TEXT * largest > MOST_OF_A_WORKER;
+        let is_many = DIGEST_OF_TEXT * texts(files).sum::<f64>() > MOST_DIGESTS;
         Queue {
+            may_not_fit: is_large || is_many,
             waiting,
             at_once: by_cores.min(by_memory).clamp(1.0, MOST_WORKERS) as usize,
             running: 0,
@@ -43,6 +57,11 @@ impl Queue {
     /// How many files are read at once.
     pub fn at_once(&self) -> usize {
         self.at_once
+    }
+
+    /// Whether a file, or what is left of all of them, may need more memory than a browser gives a page.
+    pub fn may_not_fit(&self) -> bool {
+        self.may_not_fit
     }
 
     /// The next file, where another one may be read now.
@@ -93,6 +112,21 @@ mod tests {
         }
         // Text counts as it is.
         assert_eq!(Queue::new(&[(1e9, false)], 16).at_once(), 4);
+    }
+
+    #[test]
+    fn a_job_that_may_not_fit_is_known_before_it_is_read() {
+        let cases = [
+            // Files, bytes of each, whether they are compressed, whether they may not fit.
+            (64, 70e6, true, false),
+            (1, 12e9, false, true),
+            (1, 0.9e9, true, true),
+            (2_000, 70e6, true, true),
+        ];
+        for (n, bytes, is_packed, may_not_fit) in cases {
+            let queue = Queue::new(&vec![(bytes, is_packed); n], 8);
+            assert_eq!(queue.may_not_fit(), may_not_fit, "{n} of {bytes} bytes");
+        }
     }
 
     #[test]

@@ -91,6 +91,22 @@ fn share_read(read: Memo<RanksRead>) -> impl IntoView {
     view! { <progress aria-label="Bytes read" max="1" value=share></progress> }
 }
 
+/// Says before it comes to that that the browser may have too little memory.
+fn limit(read: Memo<RanksRead>) -> impl IntoView {
+    let may_not_fit = Memo::new(move |_| read.with(|read| read.may_not_fit));
+    move || {
+        may_not_fit.get().then(|| {
+            view! {
+                <p class="fine" data-testid="job-limit">
+                    "These files may need more memory than a browser gives a page (4 GB). The command line has no such limit: "
+                    <code>"dormer job DIR -o OUT"</code>
+                    "; the " <code>"digests/"</code> " that it writes open here."
+                </p>
+            }
+        })
+    }
+}
+
 /// What is read is shown already.
 fn reading_bar() -> impl IntoView {
     let engine = expect_context::<Engine>();
@@ -99,6 +115,7 @@ fn reading_bar() -> impl IntoView {
         <section class="card job-reading" data-testid="job-loading" aria-busy="true" aria-label="Reading the ranks">
             <p data-testid="ranks-read">{move || ranks_of(&read.get())}</p>
             {share_read(read)}
+            {limit(read)}
             <button type="button" class="small" id="cancel" on:click=move |_| engine.cancel_job()>"Cancel"</button>
         </section>
     }
@@ -126,6 +143,7 @@ fn reading() -> impl IntoView {
                 <div><dt>"Read"</dt><dd>{bytes}</dd></div>
                 {failed}
             </dl>
+            {limit(read)}
             <button type="button" id="cancel" on:click=move |_| engine.cancel_job()>"Cancel"</button>
         </section>
     }
@@ -296,6 +314,19 @@ fn finding(job: &Arc<OpenJob>, card: JobCard, number: usize) -> impl IntoView + 
             }>{says}</button>
         }
     });
+    let engine = expect_context::<Engine>();
+    let at = card
+        .collective
+        .as_ref()
+        .and_then(|of| job.position(of.rank));
+    let place = at.zip(card.collective.filter(|of| job.has_trace_of(of.rank)));
+    let opens = place.map(|(at, of)| {
+        let says = format!("Open rank {} at the {} that others wait in", of.rank, of.kind);
+        let event = (of.kernel, of.start_ns);
+        view! {
+            <button type="button" class="link" on:click=move |_| engine.open_rank_at(at, card.step, Some(event.clone()))>{says}</button>
+        }
+    });
     let reasoning = each(card.reasoning, |line| view! { <li>{prose(line)}</li> });
     let evidence = each(card.tables, |table| tables::shown_table(job, table, None));
     // What is read later leaves open what is.
@@ -316,6 +347,7 @@ fn finding(job: &Arc<OpenJob>, card: JobCard, number: usize) -> impl IntoView + 
                 <p class="issue">{prose(card.issue)}</p>
                 {(!card.action.is_empty()).then(|| view! { <p>{prose(card.action)}</p> })}
                 {way}
+                {opens}
                 <ul class="fine">{reasoning}</ul>
                 {evidence}
             </div>
