@@ -206,6 +206,18 @@ fn two_ranks_are_compared() {
         page.wait_text("[data-testid=reference-below]", "r2").await;
         page.wait_for("$('#align-reference')?.value === 'clock'")
             .await;
+
+        // Up to four of them; the third and the fourth are read one after the other.
+        page.click("#back-to-job").await;
+        for rank in 0..4 {
+            page.click(&format!("#pick-{rank}")).await;
+        }
+        page.click("#timelines-of-ranks").await;
+        page.wait_until_shown(3).await;
+        page.wait_for("$$('[data-testid=reference-below]').length === 3")
+            .await;
+        page.wait_for("$$('[data-testid=reference-below]')[2].innerText.includes('r3')")
+            .await;
     });
 }
 

@@ -56,6 +56,15 @@ pub struct MomentQuery {
     pub reference_ns: i64,
 }
 
+/// A further rank of a job, whose timeline is to be shown below the two that are open.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct BelowRequest {
+    /// What it is called.
+    pub name: String,
+    /// A moment of the target and of this one.
+    pub moment: MomentQuery,
+}
+
 /// Looks for an event of the open trace; the answer is the number by which views know it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct EventAtQuery {

@@ -85,6 +85,9 @@ pub enum Request {
     /// Compare the open trace with the `File` that travels beside this message. The choice
     /// is that of the reference.
     OpenReference(Choice, FileNames),
+    /// Show the timeline of the `File` beside this message below those that are open. The choice is that of the
+    /// reference.
+    OpenBelow(Choice, BelowRequest),
     /// Stop reading the file of the reference.
     CancelReference,
     /// Reduce the file beside this message to what a job keeps of it.
@@ -127,6 +130,8 @@ pub enum Reply {
     ReferenceOpened(ReferenceOpened),
     /// The reference cannot be analyzed; the target is still open.
     ReferenceFailed(Failure),
+    /// The timeline that was to be shown below can be, or its file cannot be read.
+    BelowOpened(Option<Failure>),
     /// Beside this message is the digest of the file, or of each rank that is merged into it; whether the file was one
     /// already.
     Digest(bool),

@@ -20,6 +20,24 @@ pub enum TraceSide {
     #[default]
     Target,
     Reference,
+    /// Of the ranks of a job that are shown below both.
+    Third,
+    Fourth,
+}
+
+impl TraceSide {
+    /// From top to bottom.
+    pub const ALL: [TraceSide; 4] = [
+        TraceSide::Target,
+        TraceSide::Reference,
+        TraceSide::Third,
+        TraceSide::Fourth,
+    ];
+
+    /// Its position among the traces below the target; `None` for that.
+    pub fn below(self) -> Option<usize> {
+        (self as usize).checked_sub(1)
+    }
 }
 
 /// What of two traces stands at the same time of the timeline.
@@ -81,13 +99,14 @@ pub struct TimelineOutline {
     /// How busy the GPU is, 0 to 1, in each of [`MINIMAP_PARTS`] equal parts of the recording; the CPU
     /// in a trace without GPU activity.
     pub minimap: Vec<f32>,
-    /// The reference, whose lanes follow those of the target.
-    pub below: Option<TraceBelow>,
+    /// The reference, and what is shown below it: their lanes follow those of the target.
+    pub below: Vec<TraceBelow>,
 }
 
-/// The reference of a comparison, below the target's timeline.
+/// The reference of a comparison, or another rank of a job, below the target's timeline.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct TraceBelow {
+    pub side: TraceSide,
     /// What it is called.
     pub name: String,
     /// What is to be known of its place in time.
@@ -160,8 +179,8 @@ pub struct FoundEvents {
     pub of: usize,
     /// The parts of the minimap in which some start, ascending.
     pub marks: Vec<u16>,
-    /// The same of the reference, where it is shown.
-    pub reference_marks: Vec<u16>,
+    /// The same of each trace below.
+    pub marks_below: Vec<Vec<u16>>,
 }
 
 /// A part of the run that the program named.
@@ -311,11 +330,11 @@ pub struct RangeCard {
     pub work: Vec<RangeLine>,
     /// How many names more there are.
     pub more: usize,
-    /// The same part of the time in the reference, where it is shown.
-    pub below: Option<RangeBelow>,
+    /// The same part of the time in each trace below.
+    pub below: Vec<RangeBelow>,
 }
 
-/// What happened in the reference in a part of the time.
+/// What happened in a trace below in a part of the time.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct RangeBelow {
     /// What the trace is called.

@@ -21,8 +21,8 @@ use super::{
 };
 use crate::protocol::wire::{from_js, part, to_js};
 use crate::protocol::{
-    AnyQuery, Choice, FileNames, Judged, OF_FLEET, OF_JOB, ONE_FILE, Opened, OpeningStep, Reply,
-    Request,
+    AnyQuery, BelowRequest, Choice, FileNames, Judged, OF_FLEET, OF_JOB, ONE_FILE, Opened,
+    OpeningStep, Reply, Request,
 };
 
 thread_local! {
@@ -53,6 +53,9 @@ pub fn start() {
             Ok(Request::OpenSample(choice)) => open_sample(&choice),
             Ok(Request::OpenReference(choice, names)) => {
                 spawn_local(open_reference(files(&message), choice, names));
+            }
+            Ok(Request::OpenBelow(choice, request)) => {
+                spawn_local(open_below(files(&message), choice, request));
             }
             Ok(Request::CancelReference) => REFERENCE.set(REFERENCE.get() + 1),
             Ok(Request::Digest(request)) => {
@@ -143,6 +146,27 @@ async fn open_reference(files: Vec<File>, choice: Choice, names: FileNames) {
         }
         Err(failure) => send(&Reply::ReferenceFailed(failure), &[]),
     }
+}
+
+/// Reads a further rank of a job, to show its timeline below those of the two that are open.
+async fn open_below(files: Vec<File>, choice: Choice, request: BelowRequest) {
+    let mut teller = Teller::of(Reply::ReferenceProgress, &files);
+    let Some(mut incoming) = read_all(files, &mut teller, || true).await else {
+        return;
+    };
+    job::take_apart(&mut incoming);
+    let failure = match Analysis::of_run(incoming, &choice) {
+        Ok(analysis) => {
+            TRACES.with_borrow_mut(|traces| {
+                if let Some(traces) = traces {
+                    traces.show_below(analysis, request);
+                }
+            });
+            None
+        }
+        Err(failure) => Some(failure),
+    };
+    send(&Reply::BelowOpened(failure), &[]);
 }
 
 fn open_sample(choice: &Choice) {

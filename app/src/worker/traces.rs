@@ -20,12 +20,12 @@ use super::pivot::groups;
 use super::redacted::Redacted;
 use super::rows::totals;
 use super::step_pivot::groups_by_step;
-use super::timeline::Timelines;
+use super::timeline::{Below, Timelines};
 use crate::protocol::{
-    About, Align, ArtifactQuery, ArtifactsQuery, Choice, CompareFacts, DiffRow, DiffRowsQuery,
-    EnclosedQuery, FileNames, GroupsQuery, MadeArtifact, MomentQuery, Offer, Overview,
-    ReferenceOpened, RowGroup, RowQuery, RowsPage, RowsQuery, STEP, Swapped, Total, TotalsQuery,
-    TreeChange, TreePage, TreeStep, WrittenTraceQuery,
+    About, Align, ArtifactQuery, ArtifactsQuery, BelowRequest, Choice, CompareFacts, DiffRow,
+    DiffRowsQuery, EnclosedQuery, FileNames, GroupsQuery, MadeArtifact, MomentQuery, Offer,
+    Overview, ReferenceOpened, RowGroup, RowQuery, RowsPage, RowsQuery, STEP, Swapped, Total,
+    TotalsQuery, TraceSide, TreeChange, TreePage, TreeStep, WrittenTraceQuery,
 };
 
 /// The traces that are open.
@@ -42,6 +42,8 @@ pub struct Traces {
     pub(super) below: Option<Align>,
     /// A moment of both, where they are ranks of a job.
     pub(super) moment: Option<MomentQuery>,
+    /// Further ranks of it, of which only timelines are shown.
+    ranks: Vec<(Analysis, BelowRequest)>,
     /// Made when it is first asked for.
     compared: Option<Compared>,
     /// Kept as long as files of it are asked for.
@@ -80,6 +82,7 @@ impl Traces {
             reference: None,
             below: None,
             moment: None,
+            ranks: Vec::new(),
             compared: None,
             redacted: None,
         }
@@ -90,7 +93,8 @@ impl Traces {
         &mut self.target
     }
 
-    /// The timeline of the target, with that of the reference below it where that is shown.
+    /// The timeline of the target, with that of the reference below it where that is shown, and those of further
+    /// ranks of their job below both.
     pub(super) fn timelines(&mut self) -> Timelines<'_> {
         let target = self.target.timeline();
         let shown = self.reference.as_mut().zip(self.below);
@@ -98,9 +102,29 @@ impl Traces {
             return Timelines::of_one(target);
         };
         let Reference {
-            analysis, names, ..
+            analysis,
+            names: [name, target_name],
+            ..
         } = reference;
-        Timelines::of_two(target, analysis.timeline(), names, align, self.moment)
+        let reference = Below {
+            timeline: analysis.timeline(),
+            name,
+            moment: self.moment,
+        };
+        let ranks = self.ranks.iter_mut().map(|(analysis, rank)| Below {
+            timeline: analysis.timeline(),
+            name: &rank.name,
+            moment: Some(rank.moment),
+        });
+        let below = std::iter::once(reference).chain(ranks).collect();
+        Timelines::of_several(target, target_name, below, align)
+    }
+
+    /// Shows the timeline of a further rank below those of the target and the reference, while both are open.
+    pub(super) fn show_below(&mut self, analysis: Analysis, request: BelowRequest) {
+        if self.reference.is_some() && self.ranks.len() + 2 < TraceSide::ALL.len() {
+            self.ranks.push((analysis, request));
+        }
     }
 
     /// Compares the target with another trace.
@@ -110,6 +134,7 @@ impl Traces {
         let opened = reference_opened(&reference.analysis);
         self.reference = Some(reference);
         self.moment = None;
+        self.ranks.clear();
         self.forget();
         opened
     }
@@ -117,6 +142,7 @@ impl Traces {
     /// Forgets the reference.
     pub fn close_reference(&mut self) {
         self.reference = None;
+        self.ranks.clear();
         self.forget();
     }
 
@@ -131,6 +157,13 @@ impl Traces {
             target_ns: moment.reference_ns,
             reference_ns: moment.target_ns,
         });
+        // Of the others the moment of the old target is known; both traces share one.
+        for (_, rank) in &mut self.ranks {
+            if let Some(moment) = self.moment {
+                let later_ns = rank.moment.target_ns.saturating_sub(moment.reference_ns);
+                rank.moment.target_ns = moment.target_ns.saturating_add(later_ns);
+            }
+        }
         let files = FileNames {
             target: files.reference,
             reference: files.target,

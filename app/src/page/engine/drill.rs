@@ -9,7 +9,9 @@ use super::{Engine, TraceSource};
 use crate::page::ranks::JobStage;
 use crate::page::state::Stage;
 use crate::page::url::Focus;
-use crate::protocol::{Align, EventAtQuery, MomentQuery, StepLine};
+use crate::protocol::{
+    Align, BelowRequest, EventAtQuery, Failure, LeftOut, MomentQuery, Request, StepLine,
+};
 
 impl Engine {
     fn trace_of(self, rank: usize) -> Option<File> {
@@ -54,27 +56,62 @@ impl Engine {
         });
     }
 
-    /// Opens two ranks, by position: their timelines one below the other on one clock, or their comparison.
-    pub fn open_two_ranks(self, [target, reference]: [usize; 2], as_timelines: bool) {
-        let files = self.trace_of(target).zip(self.trace_of(reference));
-        let Some((target_file, reference_file)) = files else {
+    /// Opens ranks, by position: the timelines of up to four one below the other on one clock, or the comparison of
+    /// two.
+    pub fn open_ranks(self, ranks: &[usize], as_timelines: bool) {
+        let files: Option<Vec<File>> = ranks.iter().map(|rank| self.trace_of(*rank)).collect();
+        let (Some(mut files), [target, reference, others @ ..]) = (files, ranks) else {
             return;
         };
-        let moment = self.state.job.with_untracked(|job: &JobStage| {
-            let moments = &job.shown()?.opened.moments;
-            let moment = MomentQuery {
-                target_ns: *moments.get(target)?,
-                reference_ns: *moments.get(reference)?,
+        let moment = |rank: usize| {
+            self.state.job.with_untracked(|job: &JobStage| {
+                let moments = &job.shown()?.opened.moments;
+                Some(MomentQuery {
+                    target_ns: *moments.get(*target)?,
+                    reference_ns: *moments.get(rank)?,
+                })
+            })
+        };
+        let further = files.split_off(2).into_iter().zip(others);
+        let further = further.filter_map(|(file, rank)| {
+            let request = BelowRequest {
+                name: file.name(),
+                moment: moment(*rank)?,
             };
-            Some((moment, as_timelines))
+            Some((request, file))
         });
+        let mut below: Vec<(BelowRequest, File)> = further.collect();
+        below.reverse();
+        let moment = moment(*reference).map(|moment| (moment, as_timelines));
         self.leave_job();
-        self.open(TraceSource::Files(vec![target_file, reference_file]));
+        self.open(TraceSource::Files(files));
         self.inner.update_value(|inner| {
             if let Some(ranks) = &mut inner.ranks {
                 ranks.moment = moment;
+                ranks.below = below;
             }
         });
+    }
+
+    /// Has the next rank read whose timeline is to be shown below those that are.
+    fn open_next_below(self) {
+        let next = self.take(|inner| inner.ranks.as_mut()?.below.pop());
+        if let Some((request, file)) = next {
+            let choice = untrack(|| self.state.whole_choice()).of_reference();
+            self.send(&Request::OpenBelow(choice, request), &[file], None);
+        }
+    }
+
+    /// A further timeline can be shown, or its file cannot be read.
+    pub(super) fn below_opened(self, failure: Option<Failure>) {
+        match failure {
+            None => self.state.report.update(|report| *report += 1),
+            Some(failure) => self.not_opened(vec![LeftOut {
+                name: None,
+                failure,
+            }]),
+        }
+        self.open_next_below();
     }
 
     /// Two traces are open: where they are ranks of a job, their clocks are told, and their timelines shown where
@@ -93,6 +130,7 @@ impl Engine {
                     ..Focus::default()
                 };
             });
+            self.open_next_below();
         }
         as_timelines
     }
@@ -104,6 +142,7 @@ impl Engine {
                 ranks.focus = focus;
                 ranks.drill = None;
                 ranks.moment = None;
+                ranks.below.clear();
             }
         });
     }

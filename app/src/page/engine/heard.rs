@@ -62,6 +62,7 @@ impl Engine {
             }),
             Ok(Reply::ReferenceOpened(opened)) => self.reference_read(Stage::Open(opened)),
             Ok(Reply::ReferenceFailed(failure)) => self.reference_read(Stage::Failed(failure)),
+            Ok(Reply::BelowOpened(failure)) => self.below_opened(failure),
             Ok(Reply::Answer) => self.answered(message),
             // Workers of one file, of a job and of a fleet say these, and are heard by themselves.
             Ok(

@@ -18,7 +18,9 @@ use crate::page::ranks::queue::Queue;
 use crate::page::ranks::{JobStage, RanksRead, VIEW};
 use crate::page::state::Stage;
 use crate::page::url::Focus;
-use crate::protocol::{DigestRequest, Failure, MomentQuery, ONE_FILE, Reply, Request, wire};
+use crate::protocol::{
+    BelowRequest, DigestRequest, Failure, MomentQuery, ONE_FILE, Reply, Request, wire,
+};
 
 /// What is read by then is shown; a job that takes no longer is shown when it is whole.
 pub(super) const SOON_MS: u32 = 700;
@@ -84,6 +86,8 @@ pub(super) struct Ranks {
     pub(super) drill: Option<Drill>,
     /// Two ranks that are opened: a moment of both, and whether their timelines are shown.
     pub(super) moment: Option<(MomentQuery, bool)>,
+    /// Further ranks whose timelines are to be shown below those; the next one stands last.
+    pub(super) below: Vec<(BelowRequest, File)>,
 }
 
 /// Where in a job a rank is opened.

@@ -1,10 +1,10 @@
 //! The Timeline view: what is drawn, what a span is, and what a range holds.
 
-mod both;
 mod card;
 mod find;
 pub(super) mod hue;
 mod range;
+mod several;
 #[cfg(test)]
 mod tests;
 
@@ -23,9 +23,9 @@ use crate::protocol::{
     BLOCK_BYTES, CounterLine, DrawQuery, Drawn, GapMark, LaneLine, MINIMAP_PARTS, RangeCard,
     RangeQuery, TimelineOutline, TraceSide,
 };
-pub(super) use both::Timelines;
 use find::Hits;
 use hue::Hues;
+pub(super) use several::{Below, Timelines};
 
 /// Narrower blocks have no room for a name.
 const LABEL_PX: f64 = 34.0;
@@ -64,7 +64,7 @@ pub struct Timeline<'a> {
     place: Place,
 }
 
-/// Where a trace is drawn: alone, or as one of two.
+/// Where a trace is drawn: alone, or as one of several.
 struct Place {
     side: TraceSide,
     /// What the trace is called; empty while it is alone.
@@ -199,7 +199,7 @@ impl Timeline<'_> {
         let window = self.source.analyzed.window.as_ref();
         TimelineOutline {
             length_ns: self.place.span.length() as f64,
-            below: None,
+            below: Vec::new(),
             lead: self.lead(),
             lanes,
             minimap: self.minimap(),

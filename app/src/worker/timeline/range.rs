@@ -38,7 +38,7 @@ pub(super) fn card(source: TimelineSource, range: Interval) -> RangeCard {
         n_work: format::counted(totals.n_work, "GPU event"),
         work: listed.map(|work| line(source, work)).collect(),
         more: totals.work.len().saturating_sub(LISTED),
-        below: None,
+        below: Vec::new(),
     }
 }
 

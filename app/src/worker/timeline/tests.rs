@@ -201,13 +201,16 @@ fn with_reference_at(align: Align, moment: Option<MomentQuery>, read: impl FnOnc
     let later = TRACE.replace(r#""ts": 1"#, r#""ts": 10001"#);
     let later = later.replace(r#""ts": 1000140"#, r#""ts": 1000130"#);
     let (mut target, mut reference) = (opened(TRACE), opened(&later));
-    let names = ["old".to_owned(), "new".to_owned()];
-    read(&mut Timelines::of_two(
-        target.timeline(),
-        reference.timeline(),
-        &names,
-        align,
+    let below = vec![Below {
+        timeline: reference.timeline(),
+        name: "old",
         moment,
+    }];
+    read(&mut Timelines::of_several(
+        target.timeline(),
+        "new",
+        below,
+        align,
     ));
 }
 
@@ -243,7 +246,7 @@ fn rows_of_the_reference_are_numbered_after_those_of_the_target() {
             .filter_map(|lane| lane.counter.as_ref());
         let counters: Vec<u32> = counters.map(|counter| counter.number).collect();
         assert_eq!(counters, [0, 1]);
-        let below = outline.below.unwrap();
+        let below = &outline.below[0];
         assert_eq!((&*below.name, &*below.note), ("old", "60.0 µs recorded"));
         // No part of either is analyzed alone.
         assert_eq!(below.aligns, [Align::Start, Align::Gpu]);
@@ -273,7 +276,7 @@ fn rows_of_the_reference_are_numbered_after_those_of_the_target() {
             from_ns: 30_000.0,
             to_ns: 40_000.0,
         });
-        let below = card.below.unwrap();
+        let below = &card.below[0];
         assert_eq!(
             (&*card.parts[0].time, &*below.parts[0].time),
             ("0 µs", "10.0 µs")
@@ -292,8 +295,8 @@ fn blocks_of_both_travel_together_and_both_are_searched() {
             direction: Direction::Here,
         });
         assert_eq!(
-            (found.of, found.marks, found.reference_marks),
-            (1, vec![571], vec![428])
+            (found.of, found.marks, found.marks_below),
+            (1, vec![571], vec![vec![428]])
         );
         let (drawn, bytes) = both.draw(&DrawQuery {
             from_ns: 0.0,
@@ -325,7 +328,7 @@ fn a_reference_is_aligned_by_what_both_have() {
                     both.glance(&query).unwrap().from_ns
                 })
                 .to_vec();
-            let below = both.outline().below.unwrap();
+            let below = both.outline().below.remove(0);
             kernels.push(f64::from(u8::from(below.align == align)));
         });
         kernels
@@ -338,12 +341,57 @@ fn a_reference_is_aligned_by_what_both_have() {
         reference_ns: 1_000_130_000,
     };
     with_reference_at(Align::Clock, Some(moment), |both| {
-        let below = both.outline().below.unwrap();
+        let below = both.outline().below.remove(0);
         assert_eq!(below.align, Align::Clock);
         assert_eq!(below.aligns, [Align::Start, Align::Gpu, Align::Clock]);
     });
     // Nothing is analyzed alone: by their first events.
     assert_eq!(kernels(Align::Analyzed), [40_000.0, 30_000.0, 0.0]);
+}
+
+/// The nth rank of a job, and when its kernel starts: each clock is 1 ms ahead of the one before, and each kernel
+/// a microsecond nearer to the first event.
+fn rank_on_its_clock(n: i64) -> (Analysis, i64) {
+    let trace = TRACE.replace(r#""ts": 1"#, &format!(r#""ts": 100{n}1"#));
+    let [recorded, own] = [0, n].map(|early| 1_000_140 + 1_000 * n - early);
+    let trace = trace.replace(&format!(r#""ts": {recorded}"#), &format!(r#""ts": {own}"#));
+    (opened(&trace), own * 1000)
+}
+
+#[test]
+fn ranks_of_a_job_stand_one_below_the_other_on_one_clock() {
+    let ranks = [0, 1, 2, 3].map(rank_on_its_clock).into_iter();
+    let (mut ranks, clocks): (Vec<Analysis>, Vec<i64>) = ranks.unzip();
+    let mut timelines = ranks.iter_mut().map(Analysis::timeline);
+    let target = timelines.next().unwrap();
+    let names = ["rank 1", "rank 2", "rank 3"];
+    let below = timelines.zip(names).zip(&clocks[1..]);
+    let below = below.map(|((timeline, name), reference_ns)| Below {
+        timeline,
+        name,
+        moment: Some(MomentQuery {
+            target_ns: clocks[0],
+            reference_ns: *reference_ns,
+        }),
+    });
+    let mut all = Timelines::of_several(target, "rank 0", below.collect(), Align::Clock);
+    let outline = all.outline();
+    let names: Vec<&str> = outline.below.iter().map(|below| &*below.name).collect();
+    assert_eq!(names, ["rank 1", "rank 2", "rank 3"]);
+    // The kernel of each starts at the same place, in rows of their own.
+    let mut starts = Vec::new();
+    for lane in outline.lanes.iter().filter(|lane| lane.has_gaps) {
+        let card = all.glance(&GlanceQuery {
+            row: lane.first_row,
+            ns: 45_000.0,
+            within_ns: 0.0,
+        });
+        starts.push(card.unwrap().from_ns);
+    }
+    assert_eq!(starts, [40_000.0; 4]);
+    // Down from the last row of the third is the first one of the fourth.
+    let fourth = all.span(&SpanQuery::Beside(TraceSide::Third, 2, Towards::Below));
+    assert_eq!(fourth.unwrap().side, TraceSide::Fourth);
 }
 
 #[test]
@@ -397,7 +445,7 @@ fn steps_of_one_name_start_together_where_they_are_analyzed() {
     traces.below = Some(Align::Analyzed);
     let aligned = |traces: &mut Traces| {
         let outline = traces.timelines().outline();
-        let below = outline.below.unwrap();
+        let below = outline.below[0].clone();
         (below.align, below.window.zip(outline.window), below.note)
     };
     let (align, windows, note) = aligned(&mut traces);

@@ -47,7 +47,8 @@ pub(super) fn of(seen: &Seen) -> Vec<Measure> {
             percent_of(of(waits.get(&(rank, step))?), length_ns(rank, step)?)
         }
     };
-    let late = |rank, step| percent_of(late_ns(job, rank, step)?, length_ns(rank, step)?);
+    let late_ns = late_ns(job);
+    let late = |rank, step| percent_of(*late_ns.get(&(rank, step))?, length_ns(rank, step)?);
     let tokens = tokens(analysis, job);
     use MeasureUnit::{Percent, Ratio};
     let mut all = vec![
@@ -119,13 +120,27 @@ pub(super) fn of(seen: &Seen) -> Vec<Measure> {
     all
 }
 
-/// How long the launches of a rank were late before the collectives of a step.
-fn late_ns(job: &Job, rank: usize, step: usize) -> Option<i64> {
-    let own = job.steps.get(step)?.of_rank.get(rank).copied().flatten()?;
-    let collectives = job.ranks.get(rank)?.digest.collectives.iter();
-    let late = collectives.filter(|of| of.step == Some(own));
-    let late = late.filter_map(|of| Some(of.own?.late_ns));
-    late.reduce(i64::saturating_add)
+/// By rank and step: how long launches were late before the collectives of the step.
+fn late_ns(job: &Job) -> Map<Place, i64> {
+    let mut all: Map<Place, i64> = Map::default();
+    for (rank, of) in job.ranks.iter().enumerate() {
+        // By step of the rank: that of the job.
+        let mut steps = vec![None; of.digest.steps.len()];
+        for (at, step) in job.steps.iter().enumerate() {
+            let own = step.of_rank.get(rank).copied().flatten();
+            if let Some(of_job) = own.and_then(|own| steps.get_mut(own as usize)) {
+                *of_job = Some(at);
+            }
+        }
+        for collective in &of.digest.collectives {
+            let step = collective.step.and_then(|own| steps.get(own as usize));
+            if let (Some(Some(step)), Some(own)) = (step, collective.own) {
+                let late_ns = all.entry((rank, *step)).or_default();
+                *late_ns = late_ns.saturating_add(own.late_ns);
+            }
+        }
+    }
+    all
 }
 
 /// By rank and step: what its experts get, against the mean.

@@ -1,4 +1,4 @@
-//! Tables of a job: rows about a rank lead to its trace, and two of them to their comparison.
+//! Tables of a job: rows about a rank lead to its trace, two of them to their comparison, up to four to their timelines.
 
 use std::sync::Arc;
 
@@ -8,9 +8,13 @@ use super::read_of;
 use crate::page::prelude::*;
 use crate::page::ranks::OpenJob;
 use crate::page::url::toggle;
+use crate::protocol::TraceSide;
 
 /// Rows that are shown before the rest is asked for.
 const FIRST_ROWS: usize = 64;
+
+/// So many timelines are shown one below the other.
+const MOST_PICKED: usize = TraceSide::ALL.len();
 
 /// Ranks that are picked to be compared, by number.
 #[derive(Clone, Copy, Default)]
@@ -35,25 +39,18 @@ pub(super) fn tables(job: Arc<OpenJob>, picked: Picked) -> impl IntoView {
             .iter()
             .filter_map(|rank| job.position(*rank))
             .collect();
-        let (says, pair) = match (picked.as_slice(), ranks.as_slice()) {
-            ([one, other], [target, reference]) => (
-                format!("Compare rank {one} with rank {other}"),
-                Some((*target, *reference)),
-            ),
-            _ => (
-                "Compare two ranks: check them in the table".to_owned(),
-                None,
-            ),
+        let says = match picked.as_slice() {
+            [one, other] => format!("Compare rank {one} with rank {other}"),
+            _ => "Compare two ranks: check them in the table".to_owned(),
         };
-        let open = move |as_timelines: bool| {
-            if let Some((target, reference)) = pair {
-                engine.open_two_ranks([target, reference], as_timelines);
-            }
-        };
+        let (is_pair, has_timelines) = (ranks.len() == 2, ranks.len() > 1);
+        let timelines = ranks.clone();
         view! {
-            <button type="button" id="compare-ranks" disabled=pair.is_none() on:click=move |_| open(false)>{says}</button>
-            {(has_clocks && pair.is_some()).then(|| view! {
-                <button type="button" id="timelines-of-ranks" on:click=move |_| open(true)>"Show their timelines on one clock"</button>
+            <button type="button" id="compare-ranks" disabled=!is_pair on:click=move |_| engine.open_ranks(&ranks, false)>{says}</button>
+            {has_clocks.then(|| view! {
+                <button type="button" id="timelines-of-ranks" disabled=!has_timelines on:click=move |_| engine.open_ranks(&timelines, true)>
+                    {format!("Show the timelines of up to {MOST_PICKED} on one clock")}
+                </button>
             })}
         }
     };
@@ -149,8 +146,8 @@ fn line(
                     prop:checked=move || picked.with(|picked| picked.contains(&rank))
                     on:change=move |_| picked.update(|picked| {
                         toggle(picked, rank);
-                        // Two are compared: the oldest choice gives way.
-                        if picked.len() > 2 {
+                        // The oldest choice gives way.
+                        if picked.len() > MOST_PICKED {
                             picked.remove(0);
                         }
                     })

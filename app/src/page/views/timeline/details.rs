@@ -102,7 +102,7 @@ fn range_parts(parts: Vec<RangePart>) -> impl IntoView {
     })
 }
 
-/// The same range of the reference.
+/// The same range of a trace below.
 fn range_below(below: RangeBelow) -> impl IntoView {
     view! {
         <p class="range-below" data-testid="range-below">
@@ -115,7 +115,7 @@ fn range_below(below: RangeBelow) -> impl IntoView {
 fn range(model: Model, totals: RangeCard) -> impl IntoView {
     let more = (totals.more > 0).then(|| format!("and {} more", totals.more));
     let parts = range_parts(totals.parts);
-    let below = totals.below.map(range_below);
+    let below = each(totals.below, range_below);
     let work = totals.work.into_iter().map(|line| {
         let focus = Focus::at_event(line.uid);
         let name = format::middle_ellipsis(&line.name, 60);

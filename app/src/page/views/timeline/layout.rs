@@ -7,7 +7,7 @@ pub(super) const TITLE_PX: f64 = 22.0;
 pub(super) const ROW_PX: f64 = 18.0;
 /// Height of a number over time.
 pub(super) const COUNTER_PX: f64 = 44.0;
-/// Height of what stands above the lanes of the reference.
+/// Height of what stands above the lanes of the reference, and of each trace below it.
 const HEAD_PX: f64 = 30.0;
 /// Between two lanes.
 const APART_PX: f64 = 8.0;
@@ -23,8 +23,8 @@ pub(super) struct Layout {
     rows: Vec<(f64, usize)>,
     /// Top and bottom of where idle gaps are marked, and of which trace.
     pub(super) gaps: Vec<(f64, f64, TraceSide)>,
-    /// Top of what stands above the lanes of the reference; `None` where none are shown.
-    pub(super) below: Option<f64>,
+    /// Top of what stands above the lanes of each trace below the target.
+    pub(super) below: Vec<(TraceSide, f64)>,
     /// Top and bottom of lanes of one trace, from top to bottom.
     pub(super) bands: Vec<(f64, f64, TraceSide)>,
     /// Counters that are shown: position of the lane, number, and top.
@@ -46,9 +46,10 @@ impl Layout {
             let Some(lane) = lanes.get(at) else {
                 continue;
             };
-            let starts_below = lane.side == TraceSide::Reference && !tracks.is(PINNED, at);
-            if starts_below && layout.below.is_none() {
-                layout.below = Some(y);
+            let is_below = lane.side.below().is_some() && !tracks.is(PINNED, at);
+            let is_known = layout.below.iter().any(|(side, _)| *side == lane.side);
+            if is_below && !is_known {
+                layout.below.push((lane.side, y));
                 y += HEAD_PX;
             }
             let band_top = y;
@@ -188,7 +189,7 @@ mod tests {
         });
         lanes.extend(below.collect::<Vec<LaneLine>>());
         let layout = Layout::new(&lanes, &Tracks::default(), "");
-        assert_eq!(layout.below, Some(114.0));
+        assert_eq!(layout.below, [(TraceSide::Reference, 114.0)]);
         assert_eq!(layout.titles[2], (2, 144.0));
         let (target, reference) = (TraceSide::Target, TraceSide::Reference);
         let bands = [(0.0, 114.0, target), (144.0, 258.0, reference)];
@@ -198,7 +199,7 @@ mod tests {
         let pinned = Layout::new(&lanes, &Tracks::parse("p0.p2"), "");
         let order: Vec<usize> = pinned.titles.iter().map(|(lane, _)| *lane).collect();
         assert_eq!(order, [0, 2, 1, 3]);
-        assert_eq!(pinned.below, Some(66.0 + 66.0 + 48.0));
+        assert_eq!(pinned.below, [(reference, 66.0 + 66.0 + 48.0)]);
         // The name of its trace finds a lane.
         let found = Layout::new(&lanes, &Tracks::default(), "old");
         assert_eq!(found.titles.len(), 2);

@@ -17,12 +17,9 @@ const MARK_WIDE_PX: f64 = 2.0;
 const MARK_HIGH_PX: f64 = 6.0;
 
 /// Top and bottom of what each trace has of the minimap.
-fn strips(is_of_two: bool) -> Vec<(f64, f64)> {
-    let middle = HEIGHT_PX / 2.0;
-    match is_of_two {
-        true => vec![(0.0, middle), (middle, HEIGHT_PX)],
-        false => vec![(0.0, HEIGHT_PX)],
-    }
+fn strips(n: usize) -> impl Iterator<Item = (f64, f64)> {
+    let high = HEIGHT_PX / n as f64;
+    (0..n).map(move |at| (at as f64 * high, (at + 1) as f64 * high))
 }
 
 /// The minimap. Keys that move the lanes move it, too.
@@ -135,11 +132,11 @@ fn paint_busy(model: Model, brush: &web_sys::CanvasRenderingContext2d, width: f6
     model.outline.with_untracked(|outline| {
         brush.set_fill_style_str(&palette.ink);
         brush.set_global_alpha(0.55);
-        let below = outline.below.as_ref().map(|below| &below.minimap);
-        let all = [Some(&outline.minimap), below];
-        for (minimap, (top, bottom)) in all.into_iter().flatten().zip(strips(below.is_some())) {
+        let below = outline.below.iter().map(|below| &below.minimap);
+        let all = std::iter::once(&outline.minimap).chain(below);
+        for (minimap, (top, bottom)) in all.zip(strips(1 + outline.below.len())) {
             let part_px = width / minimap.len().max(1) as f64;
-            let most = bottom - top - MARK_HIGH_PX - 2.0;
+            let most = (bottom - top - MARK_HIGH_PX - 2.0).max((bottom - top) / 2.0);
             for (at, share) in minimap.iter().enumerate() {
                 let high = f64::from(*share) * most;
                 brush.fill_rect(at as f64 * part_px, bottom - high, part_px.max(0.5), high);
@@ -154,12 +151,12 @@ fn paint(model: Model, brush: &web_sys::CanvasRenderingContext2d, width: f64) {
     let length_ns = model.length_ns().max(1.0);
     let px = |ns: f64| ns / length_ns * width;
     brush.set_fill_style_str(&palette.chosen);
-    let is_of_two = model
+    let n = model
         .outline
-        .with_untracked(|outline| outline.below.is_some());
+        .with_untracked(|outline| 1 + outline.below.len());
     model.found.with_untracked(|found| {
-        let all = [&found.marks, &found.reference_marks];
-        for (marks, (top, _)) in all.into_iter().zip(strips(is_of_two)) {
+        let all = std::iter::once(&found.marks).chain(&found.marks_below);
+        for (marks, (top, _)) in all.zip(strips(n)) {
             for mark in marks {
                 let x = f64::from(*mark) / MINIMAP_PARTS as f64 * width;
                 brush.fill_rect(x, top, MARK_WIDE_PX, MARK_HIGH_PX);

@@ -34,8 +34,8 @@ pub(super) struct Frame<'a> {
     pub(super) lanes: &'a [LaneLine],
     /// The part of the time that is analyzed; the rest is dimmed.
     pub(super) analyzed: Option<(f64, f64)>,
-    /// The same of the reference, while its lanes are shown.
-    pub(super) below: Option<Option<(f64, f64)>>,
+    /// The same of each trace below.
+    pub(super) below: Vec<(TraceSide, Option<(f64, f64)>)>,
 }
 
 impl Frame<'_> {
@@ -245,15 +245,13 @@ impl Frame<'_> {
 
     /// Pales what is not analyzed: in the lanes of each trace another part of the time.
     fn dim_lanes(&self, brush: &CanvasRenderingContext2d) {
-        let Some(below) = self.below else {
+        if self.below.is_empty() {
             self.dim(brush, self.analyzed, (0.0, self.height));
             return;
-        };
+        }
         for (top, bottom, side) in &self.layout.bands {
-            let analyzed = match side {
-                TraceSide::Target => self.analyzed,
-                TraceSide::Reference => below,
-            };
+            let below = self.below.iter().find(|(of, _)| of == side);
+            let analyzed = below.map_or(self.analyzed, |(_, analyzed)| *analyzed);
             self.dim(brush, analyzed, (top - self.top, bottom - self.top));
         }
     }

@@ -1,8 +1,9 @@
-//! The reference's timeline below that of the target, while two traces are compared.
+//! The reference's timeline below that of the target, while two traces are compared; and of ranks of a job those of
+//! others below both.
 
 use super::model::Model;
 use crate::page::prelude::*;
-use crate::protocol::Align;
+use crate::protocol::{Align, TraceSide};
 
 /// Shows the reference's lanes, or no longer; nothing while there is no reference.
 pub(super) fn show_reference(model: Model) -> impl IntoView {
@@ -28,7 +29,7 @@ pub(super) fn show_reference(model: Model) -> impl IntoView {
 
 /// What stands at the same time in both traces.
 pub(super) fn align_reference(model: Model) -> impl IntoView {
-    let below = Memo::new(move |_| model.outline.with(|outline| outline.below.clone()));
+    let below = Memo::new(move |_| model.outline.with(|outline| outline.below.first().cloned()));
     let choose = move |event| {
         let align = Align::parse(&event_target_value(&event));
         model.state.look_at(|focus| focus.below = align);
@@ -45,17 +46,26 @@ pub(super) fn align_reference(model: Model) -> impl IntoView {
     }
 }
 
-/// What stands above the lanes of the reference.
+/// What stands above the lanes of the reference, and of what is shown below it.
 pub(super) fn heading(model: Model) -> impl IntoView {
     let below = Memo::new(move |_| model.outline.with(|outline| outline.below.clone()));
-    let top = Memo::new(move |_| model.layout.with(|layout| layout.below));
+    let tops = Memo::new(move |_| model.layout.with(|layout| layout.below.clone()));
     move || {
-        let (below, top) = below.get().zip(top.get())?;
-        Some(view! {
-            <p class="trace-head" data-testid="reference-below" style:top=format!("{top}px")>
-                "Reference " <b>{below.name}</b> " "
-                <span class="soft">{below.note}</span>
-            </p>
+        let below = below.get();
+        each(tops.get(), |(side, top)| {
+            let of_side = below.iter().find(|below| below.side == side);
+            let says = match side {
+                TraceSide::Reference => "Reference ",
+                _ => "Also ",
+            };
+            of_side.map(|below| {
+                view! {
+                    <p class="trace-head" data-testid="reference-below" style:top=format!("{top}px")>
+                        {says} <b>{below.name.clone()}</b> " "
+                        <span class="soft">{below.note.clone()}</span>
+                    </p>
+                }
+            })
         })
     }
 }

@@ -168,11 +168,11 @@ impl Model {
         }
     }
 
-    /// Other lanes came, or went: what was about those of the reference is let go of.
+    /// Other lanes came, or went: what was about those below the target is let go of.
     fn settle(self) {
         let is_gone = self.selected.with_untracked(|card| {
             let side = card.as_ref().map(|card| card.side);
-            side == Some(TraceSide::Reference)
+            side.is_some_and(|side| side != TraceSide::Target)
         });
         if is_gone {
             self.selected.set(None);
@@ -303,7 +303,10 @@ impl Model {
             kept: &kept,
             lanes: &outline.lanes,
             analyzed: outline.window,
-            below: outline.below.as_ref().map(|below| below.window),
+            below: {
+                let below = outline.below.iter();
+                below.map(|below| (below.side, below.window)).collect()
+            },
         };
         if let Some(brush) = brush(canvas, width, height, text_px) {
             frame.paint(&brush);
