@@ -457,13 +457,19 @@ const OF_RANKS8: &[Figure] = &[
         25.0,
         0.1,
     ),
-    // 20.9 % of the step.
     (
         "pipeline",
         &[("rank", "0"), ("step", "5")],
         "receiving ms",
         37.5,
         0.1,
+    ),
+    (
+        "pipeline",
+        &[("rank", "0"), ("step", "5")],
+        "receiving (%)",
+        20.9,
+        0.05,
     ),
     (
         "pipeline",

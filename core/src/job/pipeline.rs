@@ -5,6 +5,8 @@
 //! its last micro-batch in which nothing runs: before the first collective of the step, and before the last one
 //! or between that and the end of the step.
 
+use std::cmp::Reverse;
+
 use super::Job;
 use super::digest::Collective;
 use super::replay::Replay;
@@ -52,6 +54,11 @@ impl Bubble {
         percent_of(self.waiting_ns(), self.step_ns)
     }
 
+    /// Kernels that receive, transfers included, in percent of the step.
+    pub(crate) fn receiving_percent(&self) -> Option<f64> {
+        percent_of(self.receiving_ns, self.step_ns)
+    }
+
     /// What p stages and m micro-batches make inevitable: (p − 1) / (m + p − 1), in percent.
     pub(crate) fn inevitable_percent(&self) -> Option<f64> {
         let others = self.n_stages.checked_sub(1)?;
@@ -64,6 +71,27 @@ impl Bubble {
         let n = i64::try_from(self.n_micro_batches).ok()?;
         (n > 0).then(|| self.work_ns / n)
     }
+}
+
+/// The stage that works most on a micro-batch of a step, and how many times as long as the mean of all
+/// stages; `None` without work.
+pub(crate) fn imbalance(bubbles: &[Bubble], step: usize) -> Option<(usize, f64)> {
+    let of_step = bubbles.iter().filter(|of| of.step == step);
+    let mut of_stages: Map<usize, (i64, i64)> = Map::default();
+    for (of, work_ns) in of_step.filter_map(|of| Some((of, of.work_per_micro_batch_ns()?))) {
+        let stage = of_stages.entry(of.stage).or_default();
+        *stage = (stage.0.saturating_add(work_ns), stage.1 + 1);
+    }
+    let means = of_stages.into_iter();
+    let means: Vec<(usize, i64)> = means
+        .map(|(stage, (work_ns, n))| (stage, work_ns / n))
+        .collect();
+    let (stage, most_ns) = means
+        .iter()
+        .copied()
+        .max_by_key(|of| (of.1, Reverse(of.0)))?;
+    let all_ns = sum(means.iter().map(|of| of.1));
+    (all_ns > 0).then(|| (stage, most_ns as f64 * means.len() as f64 / all_ns as f64))
 }
 
 /// All stages in all steps, by step and rank; none without pipelines.
@@ -211,5 +239,25 @@ mod tests {
         assert_eq!(told, expected);
         // One stage of 4 + 1 slots.
         assert_eq!(bubbles[1].inevitable_percent(), Some(20.0));
+    }
+
+    #[test]
+    fn stages_are_compared_by_their_work_on_a_micro_batch() {
+        let bubble = |stage, work_ns| Bubble {
+            rank: stage,
+            step: 0,
+            stage,
+            n_stages: 3,
+            n_micro_batches: 4,
+            receiving_ns: 0,
+            transfer_ns: 0,
+            idle_ns: 0,
+            step_ns: 100 * MS,
+            work_ns,
+        };
+        // The stages take 5, 5 and 20 ms for a micro-batch, 10 in the mean.
+        let bubbles = [bubble(0, 20 * MS), bubble(1, 20 * MS), bubble(2, 80 * MS)];
+        assert_eq!(imbalance(&bubbles, 0), Some((2, 2.0)));
+        assert_eq!(imbalance(&bubbles, 1), None);
     }
 }

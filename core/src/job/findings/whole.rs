@@ -5,12 +5,15 @@ use crate::base::format;
 use crate::base::interval::percent_of;
 use crate::base::value::{Table, Value};
 use crate::job::experts::{Load, by_rank};
-use crate::job::pipeline::{Bubble, bubbles};
+use crate::job::pipeline::{Bubble, bubbles, imbalance};
 use crate::job::shown::{JobCard, ShownTable};
 use crate::job::what_if::WhatIf;
 
 /// A rank gets many tokens from this share of the mean on.
 const HOT: f64 = 1.05;
+
+/// Stages of a pipeline are uneven from so many times the mean on.
+const UNEVEN_STAGES: f64 = 1.1;
 
 /// A pipeline waits for longer than it must from so many percentage points of the step on.
 const BUBBLE_POINTS: f64 = 5.0;
@@ -81,7 +84,12 @@ pub(super) fn pipeline_bubble(seen: &Seen) -> Vec<JobCard> {
         return Vec::new();
     };
     let percent = |share: Option<f64>| share.map_or_else(String::new, format::percent);
+    let uneven = imbalance(&all, bubble.step).filter(|(_, times)| *times >= UNEVEN_STAGES);
+    let uneven = uneven.map(|(stage, times)| {
+        format!("Stage {stage} computes {times:.2} times as long for a micro-batch as the mean of the stages.")
+    });
     vec![JobCard {
+        reasoning: uneven.into_iter().collect(),
         title: "The pipeline waits longer than it must".to_owned(),
         issue: format!(
             "{} waits for other stages, or has nothing to run before its first and after its last micro-batch, for {} of {}; {} stages and {} micro-batches make {} inevitable.",

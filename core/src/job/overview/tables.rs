@@ -13,6 +13,7 @@ use crate::job::clocks::Clock;
 use crate::job::delay::Delay;
 use crate::job::digest::{GpuTime, Step};
 use crate::job::network::Link;
+use crate::job::roles::{described, stride};
 use crate::job::sheets::Waits;
 use crate::job::shown::ShownTable;
 use crate::job::timing::Timing;
@@ -298,7 +299,7 @@ fn layout(analysis: &Analysis) -> Table {
         &analysis.layout.dimensions,
         &[
             ("role", "Dimension", &|of| {
-                Value::Text(of.role.label().to_owned())
+                Value::Text(described(of.role, of.size, of.stride))
             }),
             ("size", "Ranks in a group", &|of| {
                 Value::Count(of.size as u64)
@@ -335,8 +336,8 @@ fn groups(job: &Job, analysis: &Analysis) -> Table {
             ("group", "Group", &|((group, _), _)| {
                 Value::Text(group.label())
             }),
-            ("role", "Dimension", &|((_, role), _)| {
-                Value::Text(role.role.label().to_owned())
+            ("role", "Dimension", &|((group, role), _)| {
+                Value::Text(described(role.role, group.ranks.len(), stride(group)))
             }),
             ("told_by", "Told by", &|((_, role), _)| {
                 Value::Text(role.evidence.label().to_owned())

@@ -50,6 +50,7 @@ pub(super) fn stages<'a>() -> Vec<Col<Stage<'a>>> {
         "computation ms", Ms, |of| ms(of.of.work_ns), "Kernels compute.";
         "computation per micro-batch ms", Ms, |of| ms_of(of.of.work_per_micro_batch_ns()), "That for each micro-batch.";
         "receiving ms", Ms, |of| ms(of.of.receiving_ns), "Durations of the kernels that receive from other stages, waiting for them included.";
+        "receiving (%)", Percent, |of| float(of.of.receiving_percent()), "Share of the step.";
         "transfer ms", Ms, |of| ms(of.of.transfer_ns), "Part of that in which data moved.";
         "idle ms", Ms, |of| ms(of.of.idle_ns), "Nothing runs before the first and after the last micro-batch, late launches included.";
         "waiting ms", Ms, |of| ms(of.of.waiting_ns()), "The bubble: receiving less transfer, and idle.";
