@@ -2,6 +2,7 @@
 
 use dormer_core::NoGpu;
 use dormer_core::report::cards::Worth;
+use dormer_core::report::overview::Limit;
 
 use crate::page::components::gap_chart::gap_chart;
 use crate::page::prelude::*;
@@ -13,8 +14,13 @@ pub const TO_DO: &str = "What to do first";
 /// So many cards are open from the start; the others are one line each until they are opened.
 const OPEN: usize = 1;
 
-/// The findings of a report.
-pub fn findings(findings: Found, has_gpu: bool, no_gpu: Option<NoGpu>) -> impl IntoView {
+/// The findings of a report, below what limits trust in what they save.
+pub fn findings(
+    findings: Found,
+    of_savings: Vec<Limit>,
+    has_gpu: bool,
+    no_gpu: Option<NoGpu>,
+) -> impl IntoView {
     let asides = findings.asides;
     let nothing = asides
         .nothing
@@ -42,6 +48,7 @@ pub fn findings(findings: Found, has_gpu: bool, no_gpu: Option<NoGpu>) -> impl I
                 <h2>{TO_DO}</h2>
                 {thresholds_button()}
             </header>
+            {limits(of_savings)}
             {blind}
             {nothing}
             <div class="findings">{cards}</div>

@@ -1,6 +1,8 @@
 //! Overview: the answer, what to do, then the evidence.
 
-use dormer_core::report::overview::{Quality, RepairedFigure, RepairedKind, ServingFacts};
+use dormer_core::report::overview::{
+    Limit, LimitKind, Quality, RepairedFigure, RepairedKind, ServingFacts,
+};
 
 use super::operations::OPERATORS;
 use crate::page::components::findings::TO_DO;
@@ -47,10 +49,14 @@ pub fn overview() -> impl IntoView {
         });
         let most = most(&overview.top, &overview.top_measure);
         let has_gpu = overview.gpu.name.is_some();
-        // What comes last stands last, so that nothing moves.
+        // What comes last stands last, so that nothing moves: of what efficiencies and savings are, too.
+        let (of_savings, of_numbers): (Vec<Limit>, Vec<Limit>) = overview
+            .limits
+            .into_iter()
+            .partition(|limit| limit.kind == LimitKind::MixedBasis);
         let rest = overview.findings.map(|found| {
             view! {
-                {findings(found, has_gpu, overview.no_gpu)}
+                {findings(found, of_savings, has_gpu, overview.no_gpu)}
                 {step_bars()}
                 {gpus_alone()}
                 <div class="cols">
@@ -79,7 +85,7 @@ pub fn overview() -> impl IntoView {
             <div class="overview">
                 <section class="lead">
                     <h1 data-testid="headline">{with_units(&overview.headline)}</h1>
-                    {limits(overview.limits)}
+                    {limits(of_numbers)}
                     {split}
                     {most}
                 </section>

@@ -139,7 +139,7 @@ fn both() -> impl IntoView {
                     <div class="sides">{sides}</div>
                 </section>
                 {steps}
-                {findings(facts.findings, has_gpu, no_gpu)}
+                {findings(facts.findings, Vec::new(), has_gpu, no_gpu)}
                 {(!facts.waste.is_empty()).then(|| waste(facts.waste))}
                 {tables(facts.tables, facts.verdicts)}
                 {files()}
