@@ -187,7 +187,8 @@ fn a_file_that_is_saved_without_names_has_none() {
         let folder = tempfile::tempdir().unwrap();
         let file = saved(page, "dormer-redacted.html", folder.path()).await;
         let text = fs::read_to_string(&file).unwrap();
-        assert!(!text.contains("acme"));
+        // Longer than what a module may hold by chance.
+        assert!(!text.contains("acme::secret") && !text.contains("acme.json"));
         let all = traces_in(&text);
         let [(name, trace)] = all.as_slice() else {
             panic!("one trace");

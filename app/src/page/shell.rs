@@ -38,6 +38,7 @@ pub fn app() -> impl IntoView {
     engine.hear_senders();
     look_for_copy(state);
     browser::ask_before_leaving(move || state.would_lose());
+    browser::follow_links();
     browser::on_hash_change(move |hash| {
         let before = untrack(|| state.view().slug);
         if let Some(link) = state.follow(&hash) {

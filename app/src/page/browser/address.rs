@@ -2,11 +2,13 @@
 
 use std::cell::{Cell, RefCell};
 
-use gloo::events::EventListener;
+use gloo::events::{EventListener, EventListenerOptions};
 use gloo::timers::callback::Timeout;
-use wasm_bindgen::JsValue;
+use wasm_bindgen::{JsCast, JsValue};
+use web_sys::{Element, Event};
 
-use super::{keep, now_ms, window};
+use super::enclosed::is_sandboxed;
+use super::{document, keep, now_ms, window};
 
 thread_local! {
     static LAST_HASH_MS: Cell<f64> = const { Cell::new(f64::NEG_INFINITY) };
@@ -66,5 +68,37 @@ pub fn on_hash_change(mut then: impl FnMut(String) + 'static) {
 
 /// Goes to another hash, as a link does.
 pub fn go_to_hash(hash: &str) {
-    let _ = window().location().set_hash(hash);
+    if !is_sandboxed() {
+        let _ = window().location().set_hash(hash);
+        return;
+    }
+    // There browsers let nobody go anywhere, but the history may still be written.
+    if let Ok(history) = window().history() {
+        let _ = history.push_state_with_url(&JsValue::NULL, "", Some(hash));
+    }
+    if let Ok(event) = Event::new("hashchange") {
+        let _ = window().dispatch_event(&event);
+    }
+}
+
+/// Follows links within the page where the browser does not.
+pub fn follow_links() {
+    if !is_sandboxed() {
+        return;
+    }
+    let options = EventListenerOptions::enable_prevent_default();
+    let follow = |event: &Event| {
+        let target = event.target().and_then(|of| of.dyn_into::<Element>().ok());
+        let link = target.and_then(|of| of.closest("a[href^='#']").ok().flatten());
+        if let Some(hash) = link.and_then(|link| link.get_attribute("href")) {
+            event.prevent_default();
+            go_to_hash(&hash);
+        }
+    };
+    keep(EventListener::new_with_options(
+        &document(),
+        "click",
+        options,
+        follow,
+    ));
 }

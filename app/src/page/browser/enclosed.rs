@@ -31,8 +31,9 @@ pub fn is_opened_as_file() -> bool {
         .is_ok_and(|protocol| protocol == "file:")
 }
 
-/// Whether the page is in a frame that is of no place: such frames may hold downloads back, and say nothing.
-pub fn may_block_downloads() -> bool {
+/// Whether the page is in a sandboxed frame without an origin: there browsers may hold downloads back, and follow no
+/// link within a page that was opened as a file, and say nothing.
+pub fn is_sandboxed() -> bool {
     let here = window();
     let is_framed = here
         .parent()

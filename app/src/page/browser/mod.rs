@@ -40,11 +40,11 @@ use wasm_bindgen::prelude::*;
 use web_sys::{Document, HtmlElement, HtmlInputElement, Window};
 
 use crate::page::url::Theme;
-pub use address::{go_to_hash, hash, on_hash_change, replace_hash, url_with};
+pub use address::{follow_links, go_to_hash, hash, on_hash_change, replace_hash, url_with};
 pub use archive::members_of;
 pub use enclosed::{
     EnclosedView, base64, compressed, cut_before, enclosed_view, html_file, is_one_file,
-    is_opened_as_file, may_block_downloads, page_file,
+    is_opened_as_file, is_sandboxed, page_file,
 };
 pub use fetched::{Found, fetched, found};
 pub use files::{

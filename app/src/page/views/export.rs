@@ -78,7 +78,7 @@ pub fn export() -> impl IntoView {
                     </span>
                 </span>
             </label>
-            {browser::may_block_downloads().then(|| view! {
+            {browser::is_sandboxed().then(|| view! {
                 <p class="fine" role="note" data-testid="framed">
                     "Downloads may be blocked in this frame: if none comes, open the page in a tab."
                 </p>
