@@ -561,7 +561,10 @@ fn groups_are_told_what_they_are_for() {
     };
     assert_eq!(of("tensor parallel"), ["0, 1", "2, 3", "4, 5", "6, 7"]);
     // Gradients are reduced by a reduce-scatter.
-    assert_eq!(of("sharded data parallel"), ["0, 2", "1, 3", "4, 6", "5, 7"]);
+    assert_eq!(
+        of("sharded data parallel"),
+        ["0, 2", "1, 3", "4, 6", "5, 7"]
+    );
     assert_eq!(of("expert parallel"), ["0, 2", "1, 3", "4, 6", "5, 7"]);
     assert_eq!(of("pipeline parallel"), ["0, 4", "1, 5", "2, 6", "3, 7"]);
 }
