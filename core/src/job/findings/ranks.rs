@@ -307,7 +307,7 @@ pub(super) fn slow_host(seen: &Seen) -> Vec<JobCard> {
         let own: Vec<usize> = own.map(|(at, _)| at).collect();
         let slow = |rank: &usize| {
             let mut causes = seen.analysis.causes.iter();
-            causes.any(|cause| cause.rank == *rank && cause.worth_ns.is_some_and(|ns| ns > 0))
+            causes.any(|cause| cause.rank == *rank && cause.worth_ns.is_some())
         };
         if own.len() < 2 || !own.iter().all(slow) {
             return None;
