@@ -106,11 +106,9 @@ fn one_file_opens_in_a_frame_that_may_do_nothing_but_run_scripts() {
             page.go_to_file(&outer, "").await;
             page.enter_frame().await;
             page.wait_until_shown(1).await;
-            if name == "src" {
-                page.click("[data-nav=export]").await;
-                page.wait_text("[data-testid=framed]", "Downloads may be blocked")
-                    .await;
-            }
+            page.click("[data-nav=export]").await;
+            page.wait_text("[data-testid=framed]", "Downloads may be blocked")
+                .await;
             page.chromium.driver.enter_default_frame().await.unwrap();
         }
     });

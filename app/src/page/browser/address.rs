@@ -14,11 +14,28 @@ thread_local! {
     static LAST_HASH_MS: Cell<f64> = const { Cell::new(f64::NEG_INFINITY) };
     /// A hash that waits to be written.
     static LATE_HASH: RefCell<Option<Timeout>> = const { RefCell::new(None) };
+    /// The hash of a sandboxed frame whose address cannot be written: one with its text in `srcdoc`.
+    static OWN_HASH: RefCell<Option<String>> = const { RefCell::new(None) };
 }
 
 /// The URL's hash, `#` included.
 pub fn hash() -> String {
-    window().location().hash().unwrap_or_default()
+    let own = OWN_HASH.with_borrow(Clone::clone);
+    own.unwrap_or_else(|| window().location().hash().unwrap_or_default())
+}
+
+/// Writes the hash, as a new entry in the history or in place of this one, without a `hashchange` event.
+fn write_hash(hash: &str, is_new: bool) {
+    let Ok(history) = window().history() else {
+        return;
+    };
+    let written = match is_new {
+        true => history.push_state_with_url(&JsValue::NULL, "", Some(hash)),
+        false => history.replace_state_with_url(&JsValue::NULL, "", Some(hash)),
+    };
+    if written.is_err() && is_sandboxed() {
+        OWN_HASH.set(Some(hash.to_owned()));
+    }
 }
 
 /// The whole URL with another hash.
@@ -36,9 +53,7 @@ pub fn replace_hash(hash: String) {
     const PAUSE_MS: f64 = 400.0;
     let write = move || {
         LAST_HASH_MS.set(now_ms());
-        if let Ok(history) = window().history() {
-            let _ = history.replace_state_with_url(&JsValue::NULL, "", Some(&hash));
-        }
+        write_hash(&hash, false);
     };
     let waited = now_ms() - LAST_HASH_MS.get();
     if waited >= PAUSE_MS {
@@ -72,10 +87,8 @@ pub fn go_to_hash(hash: &str) {
         let _ = window().location().set_hash(hash);
         return;
     }
-    // There browsers let nobody go anywhere, but the history may still be written.
-    if let Ok(history) = window().history() {
-        let _ = history.push_state_with_url(&JsValue::NULL, "", Some(hash));
-    }
+    // There browsers may let nobody go anywhere.
+    write_hash(hash, true);
     if let Ok(event) = Event::new("hashchange") {
         let _ = window().dispatch_event(&event);
     }

@@ -92,14 +92,18 @@ fn workers() -> JsValue {
 
 /// The build that is kept.
 pub async fn kept_build() -> Option<String> {
+    build_of(&text_of(&kept(folder()).await?).await?)
+}
+
+/// What is kept of a URL.
+async fn kept(url: String) -> Option<Response> {
     if !can_be_kept() {
         return None;
     }
     // Only what is there is opened: opening makes it.
-    let name = JsValue::from(cache_name());
-    let options = message(&[("cacheName", name)]).into();
-    let front = later(&caches(), "match", &[folder().into(), options]).await;
-    build_of(&text_of(front.ok()?.dyn_ref::<Response>()?).await?)
+    let options = message(&[("cacheName", cache_name().into())]).into();
+    let kept = later(&caches(), "match", &[url.into(), options]).await;
+    kept.ok()?.dyn_into().ok()
 }
 
 /// Whether a file is the one file of a build: its script says so (`xtask/src/one_file.rs`).
@@ -111,13 +115,7 @@ pub(super) async fn is_one_file_of(file: &Blob, build: &str) -> Result<bool, Str
 
 /// A file of a build out of the copy that is kept: no request.
 pub(super) async fn kept_file(name: &str, build: &str) -> Option<Response> {
-    if !can_be_kept() {
-        return None;
-    }
-    let url = JsValue::from(format!("{}{name}?v={build}", folder()));
-    let options = message(&[("cacheName", cache_name().into())]).into();
-    let kept = later(&caches(), "match", &[url, options]).await;
-    kept.ok()?.dyn_into().ok()
+    kept(format!("{}{name}?v={build}", folder())).await
 }
 
 async fn text_of(response: &Response) -> Option<String> {
