@@ -11,6 +11,7 @@ use super::Job;
 use super::analysis::Analysis;
 use super::flow::{Node, Part};
 use super::network::{is_uneven, message_bytes};
+use super::sheets::waits_in;
 use crate::base::format;
 use crate::base::sort::Arrange;
 
@@ -122,7 +123,8 @@ impl StepStrip {
             if !parts.iter().any(|part| lane(part).is_some()) {
                 continue;
             }
-            let waits = waits(job, node, parts);
+            let waits = waits_in(job, analysis, node).into_iter();
+            let waits: Vec<i64> = waits.map(Option::unwrap_or_default).collect();
             let at = collectives.len() as u32;
             for (part, wait_ns) in parts.iter().zip(&waits) {
                 let lane = lane(part).and_then(|at| lanes.get_mut(at));
@@ -179,23 +181,6 @@ fn shown(job: &Job, analysis: &Analysis, step: usize, rank: Option<usize>) -> Ve
         ranks.arrange_by_key(|rank| *rank);
     }
     ranks
-}
-
-/// How long each rank waited for the last one; 0 where nothing tells.
-fn waits(job: &Job, node: &Node, parts: &[Part]) -> Vec<i64> {
-    let is_known = job.clocks.are_comparable
-        && node.waits_for_all
-        && !node.is_loose
-        && parts.len() > 1
-        && parts.iter().all(|part| job.clocks.is_joined(part.rank));
-    let wait_ns = |part: &Part| match is_known {
-        true => {
-            let ns = node.begin_ns.saturating_sub(part.span.start_ns);
-            ns.clamp(0, part.span.length().max(0))
-        }
-        false => 0,
-    };
-    parts.iter().map(wait_ns).collect()
 }
 
 /// When a rank started a collective, by the clock of its own trace.

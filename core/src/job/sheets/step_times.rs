@@ -186,7 +186,8 @@ pub(in crate::job) fn waits(job: &Job, analysis: &Analysis) -> Map<Place, Waits>
 /// known to take part.
 pub(in crate::job) fn waits_in(job: &Job, analysis: &Analysis, node: &Node) -> Vec<Option<i64>> {
     let parts = analysis.flow.parts_of(node);
-    let is_known = node.waits_for_all
+    let is_known = job.clocks.are_comparable
+        && node.waits_for_all
         && !node.is_loose
         && parts.len() > 1
         && parts.iter().all(|part| job.clocks.is_joined(part.rank));
