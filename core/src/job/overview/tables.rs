@@ -223,7 +223,8 @@ fn hosts(seen: &Seen) -> ShownTable {
     rows.arrange_by_key(|(host, row)| (by_delay(row), *host));
     for (host, row) in rows.iter_mut().take(MOST_HOSTS_ASKED) {
         let gain = analysis.gain(job, WhatIf::HostKeepsUp(*host));
-        row.worth_ns = gain.map(|gain| gain.per_step_ns().max(0));
+        // Without the same work on another host nothing tells what it would be.
+        row.worth_ns = gain.map(|gain| gain.per_step_ns()).filter(|ns| *ns > 0);
     }
     rows.arrange_by_key(|(host, row)| (Reverse(row.worth_ns), by_delay(row), *host));
     let numbers = rows.iter().map(|(_, row)| Some(row.slowest?.0)).collect();
