@@ -13,8 +13,13 @@ const MOST_ROWS: usize = 10;
 /// So many of them in a step are too many.
 const MANY_SMALL: usize = 1_000;
 
-/// A path for people: "ranks 3 and 7", "mesh_dp 33".
+/// A path for people: "ranks 3 and 7", "the ranks of mesh_dp 33".
 fn path(seen: &Seen, path: Path) -> String {
+    prose(seen, path).replace('`', "")
+}
+
+/// The same in a sentence, where names of groups are code.
+fn prose(seen: &Seen, path: Path) -> String {
     match path.pair {
         Some((one, other)) => format!("ranks {one} and {other}"),
         None => {
@@ -51,13 +56,10 @@ pub(super) fn slow_link(seen: &Seen) -> Vec<JobCard> {
             ),
         ),
         _ => (
-            format!(
-                "Slow link between {}",
-                path(seen, first.path).replace('`', "")
-            ),
+            format!("Slow link between {}", path(seen, first.path)),
             format!(
                 "Messages between {} take {:.2} times as long as the same ones of other groups.",
-                path(seen, first.path),
+                prose(seen, first.path),
                 first.ratio
             ),
         ),
@@ -100,7 +102,7 @@ pub(super) fn link_bandwidth(seen: &Seen) -> Vec<JobCard> {
         &[
             ("what", "Message", &|link| Value::Text(link.label())),
             ("between", "Between", &|link| {
-                Value::Text(path(seen, link.path).replace('`', ""))
+                Value::Text(path(seen, link.path))
             }),
             ("bus", "Bus bandwidth", &|link| Value::gbps(link.bus_gbps)),
             ("link", "Link", &|link| Value::gbps(link.figure_gbps)),
@@ -125,7 +127,7 @@ pub(super) fn link_bandwidth(seen: &Seen) -> Vec<JobCard> {
         issue: format!(
             "{} between {} moves at {}, {} of the {} that the link carries one way, although all ranks have begun it.",
             format::capitalized(&first.label()),
-            path(seen, first.path),
+            prose(seen, first.path),
             bandwidth(first.bus_gbps),
             percent(first),
             bandwidth(first.figure_gbps)

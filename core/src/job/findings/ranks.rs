@@ -330,13 +330,24 @@ pub(super) fn without_effect(seen: &Seen) -> Vec<JobCard> {
     if slow_together(seen).is_some() {
         return Vec::new();
     }
+    let gain = |cause: &Cause| {
+        let n_steps = cause.steps.len().max(1) as i64;
+        match cause.worth_ns.unwrap_or_default() / n_steps {
+            ..=0 => "no step would get shorter without that".to_owned(),
+            ns => format!(
+                "without that a step would get shorter by only {}",
+                format::time_ns(ns)
+            ),
+        }
+    };
     let cards = without_worth(seen).into_iter().map(|(cause, ratio)| JobCard {
         title: format!("Rank {} is slow without effect", seen.number(cause.rank)),
         issue: format!(
-            "{} takes {} as long as other ranks for the same kernels in {}, and the step would hardly get shorter without that: something else holds it up.",
+            "{} takes {} as long as other ranks for the same kernels in {}, and {}: something else holds it up.",
             format::capitalized(&seen.rank(cause.rank)),
             times(ratio),
-            seen.steps(&cause.steps)
+            seen.steps(&cause.steps),
+            gain(cause)
         ),
         action: "Fix what is listed above first; then check this GPU.".to_owned(),
         ranks: vec![seen.number(cause.rank)],

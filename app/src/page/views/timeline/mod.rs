@@ -45,7 +45,7 @@ pub fn timeline() -> impl IntoView {
     view! {
         <h1 class="unseen">"Timeline"</h1>
         <p class="lead-line" data-testid="timeline-lead">
-            {move || model.outline.with(|outline| outline.lead.clone())}
+            {move || model.outline.with(|outline| with_units(&outline.lead))}
         </p>
         {tools(model)}
         <Show
