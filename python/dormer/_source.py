@@ -71,8 +71,9 @@ def name_of(source: Source, uri: str | None) -> str:
 def opened(source: Source, uri: str | None) -> Iterator[Input]:
     """The trace, opened where it must be; what is opened here is closed here.
 
-    Raises ``TypeError`` for what is none of the four, ``OSError`` where a URL cannot be opened, and what
-    fsspec raises where it knows nothing of such URLs.
+    Raises ``TypeError`` for what is none of the four, ``OSError`` where a URL cannot be opened,
+    ``ModuleNotFoundError`` where fsspec is not installed, which opens URLs, and what it raises where it knows
+    nothing of such URLs.
     """
     uri = name_of(source, uri)
     if isinstance(source, (bytes, bytearray, memoryview)):
@@ -82,7 +83,10 @@ def opened(source: Source, uri: str | None) -> Iterator[Input]:
         if "://" not in name:
             yield Input(uri, path=name)
             return
-        import fsspec
+        try:
+            import fsspec
+        except ModuleNotFoundError as error:
+            raise ModuleNotFoundError(f"{name}: URLs are opened by fsspec: pip install 'dormer-trace[urls]'") from error
 
         file = fsspec.open(name, "rb")
         with ExitStack() as stack:

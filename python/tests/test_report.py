@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import re
+import sys
 import threading
 import time
 from pathlib import Path
@@ -79,6 +80,8 @@ def test_a_bad_trace_is_a_row_with_its_reason(content: bytes, kind: str) -> None
 
 
 def test_what_cannot_be_opened_is_a_row(tmp_path: Path) -> None:
+    pytest.importorskip("fsspec")
+
     class Breaking(io.RawIOBase):
         def read(self, n: int = -1) -> bytes:
             raise OSError("connection lost")
@@ -95,6 +98,12 @@ def test_what_cannot_be_opened_is_a_row(tmp_path: Path) -> None:
     # The place tells them apart, as there are no bytes to do it.
     places = {run["run_id"][0].as_py() for run in runs}
     assert None not in places and len(places) == 4, "two file objects have no name"
+
+
+def test_a_url_without_what_opens_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "fsspec", None)
+    with pytest.raises(ModuleNotFoundError, match=r"pip install 'dormer-trace\[urls\]'"):
+        dormer.report("memory://none.json")
 
 
 def test_a_file_that_was_opened_as_text_raises(sample: Path) -> None:

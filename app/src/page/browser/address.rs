@@ -45,31 +45,23 @@ pub fn url_with(hash: &str) -> String {
     format!("{before}{hash}")
 }
 
-/// Changes the hash without a new entry in the history and without a `hashchange` event.
+/// Changes the hash soon, without a new entry in the history and without a `hashchange` event.
 ///
 /// Browsers refuse more than a few changes a second, and a held arrow key makes thirty: the last
-/// one of a burst is written when the burst is over.
+/// one of a burst is written when the burst is over. A change takes a browser some milliseconds,
+/// so what else the page does about it, such as asking a worker, is done before.
 pub fn replace_hash(hash: String) {
     const PAUSE_MS: f64 = 400.0;
+    let rest = (PAUSE_MS + LAST_HASH_MS.get() - now_ms()).max(0.0);
+    let here = self::hash();
+    // Who went elsewhere meanwhile stays there, also before the browser tells of it.
     let write = move || {
-        LAST_HASH_MS.set(now_ms());
-        write_hash(&hash, false);
+        if self::hash() == here {
+            LAST_HASH_MS.set(now_ms());
+            write_hash(&hash, false);
+        }
     };
-    let waited = now_ms() - LAST_HASH_MS.get();
-    if waited >= PAUSE_MS {
-        LATE_HASH.set(None);
-        write();
-    } else {
-        let rest = (PAUSE_MS - waited) as u32;
-        let here = self::hash();
-        // Who went elsewhere meanwhile stays there, also before the browser tells of it.
-        let write = move || {
-            if self::hash() == here {
-                write();
-            }
-        };
-        LATE_HASH.set(Some(Timeout::new(rest, write)));
-    }
+    LATE_HASH.set(Some(Timeout::new(rest as u32, write)));
 }
 
 /// Calls back whenever the browser went to another hash: a link, back, forward.
