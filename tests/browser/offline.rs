@@ -98,6 +98,10 @@ fn a_kept_copy_needs_no_server() {
         page.load("").await;
         page.open_sample().await;
         page.visit_all_views().await;
+        // The manifest comes late, and out of the copy like the rest.
+        let has_come = "performance.getEntriesByType('resource').some(of => of.name.includes('manifest.json'))";
+        page.wait_for(has_come).await;
+        page.wait_value("$('#requests').dataset.count", "0").await;
         page.go("#/overview").await;
         let trace = kernels(&[300, 100]);
         page.open("offline.json", &trace).await;

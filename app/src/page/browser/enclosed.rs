@@ -4,9 +4,9 @@
 use js_sys::{Array, Function, Promise, Reflect};
 use wasm_bindgen::prelude::*;
 use wasm_bindgen_futures::JsFuture;
-use web_sys::{Blob, BlobPropertyBag, FileReader};
+use web_sys::{Blob, BlobPropertyBag, FileReader, RequestCache};
 
-use super::files::call;
+use super::files::{call, later};
 use super::offline::{self, ONE_FILE};
 use super::window;
 use crate::protocol::wire::{error_text, part};
@@ -84,34 +84,21 @@ pub async fn page_file() -> Result<Blob, String> {
         return Ok(page);
     }
     let build = offline::build();
-    let missing = |why: String| format!("dormer.html could not be fetched ({why})");
+    let missing = |why: String| format!("dormer.html could not be fetched: {why}");
     let response = match offline::kept_file(ONE_FILE, &build).await {
-        Some(kept) => kept.into(),
+        Some(kept) => kept,
         None => {
             let url = format!("./{ONE_FILE}?v={build}");
-            later(&window(), "fetch", &[url.into()])
-                .await
-                .map_err(missing)?
+            let fetched = offline::fetched(&url, RequestCache::Default).await;
+            fetched.map_err(missing)?
         }
     };
-    if !part(&response, "ok").is_truthy() {
-        let status = part(&response, "status").as_f64().unwrap_or_default();
-        return Err(missing(format!("status {status}")));
-    }
     let page = later(&response, "blob", &[]).await.map_err(missing)?;
     let page: Blob = page.unchecked_into();
     match offline::is_one_file_of(&page, &build).await? {
         true => Ok(page),
         false => Err("the server's dormer.html is of another build than this page".to_owned()),
     }
-}
-
-/// Waits for what a method promises.
-async fn later(object: &JsValue, method: &str, arguments: &[JsValue]) -> Result<JsValue, String> {
-    let promise =
-        call(object, method, arguments).ok_or_else(|| format!("this browser has no {method}"))?;
-    let answer = JsFuture::from(Promise::resolve(&promise)).await;
-    answer.map_err(|error| error_text(&error))
 }
 
 /// The text of a file, cut in two before what is given.

@@ -7,12 +7,13 @@ use gloo::events::{EventListener, EventListenerOptions};
 use gloo::timers::callback::Timeout;
 use js_sys::{Array, Function, Promise, Uint8Array};
 use wasm_bindgen::prelude::*;
+use wasm_bindgen_futures::JsFuture;
 use web_sys::{
     Blob, BlobPropertyBag, DragEvent, File, HtmlAnchorElement, HtmlElement, HtmlInputElement, Url,
 };
 
 use super::{by_id, document, keep, window};
-use crate::protocol::wire::part;
+use crate::protocol::wire::{error_text, part};
 
 /// What a drag over the window does.
 pub enum Drag {
@@ -182,12 +183,24 @@ pub(super) fn call(object: &JsValue, method: &str, arguments: &[JsValue]) -> Opt
     method.apply(object, &arguments.iter().collect()).ok()
 }
 
+/// What a method promises.
+pub(super) async fn later(
+    object: &JsValue,
+    method: &str,
+    arguments: &[JsValue],
+) -> Result<JsValue, String> {
+    let promise =
+        call(object, method, arguments).ok_or_else(|| format!("this browser has no {method}"))?;
+    let answer = JsFuture::from(Promise::resolve(&promise)).await;
+    answer.map_err(|error| error_text(&error))
+}
+
 /// What a method calls its first callback with; `None` where it calls its second.
 async fn called_back(object: &JsValue, method: &str) -> Option<JsValue> {
     let promise = Promise::new(&mut |resolve, reject| {
         call(object, method, &[resolve.into(), reject.into()]);
     });
-    wasm_bindgen_futures::JsFuture::from(promise).await.ok()
+    JsFuture::from(promise).await.ok()
 }
 
 /// The files of a chosen folder, with the folders they lie in.
@@ -297,6 +310,6 @@ pub fn copy(text: &str, done: impl FnOnce(bool) + 'static) {
     }
     let promise = navigator.clipboard().write_text(text);
     wasm_bindgen_futures::spawn_local(async move {
-        done(wasm_bindgen_futures::JsFuture::from(promise).await.is_ok());
+        done(JsFuture::from(promise).await.is_ok());
     });
 }

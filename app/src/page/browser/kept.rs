@@ -5,14 +5,12 @@
 //! kept, and the page says so.
 
 use dormer_core::base::sort::Arrange;
-use js_sys::Promise;
 use wasm_bindgen::prelude::*;
-use wasm_bindgen_futures::JsFuture;
 use web_sys::File;
 
-use super::files::call;
+use super::files::{call, later};
 use super::window;
-use crate::protocol::wire::{error_text, part};
+use crate::protocol::wire::part;
 
 /// The folder of the private file system.
 const FOLDER: &str = "traces";
@@ -24,17 +22,6 @@ pub struct KeptTrace {
     pub bytes: f64,
     /// When it was kept, milliseconds since 1970.
     pub kept_ms: f64,
-}
-
-/// What a method answers with later.
-pub(super) async fn later(
-    object: &JsValue,
-    method: &str,
-    arguments: &[JsValue],
-) -> Result<JsValue, String> {
-    let promise = call(object, method, arguments).ok_or("this browser cannot keep files")?;
-    let answer = JsFuture::from(Promise::resolve(&promise)).await;
-    answer.map_err(|error| error_text(&error))
 }
 
 fn option(key: &str) -> JsValue {

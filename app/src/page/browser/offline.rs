@@ -9,8 +9,8 @@ use wasm_bindgen::prelude::*;
 use wasm_bindgen_futures::JsFuture;
 use web_sys::{Blob, File, PerformanceEntry, RequestCache, RequestInit, Response};
 
-use super::files::call;
-use super::kept::{file_of, later};
+use super::files::{call, later};
+use super::kept::file_of;
 use super::{document, policy, window};
 use crate::protocol::wire::{error_text, is_request, message, part};
 
@@ -137,7 +137,7 @@ pub async fn front_page() -> Result<FrontPage, String> {
     })
 }
 
-async fn fetched(url: &str, cache: RequestCache) -> Result<Response, String> {
+pub(super) async fn fetched(url: &str, cache: RequestCache) -> Result<Response, String> {
     let options = RequestInit::new();
     options.set_cache(cache);
     let asked = JsFuture::from(window().fetch_with_str_and_init(url, &options)).await;

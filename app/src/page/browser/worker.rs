@@ -86,7 +86,8 @@ pub fn watch_requests(made: impl Fn(String) + 'static) {
         move |list: PerformanceObserverEntryList| {
             for entry in list.get_entries() {
                 let entry: PerformanceEntry = entry.unchecked_into();
-                if entry.start_time() >= since && is_request(&entry.name()) {
+                let is_made = is_request(&entry.name()) && !was_here(&entry);
+                if entry.start_time() >= since && is_made {
                     // The address of a folder is that of its front page.
                     made(match file_of(&entry.name()) {
                         name if name.is_empty() => "index.html".to_owned(),
@@ -104,6 +105,13 @@ pub fn watch_requests(made: impl Fn(String) + 'static) {
         std::mem::forget(observer);
         callback.forget();
     }
+}
+
+/// Whether nothing came from the server: the browser had the file, in its cache or in the copy for offline use. Of other
+/// sites it tells neither.
+fn was_here(entry: &JsValue) -> bool {
+    let number = |name: &str| part(entry, name).as_f64().map(|number| number as u32);
+    (number("transferSize"), number("responseStatus")) == (Some(0), Some(200))
 }
 
 /// The name of the file that a URL ends in.
