@@ -93,8 +93,7 @@ pub async fn page_file() -> Result<Blob, String> {
             fetched.map_err(missing)?
         }
     };
-    let page = later(&response, "blob", &[]).await.map_err(missing)?;
-    let page: Blob = page.unchecked_into();
+    let page = offline::blob_of(&response).await.map_err(missing)?;
     match offline::is_one_file_of(&page, &build).await? {
         true => Ok(page),
         false => Err("the server's dormer.html is of another build than this page".to_owned()),

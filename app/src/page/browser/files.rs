@@ -248,7 +248,7 @@ pub fn take_files(event: &web_sys::Event) -> Vec<File> {
 pub fn read_text(file: &File, then: impl FnOnce(Option<String>) + 'static) {
     let text = file.text();
     wasm_bindgen_futures::spawn_local(async move {
-        let text = wasm_bindgen_futures::JsFuture::from(text).await;
+        let text = JsFuture::from(text).await;
         then(text.ok().and_then(|text| text.as_string()));
     });
 }

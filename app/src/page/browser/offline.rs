@@ -237,7 +237,7 @@ async fn store(
     Ok(())
 }
 
-async fn blob_of(response: &Response) -> Result<Blob, String> {
+pub(super) async fn blob_of(response: &Response) -> Result<Blob, String> {
     let blob = JsFuture::from(response.blob().map_err(|error| error_text(&error))?).await;
     Ok(blob.map_err(|error| error_text(&error))?.unchecked_into())
 }
