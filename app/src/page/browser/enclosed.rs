@@ -1,12 +1,12 @@
 //! The page as one file: the one that this is, or that beside a hosted page; what was put into this one; and base64, in which
 //! traces are put into it.
 
-use js_sys::{Array, Function, Promise, Reflect};
+use js_sys::{Array, Promise};
 use wasm_bindgen::prelude::*;
 use wasm_bindgen_futures::JsFuture;
 use web_sys::{Blob, BlobPropertyBag, FileReader, RequestCache};
 
-use super::files::{call, later};
+use super::files::{later, made, through_gzip};
 use super::offline::{self, ONE_FILE};
 use super::window;
 use crate::protocol::wire::{error_text, part};
@@ -128,17 +128,9 @@ pub async fn compressed(file: &Blob) -> Result<Option<Blob>, String> {
     {
         return Ok(None);
     }
-    let gzip = made("CompressionStream", "gzip".into())?;
-    let stream = call(&file.stream(), "pipeThrough", &[gzip]);
-    let response = made("Response", stream.ok_or("the file cannot be compressed")?)?;
+    let stream = through_gzip(&file.stream(), "CompressionStream")?;
+    let response = made("Response", stream)?;
     Ok(Some(later(&response, "blob", &[]).await?.unchecked_into()))
-}
-
-/// A new object of a class of the browser's.
-fn made(class: &str, from: JsValue) -> Result<JsValue, String> {
-    let known = part(&js_sys::global(), class).dyn_into::<Function>();
-    let known = known.map_err(|_| format!("this browser has no {class}"))?;
-    Reflect::construct(&known, &Array::of1(&from)).map_err(|error| error_text(&error))
 }
 
 /// Texts one behind the other as a page.

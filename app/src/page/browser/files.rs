@@ -5,7 +5,7 @@ use std::cell::RefCell;
 use dormer_core::base::sort::Arrange;
 use gloo::events::{EventListener, EventListenerOptions};
 use gloo::timers::callback::Timeout;
-use js_sys::{Array, Function, Promise, Uint8Array};
+use js_sys::{Array, Function, Promise, Reflect, Uint8Array};
 use wasm_bindgen::prelude::*;
 use wasm_bindgen_futures::JsFuture;
 use web_sys::{
@@ -193,6 +193,19 @@ pub(super) async fn later(
         call(object, method, arguments).ok_or_else(|| format!("this browser has no {method}"))?;
     let answer = JsFuture::from(Promise::resolve(&promise)).await;
     answer.map_err(|error| error_text(&error))
+}
+
+/// A new object of a class of the browser's.
+pub(super) fn made(class: &str, from: JsValue) -> Result<JsValue, String> {
+    let known = part(&js_sys::global(), class).dyn_into::<Function>();
+    let known = known.map_err(|_| format!("this browser has no {class}"))?;
+    Reflect::construct(&known, &Array::of1(&from)).map_err(|error| error_text(&error))
+}
+
+/// A stream of bytes through the browser's `CompressionStream` or `DecompressionStream`.
+pub(super) fn through_gzip(stream: &JsValue, class: &str) -> Result<JsValue, String> {
+    let gzip = made(class, "gzip".into())?;
+    call(stream, "pipeThrough", &[gzip]).ok_or_else(|| format!("{class} takes no such stream"))
 }
 
 /// What a method calls its first callback with; `None` where it calls its second.

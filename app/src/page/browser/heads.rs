@@ -1,11 +1,11 @@
 //! How files begin, and how many cores there are.
 
-use js_sys::{Array, Function, Reflect, Uint8Array};
+use js_sys::Uint8Array;
 use wasm_bindgen::prelude::*;
 use wasm_bindgen_futures::JsFuture;
 use web_sys::{Blob, File, ReadableStreamDefaultReader};
 
-use super::files::call;
+use super::files::{call, through_gzip};
 use super::window;
 use crate::protocol::wire::part;
 
@@ -26,7 +26,7 @@ pub async fn head_of(file: &File) -> String {
 pub(super) async fn each_chunk(file: &Blob, is_packed: bool, mut then: impl FnMut(Uint8Array)) {
     let stream: JsValue = file.stream().into();
     let stream = match is_packed {
-        true => inflated(&stream).unwrap_or(stream),
+        true => through_gzip(&stream, "DecompressionStream").unwrap_or(stream),
         false => stream,
     };
     let Some(reader) = call(&stream, "getReader", &[]) else {
@@ -39,13 +39,6 @@ pub(super) async fn each_chunk(file: &Blob, is_packed: bool, mut then: impl FnMu
         };
         then(bytes);
     }
-}
-
-fn inflated(stream: &JsValue) -> Option<JsValue> {
-    let inflater = part(&js_sys::global(), "DecompressionStream");
-    let inflater: Function = inflater.dyn_into().ok()?;
-    let inflater = Reflect::construct(&inflater, &Array::of1(&"gzip".into())).ok()?;
-    call(stream, "pipeThrough", &[inflater])
 }
 
 /// How many threads run at once.
