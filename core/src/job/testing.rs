@@ -84,18 +84,27 @@ impl TestJob {
     /// rank 1     [receive────) [R) [R) [R)    idle──[all-reduce)
     /// ```
     pub(crate) fn of_two_stages() -> TestJob {
-        const MS: i64 = 1_000_000;
         let mut job = TestJob::new(2);
-        job.step(1, 0, 100 * MS);
-        for (send, receive) in [(40, 0), (50, 50), (60, 60), (70, 70)] {
-            let end_ns = (send + 1) * MS;
-            let spans = [(send * MS, end_ns), (receive * MS, end_ns)];
-            job.send("1 mesh_pp", &[0, 1], [0, 1], spans);
-        }
-        let span = (90 * MS, 100 * MS);
-        job.run("0 default_pg", "allreduce", &[0, 1], &[span; 2]);
-        job.idle(1, 90 * MS, 10 * MS);
+        job.step_of_two_stages(0, true);
         job
+    }
+
+    /// The same as one step of several, `waits` or with a second stage that waits for nothing.
+    pub(crate) fn step_of_two_stages(&mut self, number: u64, waits: bool) {
+        const MS: i64 = 1_000_000;
+        let start_ns = number as i64 * 100 * MS;
+        let at = |ms: i64| start_ns + ms * MS;
+        self.step(number, start_ns, at(100));
+        let first = if waits { 0 } else { 40 };
+        for (send, receive) in [(40, first), (50, 50), (60, 60), (70, 70)] {
+            let spans = [(at(send), at(send + 1)), (at(receive), at(send + 1))];
+            self.send("1 mesh_pp", &[0, 1], [0, 1], spans);
+        }
+        let span = (at(90), at(100));
+        self.run("0 default_pg", "allreduce", &[0, 1], &[span; 2]);
+        if waits {
+            self.idle(1, at(90), 10 * MS);
+        }
     }
 
     /// Puts a rank on a host whose clock is ahead.

@@ -195,6 +195,24 @@ fn a_pipeline_that_waits_longer_than_it_must_is_told() {
     assert!(found.contains(&bubble), "{found:?}");
 }
 
+/// One slow step of three is no fault of the pipeline: the median step tells.
+#[test]
+fn a_pipeline_is_told_of_by_the_median_step() {
+    for (waits, expected) in [
+        ([false, true, false], 0),
+        ([false, true, true], 1),
+        ([true, true, true], 1),
+    ] {
+        let mut job = TestJob::new(2);
+        for (number, waits) in (0..).zip(waits) {
+            job.step_of_two_stages(number, waits);
+        }
+        let found = found(job);
+        let bubbles = found.iter().filter(|(key, ..)| key == "pipeline_bubble");
+        assert_eq!(bubbles.count(), expected, "{waits:?}");
+    }
+}
+
 /// In 100 ms rank 0 waits 50 for rank 1, hidden by work; then data moves for 40 that nothing hides on rank 0,
 /// and work on rank 1.
 ///

@@ -1,8 +1,11 @@
 //! What concerns all ranks: experts, pipelines, communication that nothing hides, clocks, the bound.
 
+use std::collections::BTreeMap;
+
 use super::Seen;
 use crate::base::format;
 use crate::base::interval::percent_of;
+use crate::base::sort::Arrange;
 use crate::base::value::{Table, Value};
 use crate::job::experts::{Load, by_rank};
 use crate::job::pipeline::{Bubble, bubbles, imbalance};
@@ -75,11 +78,19 @@ pub(super) fn pipeline_bubble(seen: &Seen) -> Vec<JobCard> {
         return Vec::new();
     };
     let all = bubbles(seen.job, &analysis.layout, &analysis.timings, replay);
-    let beyond = |bubble: &Bubble| Some(bubble.percent()? - bubble.inevitable_percent()?);
-    let worst = all
-        .iter()
-        .filter_map(|bubble| Some((beyond(bubble)?, bubble)));
-    let worst = worst.reduce(|most, next| if next.0 > most.0 { next } else { most });
+    // A rank's median step: one that something else held up says nothing of the pipeline.
+    let mut of_ranks: BTreeMap<usize, Vec<(f64, &Bubble)>> = BTreeMap::new();
+    for bubble in &all {
+        if let Some((waits, inevitable)) = bubble.percent().zip(bubble.inevitable_percent()) {
+            let of_rank = of_ranks.entry(bubble.rank).or_default();
+            of_rank.push((waits - inevitable, bubble));
+        }
+    }
+    let medians = of_ranks.into_values().filter_map(|mut of_rank| {
+        of_rank.arrange_by(|one, other| one.0.total_cmp(&other.0));
+        of_rank.get((of_rank.len() - 1) / 2).copied()
+    });
+    let worst = medians.reduce(|most, next| if next.0 > most.0 { next } else { most });
     let Some((_, bubble)) = worst.filter(|(points, _)| *points >= BUBBLE_POINTS) else {
         return Vec::new();
     };
@@ -92,10 +103,11 @@ pub(super) fn pipeline_bubble(seen: &Seen) -> Vec<JobCard> {
         reasoning: uneven.into_iter().collect(),
         title: "The pipeline waits longer than it must".to_owned(),
         issue: format!(
-            "{} waits for other stages, or has nothing to run before its first and after its last micro-batch, for {} of {}; {} stages and {} micro-batches make {} inevitable.",
+            "{} waits for other stages, or has nothing to run before its first and after its last micro-batch, for {} of {}{}; {} stages and {} micro-batches make {} inevitable.",
             format::capitalized(&seen.rank(bubble.rank)),
             percent(bubble.percent()),
             seen.steps(&[bubble.step]),
+            if seen.job.steps.len() > 1 { ", the median of its steps" } else { "" },
             bubble.n_stages,
             bubble.n_micro_batches,
             percent(bubble.inevitable_percent())
