@@ -1,7 +1,7 @@
 //! What to do: the findings as cards that fold, what is worth most first.
 
 use dormer_core::NoGpu;
-use dormer_core::report::cards::Worth;
+use dormer_core::report::cards::{Asides, Worth};
 use dormer_core::report::overview::Limit;
 
 use crate::page::components::gap_chart::gap_chart;
@@ -14,17 +14,43 @@ pub const TO_DO: &str = "What to do first";
 /// So many cards are open from the start; the others are one line each until they are opened.
 const OPEN: usize = 1;
 
-/// The findings of a report, below what limits trust in what they save.
-pub fn findings(
-    findings: Found,
-    of_savings: Vec<Limit>,
-    has_gpu: bool,
-    no_gpu: Option<NoGpu>,
-) -> impl IntoView {
-    let asides = findings.asides;
-    let nothing = asides
-        .nothing
-        .map(|nothing| no_findings(nothing, has_gpu, no_gpu));
+/// The findings of a report, and what stands around them.
+#[derive(Clone, PartialEq)]
+pub struct ShownFindings {
+    pub found: Found,
+    /// What limits trust in what they save.
+    pub of_savings: Vec<Limit>,
+    pub has_gpu: bool,
+    pub no_gpu: Option<NoGpu>,
+}
+
+/// The findings, below what limits trust in what they save; a card is drawn anew only when it says something else.
+pub fn findings(read: impl Fn() -> ShownFindings + Send + Sync + 'static) -> impl IntoView {
+    let shown = Memo::new(move |_| read());
+    let n_cards = Memo::new(move |_| shown.with(|of| of.found.cards.len()));
+    let cards = move || {
+        each(0..n_cards.get(), |at| {
+            let card = Memo::new(move |_| shown.with(|of| of.found.cards.get(at).cloned()));
+            move || card.get().map(finding_card)
+        })
+    };
+    view! {
+        <section class="what-to-do" data-testid="findings">
+            <header>
+                <h2>{TO_DO}</h2>
+                {thresholds_button()}
+            </header>
+            {move || shown.with(above)}
+            <div class="findings">{cards}</div>
+            {move || shown.with(|of| asides(&of.found.asides))}
+        </section>
+    }
+}
+
+fn above(shown: &ShownFindings) -> impl IntoView + use<> {
+    let has_gpu = shown.has_gpu;
+    let nothing = shown.found.asides.nothing.clone();
+    let nothing = nothing.map(|nothing| no_findings(nothing, has_gpu, shown.no_gpu));
     let blind = (nothing.is_none() && !has_gpu).then(|| {
         view! {
             <p class="blind" data-testid="no-gpu">
@@ -33,28 +59,14 @@ pub fn findings(
             </p>
         }
     });
-    let cards = each(findings.cards, finding_card);
-    let asides: Vec<String> = [asides.together, asides.small]
-        .into_iter()
-        .flatten()
-        .collect();
-    let asides = (!asides.is_empty()).then(|| {
-        let lines = each(asides, |text| view! { <p>{prose(text)}</p> });
-        view! { <div class="fine asides" data-testid="together">{lines}</div> }
-    });
-    view! {
-        <section class="what-to-do" data-testid="findings">
-            <header>
-                <h2>{TO_DO}</h2>
-                {thresholds_button()}
-            </header>
-            {limits(of_savings)}
-            {blind}
-            {nothing}
-            <div class="findings">{cards}</div>
-            {asides}
-        </section>
-    }
+    view! { {limits(shown.of_savings.clone())} {blind} {nothing} }
+}
+
+fn asides(asides: &Asides) -> impl IntoView + use<> {
+    let lines = [&asides.together, &asides.small].into_iter().flatten();
+    let lines = each(lines, |text| view! { <p>{prose(text.clone())}</p> });
+    (!lines.is_empty())
+        .then(|| view! { <div class="fine asides" data-testid="together">{lines}</div> })
 }
 
 /// Whether something is open; as `usual` until the user turned it.

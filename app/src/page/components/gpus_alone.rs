@@ -1,35 +1,27 @@
 //! The GPUs of a trace of several, each to be analyzed alone.
 
-use std::cell::Cell;
-
 use crate::page::prelude::*;
 use crate::protocol::GpuLine;
-
-thread_local! {
-    /// The button that was pressed last, until the answer is drawn.
-    static PRESSED: Cell<Option<usize>> = const { Cell::new(None) };
-}
 
 /// A button for each GPU; nothing for a trace of one. Pressed again it is all of them.
 pub fn gpus_alone() -> impl IntoView {
     let state = expect_context::<AppState>();
-    let gpus = untrack(|| state.of_opened(|opened| opened.gpus_alone.clone()));
-    // The Overview of another part is drawn anew: the keyboard stays on its button.
-    if let Some(at) = PRESSED.take() {
-        browser::after_paint(move || browser::focus_on(&format!("gpu-alone-{at}")));
+    let gpus = Memo::new(move |_| state.of_opened(|opened| opened.gpus_alone.clone()));
+    move || {
+        let gpus = gpus.get();
+        (!gpus.is_empty()).then(|| {
+            let buttons = each(gpus.into_iter().enumerate(), |(at, gpu)| {
+                button(state, at, gpu)
+            });
+            view! {
+                <section class="card gpus-alone" data-testid="gpus-alone" aria-labelledby="gpus-alone">
+                    <h2 id="gpus-alone">"Analyze one GPU alone"</h2>
+                    <div class="median">{buttons}</div>
+                    <p class="fine">"What runs on it, from its first to its last activity, with the calls that launched it."</p>
+                </section>
+            }
+        })
     }
-    (!gpus.is_empty()).then(|| {
-        let buttons = each(gpus.into_iter().enumerate(), |(at, gpu)| {
-            button(state, at, gpu)
-        });
-        view! {
-            <section class="card gpus-alone" data-testid="gpus-alone" aria-labelledby="gpus-alone">
-                <h2 id="gpus-alone">"Analyze one GPU alone"</h2>
-                <div class="median">{buttons}</div>
-                <p class="fine">"What runs on it, from its first to its last activity, with the calls that launched it."</p>
-            </section>
-        }
-    })
 }
 
 fn button(state: AppState, at: usize, gpu: GpuLine) -> impl IntoView {
@@ -44,12 +36,9 @@ fn button(state: AppState, at: usize, gpu: GpuLine) -> impl IntoView {
             .place
             .with(|place| place.choice.device.as_ref() == Some(&own))
     });
-    let press = move |_| {
-        PRESSED.set(Some(at));
-        match is_analyzed.get_untracked() {
-            true => state.analyze(None),
-            false => state.analyze_gpu(device.clone()),
-        }
+    let press = move |_| match is_analyzed.get_untracked() {
+        true => state.analyze(None),
+        false => state.analyze_gpu(device.clone()),
     };
     view! {
         <button

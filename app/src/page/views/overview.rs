@@ -5,97 +5,145 @@ use dormer_core::report::overview::{
 };
 
 use super::operations::OPERATORS;
-use crate::page::components::findings::TO_DO;
+use crate::page::components::findings::{ShownFindings, TO_DO};
 use crate::page::components::gpus_alone::gpus_alone;
 use crate::page::components::step_bars::step_bars;
 use crate::page::prelude::*;
-use crate::protocol::{CaptureFacts, GpuFacts, TopOperation};
+use crate::protocol::{CaptureFacts, GpuFacts, Overview, TopOperation};
 
-/// The answer in a sentence, where the time went, what to do about it, and whether to believe it.
+/// The answer in a sentence, where the time went, what to do about it, and whether to believe it. A part is drawn anew
+/// only when what it shows is another: a GPU or a threshold changes few of them.
 pub fn overview() -> impl IntoView {
     let state = expect_context::<AppState>();
-    move || {
-        let overview = state.overview.get();
-        let families = overview.families.clone();
-        let split =
-            (!overview.split.is_empty()).then(|| split_bar(overview.split, overview.families));
-        let overlap = families.iter().map(|family| family.percent).sum::<f64>() > 100.5;
-        let work = match overview.no_gpu {
-            Some(_) => "operations",
-            None => "kernels",
-        };
-        let key_facts = overview
-            .serving
-            .iter()
-            .flat_map(|serving| serving.key_facts.clone());
-        let key_facts = each(key_facts, |facts| pairs("facts", facts));
-        let by_category = (!families.is_empty()).then(|| {
+    let is_judged = Memo::new(move |_| state.overview.with(|of| of.findings.is_some()));
+    let work = Memo::new(move |_| state.overview.with(of_work));
+    let answer = move || {
+        state.overview.with(|of| {
+            let of_numbers = limits_where(of, |kind| kind != OF_SAVINGS);
             view! {
-                <section class="card">
-                    <h2>{format!("{} by category", overview.top_measure)}</h2>
-                    {bar_list(families, work)}
-                    {overview.unfused.map(|sentence| view! { <p class="fine">{sentence}</p> })}
-                    {overview.guessed.map(|share| view! {
-                        <p class="fine">
-                            <span class="guess" aria-hidden="true">{GUESS}</span>
-                            {format!(" For {share} of this time the category is inferred from the kernel name alone: no launching operator is known.")}
-                        </p>
-                    })}
-                    {overlap.then(|| view! {
-                        <p class="fine">"Time in which several categories overlap counts in each."</p>
-                    })}
-                </section>
+                <h1 data-testid="headline">{with_units(&of.headline)}</h1>
+                {limits(of_numbers)}
             }
-        });
-        let most = most(&overview.top, &overview.top_measure);
-        let has_gpu = overview.gpu.name.is_some();
-        // What comes last stands last, so that nothing moves: of what efficiencies and savings are, too.
-        let (of_savings, of_numbers): (Vec<Limit>, Vec<Limit>) = overview
-            .limits
-            .into_iter()
-            .partition(|limit| limit.kind == LimitKind::MixedBasis);
-        let rest = overview.findings.map(|found| {
-            view! {
-                {findings(found, of_savings, has_gpu, overview.no_gpu)}
-                {step_bars()}
-                {gpus_alone()}
-                <div class="cols">
-                    {(!overview.top.is_empty())
-                        .then(|| top_table(overview.top, overview.top_is_kernels, overview.top_measure))}
-                    <aside>
-                        {overview.serving.map(serving)}
-                        {by_category}
-                        {trust(overview.quality, overview.captures)}
-                        {this_gpu(overview.gpu)}
-                    </aside>
-                </div>
-            }
-        });
-        let coming = rest.is_none().then(|| {
-            view! {
-                <section class="what-to-do" data-testid="findings-coming">
-                    <header>
-                        <h2>{TO_DO}</h2>
-                    </header>
-                    <p class="fine" role="status">"Looking for what to optimize\u{2026}"</p>
-                </section>
-            }
-        });
-        view! {
-            <div class="overview">
-                <section class="lead">
-                    <h1 data-testid="headline">{with_units(&overview.headline)}</h1>
-                    {limits(of_numbers)}
-                    {split}
-                    {most}
-                </section>
-                {key_facts}
-                {pairs("facts", overview.facts)}
-                {coming}
-                {rest}
-            </div>
-        }
+        })
+    };
+    let facts = move || state.overview.with(|of| pairs("facts", of.facts.clone()));
+    view! {
+        <div class="overview">
+            <section class="lead">{answer} {move || work.with(time_split)}</section>
+            {move || work.with(key_facts)}
+            {facts}
+            {move || match is_judged.get() {
+                true => judged(work).into_any(),
+                false => coming().into_any(),
+            }}
+        </div>
     }
+}
+
+/// What stands with the findings: of what efficiencies and savings are.
+const OF_SAVINGS: LimitKind = LimitKind::MixedBasis;
+
+fn limits_where(overview: &Overview, is_wanted: impl Fn(LimitKind) -> bool) -> Vec<Limit> {
+    let limits = overview.limits.iter();
+    limits
+        .filter(|limit| is_wanted(limit.kind))
+        .cloned()
+        .collect()
+}
+
+/// What neither the GPU nor a threshold changes.
+fn of_work(overview: &Overview) -> Overview {
+    Overview {
+        headline: String::new(),
+        facts: Vec::new(),
+        limits: Vec::new(),
+        findings: None,
+        gpu: GpuFacts::default(),
+        ..overview.clone()
+    }
+}
+
+fn time_split(work: &Overview) -> impl IntoView + use<> {
+    let split =
+        (!work.split.is_empty()).then(|| split_bar(work.split.clone(), work.families.clone()));
+    view! { {split} {most(&work.top, &work.top_measure)} }
+}
+
+fn key_facts(work: &Overview) -> impl IntoView + use<> {
+    let serving = work.serving.iter();
+    let facts = serving.flat_map(|serving| serving.key_facts.clone());
+    each(facts, |facts| pairs("facts", facts))
+}
+
+fn coming() -> impl IntoView {
+    view! {
+        <section class="what-to-do" data-testid="findings-coming">
+            <header>
+                <h2>{TO_DO}</h2>
+            </header>
+            <p class="fine" role="status">"Looking for what to optimize\u{2026}"</p>
+        </section>
+    }
+}
+
+/// What comes last stands last, so that nothing moves.
+fn judged(work: Memo<Overview>) -> impl IntoView {
+    let state = expect_context::<AppState>();
+    let shown = move || {
+        state.overview.with(|of| ShownFindings {
+            found: of.findings.clone().unwrap_or_default(),
+            of_savings: limits_where(of, |kind| kind == OF_SAVINGS),
+            has_gpu: of.gpu.name.is_some(),
+            no_gpu: of.no_gpu,
+        })
+    };
+    view! {
+        {findings(shown)}
+        {step_bars()}
+        {gpus_alone()}
+        <div class="cols">
+            {move || work.with(top_table)}
+            <aside>
+                {move || work.with(beside)}
+                {move || this_gpu(state.overview.with(|of| of.gpu.clone()))}
+            </aside>
+        </div>
+    }
+}
+
+fn beside(work: &Overview) -> impl IntoView + use<> {
+    view! {
+        {work.serving.clone().map(serving)}
+        {by_category(work)}
+        {trust(work.quality.clone(), work.captures.clone())}
+    }
+}
+
+fn by_category(work: &Overview) -> Option<impl IntoView + use<>> {
+    let families = work.families.clone();
+    let overlap = families.iter().map(|family| family.percent).sum::<f64>() > 100.5;
+    let noun = match work.no_gpu {
+        Some(_) => "operations",
+        None => "kernels",
+    };
+    (!families.is_empty()).then(|| {
+        view! {
+            <section class="card">
+                <h2>{format!("{} by category", work.top_measure)}</h2>
+                {bar_list(families, noun)}
+                {work.unfused.clone().map(|sentence| view! { <p class="fine">{sentence}</p> })}
+                {work.guessed.clone().map(|share| view! {
+                    <p class="fine">
+                        <span class="guess" aria-hidden="true">{GUESS}</span>
+                        {format!(" For {share} of this time the category is inferred from the kernel name alone: no launching operator is known.")}
+                    </p>
+                })}
+                {overlap.then(|| view! {
+                    <p class="fine">"Time in which several categories overlap counts in each."</p>
+                })}
+            </section>
+        }
+    })
 }
 
 /// So many operations are in the line below the split.
@@ -164,9 +212,10 @@ fn serving(serving: ServingFacts) -> impl IntoView {
 }
 
 /// The operations that took the most time.
-fn top_table(rows: Vec<TopOperation>, are_kernels: bool, measure: String) -> impl IntoView {
+fn top_table(work: &Overview) -> Option<impl IntoView + use<>> {
     let state = expect_context::<AppState>();
-    let rows = each(rows, |row| {
+    let are_kernels = work.top_is_kernels;
+    let rows = each(work.top.clone(), |row| {
         let told = row.row.map(DetailsOf::Operator);
         let name = shown_name(&row);
         let view = match row.is_kernel {
@@ -216,26 +265,28 @@ fn top_table(rows: Vec<TopOperation>, are_kernels: bool, measure: String) -> imp
             state.link_into("operations", focus)
         }
     };
-    view! {
-        <section class="card flush" data-testid="top-operations">
-            <header>
-                <h2>{title}</h2>
-                <a href=all>{says}</a>
-            </header>
-            <table class="list ranked">
-                <thead>
-                    <tr>
-                        <th scope="col">{noun}</th>
-                        <th scope="col">"Category"</th>
-                        <th scope="col" class="n">"Count"</th>
-                        <th scope="col" class="n">{measure}</th>
-                        <th scope="col" class="n">"Share"</th>
-                    </tr>
-                </thead>
-                <tbody>{rows}</tbody>
-            </table>
-        </section>
-    }
+    (!rows.is_empty()).then(|| {
+        view! {
+            <section class="card flush" data-testid="top-operations">
+                <header>
+                    <h2>{title}</h2>
+                    <a href=all>{says}</a>
+                </header>
+                <table class="list ranked">
+                    <thead>
+                        <tr>
+                            <th scope="col">{noun}</th>
+                            <th scope="col">"Category"</th>
+                            <th scope="col" class="n">"Count"</th>
+                            <th scope="col" class="n">{work.top_measure.clone()}</th>
+                            <th scope="col" class="n">"Share"</th>
+                        </tr>
+                    </thead>
+                    <tbody>{rows}</tbody>
+                </table>
+            </section>
+        }
+    })
 }
 
 /// How far the numbers can be trusted.

@@ -2,6 +2,7 @@
 
 mod trees;
 
+use crate::page::components::findings::ShownFindings;
 use crate::page::prelude::*;
 use crate::page::state::Stage;
 use crate::protocol::{
@@ -130,6 +131,12 @@ fn both() -> impl IntoView {
         let (has_gpu, no_gpu) = state
             .overview
             .with(|overview| (overview.gpu.name.is_some(), overview.no_gpu));
+        let found = ShownFindings {
+            found: facts.findings,
+            of_savings: Vec::new(),
+            has_gpu,
+            no_gpu,
+        };
         view! {
             <article class="overview compare" data-testid="compare">
                 <section class="lead">
@@ -139,7 +146,7 @@ fn both() -> impl IntoView {
                     <div class="sides">{sides}</div>
                 </section>
                 {steps}
-                {findings(facts.findings, Vec::new(), has_gpu, no_gpu)}
+                {findings(move || found.clone())}
                 {(!facts.waste.is_empty()).then(|| waste(facts.waste))}
                 {tables(facts.tables, facts.verdicts)}
                 {files()}
