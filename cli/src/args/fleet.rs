@@ -165,7 +165,7 @@ pub(crate) struct IngestArgs {
         value_parser = crate::fleet::pattern_of,
         help = "A pattern whose named groups are tags, taken from the path of each trace: (?P<build>b[0-9]+)__(?P<model>[^_]+)"
     )]
-    pub(crate) tag_from: Option<regex::Regex>,
+    pub(crate) tag_from: Option<regex_lite::Regex>,
 
     /// Traces that are read at once [default: one for each core]
     #[arg(long, value_name = "N")]

@@ -12,7 +12,7 @@ use std::thread;
 use dormer_core::base::format;
 use dormer_core::tables::{RUNS, Status, Table, TableKind, options_hash};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use regex::Regex;
+use regex_lite::Regex;
 
 use super::child::Watch;
 use super::known::{self, Known};

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::str::Chars;
 
 use dormer_core::import::is_called_like_traces;
-use regex::Regex;
+use regex_lite::Regex;
 
 use crate::tables::{since_1970_ns, uri_of};
 use crate::{Failure, captures};
@@ -134,7 +134,7 @@ fn of_pattern(pattern: &str) -> String {
             '*' => out.push_str("[^/]*"),
             '?' => out.push_str("[^/]"),
             '[' => class(&mut letters, &mut out),
-            other => out.push_str(&regex::escape(&other.to_string())),
+            other => out.push_str(&regex_lite::escape(&other.to_string())),
         }
     }
     out.push('$');
@@ -154,7 +154,7 @@ fn class(letters: &mut Peekable<Chars>, out: &mut String) {
         match letter {
             ']' if !is_first => return out.push(']'),
             '-' => out.push('-'),
-            other => out.push_str(&regex::escape(&other.to_string())),
+            other => out.push_str(&regex_lite::escape(&other.to_string())),
         }
         is_first = false;
     }
