@@ -8,13 +8,14 @@
 use std::cmp::Reverse;
 
 use super::Job;
-use super::digest::Collective;
+use super::digest::{Collective, Digest};
 use super::replay::Replay;
 use super::roles::{Layout, Role};
 use super::timing::Timing;
 use crate::base::interval::{Interval, percent_of, sum};
 use crate::base::map::Map;
 use crate::base::sort::Arrange;
+use crate::import::warning::{Warning, WarningKind};
 use crate::names::collective::CollectiveKind;
 
 /// A rank in a step of a pipeline.
@@ -94,7 +95,17 @@ pub(crate) fn imbalance(bubbles: &[Bubble], step: usize) -> Option<(usize, f64)>
     (all_ns > 0).then(|| (stage, most_ns as f64 * means.len() as f64 / all_ns as f64))
 }
 
-/// All stages in all steps, by step and rank; none without pipelines.
+/// The last step of a rank whose trace ends before it does, among its own: what is missing looks like idle time.
+fn cut_step(digest: &Digest) -> Option<u32> {
+    let is_cut = |warning: &Warning| {
+        let kind = warning.kind;
+        matches!(kind, WarningKind::CutGzip | WarningKind::CutJson)
+    };
+    let last = u32::try_from(digest.steps.len()).ok()?.checked_sub(1);
+    last.filter(|_| digest.warnings.iter().any(is_cut))
+}
+
+/// All stages in all steps, by step and rank, but for steps in which a trace was cut; none without pipelines.
 pub(crate) fn bubbles(
     job: &Job,
     layout: &Layout,
@@ -117,8 +128,9 @@ pub(crate) fn bubbles(
                 };
                 let own_step = || {
                     let own = job.steps.get(step_at)?.of_rank.get(at).copied().flatten()?;
-                    let step = job.ranks.get(at)?.digest.steps.get(own as usize)?;
-                    Some((own, step))
+                    let digest = &job.ranks.get(at)?.digest;
+                    let step = digest.steps.get(own as usize)?;
+                    (cut_step(digest) != Some(own)).then_some((own, step))
                 };
                 let Some((own, own_step)) = own_step() else {
                     continue;
@@ -239,6 +251,19 @@ mod tests {
         assert_eq!(told, expected);
         // One stage of 4 + 1 slots.
         assert_eq!(bubbles[1].inevitable_percent(), Some(20.0));
+    }
+
+    /// What is missing of a trace that was cut is no bubble.
+    #[test]
+    fn the_last_step_of_a_trace_that_was_cut_tells_nothing() {
+        let mut job = TestJob::of_two_stages();
+        job.step_of_two_stages(1, true);
+        job.cut(1);
+        let job = job.job();
+        let of = Analysis::new(&job);
+        let bubbles = bubbles(&job, &of.layout, &of.timings, of.replay.as_ref().unwrap());
+        let told: Vec<_> = bubbles.iter().map(|of| (of.step, of.rank)).collect();
+        assert_eq!(told, [(0, 0), (0, 1), (1, 0)]);
     }
 
     #[test]

@@ -8,6 +8,7 @@ use super::digest::{
 use super::world::World;
 use crate::base::interval::Interval;
 use crate::base::sort::Arrange;
+use crate::import::warning::{Warning, WarningKind};
 
 /// A job as it is built. Times are true ones; each rank's clock is set at the end.
 pub(crate) struct TestJob {
@@ -316,6 +317,27 @@ impl TestJob {
             category,
             calls,
             total_ns,
+        });
+    }
+
+    /// The collective that a rank added last exchanges parts of these sizes: what it sends to each rank of the
+    /// group, and what it gets from each.
+    pub(crate) fn splits(&mut self, rank: usize, sends: &[u64], gets: &[u64]) {
+        let digest = &mut self.ranks[rank].digest;
+        let splits = [sends, gets].map(|sizes| text(digest, &format!("{sizes:?}")));
+        if let Some(of) = digest.collectives.last_mut() {
+            of.splits = splits;
+            (of.given, of.got) = (Some(sends.iter().sum()), Some(gets.iter().sum()));
+        }
+    }
+
+    /// The trace of a rank ends before its last step does.
+    pub(crate) fn cut(&mut self, rank: usize) {
+        self.ranks[rank].digest.warnings.push(Warning {
+            kind: WarningKind::CutJson,
+            count: 1,
+            first_offset: None,
+            detail: String::new(),
         });
     }
 
