@@ -71,7 +71,9 @@ impl BandwidthChart {
     pub fn new(job: &Job, analysis: &Analysis) -> BandwidthChart {
         let peak = peak(job);
         let links = || analysis.network.links.iter();
-        let mut marks: Vec<BandwidthMark> = links().filter_map(|link| mark(job, link)).collect();
+        // Of the others the transfers are upper bounds.
+        let complete = links().filter(|link| link.is_complete());
+        let mut marks: Vec<BandwidthMark> = complete.filter_map(|link| mark(job, link)).collect();
         marks.arrange_by_key(|mark| mark.bytes);
         let mut between_hosts = links().filter(|link| link.spans_hosts);
         BandwidthChart {

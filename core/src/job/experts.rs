@@ -10,6 +10,9 @@ use crate::base::sort::Arrange;
 /// A rank is named where it gets most in so many of a hundred exchanges.
 const PERSISTS_PERCENT: usize = 60;
 
+/// A rank gets many tokens from this share of the mean on.
+pub(crate) const HOT: f64 = 1.05;
+
 /// Tokens to their experts and back.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Exchange {
@@ -17,12 +20,13 @@ pub(crate) struct Exchange {
     pub(crate) dispatch: usize,
     /// The one that sends them back.
     pub(crate) combine: usize,
-    /// Elements that each rank gets to work on.
+    /// Elements that each rank gets to work on, of those that were read.
     pub(crate) loads: Vec<(Member, u64)>,
 }
 
 impl Exchange {
-    fn mean(&self) -> f64 {
+    /// What a rank gets on average.
+    pub(crate) fn mean(&self) -> f64 {
         let all: u64 = self.loads.iter().map(|(_, load)| *load).sum();
         all as f64 / self.loads.len().max(1) as f64
     }
@@ -71,7 +75,7 @@ impl Load {
 pub(crate) fn exchanges(job: &Job) -> Vec<Exchange> {
     let uneven = job.collectives.iter().enumerate().filter(|(_, of)| {
         let mut rows = of.rows(&job.ranks);
-        of.is_complete() && rows.all(|(rank, of)| is_uneven(&rank.digest, of))
+        of.members.len() > 1 && rows.all(|(rank, of)| is_uneven(&rank.digest, of))
     });
     let of_groups = grouped(uneven.map(|(at, of)| (of.group, (at, of))), Vec::push);
     let mut found = Vec::new();
@@ -98,6 +102,10 @@ pub(crate) fn exchanges(job: &Job) -> Vec<Exchange> {
 
 /// What each rank gets in the first of two exchanges, where the second sends just that back.
 fn loads(job: &Job, one: &Matched, other: &Matched) -> Option<Vec<(Member, u64)>> {
+    let ranks = |of: &Matched| -> Vec<usize> { of.members.iter().map(|of| of.rank).collect() };
+    if ranks(one) != ranks(other) {
+        return None;
+    }
     let rows = one.rows(&job.ranks).zip(other.rows(&job.ranks));
     let rows = rows.zip(&one.members);
     let loads = rows.map(|(((rank, sent), (_, back)), member)| {

@@ -57,8 +57,11 @@ pub(crate) struct Message {
 pub(crate) struct Link {
     pub(crate) path: Path,
     pub(crate) message: Message,
-    /// How many ranks take part.
+    /// How many ranks take part,
     pub(crate) n_ranks: usize,
+    /// and how many of them were read of each. Where not all were, a transfer may include the waiting for those that
+    /// were not, so that it is an upper bound: others are compared with it, and it is not called slow.
+    pub(crate) n_read: usize,
     pub(crate) spans_hosts: bool,
     /// The collectives among those of the job.
     pub(crate) collectives: Vec<usize>,
@@ -193,19 +196,19 @@ fn links(job: &Job, timings: &[Option<Timing>], figures: NetworkFigures) -> Vec<
     let keyed = timed.filter_map(|(at, (matched, timing))| {
         let timing = timing.as_ref().filter(|timing| !timing.is_impossible)?;
         let (rank, of) = matched.rows(&job.ranks).next()?;
-        if !matched.is_complete() {
-            return None;
-        }
         let bytes = message_bytes(&rank.digest, of).filter(|_| !is_uneven(&rank.digest, of));
         let message = Message {
             kind: matched.kind,
             dtype: rank.digest.text(of.dtype).to_owned(),
             bytes: bytes.map(|bytes| bytes as u64),
         };
-        Some(((path(matched)?, message), (at, timing.transfer_ns)))
+        let n_read = matched.members.len();
+        // One rank alone tells nothing of a transfer.
+        (n_read > 1).then_some(())?;
+        Some(((path(matched)?, message, n_read), (at, timing.transfer_ns)))
     });
     let links = grouped(keyed, Vec::push).into_iter();
-    let links = links.filter_map(|((path, message), of): (_, Vec<(usize, i64)>)| {
+    let links = links.filter_map(|((path, message, n_read), of): (_, Vec<(usize, i64)>)| {
         let lengths = || of.iter().map(|(_, ns)| *ns).collect::<Vec<i64>>();
         let median = median_ns(lengths())?;
         let costs = of.iter().filter_map(|(at, ns)| {
@@ -225,6 +228,7 @@ fn links(job: &Job, timings: &[Option<Timing>], figures: NetworkFigures) -> Vec<
         };
         Some(Link {
             n_ranks: path.pair.map_or(group.ranks.len(), |_| 2),
+            n_read,
             spans_hosts,
             min_ns: lengths().into_iter().min()?,
             median_ns: median,
@@ -238,7 +242,12 @@ fn links(job: &Job, timings: &[Option<Timing>], figures: NetworkFigures) -> Vec<
         })
     });
     let mut links: Vec<Link> = links.collect();
-    links.arrange_by(|one, other| (one.path, &one.message).cmp(&(other.path, &other.message)));
+    links.arrange_by(|one, other| {
+        let key = |of: &'_ Link| (of.path, std::cmp::Reverse(of.n_read));
+        key(one)
+            .cmp(&key(other))
+            .then(one.message.cmp(&other.message))
+    });
     links
 }
 
@@ -249,7 +258,8 @@ fn below_figure(links: &[Link]) -> Vec<usize> {
         let share = link
             .share_percent()
             .filter(|share| *share < FAR_BELOW_PERCENT)?;
-        (is_large && link.collectives.len() >= LEAST).then_some((at, share))
+        let counts = link.is_complete() && link.collectives.len() >= LEAST;
+        (is_large && counts).then_some((at, share))
     });
     let mut below: Vec<(usize, f64)> = below.collect();
     below.arrange_by(|one, other| one.1.total_cmp(&other.1).then(one.0.cmp(&other.0)));
@@ -298,7 +308,8 @@ fn slow_paths(job: &Job, links: &[Link]) -> Vec<SlowPath> {
     let ratios = against_siblings(job, links);
     let slow = links.iter().zip(ratios).enumerate();
     let slow = slow.filter_map(|(at, (link, ratio))| {
-        let counts = link.collectives.len() >= LEAST && link.median_ns >= LEAST_TRANSFER_NS;
+        let is_long = link.median_ns >= LEAST_TRANSFER_NS;
+        let counts = is_long && link.is_complete() && link.collectives.len() >= LEAST;
         let ratio = ratio.filter(|ratio| counts && *ratio > SLOW)?;
         Some((link.path, (at, ratio)))
     });
@@ -345,7 +356,7 @@ fn culprits(job: &Job, links: &[Link], slow: &[SlowPath]) -> Vec<u32> {
     };
     let normal = links.iter().filter(|link| {
         let has_slow_sibling = slow.iter().any(|of| kind(of.path) == kind(link.path));
-        has_slow_sibling && link.spans_hosts && !is_slow(link.path)
+        has_slow_sibling && link.spans_hosts && link.is_complete() && !is_slow(link.path)
     });
     let normal: Vec<u32> = normal.flat_map(|link| ranks_of(job, link.path)).collect();
     let candidates = ranks_of(job, first.path).into_iter();
@@ -411,6 +422,11 @@ fn slow_steps(job: &Job, timings: &[Option<Timing>], links: &[Link]) -> Vec<Slow
 }
 
 impl Link {
+    /// Whether every rank of its collectives was read.
+    pub(crate) fn is_complete(&self) -> bool {
+        self.n_read == self.n_ranks
+    }
+
     /// What it carries in percent of what it can.
     pub(crate) fn share_percent(&self) -> Option<f64> {
         Some(self.bus_gbps? * 100.0 / self.figure_gbps?)

@@ -1,12 +1,12 @@
 //! What ranks with more tokens for their experts need longer for them.
 
 use crate::base::map::Map;
-use crate::job::experts::{Load, by_rank};
 use crate::job::what_if::Asked;
 
 /// The work on tokens, against that of the peers.
 pub(super) struct Experts {
-    loads: Vec<Load>,
+    /// By step and rank: the elements that it gets, and what is the mean of its groups.
+    loads: Map<(usize, usize), (f64, f64)>,
     /// By step and rank.
     more_ns: Map<(usize, usize), i64>,
 }
@@ -33,10 +33,19 @@ impl Experts {
                 }
             }
         }
-        Experts {
-            loads: by_rank(asked.exchanges),
-            more_ns,
+        let mut loads: Map<(usize, usize), (f64, f64)> = Map::default();
+        for exchange in asked.exchanges {
+            let dispatch = asked.job.collectives.get(exchange.dispatch);
+            let Some(step) = dispatch.and_then(|of| of.step) else {
+                continue;
+            };
+            for (member, load) in &exchange.loads {
+                let sums = loads.entry((step, member.rank)).or_default();
+                sums.0 += *load as f64;
+                sums.1 += exchange.mean();
+            }
         }
+        Experts { loads, more_ns }
     }
 
     /// By how much longer a rank works on tokens than its peers in a step.
@@ -44,9 +53,12 @@ impl Experts {
         self.more_ns.get(&(step, rank)).copied().unwrap_or(0)
     }
 
-    /// The tokens of a rank against the mean of its groups.
-    pub(super) fn share(&self, rank: usize) -> f64 {
-        let load = self.loads.iter().find(|load| load.rank == rank);
-        load.map_or(1.0, |load| load.share)
+    /// The tokens of a rank against the mean of its groups in some steps.
+    pub(super) fn share(&self, rank: usize, steps: &[usize]) -> f64 {
+        let loads = steps
+            .iter()
+            .filter_map(|step| self.loads.get(&(*step, rank)));
+        let (own, mean) = loads.fold((0.0, 0.0), |sums, of| (sums.0 + of.0, sums.1 + of.1));
+        if mean > 0.0 { own / mean } else { 1.0 }
     }
 }

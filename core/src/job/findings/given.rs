@@ -29,7 +29,7 @@ pub(super) fn missing(seen: &Seen) -> Vec<JobCard> {
     vec![JobCard {
         title: format!("{named} {verb} missing"),
         issue: format!(
-            "Of {} ranks {} were read. In {} some rank was not: waits in them are lower bounds, and who holds them up may be one of those.",
+            "Of {} ranks {} were read. In {} some rank was not: waits in them are lower bounds, who holds them up may be one of those, and what other findings are worth is known without them only.",
             seen.job.world_size,
             seen.job.ranks.len(),
             format::counted(n_partial.count() as u64, "collective")

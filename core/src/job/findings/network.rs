@@ -151,14 +151,31 @@ pub(super) fn slow_period(seen: &Seen) -> Vec<JobCard> {
     let steps: Vec<usize> = slow.iter().map(|(slow, _)| slow.step).collect();
     let ratios = slow.iter().map(|(slow, _)| slow.ratio);
     let most = ratios.fold(1.0, f64::max);
+    // Waiting for ranks that were not read looks like a long transfer.
+    let missing = seen.job.missing();
+    let incomplete = slow.iter().any(|(slow, _)| {
+        let mut collectives = slow.collectives.iter();
+        collectives.any(|(at, _)| {
+            let matched = seen.job.collectives.get(*at);
+            matched.is_some_and(|of| !of.is_complete())
+        })
+    });
     let n_collectives: usize = slow.iter().map(|(slow, _)| slow.collectives.len()).sum();
     let named = seen.steps(&steps);
     let up_to = if steps.len() > 1 { "up to " } else { "" };
     let card = JobCard {
-        title: format!("The network is slow in {named}"),
+        title: match incomplete {
+            true => format!("Collectives are slow in {named}"),
+            false => format!("The network is slow in {named}"),
+        },
         issue: format!(
-            "{} in {named} take {up_to}{most:.2} times as long as in other steps, on all ranks alike.",
+            "{} in {named} take {up_to}{most:.2} times as long as in other steps, on all ranks alike{}.",
             format::counted(n_collectives as u64, "collective"),
+            match (incomplete, missing.as_slice()) {
+                (false, _) => String::new(),
+                (true, [one]) => format!(": it is the network, or rank {one}, which was not read"),
+                (true, _) => ": it is the network, or ranks that were not read".to_owned(),
+            }
         ),
         action: "Look at what else used the network then: checkpoints, data loading, other jobs; a link that goes down and up again.".to_owned(),
         ..JobCard::default()

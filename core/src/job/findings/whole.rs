@@ -7,13 +7,10 @@ use crate::base::format;
 use crate::base::interval::percent_of;
 use crate::base::sort::Arrange;
 use crate::base::value::{Table, Value};
-use crate::job::experts::{Load, by_rank};
+use crate::job::experts::{HOT, Load, by_rank};
 use crate::job::pipeline::{Bubble, bubbles, imbalance};
 use crate::job::shown::{JobCard, ShownTable};
 use crate::job::what_if::WhatIf;
-
-/// A rank gets many tokens from this share of the mean on.
-const HOT: f64 = 1.05;
 
 /// Stages of a pipeline are uneven from so many times the mean on.
 const UNEVEN_STAGES: f64 = 1.1;
@@ -139,8 +136,12 @@ pub(super) fn exposed_communication(seen: &Seen) -> Vec<JobCard> {
     vec![JobCard {
         title: "Communication is not hidden".to_owned(),
         issue: format!(
-            "Data moves while nothing computes for {} of the run, the mean of all ranks; waiting for slow ranks is not counted.",
-            format::percent(mean)
+            "Data moves while nothing computes for {} of the run, the mean of all ranks; waiting for slow ranks is not counted{}.",
+            format::percent(mean),
+            match seen.job.missing().is_empty() {
+                true => "",
+                false => ", but waiting for ranks that were not read is",
+            }
         ),
         action: "Overlap it with computation: smaller buckets earlier in the backward pass, prefetched all-gathers, asynchronous tensor parallelism; or move less: lower precision, larger gradient accumulation.".to_owned(),
         ..JobCard::default()
@@ -182,7 +183,7 @@ pub(super) fn no_waiting(seen: &Seen) -> Vec<JobCard> {
     };
     let card = JobCard {
         title: "All waiting for other ranks".to_owned(),
-        issue: "If no rank waited for another, the run would be shorter by this at most; the findings above are parts of it.".to_owned(),
+        issue: "If no rank waited for another, the run would be shorter by this at most. What findings about ranks and hosts are worth is part of it; a faster network is not.".to_owned(),
         action: "Follow the findings above.".to_owned(),
         ..JobCard::default()
     };

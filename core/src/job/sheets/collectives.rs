@@ -164,7 +164,8 @@ pub(super) fn links<'a>() -> Vec<Col<LinkRow<'a>>> {
         "type", Text, |of| text(of.link.message.kind.label()), "What the collectives do.";
         "dtype", Text, |of| text(&of.link.message.dtype), "Type of the elements.";
         "bytes", Count, |of| known(of.link.message.bytes), "Size of the message; empty for exchanges of uneven sizes.";
-        "ranks", Count, |of| int(of.link.n_ranks), "How many ranks take part; collectives of which not all were read are not counted here.";
+        "ranks", Count, |of| int(of.link.n_ranks), "How many ranks take part.";
+        "ranks read", Count, |of| int(of.link.n_read), "How many of them were read. Where not all were, transfers may include the waiting for the others: they are upper bounds, and the path is not called slow.";
         "spans hosts", Flag, |of| Cell::Flag(of.link.spans_hosts), "Whether they are on several hosts.";
         "count", Count, |of| int(of.link.collectives.len()), "How many collectives they are.";
         "transfer µs_min", Us, |of| us(of.link.min_ns), "From the last start to the first end, the shortest.";
