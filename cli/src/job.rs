@@ -112,7 +112,18 @@ fn summary(overview: &JobOverview, n_windows: usize, out: &mut Out) -> io::Resul
             "The files are of {count} of the profiler; this is the newest."
         )?;
     }
-    let cards = overview.cards.iter().take(TOP).zip(1..);
+    // The bound of the job closes the list, whatever is left out before it.
+    let bound = overview
+        .cards
+        .last()
+        .filter(|card| card.key == "no_waiting");
+    let (cards, n_more) = match overview.cards.len() {
+        n if n > TOP => (TOP - usize::from(bound.is_some()), n - TOP),
+        n => (n, 0),
+    };
+    let cards = overview.cards.iter().zip(1..).take(cards);
+    let bound = bound.filter(|_| n_more > 0).into_iter();
+    let cards = cards.chain(bound.map(|card| (card, overview.cards.len())));
     let cards = cards.map(|(card, number)| {
         let worth = if card.worth.is_empty() {
             "-"
@@ -122,6 +133,10 @@ fn summary(overview: &JobOverview, n_windows: usize, out: &mut Out) -> io::Resul
         [number.to_string(), card.title.clone(), worth.to_owned()]
     });
     table::section(out, ["", "finding", "worth"], cards)?;
+    if n_more > 0 {
+        let more = format::counted(n_more as u64, "more finding");
+        writeln!(out, "{more} in the report (-o DIR).")?;
+    }
     let notes = overview.quality.iter();
     if !overview.quality.is_empty() {
         writeln!(out)?;
