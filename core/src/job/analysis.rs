@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use super::Job;
-use super::cause::{self, Cause};
+use super::cause::{self, Cause, slow_hosts};
 use super::delay::Delays;
 use super::experts::{Exchange, exchanges};
 use super::flow::Flow;
@@ -26,7 +26,7 @@ pub struct Analysis {
     pub(crate) same_work: SameWork,
     /// Why ranks hold the others up; what is worth most first.
     pub(crate) causes: Vec<Cause>,
-    /// What all could gain if nobody waited for anybody: the job's bound.
+    /// What all could gain if nobody waited for anybody: the job's bound, no less than any change of own times gains.
     pub(crate) no_waiting: Option<Gain>,
     /// By collective of the job: when its ranks ran it, on the common clock.
     #[serde(skip)]
@@ -75,18 +75,27 @@ impl Analysis {
             flow,
         };
         analysis.causes = cause::find(&analysis.asked(job));
-        analysis.no_waiting = analysis.gain(job, WhatIf::NoWaiting);
+        analysis.no_waiting = {
+            let causes = analysis.causes.iter().filter_map(Cause::change);
+            let hosts = slow_hosts(job, &analysis.causes).into_iter();
+            let hosts = hosts.map(|(host, _)| WhatIf::HostKeepsUp(host));
+            let all = [WhatIf::SlowRanks].into_iter().chain(causes).chain(hosts);
+            analysis.asked(job).bound(all)
+        };
         analysis
     }
 
     /// What a change would gain; `None` where clocks cannot be compared.
     pub(crate) fn gain(&self, job: &Job, of: WhatIf) -> Option<Gain> {
-        self.asked(job).gain(of)
+        match of {
+            WhatIf::NoWaiting => self.no_waiting.clone(),
+            of => self.asked(job).gain(of),
+        }
     }
 
-    /// What it would gain if the kernels of just these ranks took as long as those of others.
-    pub(crate) fn gain_of_slow(&self, job: &Job, ranks: &[usize]) -> Option<Gain> {
-        self.asked(job).gain_of_slow(ranks)
+    /// What several changes would gain together.
+    pub(crate) fn gain_of_all(&self, job: &Job, changes: &[WhatIf]) -> Option<Gain> {
+        self.asked(job).gain_of_all(changes)
     }
 
     /// The steps in which the network is slow, each with what it would gain. One run of the job tells it of all:

@@ -2,21 +2,24 @@
 
 mod blame;
 mod experts;
+mod hosts;
+mod kernels;
 
 use std::cmp::Reverse;
 
 use serde::Serialize;
 
 use experts::Experts;
+pub(crate) use hosts::slow_hosts;
 
 use super::Job;
 use super::delay::{Delay, Excess};
+use super::experts::HOT;
 use super::replay::Gain;
 use super::same_work::{LEAST_RATIO, MoreWork, Same, SlowCategory};
 use super::what_if::{Asked, WhatIf};
 use crate::base::sort::Arrange;
 use crate::base::stats::mean_of_middle_ns;
-use crate::names::Family;
 
 /// What is less than that, or than so much of the step, is no cause of anything.
 const LEAST_NS: i64 = 50_000;
@@ -28,28 +31,11 @@ const LEAST_PER_MILLE: i64 = 5;
 const LEAST_PERCENT: i64 = 20;
 
 /// Where at least [`LEAST_FOR_SCATTER`] ranks tell how much the times of the same kernels scatter, they take longer
-/// from so many median deviations on.
+/// from so many median deviations on: those of the quicker half of the ranks, since the other half may be slow.
 const LEAST_DEVIATIONS: f64 = 4.0;
 
 /// See [`LEAST_DEVIATIONS`].
 const LEAST_FOR_SCATTER: usize = 4;
-
-/// Categories of kernels are alike if none takes less than so much of what all of them take beyond others.
-const LEAST_ALIKE: f64 = 0.5;
-
-/// A category with a smaller share of the work does not count for that, in percent.
-const LEAST_OF_WORK_PERCENT: i64 = 5;
-
-/// One kernel is named where it has at least so much of the excess, in percent.
-const MOST_OF_EXCESS_PERCENT: i64 = 80;
-
-/// What is as fast as the memory: each element is read and written once, or a few times.
-const OF_MEMORY: [Family; 4] = [
-    Family::Normalization,
-    Family::Elementwise,
-    Family::Reduction,
-    Family::MemoryCopy,
-];
 
 /// Rows of evidence.
 const MOST_ROWS: usize = 10;
@@ -80,7 +66,7 @@ pub(crate) enum Why {
     },
     /// More tokens for its experts than others get.
     MoreTokens {
-        /// Against the mean of its groups, over all steps.
+        /// Against the mean of its groups.
         share: f64,
         /// By how much longer it works on them than its peers on theirs.
         more_ns: i64,
@@ -146,6 +132,20 @@ pub(crate) struct Cause {
     pub(crate) worth_ns: Option<i64>,
 }
 
+impl Cause {
+    /// What fixing it would change; `None` for victims, and for tokens: those that one rank has less others have
+    /// more.
+    pub(crate) fn change(&self) -> Option<WhatIf> {
+        match self.why {
+            Why::SlowerKernels { .. } => Some(WhatIf::SameKernels(self.rank)),
+            Why::MoreWork { .. } => Some(WhatIf::EvenWork(self.rank)),
+            Why::HostLate { .. } => Some(WhatIf::HostInTime(self.rank)),
+            Why::Copies { .. } | Why::Idle { .. } => Some(WhatIf::KeepsUp(self.rank)),
+            Why::MoreTokens { .. } | Why::WaitsElsewhere { .. } => None,
+        }
+    }
+}
+
 /// What sort of cause, before its evidence is put together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Sort {
@@ -183,27 +183,22 @@ pub(super) fn find(analysis: &Asked) -> Vec<Cause> {
         }
     }
     let causes = found.into_iter().map(|(rank, sort, steps)| {
-        let change = match sort {
-            Sort::Slower => Some(WhatIf::SameKernels(rank)),
-            Sort::More => Some(WhatIf::EvenWork(rank)),
-            // Tokens that one rank has less others have more.
-            Sort::Tokens => None,
-            Sort::Late => Some(WhatIf::HostInTime(rank)),
-            Sort::Copies | Sort::Idle => Some(WhatIf::KeepsUp(rank)),
-        };
-        let gain = change.and_then(|change| analysis.gain(change));
-        let worth_ns = gain.map(|gain| within(analysis, &gain, &steps));
         let delays = steps
             .iter()
             .filter_map(|step| analysis.delays.of(*step, rank));
         let mut all = Delay::default();
         delays.for_each(|delay| all.add(delay));
-        Cause {
+        let cause = Cause {
             rank,
             why: why(analysis, &experts, sort, rank, &steps, &all),
             excess: all.excess,
-            worth_ns,
+            worth_ns: None,
             steps,
+        };
+        let gain = cause.change().and_then(|change| analysis.gain(change));
+        Cause {
+            worth_ns: gain.map(|gain| within(analysis, &gain, &cause.steps)),
+            ..cause
         }
     });
     let mut causes: Vec<Cause> = causes.collect();
@@ -239,24 +234,17 @@ fn least_ns(job: &Job, analysis: &Asked, step: usize) -> i64 {
 
 /// By rank: whether the same work takes longer than on others.
 fn slower(of_step: &[Same]) -> Vec<bool> {
-    let ratios: Vec<f64> = of_step.iter().filter_map(Same::ratio).collect();
-    let median = |mut values: Vec<f64>| {
-        values.arrange_by(f64::total_cmp);
-        let last = values.len().checked_sub(1);
-        let middle = last.and_then(|last| {
-            Some(
-                values
-                    .get(last / 2)?
-                    .midpoint(*values.get(last.div_ceil(2))?),
-            )
-        });
-        middle.unwrap_or(1.0)
-    };
-    let middle = median(ratios.clone());
-    let deviation = median(ratios.iter().map(|ratio| (ratio - middle).abs()).collect());
-    let least = match ratios.len() >= LEAST_FOR_SCATTER {
-        true => middle + LEAST_DEVIATIONS * deviation,
-        false => 1.0,
+    let mut ratios: Vec<f64> = of_step.iter().filter_map(Same::ratio).collect();
+    ratios.arrange_by(f64::total_cmp);
+    // The quicker half, and how far those before its last one are from that.
+    let quick = ratios.get(..ratios.len().div_ceil(2)).unwrap_or_default();
+    let least = match quick.split_last() {
+        Some((middle, quicker)) if ratios.len() >= LEAST_FOR_SCATTER => {
+            let last = quicker.len().saturating_sub(1);
+            let at = |nth: usize| quicker.get(nth).map_or(0.0, |ratio| middle - ratio);
+            middle + LEAST_DEVIATIONS * at(last / 2).midpoint(at(last.div_ceil(2)))
+        }
+        _ => 1.0,
     };
     let of_ranks = of_step.iter().map(|same| {
         let ratio = same.ratio();
@@ -285,16 +273,14 @@ fn sorts(
         .and_then(|row| row.get(rank));
     let same = same.copied().unwrap_or_default();
     let mut sorts = Vec::new();
-    if excess.work_ns.saturating_add(excess.copies_ns) >= least_ns {
-        if is_slower && same.slower_ns() >= least_ns {
-            sorts.push(Sort::Slower);
-        }
-        if same.more_ns >= least_ns && excess.work_ns >= least_ns {
-            sorts.push(match experts.of(step, rank) * 2 >= same.more_ns {
-                true => Sort::Tokens,
-                false => Sort::More,
-            });
-        }
+    // Without an excess, too: all of its stage may be slow, or it is alone there. Others with the same kernels
+    // tell, and the replay what that is worth.
+    if is_slower && same.slower_ns() >= least_ns {
+        sorts.push(Sort::Slower);
+    }
+    if same.more_ns >= least_ns && excess.work_ns >= least_ns {
+        let (of_experts_ns, share) = (experts.of(step, rank), experts.share(rank, &[step]));
+        sorts.extend(more(same.more_ns, of_experts_ns, share, least_ns));
     }
     if excess.late_ns >= least_ns {
         sorts.push(Sort::Late);
@@ -306,6 +292,17 @@ fn sorts(
         sorts.push(Sort::Idle);
     }
     sorts
+}
+
+/// What sort of cause more work is, of which some is of experts, where a rank gets so many times the mean of tokens.
+fn more(more_ns: i64, of_experts_ns: i64, share: f64, least_ns: i64) -> Option<Sort> {
+    let is_of_experts = of_experts_ns.saturating_mul(2) >= more_ns;
+    match is_of_experts {
+        true if share > HOT => Some(Sort::Tokens),
+        // No more tokens than others get explain no longer work on them.
+        true => (more_ns.saturating_sub(of_experts_ns) >= least_ns).then_some(Sort::More),
+        false => Some(Sort::More),
+    }
 }
 
 /// What a change gains in some steps.
@@ -327,7 +324,7 @@ fn why(
 ) -> Why {
     let job = analysis.job;
     match sort {
-        Sort::Slower => slower_kernels(analysis, rank, steps),
+        Sort::Slower => kernels::slower(analysis, rank, steps),
         Sort::More => {
             let work = analysis.same_work.more.iter();
             let work = work.filter(|row| row.rank == rank).take(MOST_ROWS);
@@ -342,7 +339,7 @@ fn why(
             }
         }
         Sort::Tokens => Why::MoreTokens {
-            share: experts.share(rank),
+            share: experts.share(rank, steps),
             more_ns: steps.iter().map(|step| experts.of(*step, rank)).sum(),
         },
         Sort::Late => {
@@ -365,52 +362,6 @@ fn why(
         Sort::Idle => Why::Idle {
             idle_ns: delay.excess.idle_ns,
         },
-    }
-}
-
-fn slower_kernels(analysis: &Asked, rank: usize, steps: &[usize]) -> Why {
-    let mut categories = analysis.same_work.categories(rank, steps);
-    let sum =
-        |value: fn(&SlowCategory) -> i64| categories.iter().map(value).fold(0, i64::saturating_add);
-    let (shared_ns, expected_ns) = (sum(|of| of.shared_ns), sum(|of| of.expected_ns));
-    let ratio = shared_ns as f64 / expected_ns.max(1) as f64;
-    let counts =
-        |ns: i64| ns.saturating_mul(100) >= shared_ns.saturating_mul(LEAST_OF_WORK_PERCENT);
-    let is_slow = |ns: i64, expected_ns: i64| {
-        ns as f64 / expected_ns.max(1) as f64 - 1.0 >= LEAST_ALIKE * (ratio - 1.0)
-    };
-    let counting: Vec<&SlowCategory> = (categories.iter())
-        .filter(|of| counts(of.shared_ns))
-        .collect();
-    let (slow, others): (Vec<&SlowCategory>, Vec<&SlowCategory>) =
-        (counting.into_iter()).partition(|of| is_slow(of.shared_ns, of.expected_ns));
-    let is_of_memory =
-        |of: &&SlowCategory| OF_MEMORY.iter().any(|family| family.label() == of.category);
-    let slowest = analysis.same_work.slowest(rank, steps).filter(|of| {
-        let excess_ns = shared_ns.saturating_sub(expected_ns);
-        let own_ns = of.shared_ns.saturating_sub(of.expected_ns);
-        let rest_ns = shared_ns.saturating_sub(of.shared_ns);
-        own_ns.saturating_mul(100) >= excess_ns.saturating_mul(MOST_OF_EXCESS_PERCENT)
-            && counts(rest_ns)
-            && !is_slow(rest_ns, expected_ns.saturating_sub(of.expected_ns))
-    });
-    let which = match slowest {
-        Some(of) => Slower::One(of.name),
-        None if others.is_empty() => Slower::All,
-        None if slow.is_empty() || others.iter().any(is_of_memory) => Slower::Mixed,
-        None if slow.iter().all(is_of_memory) => Slower::OfMemory,
-        None => Slower::Mixed,
-    };
-    let of_steps = steps.iter();
-    let of_steps = of_steps.filter_map(|step| analysis.same_work.of_steps.get(*step)?.get(rank));
-    let n_kernels = categories.iter().map(|of| of.n).sum();
-    categories.truncate(MOST_ROWS);
-    Why::SlowerKernels {
-        ratio,
-        slower_ns: of_steps.map(Same::slower_ns).fold(0, i64::saturating_add),
-        n_kernels,
-        which,
-        categories,
     }
 }
 

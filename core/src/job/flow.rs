@@ -61,7 +61,8 @@ pub(crate) struct Part {
     /// The rank's own time before it; `None` where nothing tells when that began.
     pub(crate) own: Option<OwnTime>,
     /// The median of that of the others of its stage in the collective, or where it is a transfer between
-    /// two or the others were not read, of those who do the same in groups of the same kind.
+    /// two or the others were not read, of those who do the same in groups of the same kind; of a rank that is
+    /// alone in its stage its own time, launched as late as in its other steps.
     pub(crate) peers: Option<OwnTime>,
     /// Ranks of one stage in collectives of groups of the same kind with the same number share one.
     pub(crate) alike: usize,

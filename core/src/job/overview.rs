@@ -146,7 +146,33 @@ fn headline(seen: &Seen, cards: &[JobCard]) -> String {
             "No collective of several ranks could be matched, so nothing tells who waits for whom."
                 .to_owned()
         }
-        None => "No rank holds the others up by 1 % of a step or more.".to_owned(),
+        None if !job.clocks.are_comparable => {
+            "The clocks of the ranks could not be matched, so nothing tells who waits for whom."
+                .to_owned()
+        }
+        None => no_single_rank(job, cards),
+    }
+}
+
+/// None is worth naming: what is known then, and what is not.
+fn no_single_rank(job: &Job, cards: &[JobCard]) -> String {
+    let bound = cards.iter().find(|card| card.key == "no_waiting");
+    let single = if bound.is_some() { "single " } else { "" };
+    let n_read = job.ranks.len();
+    let of_read = match job.missing().is_empty() {
+        true => String::new(),
+        false => format!(
+            " of the {n_read} that were read, out of {},",
+            job.world_size
+        ),
+    };
+    let none = format!("No {single}rank{of_read} holds the others up by 1 % of a step or more.");
+    match bound {
+        Some(card) => format!(
+            "{none} All waiting of ranks for each other together makes at most {}.",
+            card.worth
+        ),
+        None => none,
     }
 }
 

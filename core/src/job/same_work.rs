@@ -152,8 +152,8 @@ struct Item {
     expected_ns: Option<i64>,
 }
 
-/// What two ranks of many share has its median between them, which does not tell which is slow. Where a rank shares at least
-/// so much of its work with more, only that counts.
+/// What few ranks share has its median among the slow ones where several are slow. Where a rank shares at least so much of
+/// its work with half of all ranks, only that counts; else where it does with more than one other rank.
 const LEAST_WITH_SEVERAL_PERCENT: i64 = 20;
 
 impl SameWork {
@@ -168,9 +168,9 @@ impl SameWork {
         for of_key in
             items.chunk_by_mut(|one, other| (one.step, one.key) == (other.step, other.key))
         {
-            expect(of_key, n_ranks);
+            expect(of_key);
         }
-        leave_out_pairs(&mut items, n_ranks);
+        leave_out_rare(&mut items, n_ranks);
         for item in &items {
             let step = item
                 .step
@@ -327,9 +327,9 @@ fn items(job: &Job) -> (Vec<Item>, Vec<String>) {
     (items, texts)
 }
 
-/// What ranks with the same work in the same step would take at the median of their means; in a job of two
-/// ranks at the mean of the quicker one, since the median would lie between them.
-fn expect(of_key: &mut [Item], n_ranks: usize) {
+/// What ranks with the same work in the same step would take at the median of their means: of an even number the
+/// quicker one of the two in the middle. Between them lies nothing that a rank takes where half of the ranks are slow.
+fn expect(of_key: &mut [Item]) {
     if of_key.len() < 2 {
         return;
     }
@@ -337,11 +337,7 @@ fn expect(of_key: &mut [Item], n_ranks: usize) {
         .map(|item| item.total_ns as f64 / item.calls.max(1) as f64)
         .collect();
     means.arrange_by(f64::total_cmp);
-    let last = means.len() - 1;
-    let median = match n_ranks {
-        2 => means[0],
-        _ => means[last / 2].midpoint(means[last.div_ceil(2)]),
-    };
+    let median = means[(means.len() - 1) / 2];
     let n_ranks = of_key.len();
     for item in of_key {
         item.n_ranks = n_ranks;
@@ -349,22 +345,31 @@ fn expect(of_key: &mut [Item], n_ranks: usize) {
     }
 }
 
-/// Forgets what only two ranks share, of ranks that share enough with more.
-fn leave_out_pairs(items: &mut [Item], n_ranks: usize) {
-    let mut sums = vec![(0_i64, 0_i64); n_ranks];
+/// Forgets what few ranks share, of ranks that share enough with many.
+fn leave_out_rare(items: &mut [Item], n_ranks: usize) {
+    let many = [n_ranks.div_ceil(2).max(3), 3];
+    // By rank: all that it shares, and what with so many ranks.
+    let mut sums = vec![(0_i64, [0_i64; 2]); n_ranks];
     for item in items.iter().filter(|item| item.expected_ns.is_some()) {
-        if let Some((all, several)) = sums.get_mut(item.rank) {
+        if let Some((all, with)) = sums.get_mut(item.rank) {
             *all = all.saturating_add(item.total_ns);
-            if item.n_ranks > 2 {
-                *several = several.saturating_add(item.total_ns);
+            for (ns, _) in with
+                .iter_mut()
+                .zip(many)
+                .filter(|(_, n)| item.n_ranks >= *n)
+            {
+                *ns = ns.saturating_add(item.total_ns);
             }
         }
     }
     for item in items {
-        let is_enough = sums.get(item.rank).is_some_and(|(all, several)| {
-            several.saturating_mul(100) >= all.saturating_mul(LEAST_WITH_SEVERAL_PERCENT)
+        let least = sums.get(item.rank).and_then(|(all, with)| {
+            let mut enough = with.iter().zip(many).filter(|(ns, _)| {
+                ns.saturating_mul(100) >= all.saturating_mul(LEAST_WITH_SEVERAL_PERCENT)
+            });
+            enough.next().map(|(_, n)| n)
         });
-        if is_enough && item.n_ranks == 2 {
+        if least.is_some_and(|least| item.n_ranks < least) {
             item.expected_ns = None;
         }
     }
@@ -482,6 +487,23 @@ mod tests {
         let same = same(&[(&GEMM, &[(10, 20), (10, 30)])]);
         let ratios: Vec<_> = rounded(&same).iter().map(|of| of.0).collect();
         assert_eq!(ratios, [Some(1.0), Some(1.5)]);
+    }
+
+    /// Ranks 6 and 7 take 1.5 times as long. Of what only they and rank 5 do, the median is theirs.
+    #[test]
+    fn what_few_ranks_share_counts_only_where_they_share_little_else() {
+        let mut of_few = [(0, 0); 8];
+        (of_few[5], of_few[6], of_few[7]) = ((10, 20), (10, 30), (10, 30));
+        let mut of_all = [(10, 20); 8];
+        (of_all[6], of_all[7]) = ((10, 30), (10, 30));
+        let ratios = |same: &SameWork| -> Vec<_> {
+            let told = rounded(same).into_iter();
+            told.skip(5).map(|(ratio, ..)| ratio).collect()
+        };
+        let both = same(&[(&GEMM, &of_all), (&NORM, &of_few)]);
+        assert_eq!(ratios(&both), [Some(1.0), Some(1.5), Some(1.5)]);
+        let few = same(&[(&NORM, &of_few)]);
+        assert_eq!(ratios(&few), [Some(0.67), Some(1.0), Some(1.0)]);
     }
 
     #[test]

@@ -9,6 +9,7 @@ use super::flow::{Flow, Part};
 use super::network::{FAR_BELOW_PERCENT, Network};
 use super::replay::{Gain, Plan, Replay};
 use super::same_work::{LEAST_RATIO, SameWork};
+use crate::base::group::grouped;
 use crate::base::map::Map;
 use crate::base::stats::mean_of_middle_ns;
 
@@ -60,29 +61,47 @@ impl Asked<'_> {
         Some(replay.gain(self.flow, &self.plan(replay, of)))
     }
 
-    /// What it gains if the kernels of just these ranks take as long as the same ones of others where they are
-    /// slower.
-    pub(crate) fn gain_of_slow(&self, ranks: &[usize]) -> Option<Gain> {
+    /// What several changes gain together.
+    pub(crate) fn gain_of_all(&self, changes: &[WhatIf]) -> Option<Gain> {
         let replay = self.replay?;
         let mut plan = replay.plan();
-        self.quicken_kernels(&mut plan, |rank| ranks.contains(&rank));
+        for change in changes {
+            self.change(&mut plan, *change);
+        }
+        Some(replay.gain(self.flow, &plan))
+    }
+
+    /// The bound of the job: what it gains if nobody waits for anybody. Each part of its own time as short as the
+    /// middle one's, or as any of these changes makes it, so that none of them gains more.
+    pub(crate) fn bound(&self, changes: impl Iterator<Item = WhatIf>) -> Option<Gain> {
+        let replay = self.replay?;
+        let mut plan = self.plan(replay, WhatIf::NoWaiting);
+        for change in changes {
+            let other = self.plan(replay, change);
+            for (own_ns, other_ns) in plan.own_ns.iter_mut().zip(other.own_ns) {
+                *own_ns = other_ns.min(*own_ns);
+            }
+        }
         Some(replay.gain(self.flow, &plan))
     }
 
     fn plan(&self, replay: &Replay, of: WhatIf) -> Plan {
         let mut plan = replay.plan();
+        self.change(&mut plan, of);
+        plan
+    }
+
+    fn change(&self, plan: &mut Plan, of: WhatIf) {
         match of {
             WhatIf::KeepsUp(rank) => {
-                self.shorten(&mut plan, |part| part.rank == rank, |part| part.excess_ns());
+                self.shorten(plan, |part| part.rank == rank, |part| part.excess_ns());
             }
-            WhatIf::SameKernels(rank) => self.shorten(
-                &mut plan,
-                |part| part.rank == rank,
-                |part| self.slower_ns(part),
-            ),
-            WhatIf::SlowRanks => self.quicken_kernels(&mut plan, |_| true),
+            WhatIf::SameKernels(rank) => {
+                self.shorten(plan, |part| part.rank == rank, |part| self.slower_ns(part))
+            }
+            WhatIf::SlowRanks => self.quicken_kernels(plan),
             WhatIf::EvenWork(rank) => self.shorten(
-                &mut plan,
+                plan,
                 |part| part.rank == rank,
                 |part| {
                     let both = part.own.zip(part.peers);
@@ -93,18 +112,18 @@ impl Asked<'_> {
                 },
             ),
             WhatIf::HostInTime(rank) => self.shorten(
-                &mut plan,
+                plan,
                 |part| part.rank == rank,
                 |part| {
                     let both = part.own.zip(part.peers);
                     both.map_or(0, |(own, peers)| own.late_ns.saturating_sub(peers.late_ns))
                 },
             ),
-            WhatIf::HostKeepsUp(host) => self.host_keeps_up(&mut plan, host),
-            WhatIf::Path(path) => self.quicken_path(&mut plan, path),
+            WhatIf::HostKeepsUp(host) => self.host_keeps_up(plan, host),
+            WhatIf::Path(path) => self.quicken_path(plan, path),
             WhatIf::Paths => {
                 for path in 0..self.network.slow_paths.len() {
-                    self.quicken_path(&mut plan, path);
+                    self.quicken_path(plan, path);
                 }
             }
             WhatIf::LinksAtHalf => {
@@ -115,17 +134,16 @@ impl Asked<'_> {
                     let ratio = share.map_or(1.0, |share| FAR_BELOW_PERCENT / share);
                     link.collectives.iter().map(move |at| (*at, ratio))
                 });
-                self.quicken(&mut plan, &gathered(ratios));
+                self.quicken(plan, &gathered(ratios));
             }
             WhatIf::SlowSteps => {
                 let slow = self.network.slow_steps.iter();
                 let collectives = slow.flat_map(|of| of.collectives.iter().copied());
-                self.quicken(&mut plan, &gathered(collectives));
+                self.quicken(plan, &gathered(collectives));
             }
-            WhatIf::BalancedExperts => self.balance(&mut plan),
-            WhatIf::NoWaiting => self.no_waiting(&mut plan),
+            WhatIf::BalancedExperts => self.balance(plan),
+            WhatIf::NoWaiting => self.no_waiting(plan),
         }
-        plan
     }
 
     /// Takes so much from the own time of some parts.
@@ -160,14 +178,10 @@ impl Asked<'_> {
         })
     }
 
-    /// The kernels of some ranks, where they are slower than those of others.
-    fn quicken_kernels(&self, plan: &mut Plan, which: impl Fn(usize) -> bool) {
+    /// The kernels of all ranks, where they are slower than those of others.
+    fn quicken_kernels(&self, plan: &mut Plan) {
         let is_slow = |part: &Part| self.ratio(part).is_some_and(|ratio| ratio >= LEAST_RATIO);
-        self.shorten(
-            plan,
-            |part| which(part.rank) && is_slow(part),
-            |part| self.slower_ns(part),
-        );
+        self.shorten(plan, is_slow, |part| self.slower_ns(part));
     }
 
     fn quicken_path(&self, plan: &mut Plan, path: usize) {
@@ -266,12 +280,18 @@ impl Asked<'_> {
             let parts = self.flow.parts_of(node);
             let is_transfer = node.matched.and_then(|at| self.job.collectives.get(at));
             let is_transfer = is_transfer.is_some_and(|of| of.pair.is_some());
-            let own = parts.iter().filter_map(|part| Some(part.own?.total_ns));
-            let of_node = mean_of_middle_ns(own.collect());
-            let of_node = of_node.filter(|_| !is_transfer && parts.len() > 1);
+            // Of the ranks of one stage: others do something else.
+            let own = parts.iter().filter(|_| !is_transfer);
+            let own = own.filter_map(|part| Some((part.alike, part.own?.total_ns)));
+            let own: Vec<(usize, Vec<i64>)> = grouped(own, Vec::push);
+            let several = own.into_iter().filter(|(_, own)| own.len() > 1);
+            let medians = several.map(|(alike, own)| (alike, mean_of_middle_ns(own)));
+            let medians: Vec<(usize, Option<i64>)> = medians.collect();
             for (part, at) in parts.iter().zip(self.flow.places_of(node)) {
+                let mut of_node = medians.iter();
+                let of_node = of_node.find(|(alike, _)| *alike == part.alike);
                 let of_alike = || alike.get(part.alike).copied().flatten();
-                let median = of_node.or_else(of_alike);
+                let median = of_node.and_then(|(_, ns)| *ns).or_else(of_alike);
                 if let Some((own, median)) = part.own.zip(median) {
                     let recorded_ns = part.own_ns();
                     let change_ns = median.saturating_sub(own.total_ns).min(0);
@@ -362,6 +382,21 @@ mod tests {
     fn without_waiting_all_need_what_the_middle_one_does() {
         // 12 ms in place of 30, 22 in place of 40.
         assert_eq!(gains(two_steps(), WhatIf::NoWaiting), [18, 18]);
+    }
+
+    #[test]
+    fn no_change_of_own_times_gains_more_than_the_bound() {
+        // Of two ranks the quicker one takes 20 ms for what the other one takes 30 for; the middle is 25.
+        let mut job = TestJob::new(2);
+        job.step(1, 0, 32 * MS);
+        for (rank, ms) in [20, 30].into_iter().enumerate() {
+            job.work(rank, 0, &GEMM, 10, ms * MS);
+        }
+        let spans = [20, 30].map(|ms| (ms * MS, 32 * MS));
+        job.run("0 default_pg", "allreduce", &[0, 1], &spans);
+        let job = job.job();
+        assert_eq!(gains_of(&job, WhatIf::SameKernels(1)), [10]);
+        assert_eq!(gains_of(&job, WhatIf::NoWaiting), [10]);
     }
 
     #[test]

@@ -4,10 +4,12 @@
 //! To add a finding: a row of [`RULES`].
 
 mod given;
+mod hosts;
 mod network;
 mod ranks;
 #[cfg(test)]
 mod tests;
+mod together;
 mod whole;
 
 use super::Job;
@@ -19,6 +21,8 @@ use super::world::SetApart;
 use crate::base::format;
 use crate::base::interval::percent_of;
 use crate::base::sort::Arrange;
+use hosts::SlowHost;
+use together::Together;
 
 /// A finding is worth at least so much of the step,
 const LEAST_PERCENT: f64 = 1.0;
@@ -31,6 +35,11 @@ pub(super) struct Seen<'a> {
     pub(super) job: &'a Job,
     pub(super) analysis: &'a Analysis,
     pub(super) set_apart: &'a [SetApart],
+    /// Ranks that hide each other: with slower kernels,
+    slow_together: Option<Together<'a>>,
+    /// and that launch late.
+    late_together: Option<Together<'a>>,
+    slow_hosts: Vec<SlowHost>,
 }
 
 /// One thing that Dormer can find about a job.
@@ -63,7 +72,7 @@ const RULES: &[Rule] = &[
     },
     Rule {
         key: "slow_host",
-        find: ranks::slow_host,
+        find: hosts::slow_host,
     },
     Rule {
         key: "hot_experts",
@@ -118,11 +127,17 @@ const RULES: &[Rule] = &[
 /// All findings, what is worth most first; those that nothing tells the worth of behind them, in the order
 /// of the rules. The bound of the job closes the list.
 pub(super) fn find(job: &Job, analysis: &Analysis, set_apart: &[SetApart]) -> Vec<JobCard> {
-    let seen = Seen {
+    let mut seen = Seen {
         job,
         analysis,
         set_apart,
+        slow_together: None,
+        late_together: None,
+        slow_hosts: Vec::new(),
     };
+    seen.slow_together = together::slow(&seen);
+    seen.late_together = together::late(&seen);
+    seen.slow_hosts = hosts::find(&seen);
     let found = RULES.iter().enumerate().flat_map(|(at, rule)| {
         let cards = (rule.find)(&seen).into_iter();
         cards.map(move |card| {

@@ -1,14 +1,19 @@
 //! Ranks that hold the others up, and why.
 
-use super::Seen;
+use std::cmp::Reverse;
+
+use super::{Seen, together};
 use crate::base::format;
+use crate::base::group::grouped;
 use crate::base::value::{Table, Value};
 use crate::job::cause::{Cause, Slower, Why};
 use crate::job::shown::{JobCard, ShownTable};
-use crate::job::what_if::WhatIf;
 
 /// Rows of evidence.
 const MOST_ROWS: usize = 10;
+
+/// What the CPU does where it waits for data.
+pub(super) const LOADING: &str = "Data loading";
 
 /// A card for each cause of a kind that is worth something.
 fn of_causes(seen: &Seen, card: impl Fn(&Seen, &Cause) -> Option<JobCard>) -> Vec<JobCard> {
@@ -46,7 +51,7 @@ fn victims(seen: &Seen, cause: &Cause) -> Option<String> {
     ))
 }
 
-fn times(ratio: f64) -> String {
+pub(super) fn times(ratio: f64) -> String {
     format!("{ratio:.2}×")
 }
 
@@ -100,38 +105,17 @@ pub(super) fn slow(seen: &Seen) -> Vec<JobCard> {
             ..JobCard::default()
         })
     });
-    cards.extend(slow_together(seen));
+    cards.extend(together::slow_card(seen));
     cards
 }
 
-/// Several ranks that are slow, each of which hides the others: what all of them together are worth.
-fn slow_together(seen: &Seen) -> Option<JobCard> {
-    let slow = without_worth(seen);
-    if slow.len() < 2 {
-        return None;
-    }
-    let most = slow.iter().map(|(_, ratio)| *ratio).fold(1.0, f64::max);
-    let mut ranks: Vec<u32> = slow.iter().map(|(of, _)| seen.number(of.rank)).collect();
-    ranks.sort_unstable();
-    let names: Vec<String> = ranks.iter().map(u32::to_string).collect();
-    let named = match names.len() {
-        0..=6 => format!("Ranks {}", format::listed(&names)),
-        n => format!("{n} ranks"),
-    };
-    let of_job: Vec<usize> = slow.iter().map(|(of, _)| of.rank).collect();
-    // Others are slow, too, and have a worth of their own.
-    let (worth_ns, steps) = seen.told(seen.analysis.gain_of_slow(seen.job, &of_job));
-    let card = JobCard {
-        title: format!("{named}: the same kernels take up to {}", times(most)),
-        issue: format!(
-            "{named} take up to {} as long as other ranks for the same kernels, and the others wait for them. Each of them hides the others: fixing one alone gains next to nothing.",
-            times(most)
-        ),
-        action: "Check clock rate, temperature, power limit and memory errors of these GPUs; look for what they have in common: rack, power, image, driver.".to_owned(),
-        ranks,
-        ..JobCard::default()
-    };
-    seen.worth(card, worth_ns, &steps)
+/// How many times as long the slowest of some ranks takes for the same kernels.
+pub(super) fn most_times(causes: &[&Cause]) -> f64 {
+    let ratios = causes.iter().filter_map(|cause| match cause.why {
+        Why::SlowerKernels { ratio, .. } => Some(ratio),
+        _ => None,
+    });
+    ratios.fold(1.0, f64::max)
 }
 
 /// The kernels of a rank that take longest beyond those of others.
@@ -153,14 +137,16 @@ fn slow_work(seen: &Seen, rank: usize) -> ShownTable {
             ("others", "Median of ranks", &|of| {
                 Value::Ns(of.peers_ns() as i64)
             }),
-            ("excess", "Excess", &|of| Value::Ns(of.excess_ns())),
+            ("excess", "Excess, all steps", &|of| {
+                Value::Ns(of.excess_ns())
+            }),
         ],
     );
     ShownTable::from(&table)
 }
 
 pub(super) fn late(seen: &Seen) -> Vec<JobCard> {
-    of_causes(seen, |seen, cause| {
+    let mut cards = of_causes(seen, |seen, cause| {
         let Why::HostLate {
             late_ns,
             by,
@@ -173,7 +159,7 @@ pub(super) fn late(seen: &Seen) -> Vec<JobCard> {
         let rank = format::capitalized(&seen.rank(cause.rank));
         let (what, most_ns) = by.first().map_or(("", 0), |(by, ns)| (by.as_str(), *ns));
         let is_told = most_ns * 2 >= *late_ns && !what.is_empty();
-        let is_loading = what == "Data loading";
+        let is_loading = what == LOADING;
         let meanwhile = match (is_told, is_loading) {
             (_, true) => format!(
                 "; data loading takes {}, {} on other ranks",
@@ -182,14 +168,6 @@ pub(super) fn late(seen: &Seen) -> Vec<JobCard> {
             ),
             (true, _) => format!("; meanwhile it is in `{what}`"),
             (false, _) => String::new(),
-        };
-        let action = match is_loading {
-            true => {
-                "Load data ahead on this rank: more workers, `prefetch_factor`, pinned memory; look at the storage and the batch it reads."
-            }
-            false => {
-                "Look at what the CPU of this rank does in that time: synchronization, garbage collection, logging, checkpoints, compilation, other processes on its cores."
-            }
         };
         let title = match is_loading {
             true => format!("Rank {} waits for data", seen.number(cause.rank)),
@@ -202,10 +180,36 @@ pub(super) fn late(seen: &Seen) -> Vec<JobCard> {
                 format::time_ns(*late_ns),
                 seen.steps(&cause.steps),
             ),
-            action: action.to_owned(),
+            action: late_action(is_loading, "this rank"),
             ..JobCard::default()
         })
-    })
+    });
+    cards.extend(together::late_card(seen));
+    cards
+}
+
+/// What the CPUs of ranks that launch late do most meanwhile, where that is one thing: "Data loading".
+pub(super) fn late_by(causes: &[&Cause]) -> Option<String> {
+    let by = causes.iter().filter_map(|cause| match &cause.why {
+        Why::HostLate { by, .. } => by.first(),
+        _ => None,
+    });
+    let by = by.map(|(by, ns)| (by.as_str(), *ns));
+    let by = grouped(by, |all: &mut i64, ns| *all = all.saturating_add(ns));
+    let all_ns = by.iter().map(|(_, ns)| *ns).fold(0, i64::saturating_add);
+    let most = by.into_iter().max_by_key(|(by, ns)| (*ns, Reverse(*by)))?;
+    (most.1 * 2 >= all_ns && !most.0.is_empty()).then(|| most.0.to_owned())
+}
+
+pub(super) fn late_action(is_loading: bool, whose: &str) -> String {
+    match is_loading {
+        true => format!(
+            "Load data ahead on {whose}: more workers, `prefetch_factor`, pinned memory; look at the storage and the batch that is read."
+        ),
+        false => format!(
+            "Look at what the CPU of {whose} does in that time: synchronization, garbage collection, logging, checkpoints, compilation, other processes on its cores."
+        ),
+    }
 }
 
 pub(super) fn uneven(seen: &Seen) -> Vec<JobCard> {
@@ -295,41 +299,8 @@ pub(super) fn idle(seen: &Seen) -> Vec<JobCard> {
     })
 }
 
-/// All ranks of a host hold the others up: then it is the host.
-pub(super) fn slow_host(seen: &Seen) -> Vec<JobCard> {
-    let job = seen.job;
-    if job.hosts.len() < 2 || !job.are_hosts_named {
-        return Vec::new();
-    }
-    let hosts = job.hosts.iter().enumerate();
-    let cards = hosts.filter_map(|(host, name)| {
-        let own = job.ranks.iter().enumerate().filter(|(_, rank)| rank.host == host);
-        let own: Vec<usize> = own.map(|(at, _)| at).collect();
-        let slow = |rank: &usize| {
-            let mut causes = seen.analysis.causes.iter();
-            causes.any(|cause| cause.rank == *rank && cause.worth_ns.is_some())
-        };
-        if own.len() < 2 || !own.iter().all(slow) {
-            return None;
-        }
-        let (worth_ns, steps) = seen.gain(WhatIf::HostKeepsUp(host));
-        let card = JobCard {
-            title: format!("All ranks of {name} are slow"),
-            issue: format!("All {} ranks on {name} take longer than those of other hosts in {}.", own.len(), seen.steps(&steps)),
-            action: "Look at this node before its GPUs: power limit, cooling, CPU load, storage, network card; take it out of service if it stays.".to_owned(),
-            ranks: own.iter().map(|at| seen.number(*at)).collect(),
-            ..JobCard::default()
-        };
-        seen.worth(card, worth_ns, &steps)
-    });
-    cards.collect()
-}
-
 /// Slow, and worth nothing until something else is fixed.
 pub(super) fn without_effect(seen: &Seen) -> Vec<JobCard> {
-    if slow_together(seen).is_some() {
-        return Vec::new();
-    }
     let gain = |cause: &Cause| {
         let n_steps = cause.steps.len().max(1) as i64;
         match cause.worth_ns.unwrap_or_default() / n_steps {
@@ -357,7 +328,7 @@ pub(super) fn without_effect(seen: &Seen) -> Vec<JobCard> {
     cards.collect()
 }
 
-/// Ranks with slower kernels that alone are worth too little, and how many times as long these take.
+/// Ranks with slower kernels that are worth too little, alone and with others, and how many times as long these take.
 fn without_worth<'a>(seen: &Seen<'a>) -> Vec<(&'a Cause, f64)> {
     let has_gpu = seen.job.ranks.iter().any(|rank| rank.digest.gpu.is_some());
     let causes = seen.analysis.causes.iter().filter(|_| has_gpu);
@@ -370,7 +341,9 @@ fn without_worth<'a>(seen: &Seen<'a>) -> Vec<(&'a Cause, f64)> {
         };
         let is_large = |ns: i64| seen.large(ns, &cause.steps).is_some();
         let is_worth_it = cause.worth_ns.is_some_and(is_large);
-        (!is_worth_it && is_large(*slower_ns)).then_some((cause, *ratio))
+        let together = seen.slow_together.as_ref();
+        let is_told = is_worth_it || together.is_some_and(|of| of.has(cause));
+        (!is_told && is_large(*slower_ns)).then_some((cause, *ratio))
     });
     slow.collect()
 }

@@ -1,3 +1,6 @@
+mod stages;
+mod together;
+
 use super::find;
 use crate::job::testing::{TestJob, TestWork};
 use crate::job::world::World;
@@ -94,51 +97,50 @@ fn a_rank_with_more_calls_has_more_work() {
     assert_eq!(found(job)[0], ("uneven_work".to_owned(), vec![3], Some(40)));
 }
 
-/// Eight ranks, four steps: the same ten calls take each so many milliseconds, then all meet in an all-reduce.
-fn of_eight(work_ms: [i64; 8]) -> TestJob {
-    let ranks: Vec<u32> = (0..8).collect();
-    let length_ns = (work_ms.into_iter().max().unwrap() + 2) * MS;
-    let mut job = TestJob::new(8);
-    for step in 0..4_i64 {
-        let start_ns = step * length_ns;
-        job.step(step as u64, start_ns, start_ns + length_ns);
-        for (rank, ms) in work_ms.into_iter().enumerate() {
-            job.work(rank, step as u32, &GEMM, 10, ms * MS);
+/// Two groups of three, each with four all-reduces: those of ranks 3 to 5 take 6 ms in place of 2. Rank 2 was
+/// not read.
+#[test]
+fn a_slow_group_is_compared_with_those_that_lack_a_rank() {
+    let mut job = TestJob::new(6);
+    for step in 0..4 {
+        let start_ns = step * 10 * MS;
+        job.step(step as u64, start_ns, start_ns + 10 * MS);
+        for (group, ranks, ms) in [("1 mesh_dp", [0, 1, 2], 2), ("2 mesh_dp", [3, 4, 5], 6)] {
+            let span = (start_ns + MS, start_ns + (1 + ms) * MS);
+            job.run(group, "allreduce", &ranks, &[span; 3]);
         }
-        let spans = work_ms.map(|ms| (start_ns + ms * MS, start_ns + length_ns));
-        job.run("0 default_pg", "allreduce", &ranks, &spans);
+        let spans = [4, 4, 4, 8, 8, 8].map(|ms| (start_ns + ms * MS, start_ns + 10 * MS));
+        job.run("0 default_pg", "barrier", &[0, 1, 2, 3, 4, 5], &spans);
     }
-    job.on_gpus()
+    let job = job.without(&[2]);
+    let cards = find(&job, &Analysis::new(&job), &[]);
+    let slow = cards.iter().find(|card| card.key == "slow_link").unwrap();
+    assert_eq!(
+        (&*slow.ranks, slow.worth_ns),
+        (&[3, 4, 5][..], Some(16 * MS))
+    );
 }
 
-/// Of eight ranks, 2 and 5 take 30 ms in place of 20: with one of them fixed the others wait for the other one.
+/// Rank 0 gets 600 tokens, the other two 150 each, and works on them for 40 ms in place of 10.
 #[test]
-fn slow_ranks_that_hide_each_other_are_worth_something_together() {
-    let found = found(of_eight([20, 20, 30, 20, 20, 30, 20, 20]));
-    assert_eq!(found[0], ("slow_rank".to_owned(), vec![2, 5], Some(40)));
-    assert!(found.iter().all(|of| of.0 != "slow_kernels_without_effect"));
-}
-
-/// Rank 2 takes 40 ms, 4 and 6 take 30: as long as rank 2 is not fixed, these two hold nobody up.
-#[test]
-fn slow_ranks_behind_a_slower_one_are_without_effect() {
-    let found = found(of_eight([20, 20, 40, 20, 30, 20, 30, 20]));
-    let slow: Vec<_> = found.iter().filter(|of| of.0.starts_with("slow")).collect();
-    let without = |rank| ("slow_kernels_without_effect".to_owned(), vec![rank], None);
-    let expected = [
-        ("slow_rank".to_owned(), vec![2], Some(40)),
-        without(4),
-        without(6),
-    ];
-    assert_eq!(slow, expected.iter().collect::<Vec<_>>());
-}
-
-#[test]
-fn all_ranks_of_a_host_that_are_slow_are_a_slow_host() {
-    let job = of_eight([20, 20, 20, 20, 20, 20, 30, 30]);
-    let found = found(job.host(6, "b", 0, 0.0).host(7, "b", 0, 0.0));
-    let host = ("slow_host".to_owned(), vec![6, 7], Some(40));
-    assert!(found.contains(&host), "{found:?}");
+fn hot_experts_are_told_without_a_rank() {
+    let mut job = TestJob::new(3);
+    for step in 0..4_i64 {
+        let start_ns = step * 50 * MS;
+        job.step(step as u64, start_ns, start_ns + 50 * MS);
+        let gets: [&[u64]; 3] = [&[200, 200, 200], &[50, 50, 50], &[50, 50, 50]];
+        let sends = [200, 50, 50];
+        let span = (start_ns + MS, start_ns + 2 * MS);
+        job.run("1 mesh_ep", "all_to_allv", &[0, 1, 2], &[span; 3]);
+        (0..3).for_each(|rank| job.splits(rank, &sends, gets[rank]));
+        let spans = [42, 12, 12].map(|ms| (start_ns + ms * MS, start_ns + 44 * MS));
+        job.run("1 mesh_ep", "all_to_allv", &[0, 1, 2], &spans);
+        (0..3).for_each(|rank| job.splits(rank, gets[rank], &sends));
+    }
+    let job = job.without(&[1]);
+    let cards = find(&job, &Analysis::new(&job), &[]);
+    let hot = cards.iter().find(|card| card.key == "hot_experts").unwrap();
+    assert_eq!(hot.ranks, [0]);
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! What the peers of each rank did before a collective: the median of the others of its stage of the
-//! pipeline, or where there are none, of all others.
+//! pipeline. A rank without any is compared with its own other steps, and only in how late it launched: other
+//! stages do different work, and its own may differ from step to step.
 
 use super::{Flow, Node};
 use crate::base::group::grouped;
@@ -24,12 +25,19 @@ struct Lane<'a> {
     stage: Option<usize>,
 }
 
+/// What the same collective of a rank has in all steps: its rank, its group, and the number in the step.
+type InSteps<'a> = (usize, Option<usize>, Lane<'a>, usize);
+
+/// A step is compared with the median of the others of a rank where there are at least so many of them.
+const LEAST_OTHER_STEPS: usize = 2;
+
 /// Finds the peers of all parts.
 pub(super) fn find(job: &Job, layout: &Layout, flow: &mut Flow) {
     let mut sets: Vec<Vec<usize>> = Vec::new();
     let mut known: Map<Alike, usize> = Map::default();
     let mut numbers: Map<(Option<usize>, Lane, Option<usize>), usize> = Map::default();
     let mut alike = vec![0; flow.parts.len()];
+    let mut in_steps: Vec<(InSteps, usize)> = Vec::new();
     for node in &flow.nodes {
         // Both ends of a transfer have a lane of their own, and each stage has.
         let mut of_node: Vec<(Option<Lane>, usize)> = Vec::new();
@@ -45,6 +53,9 @@ pub(super) fn find(job: &Job, layout: &Layout, flow: &mut Flow) {
                 (None, Some(lane)) => {
                     let number = numbers.entry((group, lane, node.step)).or_default();
                     let key = (lane, node.step, *number);
+                    if node.step.is_some() {
+                        in_steps.push(((part.rank, group, lane, *number), place));
+                    }
                     *number += 1;
                     *known.entry(key).or_insert_with(|| {
                         sets.push(Vec::new());
@@ -62,24 +73,22 @@ pub(super) fn find(job: &Job, layout: &Layout, flow: &mut Flow) {
     for (part, set) in flow.parts.iter_mut().zip(alike) {
         part.alike = set;
     }
-    // Groups of which several ranks of a stage were read tell by themselves; the rest asks those alike, and
-    // where there are none, the other stages.
+    // Groups of which several ranks of a stage were read tell by themselves; the rest asks those alike.
     let is_transfer = |node: &Node| {
         let matched = node.matched.and_then(|at| job.collectives.get(at));
         matched.is_some_and(|of| of.pair.is_some())
     };
     let several = flow.nodes.iter();
     let several = several.filter(|node| node.n > 1 && !is_transfer(node));
-    let whole: Vec<Vec<usize>> = several.map(|node| flow.places_of(node).collect()).collect();
-    let of_stages = whole.iter().flat_map(|places| {
-        let stage = |at: &usize| layout.stage(flow.parts.get(*at)?.rank);
-        let by_stage = places.iter().map(|at| (stage(at), *at));
+    let of_stages = several.flat_map(|node| {
+        let stage = |at: usize| layout.stage(flow.parts.get(at)?.rank);
+        let by_stage = flow.places_of(node).map(|at| (stage(at), at));
         let by_stage: Vec<(Option<usize>, Vec<usize>)> = grouped(by_stage, Vec::push);
         by_stage.into_iter().map(|(_, places)| places)
     });
     let of_stages: Vec<Vec<usize>> = of_stages.collect();
     let mut medians: Vec<Option<OwnTime>> = vec![None; flow.parts.len()];
-    for scope in whole.into_iter().chain(sets).chain(of_stages) {
+    for scope in sets.into_iter().chain(of_stages) {
         let own = scope
             .iter()
             .filter_map(|at| Some((*at, flow.parts.get(*at)?.own?)));
@@ -92,6 +101,33 @@ pub(super) fn find(job: &Job, layout: &Layout, flow: &mut Flow) {
     }
     for (part, median) in flow.parts.iter_mut().zip(medians) {
         part.peers = median;
+    }
+    alone(flow, in_steps);
+}
+
+/// Who has no peers is held against its own other steps, in how late it launched.
+fn alone(flow: &mut Flow, in_steps: Vec<(InSteps, usize)>) {
+    for (_, places) in grouped(in_steps, Vec::push) {
+        let places: Vec<usize> = places;
+        let parts = places.iter().filter_map(|at| flow.parts.get(*at));
+        let is_alone = parts.clone().all(|part| part.peers.is_none());
+        let late: Option<Vec<i64>> = parts.map(|part| Some(part.own?.late_ns)).collect();
+        let Some(late) = late.filter(|late| is_alone && late.len() > LEAST_OTHER_STEPS) else {
+            continue;
+        };
+        for (place, usual_ns) in places.into_iter().zip(medians_of_others(&late)) {
+            let Some(part) = flow.parts.get_mut(place) else {
+                continue;
+            };
+            part.peers = part.own.map(|own| {
+                let late_ns = own.late_ns.min(usual_ns);
+                OwnTime {
+                    total_ns: own.total_ns - (own.late_ns - late_ns),
+                    late_ns,
+                    ..own
+                }
+            });
+        }
     }
 }
 

@@ -192,7 +192,8 @@ struct HostRow<'a> {
     n_ranks: usize,
     /// Its rank that causes most delay.
     slowest: Option<(u32, i64)>,
-    /// A step on average, if all of its ranks kept up; `None` where nothing tells.
+    /// A step on average, if all of its ranks kept up; no less than what one of them is worth. `None` where nothing
+    /// tells.
     worth_ns: Option<i64>,
 }
 
@@ -223,8 +224,18 @@ fn hosts(seen: &Seen) -> ShownTable {
     rows.arrange_by_key(|(host, row)| (by_delay(row), *host));
     for (host, row) in rows.iter_mut().take(MOST_HOSTS_ASKED) {
         let gain = analysis.gain(job, WhatIf::HostKeepsUp(*host));
-        // Without the same work on another host nothing tells what it would be.
-        row.worth_ns = gain.map(|gain| gain.per_step_ns()).filter(|ns| *ns > 0);
+        // Without the same work on another host nothing tells what it would be: then what a rank of it is worth.
+        let causes = analysis.causes.iter();
+        let own = causes.filter(|cause| {
+            let rank = job.ranks.get(cause.rank);
+            rank.is_some_and(|rank| rank.host == *host)
+        });
+        let of_a_rank = own.filter_map(|cause| cause.worth_ns.map(|ns| ns / n_steps));
+        let all = gain
+            .map(|gain| gain.per_step_ns())
+            .into_iter()
+            .chain(of_a_rank);
+        row.worth_ns = all.max().filter(|ns| *ns > 0);
     }
     rows.arrange_by_key(|(host, row)| (Reverse(row.worth_ns), by_delay(row), *host));
     let numbers = rows.iter().map(|(_, row)| Some(row.slowest?.0)).collect();
@@ -268,7 +279,10 @@ fn links(job: &Job, analysis: &Analysis) -> Table {
             ("between", "Between", &|link| {
                 Value::Text(link.ranks_label(job))
             }),
-            ("ranks", "Ranks", &|link| Value::Count(link.n_ranks as u64)),
+            ("ranks", "Ranks", &|link| match link.is_complete() {
+                true => Value::Count(link.n_ranks as u64),
+                false => Value::Text(format!("{} of {}", link.n_read, link.n_ranks)),
+            }),
             ("spans_hosts", "Over hosts", &|link| {
                 Value::Flag(link.spans_hosts)
             }),

@@ -57,6 +57,45 @@ fn the_answer_says_who_is_slow_and_where_the_others_wait() {
     );
 }
 
+/// In each of four steps another rank takes 30 ms, for no reason that the trace tells: none of them is worth
+/// anything by itself.
+fn in_turn() -> TestJob {
+    let mut job = TestJob::new(4);
+    for step in 0..4 {
+        let start_ns = step * 32 * MS;
+        job.step(step as u64, start_ns, start_ns + 32 * MS);
+        let spans = [0, 1, 2, 3].map(|rank| {
+            let own_ms = if rank == step { 30 } else { 20 };
+            (start_ns + own_ms * MS, start_ns + 32 * MS)
+        });
+        job.run("0 default_pg", "allreduce", &[0, 1, 2, 3], &spans);
+    }
+    job
+}
+
+#[test]
+fn the_answer_claims_no_more_than_is_known() {
+    let answer = |job: &Job| overview(job).headline;
+    assert_eq!(
+        answer(&in_turn().job()),
+        "No single rank holds the others up by 1 % of a step or more. All waiting of ranks for each other together makes at most 10.0 ms a step in all steps (31.2 %)."
+    );
+    let mut even = TestJob::on_two_clocks().job();
+    assert_eq!(
+        answer(&even),
+        "No rank holds the others up by 1 % of a step or more."
+    );
+    assert_eq!(
+        answer(&TestJob::on_two_clocks().without(&[2])),
+        "No rank of the 3 that were read, out of 4, holds the others up by 1 % of a step or more."
+    );
+    even.clocks.are_comparable = false;
+    assert_eq!(
+        answer(&even),
+        "The clocks of the ranks could not be matched, so nothing tells who waits for whom."
+    );
+}
+
 #[test]
 fn ranks_and_hosts_that_are_worth_most_stand_first() {
     let overview = overview(&job().job());

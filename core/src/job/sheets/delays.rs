@@ -5,6 +5,7 @@ use super::Input;
 use super::table::{Body, Col, body, columns, float, int, known, ms, text};
 use crate::base::interval::percent_of;
 use crate::base::sort::Arrange;
+use crate::job::cause::Why;
 use crate::job::delay::Delay;
 use crate::job::replay::Gain;
 use crate::job::same_work::{MoreWork, SlowWork};
@@ -141,10 +142,16 @@ pub(super) fn what_if_body(input: &Input) -> Body<'static> {
     body(&what_if(), changes)
 }
 
-/// The ranks that need longer than their peers.
+/// The ranks that need longer than their peers, or that hold others up although they have none.
 fn delaying<'a>(input: &Input<'a>) -> impl Iterator<Item = (usize, &'a Delay)> {
-    let delays = input.analysis.delays.of_ranks.iter().enumerate();
-    delays.filter(|(_, delay)| delay.excess.total_ns > 0)
+    let analysis = input.analysis;
+    let delays = analysis.delays.of_ranks.iter().enumerate();
+    delays.filter(|(rank, delay)| delay.excess.total_ns > 0 || has_slow_kernels(input, *rank))
+}
+
+fn has_slow_kernels(input: &Input, rank: usize) -> bool {
+    let mut causes = input.analysis.causes.iter();
+    causes.any(|cause| cause.rank == rank && matches!(cause.why, Why::SlowerKernels { .. }))
 }
 
 /// About how many of them it is not asked what changes would be worth.
@@ -167,11 +174,13 @@ fn changes(input: &Input) -> Vec<(&'static str, WhatIf)> {
     delays.arrange_by_key(|(rank, delay)| (std::cmp::Reverse(delay.excess.total_ns), *rank));
     for (rank, delay) in delays.into_iter().take(MOST_RANKS) {
         all.push(("the rank keeps up", WhatIf::KeepsUp(rank)));
-        if delay.excess.work_ns > 0 {
+        if delay.excess.work_ns > 0 || has_slow_kernels(input, rank) {
             all.push((
                 "its kernels take as long as those of others",
                 WhatIf::SameKernels(rank),
             ));
+        }
+        if delay.excess.work_ns > 0 {
             all.push(("it has as much work as others", WhatIf::EvenWork(rank)));
         }
         if delay.excess.late_ns > 0 {

@@ -1,0 +1,91 @@
+//! Hosts of which all ranks hold the others up, and why.
+
+use super::Seen;
+use super::ranks::{late_by, most_times, times};
+use crate::job::cause::{self, Cause, Why};
+use crate::job::shown::JobCard;
+use crate::job::what_if::WhatIf;
+
+/// A host of which all ranks hold the others up.
+pub(super) struct SlowHost {
+    /// Among those of the job.
+    host: usize,
+    /// Its ranks, among those of the job.
+    pub(super) ranks: Vec<usize>,
+    worth_ns: i64,
+    /// In these steps.
+    steps: Vec<usize>,
+}
+
+/// The hosts of which all ranks hold the others up, with what they are worth.
+pub(super) fn find(seen: &Seen) -> Vec<SlowHost> {
+    let hosts = cause::slow_hosts(seen.job, &seen.analysis.causes).into_iter();
+    let hosts = hosts.filter_map(|(host, ranks)| {
+        let (worth_ns, steps) = seen.gain(WhatIf::HostKeepsUp(host));
+        let worth_ns = worth_ns?;
+        seen.large(worth_ns, &steps)?;
+        Some(SlowHost {
+            host,
+            ranks,
+            worth_ns,
+            steps,
+        })
+    });
+    hosts.collect()
+}
+
+/// All ranks of a host hold the others up: then it is the host.
+pub(super) fn slow_host(seen: &Seen) -> Vec<JobCard> {
+    let cards = seen.slow_hosts.iter().filter_map(|of| {
+        let name = seen.job.hosts.get(of.host)?;
+        let (reasoning, are_late) = of_host(seen, of);
+        let action = match are_late {
+            true => "Look at this node before its ranks: storage, data loading, CPU load, other processes; take it out of service if it stays.",
+            false => "Look at this node before its GPUs: power limit, cooling, CPU load, storage, network card; take it out of service if it stays.",
+        };
+        let card = JobCard {
+            title: format!("All ranks of {name} are slow"),
+            issue: format!("All {} ranks on {name} take longer than those of other hosts in {}.", of.ranks.len(), seen.steps(&of.steps)),
+            action: action.to_owned(),
+            reasoning,
+            ranks: of.ranks.iter().map(|at| seen.number(*at)).collect(),
+            ..JobCard::default()
+        };
+        seen.worth(card, Some(of.worth_ns), &of.steps)
+    });
+    cards.collect()
+}
+
+/// What holds the ranks of a host up, in sentences, and whether all of them launch late.
+fn of_host(seen: &Seen, host: &SlowHost) -> (Vec<String>, bool) {
+    let causes = seen.analysis.causes.iter();
+    let own = causes.filter(|cause| host.ranks.contains(&cause.rank));
+    let own: Vec<&Cause> = own.collect();
+    let of = |is: fn(&Why) -> bool| -> (Vec<&Cause>, String) {
+        let causes: Vec<&Cause> = own.iter().copied().filter(|cause| is(&cause.why)).collect();
+        let mut ranks: Vec<usize> = causes.iter().map(|cause| cause.rank).collect();
+        ranks.sort_unstable();
+        ranks.dedup();
+        let n = match ranks.len() == host.ranks.len() {
+            true => "all of them".to_owned(),
+            false => format!("{} of them", ranks.len()),
+        };
+        (causes, n)
+    };
+    let mut sentences = Vec::new();
+    let (slow, n) = of(|why| matches!(why, Why::SlowerKernels { .. }));
+    if !slow.is_empty() {
+        let most = times(most_times(&slow));
+        sentences.push(format!(
+            "On {n} the same kernels take longer than elsewhere, up to {most}."
+        ));
+    }
+    let (late, n) = of(|why| matches!(why, Why::HostLate { .. }));
+    let are_late = slow.is_empty() && n == "all of them";
+    if !late.is_empty() {
+        let by =
+            late_by(&late).map_or_else(String::new, |by| format!("; meanwhile most are in `{by}`"));
+        sentences.push(format!("On {n} kernels are launched late{by}."));
+    }
+    (sentences, are_late)
+}

@@ -1,0 +1,72 @@
+//! Pipelines of which each stage is one rank.
+
+use super::{GEMM, MS, found};
+use crate::job::testing::TestJob;
+
+/// A pipeline of four stages, one rank each, four steps: each works for so many milliseconds on what it receives
+/// from the one before. Rank 0 launches 20 ms late in the third step, or does not.
+///
+/// ```text
+/// ms         0     20 21         51 52     72 73     93 95
+/// rank 0     [work)[S)[all-reduce─────────────────────)
+/// rank 1     [receive)[work)     [S)[all-reduce───────)
+/// rank 2     [receive─────────────)[work) [S)[─all-r.─)
+/// rank 3     [receive───────────────────────)[work)[a.)
+/// ```
+fn of_four_stages(work_ms: [i64; 4], is_late: bool) -> TestJob {
+    let ranks = [0, 1, 2, 3];
+    let mut job = TestJob::new(4);
+    let mut start_ns = 0;
+    for step in 0..4 {
+        let late_ns = if is_late && step == 2 { 20 * MS } else { 0 };
+        let end_ns = start_ns + late_ns + (work_ms.iter().sum::<i64>() + 5) * MS;
+        job.step(step, start_ns, end_ns);
+        let mut at_ns = start_ns + late_ns;
+        if late_ns > 0 {
+            job.late(0, at_ns + work_ms[0] * MS, late_ns, "Data loading");
+        }
+        let mut done = [0; 4];
+        for (rank, ms) in (0..).zip(work_ms) {
+            at_ns += ms * MS;
+            if rank < 3 {
+                let pair = [rank, rank + 1];
+                let spans = [(at_ns, at_ns + MS), (start_ns, at_ns + MS)];
+                job.send("1 mesh_pp", &ranks, pair, spans);
+                at_ns += MS;
+            }
+            done[rank as usize] = at_ns;
+        }
+        let spans = done.map(|at_ns| (at_ns, end_ns));
+        job.run("0 default_pg", "allreduce", &ranks, &spans);
+        start_ns = end_ns;
+    }
+    job.on_gpus()
+}
+
+/// The same ten calls take the rank of the second stage 30 ms, those of the others 20: no other rank is of its
+/// stage, but the kernels are the same.
+#[test]
+fn a_slow_rank_that_is_alone_in_its_stage_is_named() {
+    let work_ms = [20, 30, 20, 20];
+    let mut job = of_four_stages(work_ms, false);
+    for (rank, ms) in work_ms.into_iter().enumerate() {
+        for step in 0..4 {
+            job.work(rank, step, &GEMM, 10, ms * MS);
+        }
+    }
+    assert_eq!(found(job)[0], ("slow_rank".to_owned(), vec![1], Some(40)));
+}
+
+#[test]
+fn a_rank_that_is_alone_in_its_stage_is_late_in_one_of_its_steps() {
+    let found = found(of_four_stages([20; 4], true));
+    assert_eq!(found[0], ("late_host".to_owned(), vec![0], Some(20)));
+}
+
+/// Stages that do different work hold nobody up by that.
+#[test]
+fn uneven_stages_of_one_rank_each_make_nobody_slow() {
+    let found = found(of_four_stages([50, 20, 20, 20], false));
+    let keys: Vec<&str> = found.iter().map(|(key, ..)| key.as_str()).collect();
+    assert!(keys.iter().all(|key| *key == "pipeline_bubble"), "{keys:?}");
+}

@@ -1,0 +1,114 @@
+//! Ranks that hide each other, and hosts of which all ranks are slow.
+
+use super::{GEMM, MS, found};
+use crate::job::Analysis;
+use crate::job::findings::find;
+use crate::job::testing::TestJob;
+
+/// Eight ranks, four steps: the same ten calls take each so many milliseconds, then all meet in an all-reduce.
+fn of_eight(work_ms: [i64; 8]) -> TestJob {
+    of_eight_late(work_ms, [0; 8])
+}
+
+/// The same with CPUs that load data for so long before that.
+fn of_eight_late(work_ms: [i64; 8], late_ms: [i64; 8]) -> TestJob {
+    let ranks: Vec<u32> = (0..8).collect();
+    let own_ms = [0, 1, 2, 3, 4, 5, 6, 7].map(|at| work_ms[at] + late_ms[at]);
+    let length_ns = (own_ms.into_iter().max().unwrap() + 2) * MS;
+    let mut job = TestJob::new(8);
+    for step in 0..4_i64 {
+        let start_ns = step * length_ns;
+        job.step(step as u64, start_ns, start_ns + length_ns);
+        for (rank, ms) in work_ms.into_iter().enumerate() {
+            job.work(rank, step as u32, &GEMM, 10, ms * MS);
+        }
+        let spans = own_ms.map(|ms| (start_ns + ms * MS, start_ns + length_ns));
+        for (rank, ms) in late_ms.into_iter().enumerate().filter(|(_, ms)| *ms > 0) {
+            job.late(rank, spans[rank].0, ms * MS, "Data loading");
+        }
+        job.run("0 default_pg", "allreduce", &ranks, &spans);
+    }
+    job.on_gpus()
+}
+
+/// Of eight ranks, 2 and 5 take 30 ms in place of 20: with one of them fixed the others wait for the other one.
+#[test]
+fn slow_ranks_that_hide_each_other_are_worth_something_together() {
+    let found = found(of_eight([20, 20, 30, 20, 20, 30, 20, 20]));
+    assert_eq!(found[0], ("slow_rank".to_owned(), vec![2, 5], Some(40)));
+    assert!(found.iter().all(|of| of.0 != "slow_kernels_without_effect"));
+}
+
+/// Rank 2 takes 40 ms, 4 and 6 take 30: with rank 2 fixed these two are the next to be waited for.
+#[test]
+fn slow_ranks_behind_a_slower_one_are_worth_something_with_it() {
+    let found = found(of_eight([20, 20, 40, 20, 30, 20, 30, 20]));
+    let slow: Vec<_> = found.iter().filter(|of| of.0.starts_with("slow")).collect();
+    let expected = [
+        ("slow_rank".to_owned(), vec![2, 4, 6], Some(80)),
+        ("slow_rank".to_owned(), vec![2], Some(40)),
+    ];
+    assert_eq!(slow, expected.iter().collect::<Vec<_>>());
+}
+
+/// Rank 4 takes 30 ms for what the others do in 20, but all wait 40 ms for rank 2, which loads data for 20.
+#[test]
+fn a_slow_rank_behind_a_late_one_is_without_effect() {
+    let slow = [20, 20, 20, 20, 30, 20, 20, 20];
+    let found = found(of_eight_late(slow, [0, 0, 20, 0, 0, 0, 0, 0]));
+    let expected = [
+        ("late_host".to_owned(), vec![2], Some(40)),
+        ("slow_kernels_without_effect".to_owned(), vec![4], None),
+    ];
+    assert_eq!(found[..2], expected);
+}
+
+/// Ranks 1 and 6 load data for 12 ms: with one of them in time the others wait for the other one.
+#[test]
+fn late_ranks_that_hide_each_other_are_worth_something_together() {
+    let found = found(of_eight_late([20; 8], [0, 12, 0, 0, 0, 0, 12, 0]));
+    assert_eq!(found[0], ("late_host".to_owned(), vec![1, 6], Some(48)));
+}
+
+/// Half of the ranks take 24 ms in place of 20.
+#[test]
+fn a_slow_half_of_the_ranks_is_told() {
+    let found = found(of_eight([20, 20, 20, 20, 24, 24, 24, 24]));
+    let expected = ("slow_rank".to_owned(), vec![4, 5, 6, 7], Some(16));
+    assert_eq!(found[0], expected);
+}
+
+#[test]
+fn all_ranks_of_a_host_that_are_slow_are_a_slow_host() {
+    let job = of_eight([20, 20, 20, 20, 20, 20, 30, 30]);
+    let job = job.host(6, "b", 0, 0.0).host(7, "b", 0, 0.0).job();
+    let cards = find(&job, &Analysis::new(&job), &[]);
+    // One finding for one fault, with what is slow on that host.
+    let told: Vec<_> = cards
+        .iter()
+        .map(|card| (&*card.key, &*card.ranks))
+        .collect();
+    assert_eq!(told, [("slow_host", &[6, 7][..]), ("no_waiting", &[])]);
+    assert_eq!(cards[0].worth_ns, Some(40 * MS));
+    assert_eq!(
+        cards[0].reasoning,
+        ["On all of them the same kernels take longer than elsewhere, up to 1.50×."]
+    );
+}
+
+/// Both CPUs of host b load data for 12 ms.
+#[test]
+fn a_host_on_which_all_launch_late_says_what_they_do() {
+    let job = of_eight_late([20; 8], [0, 0, 0, 0, 0, 0, 12, 12]);
+    let job = job.host(6, "b", 0, 0.0).host(7, "b", 0, 0.0).job();
+    let cards = find(&job, &Analysis::new(&job), &[]);
+    let told: Vec<_> = cards
+        .iter()
+        .map(|card| (&*card.key, &*card.ranks))
+        .collect();
+    assert_eq!(told, [("slow_host", &[6, 7][..]), ("no_waiting", &[])]);
+    assert_eq!(
+        cards[0].reasoning,
+        ["On all of them kernels are launched late; meanwhile most are in `Data loading`."]
+    );
+}

@@ -1,0 +1,181 @@
+//! Ranks with the same sort of cause that hide each other: with one of them fixed the others wait for the next.
+//! What they are worth together is more than what they are worth one by one.
+
+use super::Seen;
+use super::ranks::{LOADING, late_action, late_by, most_times, times};
+use crate::base::format;
+use crate::job::cause::{Cause, Why};
+use crate::job::replay::Gain;
+use crate::job::shown::JobCard;
+use crate::job::what_if::WhatIf;
+
+/// Of so many ranks it is asked whether each of them counts: a question costs a run of the job.
+const MOST_ASKED: usize = 32;
+
+/// Ranks that are worth more together.
+#[derive(Debug, Default)]
+pub(super) struct Together<'a> {
+    pub(super) causes: Vec<&'a Cause>,
+    /// In these steps.
+    pub(super) worth_ns: i64,
+    pub(super) steps: Vec<usize>,
+    /// What those that are worth something alone gain, one by one.
+    pub(super) alone_ns: i64,
+}
+
+impl Together<'_> {
+    /// Among the ranks of the job, by number.
+    pub(super) fn ranks(&self) -> Vec<usize> {
+        let mut ranks: Vec<usize> = self.causes.iter().map(|cause| cause.rank).collect();
+        ranks.sort_unstable();
+        ranks
+    }
+
+    pub(super) fn has(&self, cause: &Cause) -> bool {
+        self.causes.contains(&cause)
+    }
+}
+
+/// The ranks whose kernels are slower and that hide each other.
+pub(super) fn slow<'a>(seen: &Seen<'a>) -> Option<Together<'a>> {
+    // Without a GPU other work on the same cores makes operators slower.
+    let has_gpu = seen.job.ranks.iter().any(|rank| rank.digest.gpu.is_some());
+    let is_slow = |cause: &&Cause| match cause.why {
+        Why::SlowerKernels { slower_ns, .. } => seen.large(slower_ns, &cause.steps).is_some(),
+        _ => false,
+    };
+    let causes = seen.analysis.causes.iter().filter(|_| has_gpu);
+    find(seen, causes.filter(is_slow).collect())
+}
+
+/// The ranks that launch late and that hide each other.
+pub(super) fn late<'a>(seen: &Seen<'a>) -> Option<Together<'a>> {
+    let is_late = |cause: &&Cause| match cause.why {
+        Why::HostLate { late_ns, .. } => seen.large(late_ns, &cause.steps).is_some(),
+        _ => false,
+    };
+    find(seen, seen.analysis.causes.iter().filter(is_late).collect())
+}
+
+fn find<'a>(seen: &Seen<'a>, mut causes: Vec<&'a Cause>) -> Option<Together<'a>> {
+    let gain = |causes: &[&Cause]| {
+        let changes: Vec<WhatIf> = causes.iter().filter_map(|cause| cause.change()).collect();
+        seen.analysis.gain_of_all(seen.job, &changes)
+    };
+    if causes.len() < 2 {
+        return None;
+    }
+    let mut all = gain(&causes)?;
+    if causes.len() <= MOST_ASKED {
+        // A rank counts where without it the others gain less: else something else holds it up.
+        let counts = |at: usize| {
+            let mut others = causes.clone();
+            others.remove(at);
+            let others = gain(&others)?;
+            let own = all.of_steps.iter().zip(&others.of_steps);
+            let of_steps: Vec<i64> = own
+                .map(|(all, others)| all.saturating_sub(*others))
+                .collect();
+            let own = Gain {
+                total_ns: of_steps.iter().sum(),
+                of_steps,
+            };
+            Some(!seen.gains(&own).1.is_empty())
+        };
+        let counting = (0..causes.len()).filter(|at| counts(*at) == Some(true));
+        let counting: Vec<&Cause> = counting.filter_map(|at| causes.get(at).copied()).collect();
+        if counting.len() < 2 {
+            return None;
+        }
+        causes = counting;
+        all = gain(&causes)?;
+    }
+    let (worth_ns, steps) = seen.gains(&all);
+    let told = causes.iter().filter_map(|cause| {
+        let ns = cause.worth_ns?;
+        seen.large(ns, &cause.steps).map(|_| ns)
+    });
+    let alone_ns = told.fold(0, i64::saturating_add);
+    seen.large(worth_ns.saturating_sub(alone_ns), &steps)?;
+    Some(Together {
+        causes,
+        worth_ns,
+        steps,
+        alone_ns,
+    })
+}
+
+/// Ranks for people: "Ranks 2 and 5", "12 ranks"; and their numbers.
+fn named(seen: &Seen, ranks: &[usize]) -> (String, Vec<u32>) {
+    let mut numbers: Vec<u32> = ranks.iter().map(|at| seen.number(*at)).collect();
+    numbers.sort_unstable();
+    let names: Vec<String> = numbers.iter().map(u32::to_string).collect();
+    let named = match names.len() {
+        0..=6 => format!("Ranks {}", format::listed(&names)),
+        n => format!("{n} ranks"),
+    };
+    (named, numbers)
+}
+
+/// Ranks that hide each other, unless they are all of a host that is told.
+fn hide_each_other<'a, 'b>(
+    seen: &'b Seen,
+    of: &'b Option<Together<'a>>,
+) -> Option<&'b Together<'a>> {
+    of.as_ref().filter(|of| {
+        let ranks = of.ranks();
+        seen.slow_hosts.iter().all(|host| host.ranks != ranks)
+    })
+}
+
+/// What it takes to gain anything.
+fn only_together(of: &Together) -> String {
+    let n_steps = of.steps.len().max(1) as i64;
+    match of.alone_ns / n_steps {
+        ..=0 => "Each of them hides the others: fixing one alone gains next to nothing.".to_owned(),
+        ns => format!(
+            "They hide each other: fixing only those that are worth something alone saves {} a step; that is part of what all of them save.",
+            format::time_ns(ns)
+        ),
+    }
+}
+
+/// Several ranks that are slow, each of which hides the others: what all of them together are worth.
+pub(super) fn slow_card(seen: &Seen) -> Option<JobCard> {
+    let slow = hide_each_other(seen, &seen.slow_together)?;
+    let most = most_times(&slow.causes);
+    let (named, ranks) = named(seen, &slow.ranks());
+    let card = JobCard {
+        title: format!("{named}: the same kernels take up to {}", times(most)),
+        issue: format!(
+            "{named} take up to {} as long as other ranks for the same kernels, and the others wait for them. {}",
+            times(most),
+            only_together(slow)
+        ),
+        action: "Check clock rate, temperature, power limit and memory errors of these GPUs; look for what they have in common: rack, power, image, driver.".to_owned(),
+        ranks,
+        ..JobCard::default()
+    };
+    seen.worth(card, Some(slow.worth_ns), &slow.steps)
+}
+
+/// Several ranks that launch late, each of which hides the others.
+pub(super) fn late_card(seen: &Seen) -> Option<JobCard> {
+    let late = hide_each_other(seen, &seen.late_together)?;
+    let (named, ranks) = named(seen, &late.ranks());
+    let by = late_by(&late.causes);
+    let meanwhile = by
+        .as_ref()
+        .map_or_else(String::new, |by| format!("; meanwhile most are in `{by}`"));
+    let card = JobCard {
+        title: format!("{named} launch kernels late"),
+        issue: format!(
+            "{named} launch their kernels later than other ranks{meanwhile}, and the others wait for them. {}",
+            only_together(late)
+        ),
+        action: late_action(by.as_deref() == Some(LOADING), "these ranks"),
+        ranks,
+        ..JobCard::default()
+    };
+    seen.worth(card, Some(late.worth_ns), &late.steps)
+}
