@@ -31,7 +31,7 @@ const LEAST_PER_MILLE: i64 = 5;
 const LEAST_PERCENT: i64 = 20;
 
 /// Where at least [`LEAST_FOR_SCATTER`] ranks tell how much the times of the same kernels scatter, they take longer
-/// from so many median deviations on: those of the quicker half of the ranks, since the other half may be slow.
+/// from so many median deviations on.
 const LEAST_DEVIATIONS: f64 = 4.0;
 
 /// See [`LEAST_DEVIATIONS`].
@@ -170,6 +170,7 @@ pub(super) fn find(analysis: &Asked) -> Vec<Cause> {
                 .of_steps
                 .get(step)
                 .map_or(&[], Vec::as_slice),
+            job.has_gpu(),
         );
         for rank in 0..job.ranks.len() {
             let is_slower = slower.get(rank).copied().unwrap_or(false);
@@ -233,24 +234,36 @@ fn least_ns(job: &Job, analysis: &Asked, step: usize) -> i64 {
 }
 
 /// By rank: whether the same work takes longer than on others.
-fn slower(of_step: &[Same]) -> Vec<bool> {
+fn slower(of_step: &[Same], may_be_halves: bool) -> Vec<bool> {
     let mut ratios: Vec<f64> = of_step.iter().filter_map(Same::ratio).collect();
     ratios.arrange_by(f64::total_cmp);
-    // The quicker half, and how far those before its last one are from that.
-    let quick = ratios.get(..ratios.len().div_ceil(2)).unwrap_or_default();
-    let least = match quick.split_last() {
-        Some((middle, quicker)) if ratios.len() >= LEAST_FOR_SCATTER => {
-            let last = quicker.len().saturating_sub(1);
-            let at = |nth: usize| quicker.get(nth).map_or(0.0, |ratio| middle - ratio);
-            middle + LEAST_DEVIATIONS * at(last / 2).midpoint(at(last.div_ceil(2)))
-        }
-        _ => 1.0,
+    let least = match ratios.len() >= LEAST_FOR_SCATTER {
+        true => least_ratio(&ratios, may_be_halves),
+        false => 1.0,
     };
     let of_ranks = of_step.iter().map(|same| {
         let ratio = same.ratio();
         ratio.is_some_and(|ratio| ratio >= LEAST_RATIO && ratio > least)
     });
     of_ranks.collect()
+}
+
+/// Of ratios in order: what is beyond their scatter. Where half of the ranks may be slow, beyond that of the quicker
+/// half: how far those before its last one are from that.
+fn least_ratio(ratios: &[f64], may_be_halves: bool) -> f64 {
+    let median = |of: &[f64]| {
+        let last = of.len().saturating_sub(1);
+        let at = |nth: usize| of.get(nth).copied().unwrap_or_default();
+        at(last / 2).midpoint(at(last.div_ceil(2)))
+    };
+    let quick = ratios.get(..ratios.len().div_ceil(2));
+    let (middle, others) = match quick.and_then(<[f64]>::split_last) {
+        Some((middle, quicker)) if may_be_halves => (*middle, quicker),
+        _ => (median(ratios), ratios),
+    };
+    let mut deviations: Vec<f64> = others.iter().map(|of| (of - middle).abs()).collect();
+    deviations.arrange_by(f64::total_cmp);
+    middle + LEAST_DEVIATIONS * median(&deviations)
 }
 
 /// What sorts of causes a rank has in a step.

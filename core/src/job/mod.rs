@@ -150,6 +150,12 @@ impl Job {
         all
     }
 
+    /// Whether kernels tell how long work takes. Without a GPU operators do, which other work on the same cores makes
+    /// slower.
+    pub(crate) fn has_gpu(&self) -> bool {
+        self.ranks.iter().any(|rank| rank.digest.gpu.is_some())
+    }
+
     /// The ranks that are missing.
     pub(crate) fn missing(&self) -> Vec<u32> {
         let is_there = |number: &u32| self.ranks.iter().any(|rank| rank.number == *number);

@@ -168,7 +168,7 @@ impl SameWork {
         for of_key in
             items.chunk_by_mut(|one, other| (one.step, one.key) == (other.step, other.key))
         {
-            expect(of_key);
+            expect(of_key, n_ranks, job.has_gpu());
         }
         leave_out_rare(&mut items, n_ranks);
         for item in &items {
@@ -327,9 +327,10 @@ fn items(job: &Job) -> (Vec<Item>, Vec<String>) {
     (items, texts)
 }
 
-/// What ranks with the same work in the same step would take at the median of their means: of an even number the
-/// quicker one of the two in the middle. Between them lies nothing that a rank takes where half of the ranks are slow.
-fn expect(of_key: &mut [Item]) {
+/// What ranks with the same work in the same step would take at the median of their means. In a job of two ranks that
+/// is the quicker one; and where half of the ranks may be slow, the quicker one of the two in the middle if these are
+/// as far apart: between them lies nothing that a rank takes.
+fn expect(of_key: &mut [Item], n_ranks: usize, may_be_halves: bool) {
     if of_key.len() < 2 {
         return;
     }
@@ -337,7 +338,14 @@ fn expect(of_key: &mut [Item]) {
         .map(|item| item.total_ns as f64 / item.calls.max(1) as f64)
         .collect();
     means.arrange_by(f64::total_cmp);
-    let median = means[(means.len() - 1) / 2];
+    let last = means.len() - 1;
+    let (low, high) = (means[last / 2], means[last.div_ceil(2)]);
+    let are_apart = may_be_halves && high >= low * LEAST_RATIO;
+    let median = if n_ranks == 2 || are_apart {
+        low
+    } else {
+        low.midpoint(high)
+    };
     let n_ranks = of_key.len();
     for item in of_key {
         item.n_ranks = n_ranks;

@@ -330,8 +330,7 @@ pub(super) fn without_effect(seen: &Seen) -> Vec<JobCard> {
 
 /// Ranks with slower kernels that are worth too little, alone and with others, and how many times as long these take.
 fn without_worth<'a>(seen: &Seen<'a>) -> Vec<(&'a Cause, f64)> {
-    let has_gpu = seen.job.ranks.iter().any(|rank| rank.digest.gpu.is_some());
-    let causes = seen.analysis.causes.iter().filter(|_| has_gpu);
+    let causes = seen.analysis.causes.iter().filter(|_| seen.job.has_gpu());
     let slow = causes.filter_map(|cause| {
         let Why::SlowerKernels {
             ratio, slower_ns, ..

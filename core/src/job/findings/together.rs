@@ -38,13 +38,11 @@ impl Together<'_> {
 
 /// The ranks whose kernels are slower and that hide each other.
 pub(super) fn slow<'a>(seen: &Seen<'a>) -> Option<Together<'a>> {
-    // Without a GPU other work on the same cores makes operators slower.
-    let has_gpu = seen.job.ranks.iter().any(|rank| rank.digest.gpu.is_some());
     let is_slow = |cause: &&Cause| match cause.why {
         Why::SlowerKernels { slower_ns, .. } => seen.large(slower_ns, &cause.steps).is_some(),
         _ => false,
     };
-    let causes = seen.analysis.causes.iter().filter(|_| has_gpu);
+    let causes = seen.analysis.causes.iter().filter(|_| seen.job.has_gpu());
     find(seen, causes.filter(is_slow).collect())
 }
 
@@ -128,6 +126,21 @@ fn hide_each_other<'a, 'b>(
     })
 }
 
+/// What the ranks have in common, where they are all of a host.
+fn of_one_host(seen: &Seen, ranks: &[usize]) -> Option<String> {
+    let host = |at: &usize| seen.job.ranks.get(*at).map(|rank| rank.host);
+    let first = ranks.first().and_then(host)?;
+    let n_of_host = seen.job.ranks.iter().filter(|rank| rank.host == first);
+    let are_all =
+        n_of_host.count() == ranks.len() && ranks.iter().all(|at| host(at) == Some(first));
+    let name = seen
+        .job
+        .hosts
+        .get(first)
+        .filter(|_| seen.job.are_hosts_named && seen.job.hosts.len() > 1)?;
+    are_all.then(|| format!("They are all ranks of {name}: look at this node first."))
+}
+
 /// What it takes to gain anything.
 fn only_together(of: &Together) -> String {
     let n_steps = of.steps.len().max(1) as i64;
@@ -153,6 +166,7 @@ pub(super) fn slow_card(seen: &Seen) -> Option<JobCard> {
             only_together(slow)
         ),
         action: "Check clock rate, temperature, power limit and memory errors of these GPUs; look for what they have in common: rack, power, image, driver.".to_owned(),
+        reasoning: of_one_host(seen, &slow.ranks()).into_iter().collect(),
         ranks,
         ..JobCard::default()
     };
@@ -164,16 +178,21 @@ pub(super) fn late_card(seen: &Seen) -> Option<JobCard> {
     let late = hide_each_other(seen, &seen.late_together)?;
     let (named, ranks) = named(seen, &late.ranks());
     let by = late_by(&late.causes);
+    let is_loading = by.as_deref() == Some(LOADING);
     let meanwhile = by
         .as_ref()
         .map_or_else(String::new, |by| format!("; meanwhile most are in `{by}`"));
     let card = JobCard {
-        title: format!("{named} launch kernels late"),
+        title: match is_loading {
+            true => format!("{named} wait for data"),
+            false => format!("{named} launch kernels late"),
+        },
         issue: format!(
             "{named} launch their kernels later than other ranks{meanwhile}, and the others wait for them. {}",
             only_together(late)
         ),
-        action: late_action(by.as_deref() == Some(LOADING), "these ranks"),
+        action: late_action(is_loading, "these ranks"),
+        reasoning: of_one_host(seen, &late.ranks()).into_iter().collect(),
         ranks,
         ..JobCard::default()
     };
