@@ -192,8 +192,7 @@ struct HostRow<'a> {
     n_ranks: usize,
     /// Its rank that causes most delay.
     slowest: Option<(u32, i64)>,
-    /// A step on average, if all of its ranks kept up; no less than what one of them is worth. `None` where nothing
-    /// tells.
+    /// A step on average, if all of its ranks kept up, or had no cause to hold others up; `None` where nothing tells.
     worth_ns: Option<i64>,
 }
 
@@ -223,19 +222,24 @@ fn hosts(seen: &Seen) -> ShownTable {
     let mut rows: Vec<(usize, HostRow)> = rows.collect();
     rows.arrange_by_key(|(host, row)| (by_delay(row), *host));
     for (host, row) in rows.iter_mut().take(MOST_HOSTS_ASKED) {
+        // Without the same work on another host nothing tells what it would be: then what the causes of its ranks are
+        // worth.
         let gain = analysis.gain(job, WhatIf::HostKeepsUp(*host));
-        // Without the same work on another host nothing tells what it would be: then what a rank of it is worth.
         let causes = analysis.causes.iter();
         let own = causes.filter(|cause| {
             let rank = job.ranks.get(cause.rank);
             rank.is_some_and(|rank| rank.host == *host)
         });
-        let of_a_rank = own.filter_map(|cause| cause.worth_ns.map(|ns| ns / n_steps));
-        let all = gain
-            .map(|gain| gain.per_step_ns())
-            .into_iter()
-            .chain(of_a_rank);
-        row.worth_ns = all.max().filter(|ns| *ns > 0);
+        let mut changes: Vec<WhatIf> = Vec::new();
+        for change in own.filter_map(Cause::change) {
+            if !changes.contains(&change) {
+                changes.push(change);
+            }
+        }
+        let of_causes = analysis.gain_of_all(job, &changes);
+        let gains = gain.into_iter().chain(of_causes);
+        let most_ns = gains.map(|gain| gain.per_step_ns()).max();
+        row.worth_ns = most_ns.filter(|ns| *ns > 0);
     }
     rows.arrange_by_key(|(host, row)| (Reverse(row.worth_ns), by_delay(row), *host));
     let numbers = rows.iter().map(|(_, row)| Some(row.slowest?.0)).collect();
