@@ -169,7 +169,7 @@ fn no_single_rank(job: &Job, cards: &[JobCard]) -> String {
     let none = format!("No {single}rank{of_read} holds the others up by 1 % of a step or more.");
     match bound {
         Some(card) => format!(
-            "{none} All waiting of ranks for each other together makes at most {}.",
+            "{none} Waiting for each other costs all of them together at most {}.",
             card.worth
         ),
         None => none,

@@ -105,7 +105,7 @@ pub(super) fn find(job: &Job, layout: &Layout, flow: &mut Flow) {
     alone(flow, in_steps);
 }
 
-/// Who has no peers is held against its own other steps, in how late it launched.
+/// Who has no peers is compared with its own other steps, in how late it launched.
 fn alone(flow: &mut Flow, in_steps: Vec<(InSteps, usize)>) {
     for (_, places) in grouped(in_steps, Vec::push) {
         let places: Vec<usize> = places;

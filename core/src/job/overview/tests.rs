@@ -78,7 +78,7 @@ fn the_answer_claims_no_more_than_is_known() {
     let answer = |job: &Job| overview(job).headline;
     assert_eq!(
         answer(&in_turn().job()),
-        "No single rank holds the others up by 1 % of a step or more. All waiting of ranks for each other together makes at most 10.0 ms a step in all steps (31.2 %)."
+        "No single rank holds the others up by 1 % of a step or more. Waiting for each other costs all of them together at most 10.0 ms a step in all steps (31.2 %)."
     );
     let mut even = TestJob::on_two_clocks().job();
     assert_eq!(
