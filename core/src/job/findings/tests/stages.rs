@@ -70,3 +70,26 @@ fn uneven_stages_of_one_rank_each_make_nobody_slow() {
     let keys: Vec<&str> = found.iter().map(|(key, ..)| key.as_str()).collect();
     assert!(keys.iter().all(|key| *key == "pipeline_bubble"), "{keys:?}");
 }
+
+/// Two pipelines of two stages; the same ten calls take both ranks of the second stage 30 ms, those of the first 20. They
+/// are as slow as each other, and with one of them fixed the first stage waits for the other one.
+#[test]
+fn a_stage_of_which_all_ranks_are_slow_is_told() {
+    let work_ms = [20, 20, 30, 30];
+    let mut job = TestJob::new(4);
+    for step in 0..4 {
+        let start_ns = step * 40 * MS;
+        job.step(step as u64, start_ns, start_ns + 40 * MS);
+        for (name, ranks) in [("3 mesh_pp", [0, 2]), ("4 mesh_pp", [1, 3])] {
+            let span = (start_ns, start_ns + MS);
+            job.send(name, &ranks, ranks, [span; 2]);
+        }
+        let spans = work_ms.map(|ms| (start_ns + MS + ms * MS, start_ns + 40 * MS));
+        job.run("0 default_pg", "allreduce", &[0, 1, 2, 3], &spans);
+        for (rank, ms) in work_ms.into_iter().enumerate() {
+            job.work(rank, step as u32, &GEMM, 10, ms * MS);
+        }
+    }
+    let found = found(job.on_gpus());
+    assert_eq!(found[0], ("slow_rank".to_owned(), vec![2, 3], Some(40)));
+}
