@@ -283,9 +283,9 @@ fn links(job: &Job, analysis: &Analysis) -> Table {
             ("between", "Between", &|link| {
                 Value::Text(link.ranks_label(job))
             }),
-            ("ranks", "Ranks", &|link| match link.is_complete() {
-                true => Value::Count(link.n_ranks as u64),
-                false => Value::Text(format!("{} of {}", link.n_read, link.n_ranks)),
+            ("ranks", "Ranks", &|link| Value::Count(link.n_ranks as u64)),
+            ("read", "Ranks read", &|link| {
+                Value::Count(link.n_read as u64)
             }),
             ("spans_hosts", "Over hosts", &|link| {
                 Value::Flag(link.spans_hosts)
