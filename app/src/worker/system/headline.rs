@@ -16,6 +16,7 @@ const CAUSES: &[(&str, &str)] = &[
     ("data_loading", "waiting for data loading"),
     ("graph_launch", "inside GPU graphs"),
     ("start_up", "during start-up and profiling"),
+    ("recompilation", "while code was compiled again"),
     ("allocation", "during memory allocation"),
     ("queued", "between launch and start of kernels"),
     ("before_recording", "possibly busy with kernels launched before the recording"),

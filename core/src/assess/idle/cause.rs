@@ -19,6 +19,8 @@ labelled! {
         /// What a warm run without a profiler does not do: first uses, loading of kernels, compilation,
         /// capture of graphs, the profiler's own work.
         Startup => "Cold start and profiler" as "start_up",
+        /// Code was compiled again, after steps that ran what had been compiled.
+        Recompilation => "Recompilation" as "recompilation",
         /// Memory was allocated or freed.
         Allocation => "Memory allocation" as "allocation",
         /// Launched in time, and queued on the GPU until the end of the gap.

@@ -26,7 +26,10 @@ impl<'a> CodeSeen<'a> {
         let rows = idle.code.rows.iter();
         let large = rows.filter(|row| {
             let is_large = idle.percent(row.all.ns) >= idle.thresholds.idle_code_percent;
-            is_large && !row.is_one_off && (row.activity.is_some() || is_long_work(row))
+            let is_told = row.activity.is_some() || is_long_work(row);
+            // What is compiled again has one remedy, whichever part of the compiler takes the time.
+            let is_compiler = row.activity == Some(Compilation);
+            is_large && !row.is_one_off && !is_compiler && is_told
         });
         let seen = large.map(|row| CodeSeen {
             idle,

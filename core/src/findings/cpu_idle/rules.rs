@@ -177,6 +177,19 @@ pub(super) const RULES: &[Rule<Seen>] = &[
         ..CAUSE
     },
     Rule {
+        key: "recompilation",
+        when: "code is compiled after a step that ran compiled code and compiled nothing",
+        applies: |_, seen| seen.cause == IdleCause::Recompilation,
+        title: "Recompilation in mid-run",
+        issue: "Code is compiled again after a step that ran compiled code and compiled nothing: the GPU is idle for {time}.",
+        model: "find the guard that failed (`TORCH_LOGS=recompiles`): let sizes that vary be dynamic (`torch._dynamo.mark_dynamic`, `torch.compile(dynamic=True)`) or pad inputs to a few fixed sizes, and keep numbers that change from step to step out of what is compiled (pass them as tensors).",
+        kernel: "nothing to gain in a kernel.",
+        notes: &[
+            "A trace does not show whether more such steps follow: what is compiled for the last new size does not return.",
+        ],
+        ..CAUSE
+    },
+    Rule {
         key: "allocation",
         when: "memory is allocated or freed",
         applies: |_, seen| seen.cause == IdleCause::Allocation,

@@ -111,8 +111,11 @@ impl<'a> CodeTable<'a> {
     }
 
     fn row(&mut self, cause: IdleCause, code: Code) -> usize {
-        let is_one_off =
-            cause == IdleCause::Startup || code.activity.is_some_and(CpuActivity::is_one_off);
+        let is_one_off = match (cause, code.activity) {
+            (IdleCause::Startup, _) => true,
+            (IdleCause::Recompilation, Some(CpuActivity::Compilation)) => false,
+            (_, activity) => activity.is_some_and(CpuActivity::is_one_off),
+        };
         let key = (self.places.key(code), code.activity, is_one_off);
         let next = self.rows.len();
         let at = *self.index.entry(key).or_insert(next);

@@ -5,6 +5,7 @@
 //! one pass over the calls of a trace.
 
 mod cold;
+mod recompiled;
 mod thread;
 
 use std::cell::OnceCell;
@@ -27,6 +28,7 @@ use crate::profile::timeline::GpuClass;
 use crate::trace::{ByName, Category, EventId, TrackId};
 
 use cold::FirstUses;
+use recompiled::Warm;
 pub(crate) use thread::CpuTime;
 
 /// A wait that takes a smaller part of a gap is not why it is there.
@@ -68,6 +70,7 @@ pub(crate) struct Explainer<'a> {
     /// Made for the first launch that comes late.
     search: Option<CodeSearch<'a>>,
     first_uses: FirstUses<'a>,
+    warm: OnceCell<Warm>,
     /// What ran in the gap that was explained last; nothing where no launch came late.
     pub(crate) parts: Vec<CodePart>,
 }
@@ -108,6 +111,7 @@ impl<'a> Explainer<'a> {
             waits: OnceCell::new(),
             search: None,
             first_uses: FirstUses::new(profile),
+            warm: OnceCell::new(),
             parts: Vec::new(),
         }
     }
@@ -128,7 +132,8 @@ impl<'a> Explainer<'a> {
     ///    of a stream: before the recording.
     /// 4. Half of the gap until the launch is data loading, compilation, capture, the profiler, or
     ///    loading of kernels, in calls of its own or in a launch that takes unusually long; or
-    ///    allocating and freeing. A [first use](FirstUses): startup.
+    ///    allocating and freeing. A [first use](FirstUses): startup. Compilation once the program
+    ///    [was warm](Warm): recompilation.
     /// 5. The thread waited for the GPU after the gap began, and launched soon after:
     ///    synchronization. Long after: CPU work. So where another thread waited, and the launching
     ///    one did nothing meanwhile. A wait that is short against the gap made the CPU no later.
@@ -288,6 +293,9 @@ impl<'a> Explainer<'a> {
         match activity {
             Some(CpuActivity::DataLoading) => return late(IdleCause::DataLoading),
             Some(CpuActivity::GarbageCollection) | None => {}
+            Some(CpuActivity::Compilation) if self.is_warm(window) => {
+                return late(IdleCause::Recompilation);
+            }
             Some(_) => return late(IdleCause::Startup),
         }
         if stretch.startup_ns.saturating_add(slow_launch_ns) > half_ns {
@@ -319,6 +327,11 @@ impl<'a> Explainer<'a> {
             true => late(IdleCause::LaunchBound),
             false => untold,
         }
+    }
+
+    fn is_warm(&self, window: Interval) -> bool {
+        let warm = self.warm.get_or_init(|| Warm::of(self.profile));
+        warm.is_at(window.start_ns)
     }
 
     fn lacks_last_kernels(&self, graph_launch: EventId) -> bool {

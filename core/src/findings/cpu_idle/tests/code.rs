@@ -234,3 +234,29 @@ fn what_runs_outside_of_the_run_is_no_evidence() {
     let rows = metrics["gap_analysis"]["by_code"].to_string();
     assert!(!rows.contains("setup.py"), "{rows}");
 }
+
+/// Four steps that run compiled code; before two of them code is compiled for 800 µs.
+#[test]
+fn compilation_after_a_step_without_any_is_no_cold_start() {
+    const COMPILER: &str = "_compile.compile_inner (dynamo_timed)";
+    let compiled_in = |steps: [u32; 2]| {
+        let trace = (0..4).fold(Timetable::new(), |trace, nth| {
+            let at = 1_000 * nth;
+            let trace = trace.annotation(&format!("ProfilerStep#{nth}"), at..at + 1_000);
+            let trace = match steps.contains(&nth) {
+                true => trace.annotation(COMPILER, at + 50..at + 850),
+                false => trace,
+            };
+            let trace = trace.op("Torch-Compiled Region: 0/0", at + 900..at + 990);
+            trace.launched("triton_add", at + 910..at + 915, at + 920..at + 990)
+        });
+        trace.profile()
+    };
+    let again = found(&compiled_in([2, 3]), "recompilation");
+    is_about(&again, 1_860);
+    assert!(again.impact.is_some());
+    says(&again.model, &["`TORCH_LOGS=recompiles`"]);
+    // What the first steps compile belongs to the cold start, whether or not some of it ran before.
+    let cold = found(&compiled_in([0, 1]), "start_up");
+    assert_eq!((cold.time_ns, cold.impact), (930_000, None));
+}

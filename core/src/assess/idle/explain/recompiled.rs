@@ -1,0 +1,76 @@
+//! Recompilation: code that is compiled again in mid-run, where a cold start is over.
+
+use crate::base::interval::{Coverage, Interval, union};
+use crate::base::sort::Arrange;
+use crate::names::cpu_activity::CpuActivity;
+use crate::names::host_calls::is_compiled_region;
+use crate::profile::Profile;
+use crate::trace::annotations::step_number;
+use crate::trace::{Category, StringId, Trace};
+
+/// From when on a program is warm: a step is over that ran compiled code and compiled nothing. What is
+/// compiled before that belongs to the cold start, in which one part of a model may run while the
+/// next is still to be compiled. Of the whole trace whatever window is analyzed.
+pub(super) struct Warm {
+    /// `None` for never, and where no steps were recorded, which tells neither.
+    since_ns: Option<i64>,
+}
+
+impl Warm {
+    pub(super) fn of(profile: &Profile) -> Warm {
+        let trace = &profile.trace;
+        let compiled = starts_of(trace, is_compiled_region);
+        let is_compilation =
+            |name: &str| CpuActivity::of_name(name) == Some(CpuActivity::Compilation);
+        let compiling = Coverage::new(union(spans_of(trace, is_compilation)));
+        let is_warm = |step: &Interval| {
+            let from = compiled.partition_point(|at_ns| *at_ns < step.start_ns);
+            let runs_compiled = compiled.get(from).is_some_and(|at_ns| *at_ns < step.end_ns);
+            runs_compiled && compiling.within(*step) == 0
+        };
+        let warm = steps(profile).into_iter().filter(is_warm);
+        Warm {
+            since_ns: warm.map(|step| step.end_ns).min(),
+        }
+    }
+
+    pub(super) fn is_at(&self, ns: i64) -> bool {
+        self.since_ns.is_some_and(|since_ns| since_ns <= ns)
+    }
+}
+
+/// The steps of the profiler, and else those of a serving engine that named them.
+fn steps(profile: &Profile) -> Vec<Interval> {
+    let numbered = spans_of(&profile.trace, |name| step_number(name).is_some());
+    if !numbered.is_empty() {
+        return numbered;
+    }
+    let serving = profile.serving();
+    let serving = serving.filter(|serving| !serving.named_by.is_inferred());
+    let steps = serving.into_iter().flat_map(|serving| &serving.steps);
+    steps.map(|step| step.on_host).collect()
+}
+
+fn starts_of(trace: &Trace, is_meant: impl Fn(&str) -> bool) -> Vec<i64> {
+    let spans = spans_of(trace, is_meant).into_iter();
+    let mut starts: Vec<i64> = spans.map(|span| span.start_ns).collect();
+    starts.arrange();
+    starts
+}
+
+/// What ran on the CPU under such a name.
+fn spans_of(trace: &Trace, is_meant: impl Fn(&str) -> bool) -> Vec<Interval> {
+    let names = trace.strings.iter();
+    let is_meant: Vec<bool> = names.map(|(_, name)| is_meant(name)).collect();
+    let has_name = |name: StringId| is_meant.get(name.0 as usize).copied().unwrap_or(false);
+    if !is_meant.contains(&true) {
+        return Vec::new();
+    }
+    let events = &trace.events;
+    let on_host = events.of_category(|of: Category| !of.is_gpu());
+    let meant = on_host.filter(|event| has_name(events.name(*event)));
+    meant
+        .filter(|event| !trace.captured.has(*event))
+        .map(|event| events.span(event))
+        .collect()
+}
