@@ -8,6 +8,11 @@ use crate::trace::{EventId, Trace};
 /// A call may outlast its caller by less than this: profilers round the two ends apart.
 const BLEED_NS: i64 = 1_000;
 
+/// … and a call that no other is around may last until so long after the next one starts: times are
+/// written in microseconds with three digits, so that a start and a duration are each off by half
+/// a nanosecond, and more where the clock of the profiler is coarser.
+const ROUNDING_NS: i64 = 10;
+
 /// A call whose end has not been passed yet.
 #[derive(Debug, Clone, Copy)]
 struct Open {
@@ -90,7 +95,11 @@ impl Nodes {
             if let Some(top) = self.open.last()
                 && end_ns > top.end_ns
             {
-                if top.end_ns - start_ns >= BLEED_NS || self.open.len() < 2 {
+                let most_ns = match self.open.len() {
+                    1 => ROUNDING_NS,
+                    _ => BLEED_NS,
+                };
+                if top.end_ns - start_ns >= most_ns {
                     self.strays.push(event);
                     continue;
                 }

@@ -47,6 +47,8 @@ fn calls_of_a_thread_nest_by_time() {
         ("model 0..100, linear 10..50, mm 49..60", &["model", "  linear", "! mm"]),
         // A root has no caller that the call could hang under.
         ("linear 10..50, mm 49.5..60.0", &["linear", "! mm"]),
+        // Some nanoseconds are rounding: it is the next root.
+        ("linear 10..50, mm 49.998..60.0, add 50..55", &["linear", "mm", "  add"]),
         // The next caller is not asked again: `mm` ends after `model` too, and still hangs under it; what follows nests in `mm`.
         ("model 0..50, linear 10..50, mm 49.5..60.0, late 52..53", &["model", "  linear", "  mm", "    late"]),
         // A dropped call is nobody's caller.
