@@ -1,6 +1,7 @@
 //! What the data shows of communication, and what to do about it.
 
 use super::assess::Facts;
+use super::late;
 use crate::base::format;
 use crate::names::collective::Purpose;
 
@@ -26,6 +27,9 @@ const ADVICE: &[Advice] = &[
 const OTHER_STREAM: &str = "run the collectives of tensor parallelism on another stream beside other kernels (another micro-batch, prefill beside decode), or send less: narrower types, fewer ranks.";
 
 pub(super) fn advice(facts: &Facts) -> &'static str {
+    if late::most(facts).is_some() {
+        return late::ADVICE;
+    }
     let purpose = facts.collectives.purpose.unwrap_or(Purpose::Unknown);
     let mut rows = ADVICE.iter();
     let row = rows.find(|(of, holds, _)| *of == purpose && holds(facts));
@@ -116,7 +120,7 @@ pub(super) fn reasoning(facts: &Facts) -> Vec<String> {
         ));
     }
     sentences.extend(largest_kind(facts));
-    sentences.extend(little_use(facts));
+    sentences.extend(late::said(facts).or_else(|| little_use(facts)));
     sentences.push(match facts.n_gpus {
         1 => "A trace of one process cannot tell waiting for the others from transfer: the traces of all ranks can.",
         _ => "Times are those of an average GPU. What a GPU waits for another one counts as communication.",

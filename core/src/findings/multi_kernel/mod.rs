@@ -7,6 +7,7 @@
 mod assess;
 mod communication;
 mod copies;
+mod late;
 mod rules;
 mod tables;
 #[cfg(test)]

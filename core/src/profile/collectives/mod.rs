@@ -4,6 +4,7 @@
 //! GPU events ─key→ kind, type, size and ranks of each ─collectives→ groups of equal ones, their kinds, the longest
 //! ```
 
+mod fastest;
 mod key;
 mod purpose;
 mod ranks;
@@ -25,6 +26,7 @@ use crate::profile::kernels::GpuWork;
 use crate::profile::launch::process;
 use crate::profile::timeline::GpuClass;
 use crate::trace::EventId;
+use fastest::beyond_fastest;
 use key::{group, key};
 use purpose::Purposes;
 use ranks::Ranks;
@@ -140,6 +142,9 @@ pub(crate) struct CollectiveSummary {
     pub(crate) longest: Vec<Longest>,
     /// What most of what is exposed is for.
     pub(crate) purpose: Option<Purpose>,
+    /// What they take beyond the fastest of their kind, size and ranks: most of it is waiting for ranks
+    /// that come later.
+    pub(crate) beyond_fastest_ns: i64,
     /// What GPUs of the trace wait for each other; `None` where no collective of several is in it.
     pub(crate) waits: Option<Waits>,
     /// All-reduces in the steps of a serving engine.
@@ -180,6 +185,8 @@ impl CollectiveSummary {
 /// One collective.
 struct One {
     key: Key,
+    /// Name and ranks of its group of processes.
+    group: String,
     purpose: Purpose,
     on: OnGpu,
     staging_ns: i64,
@@ -203,8 +210,9 @@ pub(crate) fn collectives(profile: &Profile, exposed: &Exposed) -> CollectiveSum
         let (key, group) = (key(profile, work, &ranks, bytes), group(profile, work));
         let purpose = purposes.of(work, key.kind, group);
         let spelled = format!("{key:?}");
+        let of_group = format!("{:?} {:?}", group.name, group.ranks);
         if exposed.is_of_several_gpus() {
-            let collective = format!("{spelled} {:?} {:?}", group.name, group.ranks);
+            let collective = format!("{spelled} {of_group}");
             let next = numbers.len();
             attended.push(Attended {
                 collective: *numbers.entry(collective).or_insert(next),
@@ -217,11 +225,13 @@ pub(crate) fn collectives(profile: &Profile, exposed: &Exposed) -> CollectiveSum
         let one = One {
             staging_ns: sum(copies.map(|copy| copy.span.length())),
             key,
+            group: of_group,
             purpose,
             on,
         };
         all.push((spelled, one));
     }
+    summary.beyond_fastest_ns = beyond_fastest(&all);
     let of_purposes = all.iter().map(|(_, one)| (one.purpose, one.on));
     let of_purposes = grouped(of_purposes, Vec::push).into_iter();
     // Of equal ones the first.

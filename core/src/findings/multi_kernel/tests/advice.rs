@@ -56,3 +56,25 @@ fn advice_on_communication_is_that_of_its_purpose() {
         assert!(model.starts_with(expected), "{expected:?}: {model}");
     }
 }
+
+/// All-reduces of one size behind GEMMs of 100 µs: every other one takes 900 µs instead of 110.
+#[test]
+fn collectives_that_take_longer_than_the_fastest_of_their_size_wait() {
+    let message = r#""Collective name": "allreduce", "dtype": "Float", "In msg nelems": 8, "Out msg nelems": 8, "Group size": 8"#;
+    let run = |lengths: [u32; 6]| {
+        let start = (Timetable::new(), 0);
+        let (table, _) = lengths.into_iter().fold(start, |(table, at), us| {
+            let table = table.work(BACKWARD, "gemm", at..at + 100);
+            let (at, end) = (at + 100, at + 100 + us);
+            let table = table.call("record_param_comms", message, ALL_REDUCE, at..end);
+            (table, end)
+        });
+        analysed(&table.profile()).1.remove(0)
+    };
+    let late = run([110, 900, 110, 900, 110, 900]);
+    assert!(late.model.starts_with("find the rank that comes late"));
+    // 3 · 790 of 3 · 1 010 µs.
+    reasons(&late, &["take 2.37 ms of their 3.03 ms beyond the fastest"]);
+    let even = run([900, 910, 900, 920, 900, 905]);
+    assert!(!even.model.contains("comes late"), "{}", even.model);
+}

@@ -1,0 +1,59 @@
+//! What collectives take beyond the fastest of their kind: the time of a transfer is the same from one to
+//! the next, and what varies is for the most part how long a rank waits for the others.
+//!
+//! ```text
+//! rank 0   [all-reduce][compute)[all-reduce  ....waits....  ]
+//! rank 1   [all-reduce][compute            )     [all-reduce]
+//! ```
+
+use super::{Key, One};
+use crate::base::group::grouped;
+use crate::base::interval::sum;
+use crate::base::stats::quantile_ns;
+use crate::names::collective::CollectiveKind;
+
+/// Fewer equal collectives tell nothing of how long one takes.
+const LEAST_COUNT: usize = 4;
+
+/// The fastest of many may be cut short: this part of them is left out.
+const CUT: f64 = 0.05;
+
+/// Of collectives that are spelled alike, in the same group of processes.
+pub(super) fn beyond_fastest(all: &[(String, One)]) -> i64 {
+    let transfers = all.iter().filter(|(_, one)| moves_the_same(&one.key));
+    let alike = transfers.map(|(spelled, one)| ((spelled, &one.group), one.on.1.length()));
+    let alike = grouped(alike, Vec::push).into_iter();
+    sum(alike.map(|(_, lengths): (_, Vec<i64>)| beyond(&lengths)))
+}
+
+/// Whether equal ones move as much. What a stage of a pipeline receives it waits for by design.
+fn moves_the_same(key: &Key) -> bool {
+    use CollectiveKind::{Barrier, SendReceive, Unknown};
+    let is_sized = key.elements.is_some() || key.bytes.is_some();
+    is_sized && !key.is_uneven && !matches!(key.kind, SendReceive | Barrier | Unknown)
+}
+
+fn beyond(lengths: &[i64]) -> i64 {
+    let fastest = quantile_ns(lengths.to_vec(), CUT).filter(|_| lengths.len() >= LEAST_COUNT);
+    let fastest_ns = fastest.unwrap_or(i64::MAX);
+    sum(lengths.iter().map(|ns| (ns - fastest_ns).max(0)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn equal_collectives_take_longer_than_their_fastest_where_they_wait() {
+        let cases: [(&[i64], i64); 4] = [
+            (&[100, 900, 100, 900], 1_600),
+            (&[100, 100, 100, 100], 0),
+            (&[100, 110, 100, 105], 15),
+            // Too few to tell.
+            (&[100, 900], 0),
+        ];
+        for (lengths, expected) in cases {
+            assert_eq!(beyond(lengths), expected, "{lengths:?}");
+        }
+    }
+}
