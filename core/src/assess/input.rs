@@ -1,6 +1,7 @@
 //! A profile with what the user chose and what the GPU makes of it: what findings are looked for in.
 
 use super::{Judged, ReportOptions, Timelines};
+use crate::base::interval::sum;
 use crate::hardware::{GpuSpec, detect};
 use crate::names::Family;
 use crate::profile::Profile;
@@ -46,6 +47,13 @@ impl<'a> Input<'a> {
     pub fn total_ns(&self) -> Option<i64> {
         let whole = self.timelines.whole.as_ref()?;
         Some(whole.total_ns()).filter(|ns| *ns > 0)
+    }
+
+    /// How long operations compute while nothing communicates or copies, on one GPU.
+    pub(crate) fn computing_alone_ns(&self) -> i64 {
+        let computing = self.operations();
+        let computing = computing.filter(|(_, operation, _)| operation.family.computes());
+        sum(computing.map(|(.., judged)| judged.run_ns))
     }
 
     /// Whether there is work of a kind that counts.

@@ -2,6 +2,7 @@
 
 use super::rates::{mean_rate, roof_share};
 use super::{ReportOptions, Timelines};
+use crate::base::interval::sum;
 use crate::hardware::roofline::{Achieved, Roofline, roofline};
 use crate::hardware::{Basis, Precision};
 use crate::perf::{ComputeSpec, Unit, Work, is_tf32_kernel, matrix_of};
@@ -36,6 +37,10 @@ pub struct Judged {
     /// The part of its kernel time that is time of the run: of kernels that run at once an equal part
     /// each, of those beside communication or copies of the same GPU none.
     pub run_ns: i64,
+    /// The most of its kernel time that can be saved of the run: also that beside communication and copies,
+    /// where these can run beside other kernels instead. All operations together save no more than runs
+    /// alone.
+    pub most_ns: i64,
     /// How much of its kernel time the run does not wait for, because the next launch comes late.
     pub held_ns: i64,
 }
@@ -82,6 +87,7 @@ impl Judged {
             tb_per_s: mean(work.and_then(|work| work.bytes)).filter(|_| !reads_less),
             tflops_per_s: mean(work.map(|work| work.flops)),
             run_ns: operation.kernel_ns,
+            most_ns: operation.kernel_ns,
             held_ns: 0,
         }
     }
@@ -142,6 +148,9 @@ fn is_over_link(profile: &Profile, operation: &Operation) -> bool {
 /// [`held_ns`], which does not depend on the GPU.
 struct HeldNs(Vec<i64>);
 
+/// [`Shares::of_computation`] of each operation, which does not depend on the GPU either.
+struct ComputingNs(Vec<i64>);
+
 /// Judges every operation of a profile, in their order.
 pub(crate) fn judge(
     profile: &Profile,
@@ -161,7 +170,36 @@ pub(crate) fn judge(
         let shares = shares.operations_ns.iter();
         for ((operation, judged), share_ns) in operations().zip(&mut judged).zip(shares) {
             judged.run_ns = operation.kernel_ns.min(*share_ns);
+            judged.most_ns = judged.run_ns;
+        }
+        // Of several GPUs one waits for another: what slides on one moves both.
+        if timelines.gpus.len() < 2 && transfers_are_hidden(timelines) {
+            may_slide(profile, &mut judged);
         }
     }
     judged
+}
+
+/// No more than this part of communication and copies runs alone where they are hidden.
+const MOST_EXPOSED: f64 = 0.1;
+
+/// Whether communication and copies run beside kernels nearly always. Where they do not, they found no others to run
+/// beside, or wait for other ranks: shorter kernels leave more of them alone.
+fn transfers_are_hidden(timelines: &Timelines) -> bool {
+    timelines.whole.as_ref().is_some_and(|whole| {
+        let exposed_ns = sum([whole.exposed_comm_ns, whole.exposed_memcpy_ns]);
+        let all_ns = sum([whole.comm_ns, whole.memcpy_ns]);
+        exposed_ns as f64 <= all_ns as f64 * MOST_EXPOSED
+    })
+}
+
+/// Computation beside communication and copies counts, too: they may run beside other kernels instead.
+fn may_slide(profile: &Profile, judged: &mut [Judged]) {
+    let computing = profile.once(|| ComputingNs(Shares::of_computation(profile).operations_ns));
+    let operations = profile.operations().iter().zip(judged.iter_mut());
+    for ((operation, judged), share_ns) in operations.zip(&computing.0) {
+        if operation.family.computes() {
+            judged.most_ns = judged.run_ns.max(operation.kernel_ns.min(*share_ns));
+        }
+    }
 }

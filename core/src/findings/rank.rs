@@ -130,8 +130,8 @@ fn share_savings(input: &Input, a: &Finding, b: &Finding) -> bool {
     a.savings.iter().any(|(operation, a_ns)| {
         let of_b = b.savings.iter().find(|(of, _)| of == operation);
         let is_apart = a.apart.contains(operation) || b.apart.contains(operation);
-        let run_ns = input.judged(*operation).run_ns;
-        of_b.is_some_and(|(_, b_ns)| !is_apart || a_ns.saturating_add(*b_ns) > run_ns)
+        let most_ns = input.judged(*operation).most_ns;
+        of_b.is_some_and(|(_, b_ns)| !is_apart || a_ns.saturating_add(*b_ns) > most_ns)
     })
 }
 
@@ -154,6 +154,7 @@ struct Saved {
 fn together(input: &Input, ranked: &[RankedFinding]) -> Option<Impact> {
     let mut of_operation = vec![Saved::default(); input.profile.operations().len()];
     let mut all: Option<Impact> = None;
+    let mut left_ns = sum(input.judged.iter().map(|judged| judged.run_ns));
     for RankedFinding { finding, .. } in ranked {
         // A limit is no saving beside those that come near it.
         let is_counted = finding.effect != Effect::Limit && !is_counted_elsewhere(ranked, finding);
@@ -167,8 +168,8 @@ fn together(input: &Input, ranked: &[RankedFinding]) -> Option<Impact> {
             let Some(saved) = of_operation.get_mut(operation) else {
                 continue;
             };
-            let run_ns = input.judged(operation).run_ns;
-            let all_ns = |saved: &Saved| saved.most_ns.saturating_add(saved.apart_ns).min(run_ns);
+            let most_ns = input.judged(operation).most_ns;
+            let all_ns = |saved: &Saved| saved.most_ns.saturating_add(saved.apart_ns).min(most_ns);
             let before_ns = all_ns(saved);
             match finding.apart.contains(&operation) {
                 true => saved.apart_ns = saved.apart_ns.saturating_add(saved_ns),
@@ -176,6 +177,9 @@ fn together(input: &Input, ranked: &[RankedFinding]) -> Option<Impact> {
             }
             new_ns = new_ns.saturating_add(all_ns(saved).saturating_sub(before_ns));
         }
+        // What runs beside other work can slide only as far as something is left beside which it can run.
+        new_ns = new_ns.min(left_ns);
+        left_ns -= new_ns;
         let share = match saved_ns(finding) {
             0 => 1.0,
             saved_ns => (new_ns as f64 / saved_ns as f64).clamp(0.0, 1.0),

@@ -11,12 +11,15 @@
 //! The same holds beside communication and copies: an addition beside an all-reduce of the same
 //! length is no part of the run.
 //!
+//! But communication that is hidden nearly always can slide: as long as other kernels compute alone, it runs beside
+//! those instead, and what is saved of the addition is time of the run after all. So the upper end of a range counts that.
+//!
 //! So each operation has a part of the run ([`Judged::run_ns`](crate::assess::Judged::run_ns)), and
 //! savings are that part of what they are in kernel time. Where nothing runs at once, both are the
 //! same to the nanosecond.
 
 use super::Input;
-use super::finding::{Effect, Finding};
+use super::finding::{Effect, Finding, Impact};
 pub(crate) use super::impact::part;
 use crate::assess::Judged;
 use crate::base::format;
@@ -49,20 +52,58 @@ pub(crate) fn of_finding(profile: &Profile, judged: &[Judged], finding: &Finding
 pub(super) fn turn(input: &Input, finding: &mut Finding) {
     let run_ns = of_finding(input.profile, input.judged, finding);
     say(finding, run_ns);
-    let kernel_ns = sum(finding.savings.iter().map(|(_, ns)| *ns));
+    let at_once = finding.savings.clone();
+    let kernel_ns = sum(at_once.iter().map(|(_, ns)| *ns));
     let mut most_ns = 0_i64;
     for (operation, ns) in &mut finding.savings {
         *ns = of_operation(input, *operation, *ns);
         most_ns = most_ns.saturating_add(input.judged(*operation).run_ns);
     }
     let turned_ns = sum(finding.savings.iter().map(|(_, ns)| *ns));
+    let kernel = finding.impact;
     finding.impact = finding.impact.map(|impact| match kernel_ns {
         // Nothing tells which operation saves how much.
         0 => impact.part(run_ns, finding.time_ns),
         _ if turned_ns < kernel_ns => impact.part(turned_ns, kernel_ns).within(most_ns),
         _ => impact,
     });
+    if let Some(kernel) = kernel.filter(|_| kernel_ns > 0) {
+        slide(input, finding, kernel, &at_once);
+    }
 }
+
+/// Where communication or copies run beside these kernels, they may run beside what is left instead: the upper
+/// end is what is saved then, the middle is between both. `kernel` and `at_once` are what is saved of
+/// kernel time.
+fn slide(input: &Input, finding: &mut Finding, kernel: Impact, at_once: &[(usize, i64)]) {
+    let slid = at_once.iter().map(|(at, ns)| {
+        let (kernel_ns, most_ns) = (input.operation(*at).kernel_ns, input.judged(*at).most_ns);
+        (*at, part(*ns, most_ns, kernel_ns))
+    });
+    let slid: Vec<(usize, i64)> = slid.collect();
+    let slid_ns = sum(slid.iter().map(|(_, ns)| *ns));
+    let Some(sure) = finding.impact else { return };
+    let at_once_ns = sum(at_once.iter().map(|(_, ns)| *ns));
+    // What hides communication and copies now has to hide them then.
+    let alone_ns = input.computing_alone_ns();
+    let high_ns = kernel.part(slid_ns, at_once_ns).high_ns.min(alone_ns);
+    if sure.high_ns as f64 >= high_ns as f64 * SAID_BELOW {
+        return;
+    }
+    let mid_ns = sure.mid_ns.midpoint(high_ns);
+    finding.impact = Some(Impact {
+        mid_ns,
+        high_ns,
+        ..sure
+    });
+    finding.savings = slid;
+    for (_, ns) in &mut finding.savings {
+        *ns = part(*ns, mid_ns, slid_ns);
+    }
+    finding.reasoning.push(SLIDES.to_owned());
+}
+
+const SLIDES: &str = "At the lower end, what runs beside these kernels stays where it is; at the upper end it runs beside other computation, as far as enough of that is left.";
 
 /// Below this share what the run does not wait for is within what times vary by.
 pub(super) const HELD_FROM: f64 = 0.1;
@@ -208,6 +249,38 @@ mod tests {
         for impact in of_gemm.filter_map(|ranked| ranked.finding.impact) {
             assert_eq!((impact.low_ns, impact.mid_ns, impact.high_ns), (0, 0, 0));
         }
+    }
+
+    /// ```text
+    /// ms   0         10        20        30
+    /// 7    [== mm ==)[== mm ==)[== add =)
+    /// 9    [= all-reduce =)
+    /// ```
+    #[test]
+    fn communication_beside_a_kernel_can_run_beside_what_is_left() {
+        let table = Timetable::new()
+            .call("aten::mm", GEMM, "gemm", 1_000..11_000)
+            .call("aten::mm", GEMM, "gemm", 11_000..21_000)
+            .call("aten::add", "", "add", 21_000..31_000)
+            .stream(9)
+            .work("c10d::allreduce_", "ncclDevKernel_AllReduce", 1_000..16_000);
+        let report = Report::new(&table.profile(), &options_on("MI300X"));
+        let gemm = &report.judged[0];
+        assert_eq!((gemm.run_ns, gemm.most_ns), (5_000_000, 20_000_000));
+        let ranked = report.analyses.findings.ranked.iter();
+        let mut of_gemm = ranked.filter(|ranked| ranked.analysis.key == "gemm");
+        let found = &of_gemm.next().unwrap().finding;
+        // Of 20 ms 2.82 are needed: a quarter of what is saved is surely time of the run. At most it is
+        // the 15 ms in which something computes alone: the all-reduce takes as long.
+        let impact = found.impact.unwrap();
+        let close = |ns: i64, ms: f64| (ns as f64 / 1e6 - ms).abs() < 0.1;
+        assert!(
+            close(impact.low_ns, (20.0 - 2.82 / 0.75) / 4.0),
+            "{impact:?}"
+        );
+        assert!(close(impact.high_ns, 15.0), "{impact:?}");
+        let said = found.reasoning.iter().any(|said| said == super::SLIDES);
+        assert!(said, "{found:#?}");
     }
 
     /// ```text
