@@ -3,7 +3,7 @@
 //! to the analyses of their kinds of work; what helps is the same for all.
 
 use super::compute::cause_of;
-use super::run_time;
+use super::{run_time, slow_calls};
 use crate::assess::waterfall::Cause;
 use crate::findings::prelude::*;
 use crate::profile::Profile;
@@ -139,8 +139,9 @@ const CALLS_DIFFER: Rule<Row> = Rule {
     when: "calls take far longer than the median of the same operation, which nothing else is found of",
     title: "Some calls take far longer than others",
     issue: "{subject}: {time}{at}.",
-    model: "look for what runs beside the slow calls (communication, copies, other streams), for clocks that fall, and for data that differs.",
+    model: slow_calls::advice!("warm up before recording"),
     kernel: "nothing to tune: other calls of the same kernel are faster.",
+    words: |group| slow_calls::words(group.input, &group.rows),
     saves: Saves::Steps(&[Cause::Spread]),
     has_reproducer: false,
     ..Rule::BASE
@@ -182,7 +183,7 @@ pub(super) fn run_recompute(input: &Input, rows: &[Row], outcome: &mut Outcome) 
 }
 
 /// What one rule finds of the operations that an analysis covers: rows of other analyses.
-fn run(
+pub(super) fn run(
     input: &Input,
     rows: &[Row],
     outcome: &mut Outcome,

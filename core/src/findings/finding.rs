@@ -14,6 +14,8 @@ pub enum Effect {
     KernelTime,
     /// Kernels get fewer, so that the CPU launches them in time.
     FewerLaunches,
+    /// All kernels get shorter, whatever they compute.
+    FasterGpu,
     /// More is known; no time is saved by that alone.
     FirstStep,
     /// Nothing by itself: it says how much is left to save at most.

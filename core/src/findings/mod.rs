@@ -43,6 +43,8 @@ pub(crate) mod run_time;
 #[cfg(test)]
 mod samples;
 mod serving;
+mod slow_calls;
+mod slowdown;
 mod triton;
 mod unattributed;
 mod unmodelled;
@@ -133,6 +135,7 @@ pub const ANALYSES: &[AnalysisKind] = &[
     AnalysisKind { key: "memory", title: "Memory", subject: "memory of the GPU", tier: Tier::System, covers: |_, _| false, is_of_whole: true, class: |_, _| String::new(), run: memory::run, rules: memory::DOCS },
     AnalysisKind { key: "graphs", title: "GPU graphs", subject: "GPU graphs", tier: Tier::System, covers: any_kind::runs_in_graphs, is_of_whole: false, class: |_, _| String::new(), run: any_kind::run_graphs, rules: any_kind::GRAPH_DOCS },
     AnalysisKind { key: "recompute", title: "Recomputation", subject: "activations computed again", tier: Tier::System, covers: any_kind::is_recomputed, is_of_whole: false, class: |_, _| String::new(), run: any_kind::run_recompute, rules: any_kind::RECOMPUTE_DOCS },
+    AnalysisKind { key: "slowdown", title: "Slowdown", subject: "operations that become slower", tier: Tier::System, covers: slowdown::covers, is_of_whole: false, class: |_, _| String::new(), run: slowdown::run, rules: slowdown::DOCS },
     AnalysisKind { key: "kernel_fusion", title: "Kernel fusion", subject: "kernels that could be fused", tier: Tier::Fusion, covers: |_, _| false, is_of_whole: true, class: |_, _| String::new(), run: fusion::run, rules: fusion::DOCS },
 ];
 

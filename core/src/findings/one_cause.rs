@@ -2,7 +2,7 @@
 //! shares because no operators were recorded.
 
 use super::compute::time_and_share;
-use super::finding::{Finding, Impact};
+use super::finding::{Effect, Finding, Impact};
 use super::rule::{self, Evidence, Group, Rule, Saves, Subject, Words};
 use super::{AnalysisKind, Docs, Input};
 use crate::base::format;
@@ -22,7 +22,10 @@ fn is_within(inner: &Finding, outer: &Finding) -> bool {
         let ns = saved_ns(outer, at);
         ns > 0 && ns >= saved_ns(inner, at)
     };
-    !inner.operations.is_empty()
+    // A faster GPU leaves what is to be done about operations, but for calls that differ by its speed.
+    let may_hold = outer.effect != Effect::FasterGpu || inner.pattern == "calls_differ";
+    may_hold
+        && !inner.operations.is_empty()
         && outer.impact.is_some()
         && (outer.priority <= inner.priority || inner.operations.iter().all(is_saved))
         && inner

@@ -57,6 +57,8 @@ pub(crate) mod scopes;
 pub mod serving;
 pub mod shapes;
 pub(crate) mod shares;
+pub(crate) mod slow_calls;
+pub(crate) mod slowdown;
 pub(crate) mod streams;
 pub(crate) mod tensors;
 pub mod timeline;

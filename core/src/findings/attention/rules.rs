@@ -13,6 +13,7 @@ use crate::findings::narrower::{
     has_flash_kernels, is_in_32_bits, narrower_cache, sixteen_bit, width,
 };
 use crate::findings::prelude::*;
+use crate::findings::slow_calls;
 use crate::hardware::{GpuSpec, Vendor};
 use crate::names::attention::{AttentionKernel, head_dimension, is_flash_2, splits_keys};
 use crate::profile::origin::Origin;
@@ -194,8 +195,9 @@ pub(super) const RULES: &[Rule<Seen>] = &[
         applies: |_, seen| matches!(seen.cause, Some(Cause::WarmUp | Cause::Spread)),
         title: "Some calls of attention take far longer than others{backward}",
         issue: "{subject}: {time}{at}{usual}.",
-        model: "warm up before recording, and look for what runs beside the slow calls.",
+        model: slow_calls::advice!("warm up before recording"),
         kernel: "nothing to tune: other calls of the same kernel are faster.",
+        words: |group| slow_calls::words(group.input, &group.rows),
         saves: Saves::Steps(&[Cause::Spread]),
         has_reproducer: false,
         ..Rule::BASE

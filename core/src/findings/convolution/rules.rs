@@ -5,7 +5,7 @@ use crate::assess::waterfall::{Cause, Detail};
 use crate::findings::compute::won_by_16_bit;
 use crate::findings::narrower::{instead_of_32_bits, width};
 use crate::findings::prelude::*;
-use crate::findings::run_time;
+use crate::findings::{run_time, slow_calls};
 use crate::names::convolution::is_layout_change;
 use crate::profile::convolution::{ConvolutionKind, ConvolutionShape, channels_last};
 
@@ -124,8 +124,11 @@ pub(super) const RULES: &[Rule<Seen>] = &[
         when: "most of its gap is a warm-up, or calls that take longer than the median",
         applies: |_, seen| matches!(seen.cause, Some(Cause::WarmUp | Cause::Spread)),
         title: "Some calls of convolutions take far longer than others",
-        model: "let the DNN library choose its algorithm before recording (warm up with the same shapes), and look for what runs beside the slow calls.",
+        model: slow_calls::advice!(
+            "let the DNN library choose its algorithm before recording (warm up with the same shapes)"
+        ),
         kernel: "nothing to tune: other calls of the same kernel are faster.",
+        words: |group| slow_calls::words(group.input, &group.rows),
         saves: Saves::Steps(&[Cause::Spread]),
         has_reproducer: false,
         ..BASE

@@ -10,6 +10,7 @@ use crate::findings::compute::{beyond_roofline_ns, impact_of_gap, impact_of_step
 use crate::findings::finding::Impact;
 use crate::findings::narrower::{instead_of_32_bits, width, won_by_16_bit};
 use crate::findings::prelude::*;
+use crate::findings::slow_calls;
 use crate::hardware::roofline::Bound;
 use crate::profile::gemm::GemmSizes;
 
@@ -42,8 +43,9 @@ pub(super) const RULES: &[Rule<Seen>] = &[
         when: "most of its gap is a warm-up, or calls that take longer than the median",
         applies: |_, seen| matches!(seen.cause, Some(Cause::WarmUp | Cause::Spread)),
         title: "Some calls take far longer than others",
-        model: "warm up before recording; look for what runs beside the slow calls (communication, copies, other streams), for clocks that fall, and for data that differs.",
+        model: slow_calls::advice!("warm up before recording"),
         kernel: "nothing to tune: other calls of the same kernel are faster.",
+        words: |group| slow_calls::words(group.input, &group.rows),
         saves: Saves::Steps(&[Cause::Spread]),
         has_reproducer: false,
         ..Rule::BASE

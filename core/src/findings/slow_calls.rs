@@ -1,0 +1,44 @@
+//! What to do about slow calls of an operation, by where they lie.
+
+use crate::findings::prelude::*;
+use crate::profile::measured::MeasuredOperations;
+use crate::profile::slow_calls::SlowCalls;
+
+/// The advice of a rule about calls that differ, for the words of [`words`]: its argument is what to do where the
+/// first calls are the slow ones.
+macro_rules! advice {
+    ($first:literal) => {
+        concat!(
+            "{first?",
+            $first,
+            ": the slow calls are the first ones.|}",
+            "{last?look for clocks that fell (power or temperature limits) and for other processes on the GPU: the slow calls are the last ones.|}",
+            "{beside?the slow calls run beside communication, which takes compute units and memory bandwidth from them: run it beside operations that need less of both, or on fewer compute units, as far as it stays hidden.|}",
+            "{anywhere?look for what runs beside the slow calls (copies, other streams, other processes), for clocks that vary, and for data that differs.|}",
+        )
+    };
+}
+pub(super) use advice;
+
+/// What most of the time of some operations says of their slow calls.
+pub(super) fn words(input: &Input, rows: &[&Row]) -> Words {
+    let slow = rows.first().map(|row| of(input, row.operation));
+    let holds_if = |word, of| holds(word, slow == Some(of));
+    vec![
+        holds_if("first", SlowCalls::First),
+        holds_if("last", SlowCalls::Last),
+        holds_if("beside", SlowCalls::BesideCommunication),
+        holds_if("anywhere", SlowCalls::Anywhere),
+    ]
+}
+
+fn of(input: &Input, at: usize) -> SlowCalls {
+    let profile = input.profile;
+    let measured = MeasuredOperations::of(profile);
+    let spread = measured.get(profile, at).map(|measured| measured.spread);
+    // A warm-up that is longer than all the others together.
+    match spread.is_some_and(|spread| spread.warm_up_ns > spread.above_median_ns) {
+        true => SlowCalls::First,
+        false => SlowCalls::of(profile, input.operation(at)),
+    }
+}

@@ -1,0 +1,125 @@
+//! Kernels that become slower in mid-run, whatever they compute: their rows belong to the analyses of
+//! their kinds of work; what helps is the same for all.
+
+use super::any_kind;
+use crate::findings::prelude::*;
+use crate::profile::Profile;
+use crate::profile::operations::Operation;
+use crate::profile::slowdown::{Slowdown, Slowed};
+
+pub(super) const DOCS: Docs = || rule::docs(&[SLOWER]);
+
+pub(super) fn covers(profile: &Profile, operation: &Operation) -> bool {
+    let slowdown = Slowdown::of(profile);
+    let slowed = slowdown.iter().flat_map(|slowdown| &slowdown.operations);
+    let mut slowed = slowed.filter_map(|slowed| profile.operations().get(slowed.operation));
+    slowed.any(|known| std::ptr::eq(known, operation))
+}
+
+/// What becomes slower of an operation.
+fn of(input: &Input, row: &Row) -> Option<Slowed> {
+    let slowdown = Slowdown::of(input.profile);
+    let slowdown = Option::as_ref(&slowdown)?;
+    slowdown.of_operation(row.operation).cloned()
+}
+
+fn excess_ns(input: &Input, rows: &[&Row]) -> i64 {
+    let slowed = rows.iter().filter_map(|row| of(input, row));
+    sum(slowed.map(|slowed| slowed.excess_ns))
+}
+
+const SLOWER: Rule<Row> = Rule {
+    key: "slower_in_mid_run",
+    when: "calls become slower in mid-run, nearly all by one factor, with the same arguments",
+    title: "Kernels become slower in mid-run",
+    issue: "From {since} after the first GPU activity on, calls with the same arguments take ×{factor} as long as before{whatever}: {excess} more than at the earlier speed.",
+    model: "watch clocks, power and temperature of the GPU while it runs, and look for other processes on it: cooling and a higher power limit keep clocks up, a fixed clock keeps measurements comparable.",
+    kernel: "nothing to tune: the same kernels are faster earlier in the run.",
+    notes: &[
+        "A trace does not record clocks. Calls beside communication are left out, and attention and experts tell nothing: their time depends on more than sizes.",
+        "The estimate is what calls take beyond their median before that time. If clocks fall under any lasting load, the earlier speed cannot be kept.",
+    ],
+    words: |group| {
+        let input = group.input;
+        let slowdown = Slowdown::of(input.profile);
+        let slowdown = slowdown.iter().next();
+        let start_ns = input.timelines.whole.map_or(0, |whole| whole.span.start_ns);
+        let since_ns = slowdown.map_or(0, |slowdown| slowdown.since_ns - start_ns);
+        let factor = slowdown.map_or(1.0, |slowdown| slowdown.factor);
+        vec![
+            ("since", format::time_ns(since_ns)),
+            ("factor", format::number(factor)),
+            (
+                "excess",
+                time_and_share(excess_ns(input, &group.rows), input),
+            ),
+            either(
+                "whatever",
+                group.rows.len() > 1,
+                ", whatever they compute",
+                "",
+            ),
+        ]
+    },
+    tables: |group| vec![before_and_after(group.input, &group.rows)],
+    saves: Saves::AtMost(|input, row| of(input, row).map(|slowed| slowed.excess_ns)),
+    effect: Effect::FasterGpu,
+    has_reproducer: false,
+    ..Rule::BASE
+};
+
+fn before_and_after(input: &Input, rows: &[&Row]) -> Table {
+    let slowed = rows.iter().filter_map(|row| of(input, row));
+    let name = |slowed: &Slowed| short_name(input, input.operation(slowed.operation));
+    #[rustfmt::skip]
+    let columns: &[CellColumn<Slowed>] = &[
+        ("operation", "Operation", &|slowed| Value::Quoted(name(slowed))),
+        ("before", "Median before", &|slowed| Value::Ns(slowed.before_ns)),
+        ("after", "Median after", &|slowed| Value::Ns(slowed.after_ns)),
+        ("excess", "Beyond the earlier median", &|slowed| Value::Ns(slowed.excess_ns)),
+    ];
+    Table::of("slower_in_mid_run", "Before and after", slowed, columns)
+}
+
+pub(super) fn run(input: &Input, rows: &[Row], outcome: &mut Outcome) {
+    any_kind::run(input, rows, outcome, &[SLOWER], |rows| {
+        let (count, excess) = (n_calls(rows), excess_ns(input, rows));
+        [
+            (
+                "slower_calls",
+                "Calls of what becomes slower",
+                Value::Count(count),
+            ),
+            (
+                "slower_excess",
+                "Beyond the earlier medians",
+                Value::Ns(excess),
+            ),
+        ]
+    });
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::findings::samples::{Calls, only, patterns, says};
+
+    /// GEMMs of 100 µs and additions of 20: from the fifth of ten on both take half as long again.
+    #[test]
+    fn all_kernels_that_become_slower_are_one_finding() {
+        let run = |slow: f64| {
+            (0..10).fold(Calls::new(), |calls, nth| {
+                let factor = if nth < 4 { 1.0 } else { slow };
+                calls
+                    .call("aten::mm", "4096x4096*2", "gemm", 100.0 * factor)
+                    .call("aten::add", "4096x4096*2", "add", 20.0 * factor)
+            })
+        };
+        let outcome = run(1.5).outcome("slowdown");
+        let finding = only(&outcome, "slower_in_mid_run");
+        let said = ["From 480 µs", "×1.5", "whatever they compute", "360 µs"];
+        says(&finding.issue, &said);
+        assert_eq!(finding.impact.unwrap().high_ns, 360_000);
+        assert_eq!(finding.tables[0].rows.len(), 2);
+        assert_eq!(patterns(&run(1.0).outcome("slowdown")), [""; 0]);
+    }
+}

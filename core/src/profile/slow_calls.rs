@@ -1,0 +1,158 @@
+//! Where the slow calls of an operation lie: first, last, beside communication.
+
+use std::sync::Arc;
+
+use super::Profile;
+use super::kernels::Running;
+use super::operations::Operation;
+use super::rows::PerfRow;
+use super::timeline::GpuClass;
+use crate::base::interval::{Coverage, Interval, sum, union};
+use crate::base::sort::Arrange;
+use crate::base::stats::median_ns;
+use crate::trace::StringId;
+
+/// What the slow calls of an operation have in common.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum SlowCalls {
+    /// They run beside communication, which the others do not.
+    BesideCommunication,
+    /// They are the first ones of the operation.
+    First,
+    /// They are the last ones.
+    Last,
+    /// Nothing of these.
+    Anywhere,
+}
+
+/// So much of what calls take beyond the median must lie at one place …
+const MOST: f64 = 0.8;
+
+/// … the first or the last of so many parts of the calls.
+const PARTS: usize = 3;
+
+/// Of calls that are not slow no more than this may run beside communication.
+const FEW: f64 = 0.2;
+
+impl SlowCalls {
+    pub(crate) fn of(profile: &Profile, operation: &Operation) -> SlowCalls {
+        let calls = by_start(profile, operation);
+        let times: Vec<i64> = calls.iter().map(|(_, call)| call.kernel_ns).collect();
+        let mid_ns = median_ns(times.clone()).unwrap_or(0);
+        let above: Vec<i64> = times.iter().map(|ns| (ns - mid_ns).max(0)).collect();
+        let is_most =
+            |above: &[i64], all_ns: i64| sum(above.iter().copied()) as f64 >= all_ns as f64 * MOST;
+        let all_ns = sum(above.iter().copied());
+        if all_ns == 0 {
+            return SlowCalls::Anywhere;
+        }
+        let communication = Communication::of(profile);
+        let is_beside: Vec<bool> = calls
+            .iter()
+            .map(|(_, call)| communication.runs_beside(profile, call))
+            .collect();
+        let beside = above.iter().zip(&is_beside).filter(|(_, beside)| **beside);
+        let beside: Vec<i64> = beside.map(|(ns, _)| *ns).collect();
+        let others = above.iter().zip(&is_beside).filter(|(ns, _)| **ns == 0);
+        let others: Vec<bool> = others.map(|(_, beside)| *beside).collect();
+        let n_beside = others.iter().filter(|beside| **beside).count();
+        if is_most(&beside, all_ns) && n_beside as f64 <= others.len() as f64 * FEW {
+            return SlowCalls::BesideCommunication;
+        }
+        let part = times.len().div_ceil(PARTS);
+        let (first, last) = (above.get(..part), above.get(times.len() - part..));
+        match (first, last) {
+            (Some(first), _) if is_most(first, all_ns) => SlowCalls::First,
+            (_, Some(last)) if is_most(last, all_ns) => SlowCalls::Last,
+            _ => SlowCalls::Anywhere,
+        }
+    }
+}
+
+/// The calls of an operation in the order in which the GPU runs them, with when each starts.
+pub(crate) fn by_start<'a>(profile: &Profile, operation: &'a Operation) -> Vec<(i64, &'a PerfRow)> {
+    let calls = operation.calls.iter().filter_map(|call| {
+        let work = call.work.iter().filter_map(|id| profile.gpu.get(*id));
+        let start_ns = work.map(|work| work.span.start_ns).min()?;
+        Some((start_ns, call))
+    });
+    let mut calls: Vec<(i64, &PerfRow)> = calls.collect();
+    calls.arrange_by_key(|(start_ns, call)| (*start_ns, call.uid));
+    calls
+}
+
+/// When each GPU communicates.
+#[derive(Debug)]
+pub(crate) struct Communication(Vec<(Option<StringId>, Coverage)>);
+
+impl Communication {
+    pub(crate) fn of(profile: &Profile) -> Arc<Communication> {
+        profile.once(|| {
+            let mut gpus: Vec<(Option<StringId>, Vec<Interval>)> = Vec::new();
+            let communicates = |work: &Running| work.class == GpuClass::Communication;
+            for Running { gpu, span, .. } in profile.running().filter(communicates) {
+                match gpus.iter_mut().find(|(known, _)| *known == gpu) {
+                    Some((_, spans)) => spans.push(span),
+                    None => gpus.push((gpu, vec![span])),
+                }
+            }
+            let gpus = gpus.into_iter();
+            Communication(
+                gpus.map(|(gpu, spans)| (gpu, Coverage::new(union(spans))))
+                    .collect(),
+            )
+        })
+    }
+
+    /// Whether a call runs beside communication for a good part of its time.
+    pub(crate) fn runs_beside(&self, profile: &Profile, call: &PerfRow) -> bool {
+        let work = call.work.iter().filter_map(|id| profile.gpu.get(*id));
+        let beside = work.map(|work| {
+            let Running { gpu, span, .. } = work.running(&profile.trace);
+            let of_gpu = self.0.iter().find(|(known, _)| *known == gpu);
+            of_gpu.map_or(0, |(_, communicates)| communicates.within(span))
+        });
+        sum(beside) > call.kernel_ns / 4
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::Timetable;
+
+    /// GEMMs back to back that take so many microseconds, and all-reduces on another stream.
+    fn slow_calls(times: &[u32], all_reduces: &[std::ops::Range<u32>]) -> SlowCalls {
+        let (table, _) = times.iter().fold((Timetable::new(), 0), |(table, at), us| {
+            (table.work("aten::mm", "gemm", at..at + us), at + us)
+        });
+        let table = all_reduces.iter().fold(table.stream(9), |table, span| {
+            table.work("c10d::allreduce_", "ncclDevKernel_AllReduce", span.clone())
+        });
+        let profile = table.profile();
+        let mut operations = profile.operations().iter();
+        let gemm = operations.find(|one| one.short_name(&profile) == "aten::mm");
+        SlowCalls::of(&profile, gemm.unwrap())
+    }
+
+    #[test]
+    fn slow_calls_by_where_they_lie() {
+        #[rustfmt::skip]
+        let cases: &[(&[u32], SlowCalls)] = &[
+            (&[300, 200, 100, 100, 100, 100], SlowCalls::First),
+            (&[100, 100, 100, 100, 200, 300], SlowCalls::Last),
+            (&[100, 300, 100, 100, 300, 100], SlowCalls::Anywhere),
+            (&[100, 100, 100], SlowCalls::Anywhere),
+        ];
+        for (times, expected) in cases {
+            assert_eq!(slow_calls(times, &[]), *expected, "{times:?}");
+        }
+        // Two of six take twice as long beside an all-reduce.
+        let times = [100, 200, 100, 100, 200, 100];
+        let beside = slow_calls(&times, &[120..280, 520..680]);
+        assert_eq!(beside, SlowCalls::BesideCommunication);
+        // All of them run beside one, which then explains none.
+        let all = slow_calls(&times, &[0..400, 400..800]);
+        assert_eq!(all, SlowCalls::Anywhere);
+    }
+}

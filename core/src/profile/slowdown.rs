@@ -1,0 +1,304 @@
+//! Kernels that become slower in mid-run, all by about one factor: clocks that fall, or something
+//! else on the same GPU.
+//!
+//! ```text
+//! GEMM     100 100 100 100 145 145 145 145
+//! GELU     20  20  20  20  29  29  29  29      ×1.45 from the fifth call on
+//! ```
+//!
+//! Only calls with the same arguments are compared, of work that depends on its arguments alone.
+
+use std::f64::consts::LN_2;
+use std::sync::Arc;
+
+use super::Profile;
+use super::operations::Operation;
+use super::slow_calls::{Communication, by_start};
+use crate::base::interval::sum;
+use crate::base::sort::Arrange;
+use crate::base::stats::median_ns;
+use crate::names::Family;
+
+/// An operation needs so many calls on each side of the moment.
+const LEAST_CALLS: usize = 3;
+
+/// Times vary by less than this factor in a steady run.
+const LEAST_FACTOR: f64 = 1.1;
+
+/// Factors of operations agree that differ by no more than this part.
+const TOLERANCE: f64 = 0.1;
+
+/// So much of the time of what is compared must become slower by one factor …
+const MOST: f64 = 0.75;
+
+/// … and so much of the time of all computation must be compared.
+const LEAST_COMPARED: f64 = 0.3;
+
+/// So many calls must lie on their side of the middle between before and after.
+const CLEAR: f64 = 0.8;
+
+/// An operation whose calls become slower.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Slowed {
+    /// Its position in [`Profile::operations`].
+    pub(crate) operation: usize,
+    pub(crate) before_ns: i64,
+    pub(crate) after_ns: i64,
+    /// What calls take after the moment beyond the median before it, added up.
+    pub(crate) excess_ns: i64,
+}
+
+/// What becomes slower, and from when on.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Slowdown {
+    pub(crate) since_ns: i64,
+    /// How many times as long calls take.
+    pub(crate) factor: f64,
+    /// In the order of the operations.
+    pub(crate) operations: Vec<Slowed>,
+}
+
+/// The calls of an operation in order of time: start and kernel time.
+struct Series {
+    operation: usize,
+    calls: Vec<(i64, i64)>,
+    median_ns: i64,
+    /// Its time depends on its arguments alone.
+    is_compared: bool,
+}
+
+impl Slowdown {
+    pub(crate) fn of(profile: &Profile) -> Arc<Option<Slowdown>> {
+        profile.once(|| {
+            let operations = profile.operations().iter().enumerate();
+            let series = operations.filter_map(|(at, one)| Series::of(profile, at, one));
+            let computing = profile.operations().iter();
+            let computing = computing.filter(|one| one.family.computes());
+            let all_ns = sum(computing.map(|one| one.kernel_ns));
+            Slowdown::new(&series.collect::<Vec<_>>(), all_ns)
+        })
+    }
+
+    /// What becomes slower of an operation.
+    pub(crate) fn of_operation(&self, at: usize) -> Option<&Slowed> {
+        self.operations.iter().find(|slowed| slowed.operation == at)
+    }
+
+    /// Of operations in a run that computes for so long in all.
+    fn new(series: &[Series], all_ns: i64) -> Option<Slowdown> {
+        let since_ns = moment(series)?;
+        let compared = series.iter().filter(|one| one.is_compared);
+        let compared = compared.filter_map(|one| Some((one.split(since_ns)?, one.time_ns())));
+        let mut factors: Vec<(f64, i64)> =
+            compared.map(|(split, ns)| (split.factor(), ns)).collect();
+        factors.arrange_by(|a, b| a.0.total_cmp(&b.0));
+        let compared_ns = sum(factors.iter().map(|(_, ns)| *ns));
+        let factor = middle(&factors, compared_ns)?;
+        let agree = |of: f64| (of / factor - 1.0).abs() <= TOLERANCE;
+        let agreeing = factors.iter().filter(|(of, _)| agree(*of));
+        let agreeing_ns = sum(agreeing.map(|(_, ns)| *ns)) as f64;
+        let is_one = factor >= LEAST_FACTOR
+            && agreeing_ns >= compared_ns as f64 * MOST
+            && compared_ns as f64 >= all_ns as f64 * LEAST_COMPARED;
+        if !is_one || !is_clear(series, since_ns) {
+            return None;
+        }
+        let slowed = series.iter().filter_map(|one| {
+            let split = one.split(since_ns)?;
+            let above = split.after.iter().map(|ns| (ns - split.before_ns).max(0));
+            agree(split.factor()).then(|| Slowed {
+                operation: one.operation,
+                before_ns: split.before_ns,
+                after_ns: split.after_ns,
+                excess_ns: sum(above),
+            })
+        });
+        Some(Slowdown {
+            since_ns,
+            factor,
+            operations: slowed.collect(),
+        })
+    }
+}
+
+/// The calls of an operation before and after a moment.
+struct Split {
+    before: Vec<i64>,
+    after: Vec<i64>,
+    /// Their medians.
+    before_ns: i64,
+    after_ns: i64,
+}
+
+impl Split {
+    fn factor(&self) -> f64 {
+        self.after_ns as f64 / self.before_ns.max(1) as f64
+    }
+}
+
+impl Series {
+    /// `None` for one of too few calls, and for what recorded shapes tell nothing of. Calls beside
+    /// communication are left out: that makes them slower, too.
+    fn of(profile: &Profile, at: usize, operation: &Operation) -> Option<Series> {
+        let has_shapes = !operation.dims(profile).is_empty() && !operation.is_in_graph(profile);
+        if !operation.family.computes() || !has_shapes {
+            return None;
+        }
+        let communication = Communication::of(profile);
+        let calls = by_start(profile, operation).into_iter();
+        let calls = calls.filter(|(_, call)| !communication.runs_beside(profile, call));
+        let calls: Vec<(i64, i64)> = calls
+            .map(|(start_ns, call)| (start_ns, call.kernel_ns))
+            .filter(|(_, ns)| *ns > 0)
+            .collect();
+        // How much attention and experts have to do depends on values: lengths, tokens of an expert.
+        let depends_on_values = matches!(operation.family, Family::Attention | Family::Moe);
+        (calls.len() >= 2 * LEAST_CALLS).then(|| Series {
+            operation: at,
+            median_ns: median_ns(calls.iter().map(|(_, ns)| *ns).collect()).unwrap_or(0),
+            is_compared: !depends_on_values,
+            calls,
+        })
+    }
+
+    fn time_ns(&self) -> i64 {
+        sum(self.calls.iter().map(|(_, ns)| *ns))
+    }
+
+    fn split(&self, since_ns: i64) -> Option<Split> {
+        let at = self
+            .calls
+            .partition_point(|(start_ns, _)| *start_ns < since_ns);
+        let (before, after) = self.calls.split_at_checked(at)?;
+        let times =
+            |calls: &[(i64, i64)]| -> Vec<i64> { calls.iter().map(|call| call.1).collect() };
+        let (before, after) = (times(before), times(after));
+        let are_enough = before.len() >= LEAST_CALLS && after.len() >= LEAST_CALLS;
+        are_enough.then_some(())?;
+        Some(Split {
+            before_ns: median_ns(before.clone())?,
+            after_ns: median_ns(after.clone())?,
+            before,
+            after,
+        })
+    }
+}
+
+/// The moment that parts faster calls from slower ones best: of all calls that are compared, each by how
+/// many times the median of its operation it takes, and as heavy as that.
+fn moment(series: &[Series]) -> Option<i64> {
+    let mut points: Vec<(i64, f64, f64)> = Vec::new();
+    for one in series.iter().filter(|one| one.is_compared) {
+        let median_ns = one.median_ns.max(1) as f64;
+        points.extend(one.calls.iter().map(|(start_ns, ns)| {
+            // A single call, however slow, moves nothing by more than a factor of two.
+            let times = (*ns as f64 / median_ns).ln().clamp(-LN_2, LN_2);
+            (*start_ns, times, median_ns)
+        }));
+    }
+    points.arrange_by(|a, b| a.0.cmp(&b.0));
+    let weigh =
+        |sums: (f64, f64), point: &(i64, f64, f64)| (sums.0 + point.2, sums.1 + point.1 * point.2);
+    let (all, all_times) = points.iter().fold((0.0, 0.0), weigh);
+    let mut best: Option<(f64, i64)> = None;
+    let mut before = (0.0, 0.0);
+    for pair in points.windows(2) {
+        let [point, next] = pair else { continue };
+        before = weigh(before, point);
+        let after = (all - before.0, all_times - before.1);
+        let rise = after.1 / after.0 - before.1 / before.0;
+        let contrast = before.0 * after.0 * rise * rise;
+        if rise > 0.0 && best.is_none_or(|(most, _)| contrast > most) {
+            best = Some((contrast, next.0));
+        }
+    }
+    best.map(|(_, since_ns)| since_ns)
+}
+
+/// The middle of values by weight, in their order.
+fn middle(values: &[(f64, i64)], weight: i64) -> Option<f64> {
+    let mut passed = 0_i64;
+    let mut values = values.iter();
+    let found = values.find(|(_, of_it)| {
+        passed = passed.saturating_add(*of_it);
+        passed >= weight / 2
+    });
+    found.map(|(value, _)| *value)
+}
+
+/// Whether nearly all calls before are faster, and those after slower, than the middle between both.
+fn is_clear(series: &[Series], since_ns: i64) -> bool {
+    let (mut clear_ns, mut all_ns) = ([0_i64; 2], [0_i64; 2]);
+    for one in series.iter().filter(|one| one.is_compared) {
+        let Some(split) = one.split(since_ns) else {
+            continue;
+        };
+        let line_ns = split.before_ns.midpoint(split.after_ns);
+        for (side, calls) in [&split.before, &split.after].into_iter().enumerate() {
+            let is_clear = |ns: &&i64| (side == 0) == (**ns < line_ns);
+            clear_ns[side] += sum(calls.iter().filter(is_clear).copied());
+            all_ns[side] += sum(calls.iter().copied());
+        }
+    }
+    let mut sides = clear_ns.iter().zip(&all_ns);
+    sides.all(|(clear, all)| *clear as f64 >= *all as f64 * CLEAR)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Two operations in turns, a GEMM and an addition, whose calls take so many nanoseconds.
+    fn slowdown(gemm: &[i64], add: &[i64]) -> Option<Slowdown> {
+        let series = |operation: usize, times: &[i64]| Series {
+            operation,
+            calls: times
+                .iter()
+                .zip(0_i64..)
+                .map(|(ns, at)| (at * 1_000 + operation as i64, *ns))
+                .collect(),
+            median_ns: median_ns(times.to_vec()).unwrap_or(0),
+            is_compared: true,
+        };
+        let all_ns = sum(gemm.iter().chain(add).copied());
+        Slowdown::new(&[series(0, gemm), series(1, add)], all_ns)
+    }
+
+    #[test]
+    fn what_becomes_slower_by_one_factor_from_one_moment_on() {
+        let gemm = [100, 100, 100, 100, 145, 145, 145, 145, 145, 145];
+        let add = [20, 20, 20, 20, 29, 29, 29, 29, 29, 29];
+        let found = slowdown(&gemm, &add).unwrap();
+        assert_eq!((found.since_ns, found.factor), (4_000, 1.45));
+        let excess: Vec<i64> = found.operations.iter().map(|one| one.excess_ns).collect();
+        // 6 · 45 and 6 · 9.
+        assert_eq!(excess, [270, 54]);
+        // Little by little, ×1.0 to 1.25: the second half takes ×1.17 as long as the first.
+        let slower: Vec<i64> = (0..10).map(|at| 1_000 + at * 28).collect();
+        let found = slowdown(&slower, &[]).unwrap();
+        assert_eq!(
+            (found.since_ns, (found.factor * 100.0).round()),
+            (5_000, 113.0)
+        );
+    }
+
+    #[test]
+    fn what_else_makes_calls_slow_is_no_slowdown() {
+        let steady = [100; 10];
+        let slower = [100, 100, 100, 100, 145, 145, 145, 145, 145, 145];
+        let by_turns = [100, 145, 100, 145, 100, 145, 100, 145, 100, 145];
+        let faster = [145, 145, 145, 145, 100, 100, 100, 100, 100, 100];
+        #[rustfmt::skip]
+        let cases: &[(&str, &[i64], &[i64])] = &[
+            ("steady", &steady, &steady),
+            ("another one is steady", &slower, &steady),
+            ("by turns", &by_turns, &by_turns),
+            ("a warm-up", &faster, &faster),
+            ("one slow call at the end", &[100, 100, 100, 100, 100, 100, 100, 100, 100, 900], &steady),
+            ("too few calls", &[100, 100, 145, 145], &[]),
+        ];
+        for (case, gemm, add) in cases {
+            assert_eq!(slowdown(gemm, add), None, "{case}");
+        }
+    }
+}
