@@ -97,6 +97,8 @@ pub(crate) enum Purpose {
     Shards,
     /// The same of `FullyShardedDataParallel` or `fully_shard`.
     Fsdp,
+    /// Weights that `DataParallel` copies to its GPUs in each step, and their gradients.
+    Replicas,
     /// What stages of a pipeline hand on.
     Stages,
     /// Parts of layers that are split over GPUs.

@@ -15,16 +15,22 @@ const ADVICE: &[Advice] = &[
     (Purpose::Gradients, |_| true, "gradients are reduced during the backward pass already: see in the traces of the other ranks whether this one waits for them; then try other bucket sizes (`bucket_cap_mb` of `DistributedDataParallel`), reduce once for several micro-batches (`no_sync()`), and send less (a communication hook that compresses gradients)."),
     (Purpose::Fsdp, |_| true, "gather parameters earlier: prefetch those of the next layers in the forward and the backward pass (`forward_prefetch`, `backward_prefetch`, no `limit_all_gathers`; with `fully_shard` `set_modules_to_forward_prefetch`), keep them between both where memory allows (`reshard_after_forward=False`), and shard within a node alone."),
     (Purpose::Shards, |_| true, "gather parameters ahead of their use, beside the optimizer's step or the layers before, and scatter gradients during the backward pass; keep what is gathered where memory allows, and shard within a node alone."),
+    (Purpose::Replicas, |_| true, "replace `DataParallel`, which copies all weights to each GPU in each step, by `DistributedDataParallel` with one process per GPU: it sends gradients alone, while the backward pass runs."),
     (Purpose::Stages, |_| true, "shorten what stages of the pipeline wait for each other: more micro-batches, or an interleaved schedule; spread layers evenly over the stages, and send and receive (`isend`, `irecv`) while another micro-batch computes."),
     (Purpose::Tensors, |facts| facts.is_training, "run the collectives of tensor parallelism beside its GEMMs (asynchronous tensor parallelism), split norms and dropout along the sequence (sequence parallelism), and let fewer GPUs share a layer."),
+    (Purpose::Tensors, |_| true, OF_TENSORS),
     (Purpose::Experts, |_| true, "run the exchange of expert parallelism beside other kernels (another micro-batch, shared experts), send less (narrower types, fewer copies of a token), and spread tokens evenly over the ranks."),
     (Purpose::Sequence, |_| true, "run the exchange of sequence parallelism (heads against tokens) beside the projections around it, or pass keys and values round in a ring; send less: narrower types, fewer ranks."),
     (Purpose::Statistics, |_| true, "synchronized batch norms wait for tiny messages in each layer: keep them only where the batch of a rank is too small for statistics of its own, share them among fewer ranks (`process_group`), or use a norm without them."),
     (Purpose::Exchange, |_| true, "run the exchange beside other kernels (another micro-batch), send less (narrower types, fewer ranks), and see that all ranks have an equal share of it."),
     (Purpose::Unknown, |facts| facts.is_training, "reduce gradients asynchronously during the backward pass, in buckets that fit the computation left, and pipeline micro-batches; accumulate gradients, or compress them, to send less."),
+    // Steps of a serving engine: its layers are split over the GPUs.
+    (Purpose::Unknown, |facts| facts.collectives.steps.is_some(), OF_TENSORS),
 ];
 
-const OTHER_STREAM: &str = "run the collectives of tensor parallelism on another stream beside other kernels (another micro-batch, prefill beside decode), or send less: narrower types, fewer ranks.";
+const OF_TENSORS: &str = "run the collectives of tensor parallelism on another stream beside other kernels (another micro-batch, prefill beside decode), or send less: narrower types, fewer ranks.";
+
+const OTHER_STREAM: &str = "start the collectives earlier, on a stream of their own beside the kernels that do not depend on them (gradients of one layer beside the backward pass of the next, one micro-batch beside another), or send less: narrower types, less often, fewer ranks.";
 
 pub(super) fn advice(facts: &Facts) -> &'static str {
     if late::most(facts).is_some() {

@@ -1,12 +1,13 @@
 //! What a collective is for: by its process group, its kernel, and the operators above its launch.
 
 use super::key::Group;
-use crate::names::Family;
 use crate::names::collective::{CollectiveKind, Purpose, is_of_experts, purpose_of_group};
+use crate::names::frames::Frame;
+use crate::names::{Family, MODULE};
 use crate::profile::Profile;
 use crate::profile::autograd::is_engine_call;
 use crate::profile::kernels::GpuWork;
-use crate::trace::ByName;
+use crate::trace::{ByName, Trace};
 
 /// What a name above a launch tells.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -15,11 +16,48 @@ enum Mark {
     Statistics,
 }
 
+/// How models are wrapped to share a batch, by the operators, modules and Python files of a trace.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+struct DataParallelism {
+    has_fsdp: bool,
+    /// `DistributedDataParallel`.
+    has_ddp: bool,
+    /// `DataParallel`, which copies the weights to its GPUs in each step.
+    has_replicas: bool,
+}
+
+impl DataParallelism {
+    fn of(trace: &Trace) -> DataParallelism {
+        let mut found = DataParallelism::default();
+        for (_, name) in trace.strings.iter() {
+            let is_call = |class: &str| {
+                let name = name.strip_prefix(MODULE).unwrap_or(name);
+                let rest = name.strip_prefix(class);
+                rest.is_some_and(|rest| rest.starts_with(['.', '_']))
+            };
+            // What is imported need not be used.
+            let is_run =
+                |frame: Frame, file: &str| frame.is_of(file) && frame.function != "<module>";
+            let is_of = |file: &str| {
+                name.contains(file) && Frame::of(name).is_some_and(|frame| is_run(frame, file))
+            };
+            found.has_fsdp |= name.starts_with("FSDP::")
+                || name.starts_with("fsdp::")
+                || is_call("FullyShardedDataParallel")
+                || is_of("torch/distributed/fsdp/");
+            found.has_ddp |= is_call("DistributedDataParallel");
+            found.has_replicas |=
+                is_call("DataParallel") || is_of("torch/nn/parallel/data_parallel.py");
+        }
+        found
+    }
+}
+
 /// Tells what the collectives of a trace are for.
 pub(super) struct Purposes<'a> {
     profile: &'a Profile,
     is_training: bool,
-    has_fsdp: bool,
+    parallelism: DataParallelism,
     has_experts: bool,
     has_attention: bool,
     marks: ByName<Option<Mark>>,
@@ -31,14 +69,10 @@ impl<'a> Purposes<'a> {
             let mut operations = profile.operations().iter();
             operations.any(|operation| operation.family == family)
         };
-        let has_name = |start: &str| {
-            let mut names = profile.trace.strings.iter();
-            names.any(|(_, name)| name.starts_with(start))
-        };
         Purposes {
             profile,
             is_training: profile.is_training(),
-            has_fsdp: has_name("FSDP::") || has_name("fsdp::"),
+            parallelism: DataParallelism::of(&profile.trace),
             has_experts: has(Family::Moe),
             has_attention: has(Family::Attention),
             marks: ByName::new(mark_of),
@@ -47,7 +81,9 @@ impl<'a> Purposes<'a> {
 
     /// What a collective of a kind among a group is for.
     pub(super) fn of(&mut self, work: &GpuWork, kind: CollectiveKind, group: Group) -> Purpose {
-        use CollectiveKind::{AllGather, AllReduce, AllToAll, ReduceScatter, SendReceive};
+        use CollectiveKind::{
+            AllGather, AllReduce, AllToAll, Broadcast, Reduce, ReduceScatter, SendReceive,
+        };
         let mark = self.mark(work);
         if mark == Some(Mark::Statistics) {
             return Purpose::Statistics;
@@ -65,9 +101,11 @@ impl<'a> Purposes<'a> {
             AllToAll if self.has_experts || is_of_experts(kernel) => Purpose::Experts,
             AllToAll if self.has_attention => Purpose::Sequence,
             AllToAll => Purpose::Exchange,
-            AllGather | ReduceScatter if self.has_fsdp => Purpose::Fsdp,
+            AllGather | ReduceScatter if self.parallelism.has_fsdp => Purpose::Fsdp,
             AllGather | ReduceScatter if self.is_training => Purpose::Shards,
             AllReduce if mark == Some(Mark::Backward) => Purpose::Gradients,
+            AllReduce if self.parallelism.has_ddp => Purpose::Gradients,
+            Broadcast | Reduce if self.parallelism.has_replicas => Purpose::Replicas,
             _ => Purpose::Unknown,
         }
     }

@@ -78,3 +78,30 @@ fn collectives_that_take_longer_than_the_fastest_of_their_size_wait() {
     let even = run([900, 910, 900, 920, 900, 905]);
     assert!(!even.model.contains("comes late"), "{}", even.model);
 }
+
+/// A collective of unknown purpose; the name of what wraps the model tells it.
+#[test]
+fn what_wraps_the_model_tells_what_communication_is_for() {
+    const FRAME: &str = "python_function";
+    const GATHER: &str = "ncclDevKernel_AllGather_RING_LL";
+    const BROADCAST: &str = "ncclDevKernel_Broadcast_RING_LL";
+    const UNKNOWN: &str = "start the collectives earlier";
+    #[rustfmt::skip]
+    let cases = [
+        (FRAME, "train.py(7): forward", ALL_REDUCE, UNKNOWN),
+        (FRAME, "train.py(7): forward", GATHER, UNKNOWN),
+        (FRAME, "torch/distributed/fsdp/_runtime_utils.py(260): _unshard", GATHER, "gather parameters earlier"),
+        ("cpu_op", "FullyShardedDataParallel.forward", GATHER, "gather parameters earlier"),
+        (FRAME, "nn.Module: FullyShardedDataParallel_0", GATHER, "gather parameters earlier"),
+        ("cpu_op", "DistributedDataParallel.forward", ALL_REDUCE, "gradients are reduced"),
+        ("cpu_op", "DataParallel.forward", BROADCAST, "replace `DataParallel`"),
+        (FRAME, "torch/nn/parallel/data_parallel.py(150): forward", BROADCAST, "replace `DataParallel`"),
+        ("cpu_op", "DistributedDataParallel.forward", BROADCAST, UNKNOWN),
+    ];
+    for (category, name, kernel, expected) in cases {
+        let timetable = Timetable::new().work("aten::mm", "gemm", 0..100);
+        let timetable = timetable.on_host(category, name, 20..40);
+        let model = model(&timetable.launched(kernel, 22..23, 100..300));
+        assert!(model.starts_with(expected), "{name}: {model}");
+    }
+}

@@ -91,7 +91,7 @@ fn blocking_and_overlap_are_one_finding() {
     assert_eq!(row[1], Value::Count(8));
     assert_eq!(row[3], Value::Bytes(4_000_000));
     assert_eq!(row[6], Value::Ns(4_000_000));
-    let advice = "run the collectives of tensor parallelism";
+    let advice = "start the collectives earlier";
     assert!(found.model.starts_with(advice));
 }
 
