@@ -7,19 +7,41 @@
 //!
 //! Were their kernels spread evenly over all of the time, the run would take what a GPU is busy on
 //! average: less by the idle time of a GPU on average, that in which none is busy excepted.
+//!
+//! GPUs of which one is busy nearly always do not wait for each other: they have unequal work, or, where
+//! each has a process of its own and they exchange nothing, nothing to do with each other.
+
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::assess::idle::Idle;
 use crate::findings::prelude::*;
-use crate::profile::timeline::GpuTimeline;
+use crate::profile::Profile;
+use crate::profile::copies::{Direction, direction};
+use crate::profile::launch::process;
+use crate::profile::timeline::{GpuClass, GpuTimeline};
 use crate::trace::StringId;
 
 /// A GPU that is busy for a smaller part of the time of the busiest one is none of the run's.
 const LEAST_PART: f64 = 0.05;
 
-/// Several GPUs of which each is idle for much of the time while another one is busy.
+/// How GPUs that are idle while others are busy have to do with each other.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Relation {
+    /// Each is idle for much of the time while another one is busy.
+    TakeTurns,
+    /// One has more to do than others.
+    Unequal,
+    /// The same, of GPUs that exchange nothing, each with a process of its own.
+    Independent,
+}
+
+/// Several GPUs of which one or more are idle for much of the time while another one is busy.
 pub(super) struct Turns<'a> {
     idle: &'a Idle,
+    relation: Relation,
     n_gpus: u64,
+    least_busy: StringId,
+    least_busy_ns: i64,
     busiest_ns: i64,
     mean_ns: i64,
     waited_ns: i64,
@@ -29,22 +51,50 @@ impl<'a> Turns<'a> {
     /// `None` where GPUs wait for less than what is flagged.
     pub(super) fn of(input: &Input, idle: &'a Idle) -> Option<Turns<'a>> {
         let all = input.timelines.gpus.iter();
-        let busy_ns: Vec<i64> = all.map(|(_, gpu)| gpu.busy_ns).collect();
-        let busiest_ns = *busy_ns.iter().max()?;
-        let counts = |ns: &i64| *ns as f64 >= busiest_ns as f64 * LEAST_PART;
-        let busy_ns: Vec<i64> = busy_ns.into_iter().filter(counts).collect();
-        let count = i64::try_from(busy_ns.len()).ok()?;
-        let mean_ns = sum(busy_ns) / count.max(1);
-        let waited_ns = idle.timeline.busy_ns.saturating_sub(mean_ns);
-        let is_flagged = idle.percent(waited_ns) > idle.thresholds.idle_flag_percent;
-        (count > 1 && is_flagged).then(|| Turns {
+        let busy: Vec<(i64, StringId)> = all.map(|(gpu, of)| (of.busy_ns, *gpu)).collect();
+        let (busiest_ns, _) = *busy.iter().max_by_key(|(ns, _)| *ns)?;
+        let counts = |(ns, _): &(i64, StringId)| *ns as f64 >= busiest_ns as f64 * LEAST_PART;
+        let busy: Vec<(i64, StringId)> = busy.into_iter().filter(counts).collect();
+        let (least_busy_ns, least_busy) = *busy.iter().min_by_key(|(ns, _)| *ns)?;
+        let count = i64::try_from(busy.len()).ok()?;
+        let mean_ns = sum(busy.iter().map(|(ns, _)| *ns)) / count.max(1);
+        let waited_ns = |busy_ns: i64| idle.timeline.busy_ns.saturating_sub(busy_ns);
+        let is_flagged = |ns: i64| idle.percent(waited_ns(ns)) > idle.thresholds.idle_flag_percent;
+        (count > 1 && is_flagged(mean_ns)).then(|| Turns {
             idle,
+            relation: match () {
+                () if is_flagged(busiest_ns) => Relation::TakeTurns,
+                () if are_independent(input.profile) => Relation::Independent,
+                () => Relation::Unequal,
+            },
             n_gpus: count.unsigned_abs(),
+            least_busy,
+            least_busy_ns,
             busiest_ns,
             mean_ns,
-            waited_ns,
+            waited_ns: waited_ns(mean_ns),
         })
     }
+}
+
+/// Whether each GPU has a process of its own, and none sends anything to another one.
+fn are_independent(profile: &Profile) -> bool {
+    let trace = &profile.trace;
+    let mut processes: BTreeMap<StringId, BTreeSet<StringId>> = BTreeMap::new();
+    for work in profile.gpu.all() {
+        let is_exchange = work.class == GpuClass::Communication
+            || (work.class == GpuClass::Memcpy && direction(trace, work) == Direction::PeerToPeer);
+        if is_exchange {
+            return false;
+        }
+        let launched_by = work.launched_by.and_then(|call| process(trace, call));
+        if let (Some(gpu), Some(launched_by)) = (process(trace, work.event), launched_by) {
+            processes.entry(gpu).or_default().insert(launched_by);
+        }
+    }
+    let all: BTreeSet<StringId> = processes.values().flatten().copied().collect();
+    let n_pairs: usize = processes.values().map(BTreeSet::len).sum();
+    processes.len() > 1 && all.len() == n_pairs
 }
 
 impl Subject for Turns<'static> {
@@ -54,7 +104,8 @@ impl Subject for Turns<'static> {
         let turns = group.first();
         let severity = turns.idle.severity_of(turns.idle.percent(turns.waited_ns));
         Some(Evidence {
-            impact: Some(Impact::at_most(turns.waited_ns)),
+            impact: (turns.relation != Relation::Independent)
+                .then(|| Impact::at_most(turns.waited_ns)),
             tables: vec![busy_by_gpu(group.input)],
             ..Evidence::new(severity.priority(), turns.waited_ns)
         })
@@ -67,6 +118,17 @@ impl Subject for Turns<'static> {
         let share = turns.idle.percent(turns.waited_ns);
         vec![
             ("gpus", format::counted(turns.n_gpus, "GPU")),
+            (
+                "gpu",
+                group
+                    .input
+                    .profile
+                    .trace
+                    .strings
+                    .get(turns.least_busy)
+                    .to_owned(),
+            ),
+            ("least", format::time_ns(turns.least_busy_ns)),
             ("time", format::time_ns(turns.waited_ns)),
             ("share", format::percent(share)),
             ("busiest", format::time_ns(turns.busiest_ns)),
@@ -90,12 +152,37 @@ fn busy_by_gpu(input: &Input) -> Table {
     Table::of("idle_by_gpu", title, &input.timelines.gpus, columns)
 }
 
-pub(super) const RULES: &[Rule<Turns>] = &[Rule {
-    key: "gpus_take_turns",
-    when: "each of several GPUs is idle for much of the time while another one is busy",
-    title: "GPUs wait for each other",
-    issue: "While some of {gpus} are busy, others are idle: a GPU waits for {time} on average ({share} of the run).",
-    model: "let them run at once: several micro-batches in flight where each GPU has a part of the layers, layers that are split over all GPUs, or a copy of the model on each; and give each as much to do as the others.",
+pub(super) const RULES: &[Rule<Turns>] = &[
+    Rule {
+        key: "gpus_take_turns",
+        when: "each of several GPUs is idle for much of the time while another one is busy",
+        applies: |_, turns| turns.relation == Relation::TakeTurns,
+        title: "GPUs wait for each other",
+        issue: "While some of {gpus} are busy, others are idle: a GPU waits for {time} on average ({share} of the run).",
+        model: "let them run at once: several micro-batches in flight where each GPU has a part of the layers, layers that are split over all GPUs, or a copy of the model on each; and give each as much to do as the others.",
+        ..TURNS
+    },
+    Rule {
+        key: "gpus_unequal",
+        when: "one GPU is busy nearly always, and others are not",
+        applies: |_, turns| turns.relation == Relation::Unequal,
+        title: "One GPU has more to do than others",
+        issue: "Of {gpus} the busiest is busy for {busiest} of {total}, GPU {gpu} for {least}: a GPU is idle for {time} on average ({share} of the run) while others are busy.",
+        model: "give each GPU as much to do as the others: an equal share of the batch or of the requests where each has a copy of the model, layers that take equally long where each has a part of it.",
+        ..TURNS
+    },
+    Rule {
+        key: "gpus_unequal",
+        when: "one GPU is busy nearly always, and others, each with a process of its own, are not",
+        title: "One of several independent GPUs is idle",
+        issue: "Of {gpus}, each with a process of its own, the busiest is busy for {busiest} of {total}, GPU {gpu} for {least}: they exchange nothing, so that no GPU waits for another one.",
+        model: "record and report the process of GPU {gpu} alone, to see what its CPU does while the GPU is idle; where the processes take from one queue or batch, give each an equal share.",
+        notes: &[],
+        ..TURNS
+    },
+];
+
+const TURNS: Rule<Turns> = Rule {
     kernel: "nothing to gain in a kernel, except those of the GPU that is busy longest.",
     notes: &[
         "The busiest GPU is busy for {busiest} of {total}, a GPU on average for {mean}.",
@@ -104,18 +191,19 @@ pub(super) const RULES: &[Rule<Turns>] = &[Rule {
     saves: Saves::Evidence,
     has_reproducer: false,
     ..Rule::BASE
-}];
+};
 
 #[cfg(test)]
 mod tests {
     use crate::base::format;
+    use crate::findings::samples::says;
     use crate::findings::{Finding, Priority};
     use crate::testing::Timetable;
 
     fn found(timetable: &Timetable) -> Option<Finding> {
         let report = timetable.report();
         let mut findings = report.analyses.outcome("cpu_idle")?.findings.iter();
-        let turns = findings.find(|finding| finding.pattern == "gpus_take_turns");
+        let turns = findings.find(|finding| finding.pattern.starts_with("gpus_"));
         turns.cloned()
     }
 
@@ -146,8 +234,31 @@ mod tests {
         // At once, and one that does next to nothing.
         assert_eq!(found(&run(&[(0, 20, 220), (1, 20, 220)])), None);
         assert_eq!(found(&run(&[(0, 20, 220), (1, 20, 21)])), None);
-        // A third of the other's work: 100 of 300 µs could be saved.
-        let uneven = found(&run(&[(0, 20, 320), (1, 20, 120)])).unwrap();
-        assert_eq!(uneven.time_ns, 100_000);
+    }
+
+    /// A third of the other's work: 100 of 300 µs could be saved, but none of both waits.
+    #[test]
+    fn gpus_with_unequal_work() {
+        let work = [(0, 20, 320), (1, 20, 120)];
+        let unequal = found(&run(&work)).unwrap();
+        assert_eq!(unequal.pattern, "gpus_unequal");
+        assert_eq!(unequal.time_ns, 100_000);
+        assert_eq!(unequal.impact.map(|impact| impact.high_ns), Some(100_000));
+        says(&unequal.model, &["an equal share of the batch"]);
+        // Each has a process of its own: moving work from one to the other is not known to be possible.
+        let of_two = Timetable::new()
+            .gpu(0)
+            .op("aten::mm", 0..2)
+            .launched("gemm", 0..1, 20..320)
+            .process(2)
+            .gpu(1)
+            .op("aten::mm", 0..2)
+            .launched("gemm", 0..1, 20..120);
+        let independent = found(&of_two).unwrap();
+        assert_eq!(independent.impact, None);
+        says(
+            &independent.issue,
+            &["GPU 1 for 100 µs: they exchange nothing"],
+        );
     }
 }
