@@ -246,9 +246,11 @@ fn close_to_roofline(profile: &Profile, report: &Report) -> String {
     let near = 100.0 - rest.iter().map(|(percent, _)| percent).sum::<f64>();
     let below = below_roofline(profile, report);
     let found = match (near > 50.0, named.is_empty()) {
-        (true, true) if !below.is_empty() => {
-            "No findings with a cause that the trace shows.".to_owned()
-        }
+        (true, true) if !below.is_empty() => format!(
+            "No findings: no large operation is below {} of roofline. The longest of those below {}:",
+            format::percent(low),
+            format::percent(thresholds.efficiency_good_percent)
+        ),
         (true, true) => "No findings: operations are near the roofline.".to_owned(),
         (true, false) => {
             format!("No findings: most operations are near the roofline. Of compute time, {named}.")
@@ -372,6 +374,9 @@ mod tests {
             nothing(gemm(140)),
             "No findings: operations are near the roofline."
         );
+        let below = nothing(gemm(260)).replace('\u{202F}', " ");
+        let expected = "No findings: no large operation is below 40.0 % of roofline. The longest of those below 60.0 %: `aten::mm` takes 260 µs at 53.";
+        assert!(below.starts_with(expected), "{below}");
         assert!(nothing(gemm(420)).contains(" 100 % is below 40.0 % of roofline, "));
         assert!(nothing(gemm(70)).contains(" 100 % is above its roofline, "));
     }
