@@ -371,24 +371,21 @@ pub(super) fn is_odd(input: &Input, seen: &Seen) -> bool {
     named.any(|rule| (rule.applies)(input, seen))
 }
 
-/// What workgroups for all compute units save: the steps that say so; of what the memory bounds up to
-/// the share of the units that have none.
+/// What workgroups for all compute units save: the steps that say so, whatever bounds the operation. Where
+/// none does, as the memory bounds it by far, up to the share of the units that have none.
 fn of_full_units(seen: &Seen) -> Option<Impact> {
     let steps = impact_of_steps(
         seen.waterfall.as_ref()?,
         &[Cause::TilePadding, Cause::WaveQuantization],
     );
-    let of_memory = || {
+    steps.or_else(|| {
         let (workgroups, units) = seen.few_workgroups()?;
         let idle = 1.0 - workgroups as f64 / f64::from(units);
         let most_ns = (seen.row.time_ns as f64 * idle) as i64;
         Some(Impact::at_most(
             impact_of_gap(seen.row)?.within(most_ns).high_ns,
         ))
-    };
-    steps
-        .filter(|_| seen.row.bound == Some(Bound::Compute))
-        .or_else(of_memory)
+    })
 }
 
 fn is_gemv(seen: &Seen) -> bool {

@@ -60,6 +60,26 @@ fn tiles_are_few_only_where_units_have_none() {
     says(model, &["12 tiles for 132 compute units"]);
 }
 
+/// 64 tiles on 132 units, in the same time: bound by memory by a hair, and by arithmetic. Both save what
+/// their step takes, and no more.
+#[test]
+fn few_tiles_save_their_step_whatever_bounds_the_gemm() {
+    let kernel = "nvjet_tst_64x64_64x13_1x1_v_bz_TNT";
+    let saved = |args: &str, kernel: &str| {
+        let calls = Calls::new().call("aten::mm", args, kernel, 60);
+        let outcome = calls.outcome_on("H100", "gemm");
+        let found = only(&outcome, "few_output_tiles").clone();
+        let step = "wave quantization ×2.06";
+        says(&found.causes, &[step]);
+        found.impact.unwrap().high_ns
+    };
+    let of_memory = saved("512x8192, 8192x512", kernel);
+    let of_compute = saved("768x8192, 8192x768", "nvjet_tst_96x96_64x13_1x1_v_bz_TNT");
+    // Of 60 µs, at 7 and 17 % of roofline.
+    assert!(of_memory > 0 && of_memory < of_compute, "{of_memory}");
+    assert!(of_compute < 15_000, "{of_compute}");
+}
+
 /// The table does not know how many units a GB200 has; the trace does: 32 tiles for 152.
 #[test]
 fn compute_units_come_from_the_trace() {
