@@ -5,6 +5,7 @@ use super::Input;
 use super::row::Row;
 use crate::hardware::roofline::roofline;
 use crate::hardware::{Basis, Figure, GpuSpec, Precision, Vendor};
+use crate::names::Family;
 use crate::names::gemm::packed_bits;
 use crate::perf::{ComputeSpec, Unit, Work, is_tf32_kernel};
 use crate::profile::operations::Operation;
@@ -38,7 +39,8 @@ pub(super) fn width(input: &Input, rows: &[&Row]) -> &'static str {
 }
 
 /// What to do about work in FP32: "run it in BF16 or FP16 (autocast), or allow TF32 …". TF32 is no
-/// advice where it runs already, where the GPU has none, or where memory takes longer.
+/// advice where it runs already, where the GPU has none, or where memory takes longer. PyTorch has a
+/// switch for convolutions and one for other GEMMs.
 pub(super) fn instead_of_32_bits(input: &Input, rows: &[&Row]) -> String {
     if spec(input, rows).is_some_and(|spec| spec.precision == Precision::Fp64) {
         let narrow = sixteen_bit(input);
@@ -51,7 +53,23 @@ pub(super) fn instead_of_32_bits(input: &Input, rows: &[&Row]) -> String {
         Some(true) => ", or allow TF32 where the accuracy suffices",
         None => ", or allow TF32 where the GPU has it and the accuracy suffices",
     };
-    format!("run it in {} (autocast){tf32}", sixteen_bit(input))
+    let switch = if tf32.is_empty() {
+        ""
+    } else {
+        tf32_switch(input, rows)
+    };
+    format!("run it in {} (autocast){tf32}{switch}", sixteen_bit(input))
+}
+
+/// What has PyTorch compute the longest row in TF32, in parentheses.
+fn tf32_switch(input: &Input, rows: &[&Row]) -> &'static str {
+    let family = rows
+        .first()
+        .map(|row| input.operation(row.operation).family);
+    match family {
+        Some(Family::Convolution) => " (`torch.backends.cudnn.allow_tf32 = True`)",
+        _ => " (`torch.set_float32_matmul_precision(\"high\")`)",
+    }
 }
 
 /// What narrower types could do for compute-bound rows: "narrower types (FP8, INT8) where the
@@ -65,8 +83,10 @@ pub(super) fn less_arithmetic(input: &Input, rows: &[&Row]) -> Option<String> {
         _ if are_complex(input, rows) => {
             let gpu = input.gpu();
             let has_tf32 = gpu.is_none_or(|gpu| has(gpu, input, Precision::Tf32));
-            (has_tf32 && !runs_tf32(input, rows))
-                .then(|| "allow TF32 where the accuracy suffices".to_owned())
+            (has_tf32 && !runs_tf32(input, rows)).then(|| {
+                let switch = tf32_switch(input, rows);
+                format!("allow TF32 where the accuracy suffices{switch}")
+            })
         }
         _ if spec.is_some_and(is_wide) => Some(instead_of_32_bits(input, rows)),
         _ => {

@@ -169,7 +169,7 @@ fn only_types_that_the_gpu_has_and_does_not_use_are_advised() {
     let tf32 = "sm80_xmma_fprop_implicit_gemm_tf32f32_tf32f32_f32_nhwckrsc_nchw";
     #[rustfmt::skip]
     let cases = [
-        ("A100-80GB", "float", "implicit_convolve_sgemm", "run it in BF16 or FP16 (autocast), or allow TF32 where the accuracy suffices."),
+        ("A100-80GB", "float", "implicit_convolve_sgemm", "run it in BF16 or FP16 (autocast), or allow TF32 where the accuracy suffices (`torch.backends.cudnn.allow_tf32 = True`)."),
         // It runs in TF32 already.
         ("A100-80GB", "float", tf32, "run it in BF16 or FP16 (autocast)."),
         // No TF32, and no BF16 either.

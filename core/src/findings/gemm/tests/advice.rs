@@ -47,7 +47,7 @@ fn narrower_types_are_those_that_the_gpu_has() {
         ("A100-80GB", SQUARE, "gemm", "narrower types (INT8) where the accuracy allows, or sparsity where weights are sparse"),
         ("MI210", SQUARE, "Cijk_MT128x128x32", "narrower types (INT8) where the accuracy allows"),
         // In FP32: 16 bits come first, and TF32 where it does not run.
-        ("A100-80GB", SQUARE_FP32, "ampere_sgemm_128x64_nn", "run it in BF16 or FP16 (autocast), or allow TF32 where the accuracy suffices"),
+        ("A100-80GB", SQUARE_FP32, "ampere_sgemm_128x64_nn", "run it in BF16 or FP16 (autocast), or allow TF32 where the accuracy suffices (`torch.set_float32_matmul_precision(\"high\")`)"),
         ("A100-80GB", SQUARE_FP32, "cutlass_80_tensorop_s1688gemm_128x128", "run it in BF16 or FP16 (autocast)"),
         ("V100-32GB", SQUARE_FP32, "volta_sgemm_128x64_nn", "run it in FP16 (autocast)"),
     ];
@@ -81,7 +81,7 @@ fn complex_gemms_are_not_to_be_narrowed() {
         .outcome("gemm");
     let finding = only(&outcome, "compute_bound_gap");
     says(&finding.issue, &["aten::bmm"]);
-    let expected = "allow TF32 where the accuracy suffices; larger batches";
+    let expected = "allow TF32 where the accuracy suffices (`torch.set_float32_matmul_precision(\"high\")`); larger batches";
     assert!(finding.model.starts_with(expected), "{}", finding.model);
 }
 
