@@ -164,7 +164,7 @@ fn reach(group: &Group<Seen<'static>>) -> String {
     let baseline = group.first().baseline;
     match baseline.demonstrated {
         Some(_) => baseline.sentence(),
-        None => "No element-wise operation of this trace is large enough to show the achievable memory bandwidth; each norm is compared with the fastest one that moves about as much.".to_owned(),
+        None => "No plain addition, multiplication, copy or fill of this trace is large enough to show the achievable memory bandwidth; each norm is compared with the fastest one that moves about as much.".to_owned(),
     }
 }
 
