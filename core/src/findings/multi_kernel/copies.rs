@@ -2,12 +2,14 @@
 //! figures.
 
 use super::assess::{CopyAssessment, Facts};
+use crate::assess::idle::code::{Code, Place};
 use crate::base::format;
 use crate::base::group::grouped;
 use crate::findings::{Input, run_time};
+use crate::names::cpu_activity::CpuActivity;
 use crate::profile::copies::{Asker, Direction, HostMemory, OfDdp, direction};
 use crate::profile::timeline::GpuClass;
-use crate::trace::StringId;
+use crate::trace::{ByName, Category, StringId};
 
 /// What in Python leads to copies by operators.
 #[rustfmt::skip]
@@ -105,6 +107,42 @@ pub(super) fn reasoning(
         )
     }));
     sentences
+}
+
+/// Where a checkpoint is written or read, if most of the time of the copies in a direction lies there.
+pub(super) fn checkpoint(input: &Input, wanted: Direction) -> Option<String> {
+    let profile = input.profile;
+    let (trace, tree) = (&profile.trace, profile.full_tree());
+    let mut is_checkpoint = ByName::new(|name| {
+        let told = CpuActivity::of_span(Category::PythonFunction, name);
+        told == Some(CpuActivity::Checkpointing)
+    });
+    let (mut all_ns, mut inside_ns, mut first) = (0_i64, 0_i64, None);
+    let copies = profile.gpu.all();
+    let copies = copies.filter(|work| work.class == GpuClass::Memcpy);
+    for work in copies.filter(|work| direction(trace, work) == wanted) {
+        let ns = work.span.length();
+        all_ns = all_ns.saturating_add(ns);
+        let node = work.launched_by.and_then(|call| tree.node_of(call));
+        let calls = node.into_iter().flat_map(|node| tree.ancestors(node));
+        let calls = calls.filter_map(|node| tree.event(node));
+        if let Some(outermost) = calls.filter(|call| is_checkpoint.of(trace, *call)).last() {
+            first = first.or(Some(outermost));
+            inside_ns = inside_ns.saturating_add(ns);
+        }
+    }
+    let event = first.filter(|_| inside_ns > all_ns / 2)?;
+    let place = Place::of(
+        profile,
+        Code {
+            event,
+            within: event,
+            activity: Some(CpuActivity::Checkpointing),
+        },
+    );
+    let caller = place.caller.as_deref();
+    let caller = caller.map_or(String::new(), |caller| format!(" (called by {caller})"));
+    Some(format!("{}{caller}", place.text()))
 }
 
 /// The share of the copies in a direction that the run does not wait for, because the CPU launches

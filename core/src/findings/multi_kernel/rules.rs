@@ -139,6 +139,10 @@ impl<'a> Seen<'a> {
                 ("share", format::percent(assessed.percent)),
                 ("exposed", format::time_ns(copies.exposed_ns)),
                 ("combine", combine.to_owned()),
+                (
+                    "checkpoint",
+                    copies::checkpoint(input, assessed.direction).unwrap_or_default(),
+                ),
             ],
         }
     }
@@ -251,6 +255,11 @@ impl<'a> Seen<'a> {
         matches!(self.about, About::Copies(all) if all.direction == direction && holds(all))
     }
 
+    fn is_of_checkpoint(&self) -> bool {
+        let mut words = self.words.iter();
+        words.any(|(word, place)| *word == "checkpoint" && !place.is_empty())
+    }
+
     fn is_communication(&self) -> bool {
         matches!(self.about, About::Blocking | About::Overlap)
     }
@@ -268,6 +277,14 @@ impl<'a> Seen<'a> {
 }
 
 pub(super) const RULES: &[Rule<Seen>] = &[
+    Rule {
+        when: "most of them write a checkpoint",
+        applies: |_, seen| seen.copies(DeviceToHost, |_| true) && seen.is_of_checkpoint(),
+        title: "Device-to-host copies of a checkpoint",
+        issue: "{copies} {time} ({share} of the run), {exposed} of it while nothing else runs, most of them in {checkpoint}.",
+        model: "copy to pinned memory while the next step computes and write in the background (`torch.distributed.checkpoint.async_save`), and less often.",
+        ..TO_HOST
+    },
     Rule {
         when: "they are large and host memory is not known to be pinned",
         applies: |_, seen| seen.copies(DeviceToHost, |all| all.are_large && !all.are_pinned),

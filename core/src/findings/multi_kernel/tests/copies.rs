@@ -278,3 +278,28 @@ fn one_copy_and_one_collective_are_told_in_the_singular() {
     let (_, findings) = analysed(&communication(10_000.0, 4_000.0, 2_000.0..8_000.0));
     reasons(&findings[0], &["all-reduce of 4.00 MB, 1 time: 4.00 ms"]);
 }
+
+/// Two copies of 400 µs in `torch.save`, and one of 100 µs beside it.
+#[test]
+fn copies_of_a_checkpoint_are_named_with_its_caller() {
+    const PAGEABLE: &str = "Memcpy DtoH (Device -> Pageable)";
+    let copied = |timetable: Timetable, at: u32, us: u32| {
+        timetable.launched(PAGEABLE, at..at + us, at..at + us)
+    };
+    let saved = |file: &str| {
+        let timetable = Timetable::new()
+            .work("aten::mm", "gemm", 0..100)
+            .frame("train.py(40): train_step", 100..2_000)
+            .frame(file, 110..1_000);
+        let timetable = copied(copied(timetable, 120, 400), 520, 400);
+        let profile = copied(timetable, 1_100, 100).profile();
+        analysed(&profile).1.remove(0)
+    };
+    let found = saved("torch/serialization.py(850): save");
+    assert_eq!(found.title, "Device-to-host copies of a checkpoint");
+    let place = "in `save` in `serialization.py:850` (called by `train_step` in `train.py:40`)";
+    says(&found.issue, &[place]);
+    says(&found.model, &["async_save"]);
+    let other = saved("metrics.py(7): read");
+    assert_eq!(other.title, "Device-to-host copies");
+}
