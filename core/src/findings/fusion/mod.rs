@@ -45,6 +45,8 @@ struct Candidate {
     confidence: Confidence,
     /// Whether all follow a batch norm.
     follows_batch_norm: bool,
+    /// Whether something else runs between its steps.
+    is_interrupted: bool,
     n_instances: u64,
     n_kernels: u64,
     time_ns: i64,
@@ -144,6 +146,7 @@ fn of_chains(
                 class: class.map(str::to_owned),
                 confidence: confidence(chain.kind, class),
                 follows_batch_norm,
+                is_interrupted: false,
                 n_instances: 0,
                 n_kernels: 0,
                 time_ns: 0,
@@ -156,6 +159,8 @@ fn of_chains(
             });
         candidate.n_instances += 1;
         candidate.follows_batch_norm &= follows_batch_norm;
+        let mut pairs = chain.members.iter().zip(chain.members.iter().skip(1));
+        candidate.is_interrupted |= pairs.any(|(one, next)| one + 1 != *next);
         for (ChainStep { step, .. }, member) in members.iter().zip(&mut candidate.members) {
             candidate.n_kernels += step.n_kernels as u64;
             candidate.time_ns = candidate.time_ns.saturating_add(step.ns);

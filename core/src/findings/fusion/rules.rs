@@ -144,8 +144,9 @@ pub(super) const RULES: &[Rule<Candidate>] = &[
         title: "Gated activation in {n} kernels",
         model: "Fuse the activation with the multiplication of the gate, with a fused operator or `torch.compile`.",
         notes: &[
-            "A GEMM may run between them; its result is what the activation is multiplied with.",
+            "{between?A GEMM may run between them; its result is what the activation is multiplied with.|}",
         ],
+        words: |group| vec![holds("between", group.any(|one| one.is_interrupted))],
         ..CHAIN
     },
     Rule {
