@@ -144,11 +144,15 @@ pub(super) const RULES: &[Rule<Seen>] = &[
         applies: |_, seen| is_below(seen) && odd_head(seen).is_some(),
         title: "Attention with head dimension {head}{backward}",
         issue: "{subject}: {time}{at}{usual}; the head dimension is {head}.",
-        model: "most attention kernels are tuned for 64 and 128: choose one of them where the model can still change.",
+        model: "most attention kernels are tuned for 64 and 128: choose one of them where the model can still change{older?; its kernel is FlashAttention-2, made for the previous GPU generation: try the attention of the DNN library (`sdpa_kernel(SDPBackend.CUDNN_ATTENTION)`), or a newer FlashAttention|}.",
         kernel: "tune a kernel for this head dimension with the reproducer.",
         words: |group| {
             let head = odd_head(group.first());
-            vec![("head", head.unwrap_or(0).to_string())]
+            let is_older = is_of_previous_generation(group.input, group.first());
+            vec![
+                ("head", head.unwrap_or(0).to_string()),
+                holds("older", is_older),
+            ]
         },
         saves: BAND,
         ..Rule::BASE
