@@ -1,6 +1,7 @@
 //! What can be found of reductions.
 
 use super::Seen;
+use crate::assess::waterfall::{Fact, Waterfall};
 use crate::findings::assessment::Band;
 use crate::findings::prelude::*;
 use crate::names::reduction::{ReductionKind, is_softmax_of_attention, picks_element};
@@ -139,9 +140,10 @@ pub(super) const RULES: &[Rule<Seen>] = &[
     Rule {
         when: "it is a running sum or product",
         applies: |_, seen| seen.kind == ReductionKind::Scan,
-        title: "Running sums at a low % of the memory bandwidth",
+        title: "Running sums {few?in {few}|at a low % of the memory bandwidth}",
         model: "run it along the innermost dimension, over as many rows at once as possible; where totals of blocks are enough, a sum of blocks needs no order.",
         kernel: "compare with a blocked scan for these shapes.",
+        words: |group| vec![("few", few_workgroups(group.input, group.first()))],
         ..GAP
     },
     Rule {
@@ -170,6 +172,21 @@ const GAP: Rule<Seen> = Rule {
     is_pattern: false,
     ..Rule::BASE
 };
+
+/// "1 workgroup on 132 compute units", where three of four units have none; else nothing.
+fn few_workgroups(input: &Input, seen: &Seen) -> String {
+    let waterfall = Waterfall::of(input, seen.row.operation);
+    let facts = waterfall.iter().flat_map(|waterfall| &waterfall.facts);
+    let mut few = facts.filter_map(|fact| match fact {
+        Fact::FewWorkgroups { workgroups, units } => Some((*workgroups, *units)),
+        _ => None,
+    });
+    let few = few.find(|(workgroups, units)| workgroups * 4 <= u64::from(*units));
+    few.map_or(String::new(), |(workgroups, units)| {
+        let workgroups = format::counted(workgroups, "workgroup");
+        format!("{workgroups} on {units} compute units")
+    })
+}
 
 fn has_few_results(input: &Input, seen: &Seen) -> bool {
     let ratio = input.options.thresholds.reduce_ratio;
