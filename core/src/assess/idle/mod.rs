@@ -56,7 +56,7 @@ pub(crate) struct GapsOfCause {
     pub(crate) busy_in: Tallies<StringId>,
     /// What ends them: by the operator that launches it.
     pub(crate) operators: Tallies<Option<StringId>>,
-    /// Launch-bound ones that end with a launch of an optimizer: by its range.
+    /// Launch-bound and queued ones that end with a launch of an optimizer: by its range.
     pub(crate) optimizers: Tallies<StringId>,
 }
 
@@ -225,7 +225,7 @@ impl Idle {
             gaps.operators.add(launched_by, ns);
             self.operators.add(launched_by, ns);
         }
-        if let (IdleCause::LaunchBound, Some(call)) = (gap.cause, gap.launch)
+        if let (IdleCause::LaunchBound | IdleCause::Queued, Some(call)) = (gap.cause, gap.launch)
             && let Some(range) = ranges.of(trace, call)
         {
             gaps.optimizers.add(range, ns);

@@ -62,7 +62,7 @@ pub(super) const RULES: &[Rule<Seen>] = &[
         applies: |_, seen| seen.is_least_distance(),
         title: "Short kernels leave short gaps",
         issue: "Each kernel starts a moment after the one before it: the GPU is idle for {time}.",
-        model: "compile or fuse what these kernels do, so that fewer and longer ones remain; a GPU graph makes the distance smaller.",
+        model: "{optimizer}compile or fuse what these kernels do, so that fewer and longer ones remain; a GPU graph makes the distance smaller.",
         kernel: OVERLAP,
         ..CAUSE
     },
