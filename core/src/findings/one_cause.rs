@@ -2,7 +2,7 @@
 //! shares because no operators were recorded.
 
 use super::compute::time_and_share;
-use super::finding::{Effect, Finding, Impact};
+use super::finding::{Effect, Finding, Impact, Priority};
 use super::rule::{self, Evidence, Group, Rule, Saves, Subject, Words};
 use super::{AnalysisKind, Docs, Input};
 use crate::base::format;
@@ -34,8 +34,31 @@ fn is_within(inner: &Finding, outer: &Finding) -> bool {
             .all(|at| !is_apart(at) && (outer.operations.contains(at) || is_saved(at)))
 }
 
+/// Patterns of findings about the same idle time, seen by the code that runs and by its calls to the driver.
+const SAME_TIME: [&str; 2] = ["memory_allocation", "allocator_calls"];
+
+/// Whether a finding is about the time of another one, which saves as much. What has more to say, as
+/// allocations that failed, stands for itself.
+fn is_same_time(inner: &Finding, outer: &Finding) -> bool {
+    let most_ns = |finding: &Finding| finding.impact.map(|impact| impact.high_ns);
+    inner.pattern != outer.pattern
+        && [inner, outer]
+            .iter()
+            .all(|one| SAME_TIME.contains(&one.pattern))
+        && inner.priority >= Priority::Medium
+        && most_ns(outer) >= most_ns(inner)
+}
+
 /// Says in a finding that another one goes with it, and has it matter as much; whether that is so.
 pub(super) fn take_in(outer: &mut Finding, inner: &Finding) -> bool {
+    if is_same_time(inner, outer) {
+        outer.priority = outer.priority.min(inner.priority);
+        outer.reasoning.push(format!(
+            "This is also the time of “{}”: {}",
+            inner.title, inner.issue
+        ));
+        return true;
+    }
     if !is_within(inner, outer) {
         return false;
     }
@@ -148,7 +171,7 @@ mod tests {
     use crate::testing::Timetable;
 
     fn about(title: &str, mid_ns: i64, operations: &[usize]) -> Finding {
-        let share = mid_ns / operations.len() as i64;
+        let share = mid_ns / operations.len().max(1) as i64;
         Finding {
             operations: operations.to_vec(),
             savings: operations.iter().map(|at| (*at, share)).collect(),
@@ -228,6 +251,26 @@ mod tests {
         // The whole matters as its part does.
         let one = ranked(vec![wide(), heavy(9_000)]);
         assert_eq!(one.ranked[0].finding.priority, Priority::Critical);
+    }
+
+    /// Idle time in which memory is allocated, by the code and by the calls to the driver.
+    #[test]
+    fn the_same_time_seen_twice_is_one_finding() {
+        let idle = Finding {
+            pattern: "memory_allocation",
+            ..about("allocation", 28_000, &[])
+        };
+        let calls = |priority| Finding {
+            pattern: "allocator_calls",
+            priority,
+            ..made_up("driver", Some(20_000), &[])
+        };
+        let one = ranked(vec![idle.clone(), calls(Priority::Medium)]);
+        assert_eq!(titles(&one), ["allocation"]);
+        assert_eq!(one.ranked[0].finding.priority, Priority::Medium);
+        // Allocations that failed ask for something else.
+        let two = ranked(vec![idle, calls(Priority::High)]);
+        assert_eq!(titles(&two), ["allocation", "driver"]);
     }
 
     /// Kernels of 30, 20 and 10 µs in a run of 60, without any operator.

@@ -153,7 +153,7 @@ impl<'a> Frame<'a> {
     }
 
     /// The path from where packages are installed.
-    fn package_path(self) -> &'a str {
+    pub(crate) fn package_path(self) -> &'a str {
         let marks = ["site-packages/", "dist-packages/"];
         let found = marks.iter().find_map(|mark| self.path.rsplit_once(mark));
         found.map_or(self.path, |(_, path)| path)

@@ -1,5 +1,6 @@
 //! The code that keeps the GPU idle: one finding for each function that explains a good part of the run.
 
+use super::step_code::StepCode;
 use super::tables::{code_table, longest_ends_with, longest_gaps};
 use crate::assess::idle::Idle;
 use crate::assess::idle::cause::IdleCause;
@@ -9,39 +10,68 @@ use crate::assess::idle::explain::ExplainedGap;
 use crate::base::tally::Tally;
 use crate::findings::Severity;
 use crate::findings::prelude::*;
-use crate::names::cpu_activity::CpuActivity::{self, *};
+use crate::names::cpu_activity::CpuActivity::{self, Allocation, Compilation};
 use crate::names::host_calls::is_compiled_region;
 
 /// A function, an operator or a call in which the CPU keeps the GPU idle.
 pub(super) struct CodeSeen<'a> {
-    pub(super) idle: &'a Idle,
-    pub(super) row: &'a CodeRow,
+    idle: &'a Idle,
+    /// Of several the longest.
+    row: &'a CodeRow,
+    /// More rows with the same remedy.
+    others: Vec<&'a CodeRow>,
     pub(super) severity: Severity,
+    /// Where it is a part of the step.
+    pub(super) step: Option<StepCode>,
 }
 
 impl<'a> CodeSeen<'a> {
     /// What is worth a finding of its own, the longest first. Where the CPU is busy launching, only what
     /// its name tells: the rest has one remedy, and one finding.
-    pub(super) fn of(idle: &'a Idle) -> Vec<CodeSeen<'a>> {
-        let rows = idle.code.rows.iter();
-        let large = rows.filter(|row| {
-            let is_large = idle.percent(row.all.ns) >= idle.thresholds.idle_code_percent;
-            let is_told = row.activity.is_some() || is_long_work(row);
-            // What is compiled again has one remedy, whichever part of the compiler takes the time.
-            let is_compiler = row.activity == Some(Compilation);
-            is_large && !row.is_one_off && !is_compiler && is_told
+    pub(super) fn of(input: &Input, idle: &'a Idle) -> Vec<CodeSeen<'a>> {
+        // What is compiled again has one remedy, whichever part of the compiler takes the time.
+        let warm = idle.code.rows.iter();
+        let warm = warm.filter(|row| !row.is_one_off && row.activity != Some(Compilation));
+        // Memory that is freed is allocated again: all of it has one remedy.
+        let (allocation, single): (Vec<&CodeRow>, Vec<&CodeRow>) =
+            warm.partition(|row| row.activity == Some(Allocation));
+        let groups = single.into_iter().map(|row| vec![row]);
+        let groups = groups.chain([allocation]).filter_map(|rows| {
+            let (&row, others) = rows.split_first()?;
+            Some(CodeSeen {
+                idle,
+                row,
+                others: others.to_vec(),
+                severity: Severity::Low,
+                step: None,
+            })
         });
-        let seen = large.map(|row| CodeSeen {
-            idle,
-            row,
-            severity: idle.severity_of(idle.percent(row.all.ns)),
+        let large = groups.filter(|seen| {
+            let is_large = idle.percent(seen.ns()) >= idle.thresholds.idle_code_percent;
+            is_large && (seen.row.activity.is_some() || is_long_work(seen.row))
         });
-        seen.collect()
+        let seen = large.map(|seen| CodeSeen {
+            severity: idle.severity_of(idle.percent(seen.ns())),
+            step: StepCode::of(input.profile, seen.row),
+            ..seen
+        });
+        let mut seen: Vec<CodeSeen> = seen.collect();
+        seen.arrange_by_key(|seen| std::cmp::Reverse(seen.ns()));
+        seen
+    }
+
+    fn rows(&self) -> impl Iterator<Item = &'a CodeRow> + '_ {
+        std::iter::once(self.row).chain(self.others.iter().copied())
+    }
+
+    /// The idle time in which it ran.
+    pub(super) fn ns(&self) -> i64 {
+        sum(self.rows().map(|row| row.all.ns))
     }
 
     /// What of the idle time of a cause has findings of its own, or is no time that can be saved.
     pub(super) fn taken(seen: &[CodeSeen], idle: &Idle, cause: IdleCause) -> Tally {
-        let own = seen.iter().map(|seen| seen.row);
+        let own = seen.iter().flat_map(CodeSeen::rows);
         let one_off = idle.code.rows.iter();
         let one_off = one_off.filter(|row| row.is_one_off && cause != IdleCause::Startup);
         let taken = own
@@ -58,12 +88,16 @@ impl<'a> CodeSeen<'a> {
         let longest = self.idle.longest.iter();
         longest.filter(|gap| {
             let code = gap.code.filter(|code| code.activity == self.row.activity);
-            code.is_some_and(|code| Place::of(input.profile, code) == self.row.place)
+            code.is_some_and(|code| Place::of(input.profile, code).is_same(&self.row.place))
         })
     }
 
-    fn is(&self, activity: CpuActivity) -> bool {
+    pub(super) fn is(&self, activity: CpuActivity) -> bool {
         self.row.activity == Some(activity)
+    }
+
+    pub(super) fn is_operator(&self) -> bool {
+        self.row.place.function.contains("::")
     }
 }
 
@@ -95,19 +129,48 @@ fn has_workers(input: &Input) -> bool {
     })
 }
 
+/// Whether a function asks a loader for its next batch, so that its name does not say what takes long.
+fn is_iteration(function: &str) -> bool {
+    const NAMES: &[&str] = &[
+        "__next__",
+        "__iter__",
+        "_next_data",
+        "_get_data",
+        "_try_get_data",
+    ];
+    function.starts_with("enumerate(DataLoader)") || NAMES.contains(&function)
+}
+
+/// The first of several, each once: "a, b and 2 more".
+fn named(all: impl Iterator<Item = String>) -> String {
+    const MOST: usize = 2;
+    let mut names: Vec<String> = Vec::new();
+    for name in all {
+        if !names.contains(&name) {
+            names.push(name);
+        }
+    }
+    let n_more = names.len().saturating_sub(MOST);
+    names.truncate(MOST);
+    if n_more > 0 {
+        names.push(format!("{n_more} more"));
+    }
+    format::listed(&names)
+}
+
 impl Subject for CodeSeen<'static> {
     type Of<'a> = CodeSeen<'a>;
 
     fn evidence(group: &Group<Self>, rule: &Rule<Self>) -> Option<Evidence> {
         let seen = group.first();
-        let ns = seen.row.all.ns;
-        let one = [seen.row];
+        let ns = seen.ns();
+        let rows: Vec<&CodeRow> = seen.rows().collect();
         let tables = [
-            code_table(group.input, seen.idle, "code", "", &one),
+            code_table(group.input, seen.idle, "code", "", &rows),
             longest_gaps(group.input, seen.idle, seen.longest(group.input)),
         ];
         Some(Evidence {
-            events: vec![seen.row.event],
+            events: rows.iter().map(|row| row.event).collect(),
             impact: matches!(rule.saves, Saves::Evidence).then(|| Impact::at_most(ns)),
             tables: tables
                 .into_iter()
@@ -119,29 +182,40 @@ impl Subject for CodeSeen<'static> {
 
     fn words(group: &Group<Self>) -> Words {
         let seen = group.first();
-        let (row, idle) = (seen.row, seen.idle);
-        let gaps = format::counted(row.all.count, "gap");
-        let gaps = match row.all.count {
-            1 => gaps,
-            _ => format!("{gaps} of up to {}", format::time_ns(row.longest_ns)),
-        };
-        let share = format::percent(idle.percent(row.all.ns));
-        let time = format::time_ns(row.all.ns);
-        let module = row.place.module.as_deref();
-        let module = module.map_or(String::new(), |module| format!(", in module `{module}`"));
-        let caller = row.place.caller.as_deref();
+        let (row, idle, ns) = (seen.row, seen.idle, seen.ns());
+        let mut time = format!(
+            "{} ({} of the run)",
+            format::time_ns(ns),
+            format::percent(idle.percent(ns))
+        );
+        let is_one = seen.others.is_empty();
+        if is_one {
+            let gaps = format::counted(row.all.count, "gap");
+            time.push_str(&format!(" in {gaps}"));
+            // A gap may be longer than what of it is this code's.
+            if row.all.count > 1 {
+                time.push_str(&format!(
+                    ", up to {} in each",
+                    format::time_ns(row.longest_ns)
+                ));
+            }
+        }
+        if let Some(module) = row.place.module.as_deref().filter(|_| is_one) {
+            time.push_str(&format!(", in module `{module}`"));
+        }
+        let caller = row.place.caller.as_deref().filter(|_| is_one);
         let caller = caller.map_or(String::new(), |caller| format!(" (called by {caller})"));
+        let functions = named(seen.rows().map(|row| format!("`{}`", row.place.function)));
         vec![
-            ("part", of_idle(row.all.ns, idle.timeline.idle_ns)),
-            ("place", row.place.text()),
+            ("part", of_idle(ns, idle.timeline.idle_ns)),
+            ("place", named(seen.rows().map(|row| row.place.text()))),
+            ("what", functions),
             ("by", caller),
             ("function", row.place.function.clone()),
-            (
-                "time",
-                format!("{time} ({share} of the run) in {gaps}{module}"),
-            ),
+            ("time", time),
             holds("pageable", idle.has_pageable),
             holds("workers", has_workers(group.input)),
+            holds("iterates", is_iteration(&row.place.function)),
             holds("preprocesses", row.place.library.is_some()),
         ]
     }
@@ -149,7 +223,7 @@ impl Subject for CodeSeen<'static> {
     fn reasoning(group: &Group<Self>) -> Vec<String> {
         let seen = group.first();
         let total_ns = seen.idle.timeline.total_ns();
-        let left_ns = total_ns.saturating_sub(seen.row.all.ns);
+        let left_ns = total_ns.saturating_sub(seen.ns());
         let mut sentences = vec![
             "The time is that in which the GPU is idle and this code runs on the thread that launches next."
                 .to_owned(),
@@ -172,146 +246,3 @@ impl Subject for CodeSeen<'static> {
         sentences
     }
 }
-
-pub(super) const RULES: &[Rule<CodeSeen>] = &[
-    Rule {
-        key: "data_loading",
-        when: "a function loads data while the GPU is idle",
-        applies: |_, seen| seen.is(DataLoading),
-        issue: "The CPU loads the next batch in {place}{by}: the GPU is idle for {time}.",
-        model: "{workers?give the `DataLoader` more workers (`num_workers`) and a larger `prefetch_factor`, keep them alive (`persistent_workers=True`)|load in worker processes: `DataLoader(num_workers=4, persistent_workers=True, prefetch_factor=4)`},{pageable? `pin_memory=True` with `non_blocking=True` copies,} and move what `{function}` does to the GPU, or do it once ahead of time.",
-        kernel: "decode, resize and normalize on the GPU, where kernels for it exist.",
-        ..CODE
-    },
-    Rule {
-        key: "preprocessing",
-        when: "a function preprocesses images, audio or video while the GPU is idle",
-        applies: |_, seen| seen.is(Preprocessing),
-        issue: "The CPU preprocesses inputs in {place}{by}: the GPU is idle for {time}.",
-        model: "preprocess on the GPU (`torchvision.transforms.v2` on GPU tensors; `AutoImageProcessor.from_pretrained(…, use_fast=True)` with `device=\"cuda\"`), in `DataLoader` workers while the GPU computes, or once ahead of time.",
-        kernel: "decode, resize and normalize on the GPU, where kernels for it exist.",
-        ..CODE
-    },
-    Rule {
-        key: "tokenization",
-        when: "text is tokenized while the GPU is idle",
-        applies: |_, seen| seen.is(Tokenization),
-        issue: "The CPU tokenizes text in {place}{by}: the GPU is idle for {time}.",
-        model: "tokenize the next batch while the GPU computes (a thread or `DataLoader` workers), many texts in one call, with a fast tokenizer (`use_fast=True`); keep the tokens of texts that return.",
-        ..CODE
-    },
-    Rule {
-        key: "dynamic_shape",
-        when: "the CPU waits for a size that depends on values",
-        applies: |_, seen| seen.is(DynamicShape),
-        issue: "The size of a result depends on values, so the CPU waits for the GPU in {place}{by}: the GPU is idle for {time}.",
-        model: "give sizes that do not depend on values: `torch.where` instead of boolean indexing, `torch.nonzero_static(size=…)`, `repeat_interleave(output_size=…)`, padding to a fixed number with a mask.",
-        kernel: "a kernel that reads the number of elements from GPU memory makes the wait unnecessary.",
-        ..CODE
-    },
-    Rule {
-        key: "read_back",
-        when: "the CPU reads a value of the GPU",
-        applies: |_, seen| seen.is(ReadBack),
-        issue: "The CPU reads a value back and waits for the GPU in {place}{by}: the GPU is idle for {time}.",
-        model: "keep the value on the GPU: no `.item()`, `.cpu()`, `.tolist()`, `bool(tensor)` or printing in the loop;{pageable? copy with `non_blocking=True` to pinned memory and} read it some steps later, or for several steps at once.",
-        kernel: "a kernel that takes the value from GPU memory makes the wait unnecessary.",
-        ..CODE
-    },
-    Rule {
-        key: "gpu_synchronization",
-        when: "an operator of one place waits for the GPU",
-        applies: |_, seen| seen.is(Synchronization) && seen.row.place.function.contains("::"),
-        issue: "The CPU waits until the GPU is done in {place}, and launches only then: the GPU is idle for {time}.",
-        model: "keep `{function}` from waiting: copy with `non_blocking=True` from and to pinned memory (`pin_memory()`), create tensors on the GPU (`device=\"cuda\"`), and read results of several steps at once.",
-        kernel: "a kernel that takes the value from GPU memory makes the wait unnecessary.",
-        ..CODE
-    },
-    Rule {
-        key: "gpu_synchronization",
-        when: "the CPU synchronizes with the GPU at one place",
-        applies: |_, seen| seen.is(Synchronization),
-        issue: "The CPU waits until the GPU is done in {place}{by}, and launches only then: the GPU is idle for {time}.",
-        model: "take `torch.cuda.synchronize()`, and `synchronize()` of events and streams, out of the loop, as around timers: events on the GPU (`torch.cuda.Event(enable_timing=True)`) take times without a wait; read results of several steps at once.",
-        ..CODE
-    },
-    Rule {
-        key: "memory_allocation",
-        when: "one place allocates or frees memory",
-        applies: |_, seen| seen.is(Allocation),
-        issue: "GPU memory, or pinned host memory, is allocated or freed in {place}{by}: the GPU is idle for {time}.",
-        model: "allocate once and keep it: no `torch.cuda.empty_cache()` in the loop, pinned buffers that are made once, and peaks below what the caching allocator holds (`PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True`); what happens in the first steps alone does not return in a long run.",
-        ..CODE
-    },
-    Rule {
-        key: "reflection",
-        when: "code inspects functions and classes while the GPU is idle",
-        applies: |_, seen| seen.is(Reflection),
-        issue: "The CPU inspects functions or classes in {place}{by} for each call: the GPU is idle for {time}.",
-        model: "compute it once: keep the result of `inspect.signature` (`functools.lru_cache`) or remove the decorator that asks for it in every call; compiled code (`torch.compile`) does not run it.",
-        ..CODE
-    },
-    Rule {
-        key: "guards",
-        when: "guards of compiled code are checked while the GPU is idle",
-        applies: |_, seen| seen.is(Guards),
-        issue: "The CPU checks the guards of compiled code in {place}{by}: the GPU is idle for {time}.",
-        model: "compile larger regions (`fullgraph=True`), so that fewer are entered, and, once no recompilation follows, skip the guards that cannot fail: `torch.compiler.set_stance(skip_guard_eval_unsafe=True)`.",
-        ..CODE
-    },
-    Rule {
-        key: "garbage_collection",
-        when: "Python collects garbage while the GPU is idle",
-        applies: |_, seen| seen.is(GarbageCollection),
-        issue: "Python collects garbage in {place}{by}: the GPU is idle for {time}.",
-        model: "collect at chosen times: `gc.freeze()` after warm-up, `gc.disable()` in the loop and `gc.collect()` every so many steps, while kernels are queued; on several ranks in the same step.",
-        ..CODE
-    },
-    Rule {
-        key: "waiting",
-        when: "the launching thread waits for another thread or process",
-        applies: |_, seen| seen.is(Waiting),
-        issue: "The thread that launches waits for another thread or process in {place}{by}: the GPU is idle for {time}.",
-        model: "look at what it waits for (a lock that another thread holds, a queue that is filled too slowly, another rank), and let it have the next piece of work before this one is done.",
-        ..CODE
-    },
-    Rule {
-        key: "logging",
-        when: "logging or progress output takes time while the GPU is idle",
-        applies: |_, seen| seen.is(Logging),
-        issue: "The CPU writes logs or progress in {place}{by}: the GPU is idle for {time}.",
-        model: "log every so many steps and from another thread (`logging.handlers.QueueHandler`), at a level that leaves out what nobody reads.",
-        ..CODE
-    },
-    Rule {
-        key: "checkpointing",
-        when: "a checkpoint is written or read while the GPU is idle",
-        applies: |_, seen| seen.is(Checkpointing),
-        issue: "The CPU writes or reads a checkpoint in {place}{by}: the GPU is idle for {time}.",
-        model: "copy to pinned memory and write in the background (`torch.distributed.checkpoint.async_save`), and less often.",
-        ..CODE
-    },
-    Rule {
-        key: "file_access",
-        when: "files are read or written while the GPU is idle",
-        applies: |_, seen| seen.is(FileAccess),
-        issue: "The CPU reads or writes files in {place}{by}: the GPU is idle for {time}.",
-        model: "read ahead in another thread or in `DataLoader` workers, fewer and larger files, from a local disk.",
-        ..CODE
-    },
-    Rule {
-        key: "cpu_function",
-        when: "one function keeps the CPU from launching for long",
-        issue: "The CPU works in {place}{by} before it launches again: the GPU is idle for {time}.",
-        model: "take `{function}` out of the loop: do its work once, ahead of time in another thread or process, or on the GPU, and let the CPU run ahead of the GPU.",
-        ..CODE
-    },
-];
-
-const CODE: Rule<CodeSeen> = Rule {
-    title: "{part} of idle time: {place}",
-    kernel: "nothing to gain in a kernel.",
-    saves: Saves::Evidence,
-    has_reproducer: false,
-    ..Rule::BASE
-};

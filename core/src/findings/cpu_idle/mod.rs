@@ -7,11 +7,13 @@
 //! The gaps are what the union of the timeline leaves out, so their sum is its idle time.
 
 mod code;
+mod code_rules;
 mod patterns;
 mod reasoning;
 mod rules;
 mod seen;
 mod stages;
+mod step_code;
 mod tables;
 #[cfg(test)]
 mod tests;
@@ -30,7 +32,7 @@ use turns::Turns;
 pub(crate) use patterns::patterns;
 
 pub(super) const DOCS: Docs = || {
-    let of_code = rule::docs(code::RULES);
+    let of_code = rule::docs(code_rules::RULES);
     [
         of_code,
         rule::docs(stages::RULES),
@@ -54,10 +56,10 @@ pub(super) fn run(input: &Input, _: &[Row], outcome: &mut Outcome) {
     add_facts(outcome, &idle);
     outcome.tables = tables::tables(input, &idle);
     pattern::add(outcome, &patterns(input, &idle));
-    let mut code = CodeSeen::of(&idle);
+    let mut code = CodeSeen::of(input, &idle);
     let (seen, turns) = (Seen::of(input, &idle, &mut code), Turns::of(input, &idle));
     let of_code = code.iter();
-    let of_code = of_code.flat_map(|seen| rule::find(input, code::RULES, vec![seen]));
+    let of_code = of_code.flat_map(|seen| rule::find(input, code_rules::RULES, vec![seen]));
     let stage = StageSeen::of(input, &idle, &code);
     // The part of the run says more than the cause of its gaps.
     let of_causes = seen.iter().filter(|seen| {

@@ -56,7 +56,7 @@ impl<'a> Seen<'a> {
             causes.partition(|seen| !seen.cause.can_be_saved());
         sure.arrange_by_key(|seen| std::cmp::Reverse(seen.left_ns()));
         let whole = idle.severity_of(idle.savable_percent());
-        let most_of_code = code.iter().map(|seen| seen.row.all.ns).max();
+        let most_of_code = code.iter().map(CodeSeen::ns).max();
         for (rank, seen) in sure.iter_mut().enumerate() {
             seen.severity = match rank {
                 0 if Some(seen.left_ns()) >= most_of_code => whole,
@@ -65,7 +65,7 @@ impl<'a> Seen<'a> {
             };
         }
         let most = sure.first().map(Seen::left_ns);
-        if let Some(first) = code.first_mut().filter(|seen| Some(seen.row.all.ns) > most) {
+        if let Some(first) = code.first_mut().filter(|seen| Some(seen.ns()) > most) {
             first.severity = whole;
         }
         let has_main = idle.is_flagged()

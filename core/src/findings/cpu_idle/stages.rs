@@ -36,7 +36,7 @@ impl<'a> StageSeen<'a> {
         let share = percent_of(stage.idle_ns(), idle.timeline.idle_ns)?;
         let is_of_cpu = percent_of(idle.code.all.ns, idle.timeline.idle_ns)? >= MOST_PERCENT;
         let is_large = idle.percent(stage.idle_ns()) >= idle.thresholds.idle_code_percent;
-        let told = sum(code.iter().map(|seen| seen.row.all.ns));
+        let told = sum(code.iter().map(CodeSeen::ns));
         let one_off = idle.code.rows.iter().filter(|row| row.is_one_off);
         let told = told.saturating_add(sum(one_off.map(|row| row.all.ns)));
         let left_ns = stage.idle_ns().saturating_sub(told);

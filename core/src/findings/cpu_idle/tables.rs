@@ -8,9 +8,10 @@ use crate::assess::idle::{BINS, Idle};
 use crate::base::tally::Tally;
 use crate::findings::prelude::*;
 use crate::names::Family;
+use crate::names::cpu_activity::CpuActivity;
 use crate::profile::launch::GpuId;
 use crate::profile::origin::Origin;
-use crate::trace::{EventId, StringId};
+use crate::trace::{Category, EventId, StringId};
 
 /// Rows of a table of operators, waits or functions.
 const MAX_ROWS: usize = 15;
@@ -255,12 +256,33 @@ pub(super) fn longest_ends_with(input: &Input, gap: &ExplainedGap) -> Option<Str
         Some(wait) => ("follows", wait),
         None => ("ends with the launch of", operator.or(gap.launch)?),
     };
-    let place = python_frame(input, gap).map_or(String::new(), |frame| format!(" in `{frame}`"));
+    let frame = python_frame(input, gap);
+    let caller = frame.or_else(|| waiting_operator(input, gap.waited_in?));
+    let place = caller.map_or(String::new(), |caller| format!(" in `{caller}`"));
     Some(format!(
-        "The longest, {}, {verb} `{}`{place}.",
+        "The longest gap, {}, {verb} `{}`{place}.",
         format::time_ns(gap.gap.span.length()),
         name_of(input, profile.trace.events.name(event))
     ))
+}
+
+/// The operator that waits, and of those that read a value the outermost: `aten::is_nonzero`.
+fn waiting_operator(input: &Input, wait: EventId) -> Option<String> {
+    let (trace, tree) = (&input.profile.trace, &input.profile.tree);
+    let operators = tree.ancestors(tree.node_of(wait)?);
+    let operators = operators.filter(|node| tree.category(trace, *node) == Category::CpuOp);
+    let names = operators.filter_map(|node| Some(trace.events.name(tree.event(node)?)));
+    let names: Vec<StringId> = names.collect();
+    let mut outermost = names.iter().rev();
+    let reads = |name: &&StringId| {
+        let told = CpuActivity::of_span(Category::CpuOp, trace.strings.get(**name));
+        matches!(
+            told,
+            Some(CpuActivity::ReadBack | CpuActivity::DynamicShape)
+        )
+    };
+    let name = outermost.find(reads).or(names.first())?;
+    Some(name_of(input, *name))
 }
 
 pub(super) fn name_of(input: &Input, name: StringId) -> String {

@@ -24,7 +24,8 @@ pub(crate) struct Place {
     pub(crate) module: Option<String>,
     /// The library that computes in it.
     pub(crate) library: Option<&'static str>,
-    /// Of what is a function, the one of the program's that calls it: `step` in train.py:30.
+    /// Of what is a function, the one of the program's that calls it: `step` in train.py:30; of a row the
+    /// one that always does.
     pub(crate) caller: Option<String>,
     /// A compiler wrote it.
     pub(crate) is_generated: bool,
@@ -51,16 +52,16 @@ impl<'a> Places<'a> {
         }
     }
 
-    pub(super) fn key(&mut self, code: Code) -> PlaceKey {
+    /// What tells the place of code apart, and who calls it.
+    pub(super) fn key(&mut self, code: Code) -> (PlaceKey, Option<StringId>) {
         let (function, caller) = function_and_caller(self.profile, &mut self.names, code);
-        // A call of a name that tells what it does is one thing, whoever calls it.
-        let caller = caller.filter(|_| code.activity.is_none());
         let trace = &self.profile.trace;
-        let (function, caller) = (
-            trace.events.name(function),
-            caller.map(|caller| trace.events.name(caller)),
-        );
-        (self.canonical(function), caller)
+        let caller = caller.map(|caller| trace.events.name(caller));
+        // A function, and a call of a name that tells what it does, is one thing, whoever calls it.
+        let is_function = Frame::of(trace.name(function)).is_some();
+        let of_caller = caller.filter(|_| code.activity.is_none() && !is_function);
+        let function = trace.events.name(function);
+        ((self.canonical(function), of_caller), caller)
     }
 
     fn canonical(&mut self, name: StringId) -> StringId {
@@ -100,6 +101,21 @@ impl Place {
         }
     }
 
+    /// Whether it is the same code, whoever calls it.
+    pub(crate) fn is_same(&self, other: &Place) -> bool {
+        (&self.function, &self.file) == (&other.function, &other.file)
+    }
+
+    /// The function of code whose name does not tell what it does.
+    pub(crate) fn function_of(profile: &Profile, event: EventId) -> EventId {
+        let code = Code {
+            event,
+            within: event,
+            activity: None,
+        };
+        function_and_caller(profile, &mut ByName::new(Name::of), code).0
+    }
+
     /// "`resize` in `image_processing_owlv2.py:301` (scipy)".
     pub(crate) fn text(&self) -> String {
         let place = self.file.as_deref().map(|file| format!(" in `{file}`"));
@@ -136,8 +152,7 @@ impl Name {
     }
 }
 
-/// What the code is called after, and, where that is no function of the program's, the function that
-/// calls it.
+/// What the code is called after, and the function of the program's that calls it.
 fn function_and_caller(
     profile: &Profile,
     names: &mut ByName<Name>,
@@ -171,10 +186,6 @@ fn function_and_caller(
         None if is_frame => first(node, None, &[Name::Own, Name::Framework]).unwrap_or(start),
         _ => start,
     };
-    let is_function = Frame::of(trace.name(function)).is_some();
-    if is_function && code.activity.is_none() {
-        return (function, None);
-    }
     let above = tree.node_of(function).and_then(|node| tree.parent(node));
     (
         function,

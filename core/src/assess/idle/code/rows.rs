@@ -10,7 +10,7 @@ use crate::base::sort::Arrange;
 use crate::base::tally::Tally;
 use crate::names::cpu_activity::CpuActivity;
 use crate::profile::Profile;
-use crate::trace::EventId;
+use crate::trace::{EventId, StringId};
 
 /// One piece of code, and the idle time in which it ran.
 #[derive(Debug, Clone)]
@@ -57,12 +57,20 @@ pub(crate) struct Unknown {
 /// What makes a row.
 type RowKey = (PlaceKey, Option<CpuActivity>, bool);
 
+/// A row, its longest code, and who calls it: the first, and whether others do.
+struct Known {
+    row: CodeRow,
+    longest: Code,
+    caller: Option<StringId>,
+    has_callers: bool,
+}
+
 /// Adds up parts of gaps.
 pub(crate) struct CodeTable<'a> {
     profile: &'a Profile,
     places: Places<'a>,
     index: Map<RowKey, usize>,
-    rows: Vec<(CodeRow, Code)>,
+    rows: Vec<Known>,
     /// All but the rows.
     sums: CodeRows,
 }
@@ -98,7 +106,7 @@ impl<'a> CodeTable<'a> {
             }
         }
         for (row, code, ns) in of_gap {
-            let Some((row, longest)) = self.rows.get_mut(row) else {
+            let Some(Known { row, longest, .. }) = self.rows.get_mut(row) else {
                 continue;
             };
             row.all.add(ns);
@@ -116,7 +124,8 @@ impl<'a> CodeTable<'a> {
             (IdleCause::Recompilation, Some(CpuActivity::Compilation)) => false,
             (_, activity) => activity.is_some_and(CpuActivity::is_one_off),
         };
-        let key = (self.places.key(code), code.activity, is_one_off);
+        let (place, caller) = self.places.key(code);
+        let key = (place, code.activity, is_one_off);
         let next = self.rows.len();
         let at = *self.index.entry(key).or_insert(next);
         if at == next {
@@ -129,20 +138,32 @@ impl<'a> CodeTable<'a> {
                 event: code.event,
                 by_cause: BTreeMap::new(),
             };
-            self.rows.push((row, code));
+            self.rows.push(Known {
+                row,
+                longest: code,
+                caller,
+                has_callers: false,
+            });
+        } else if let Some(known) = self.rows.get_mut(at) {
+            known.has_callers |= known.caller != caller;
         }
         at
     }
 
     pub(crate) fn finish(self) -> CodeRows {
         let profile = self.profile;
-        let rows = self.rows.into_iter().map(|(row, code)| CodeRow {
-            place: Place::of(profile, code),
-            event: match code.activity {
-                Some(activity) if !activity.is_around_code() => code.within,
-                _ => code.event,
-            },
-            ..row
+        let rows = self.rows.into_iter().map(|known| {
+            let code = known.longest;
+            let mut place = Place::of(profile, code);
+            place.caller = place.caller.filter(|_| !known.has_callers);
+            CodeRow {
+                place,
+                event: match code.activity {
+                    Some(activity) if !activity.is_around_code() => code.within,
+                    _ => code.event,
+                },
+                ..known.row
+            }
         });
         let mut rows: Vec<CodeRow> = rows.collect();
         rows.arrange_by_key(|row| std::cmp::Reverse(row.all.ns));

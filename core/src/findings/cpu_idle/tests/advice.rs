@@ -9,7 +9,7 @@ fn a_thread_that_waited_for_the_gpu() {
     assert_eq!(longest(&profile), ("synchronisation".to_owned(), 37.0));
     assert_eq!(metrics["gap_analysis"]["sync_point_count"], 1);
     assert_eq!(findings[0].pattern, "read_back");
-    let said = "The longest, 37.0 µs, follows `cudaStreamSynchronize` in `train.py(30): step`.";
+    let said = "The longest gap, 37.0 µs, follows `cudaStreamSynchronize` in `train.py(30): step`.";
     reasons(&findings[0], &[said]);
     let row = &findings[0].tables[1].rows[0];
     assert_eq!(row[9], Value::Quoted("cudaStreamSynchronize".to_owned()));

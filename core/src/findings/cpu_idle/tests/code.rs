@@ -6,26 +6,6 @@ const FRAME: &str = "python_function";
 const OP: &str = "cpu_op";
 const CALL: &str = "cuda_runtime";
 
-/// What was found with a key, whatever else was.
-#[track_caller]
-fn found(profile: &Profile, pattern: &str) -> Finding {
-    let (_, findings) = analysed(profile);
-    let found = findings.iter().find(|one| one.pattern == pattern);
-    found
-        .cloned()
-        .unwrap_or_else(|| panic!("no {pattern} in {findings:#?}"))
-}
-
-#[track_caller]
-fn is_about(found: &Finding, us: i64) {
-    let off_ns = (found.time_ns - us * 1_000).abs();
-    assert!(
-        off_ns * 20 <= us * 1_000,
-        "{} ns for {us} µs",
-        found.time_ns
-    );
-}
-
 /// What is planted from 100 to 700 µs, and what it is called; the gap lasts from 30 to 1 010 µs.
 #[test]
 fn what_runs_in_a_gap_is_named_with_its_size() {
@@ -101,6 +81,35 @@ fn the_function_below_the_data_loader_is_named() {
     let found = self::found(&profile, "data_loading");
     is_about(&found, 600);
     says(&found.model, &["more workers"]);
+    // What the loader itself does is known by no name that could be moved.
+    says_no(&found.model, &["__next__", "to the GPU"]);
+}
+
+/// ```text
+/// µs    100                500        600          900
+/// CPU   [empty_cache       )          [cudaMalloc  )
+///         [cudaFree)
+/// ```
+#[test]
+fn allocation_and_release_are_one_finding() {
+    let profile = between(|trace| {
+        let trace = trace.frame("train.py(40): train_step", 20..1_010);
+        let trace = trace.frame("torch/cuda/memory.py(170): empty_cache", 100..500);
+        let trace = trace.on_host(CALL, "cudaFree", 110..490);
+        trace.on_host(CALL, "cudaMalloc", 600..900)
+    });
+    let (_, findings) = analysed(&profile);
+    let all = findings.iter();
+    let all: Vec<&Finding> = all
+        .filter(|one| one.pattern == "memory_allocation")
+        .collect();
+    let [found] = all.as_slice() else {
+        panic!("{findings:#?}");
+    };
+    is_about(found, 700);
+    says(&found.title, &["700 of 980 µs", "`cudaMalloc`"]);
+    says(&found.issue, &["`cudaMalloc` in `train.py:40`"]);
+    assert_eq!(found.events.len(), 2);
 }
 
 /// None of the calls is half of the gap: together they are.
@@ -116,6 +125,8 @@ fn calls_of_one_function_count_together() {
     let found = found(&profile, "cpu_function");
     is_about(&found, 640);
     says(&found.title, &["`crop` in `data.py:40`"]);
+    let caller = "`crop` in `data.py:40` (called by `collect` in `data.py:5`)";
+    says(&found.issue, &[caller]);
 }
 
 /// Two kinds of code in one gap: each has its time, and what is left is the function's around both.

@@ -30,6 +30,26 @@ fn analysed(profile: &Profile) -> (Json, Vec<Finding>) {
     )
 }
 
+/// What was found with a key, whatever else was.
+#[track_caller]
+pub(super) fn found(profile: &Profile, pattern: &str) -> Finding {
+    let (_, findings) = analysed(profile);
+    let found = findings.iter().find(|one| one.pattern == pattern);
+    found
+        .cloned()
+        .unwrap_or_else(|| panic!("no {pattern} in {findings:#?}"))
+}
+
+#[track_caller]
+pub(super) fn is_about(found: &Finding, us: i64) {
+    let off_ns = (found.time_ns - us * 1_000).abs();
+    assert!(
+        off_ns * 20 <= us * 1_000,
+        "{} ns for {us} µs",
+        found.time_ns
+    );
+}
+
 /// What is found about the main cause.
 fn main_finding(profile: &Profile) -> Finding {
     analysed(profile).1.remove(0)
@@ -66,7 +86,7 @@ fn second(timetable: Timetable, at: f64, runs: Range<u32>) -> Profile {
 }
 
 /// Two kernels; between their launches the thread has 900 µs, of which `calls` says more.
-fn between(calls: impl Fn(Timetable) -> Timetable) -> Profile {
+pub(super) fn between(calls: impl Fn(Timetable) -> Timetable) -> Profile {
     second(calls(first(20..30)), 1_000.0, 1_010..1_020)
 }
 

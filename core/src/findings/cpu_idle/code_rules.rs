@@ -1,0 +1,184 @@
+//! What can be found of the code that keeps the GPU idle, by what it does.
+
+use super::code::CodeSeen;
+use super::step_code::StepCode;
+use crate::findings::prelude::*;
+use crate::names::cpu_activity::CpuActivity::*;
+
+pub(super) const RULES: &[Rule<CodeSeen>] = &[
+    Rule {
+        key: "data_loading",
+        when: "a function loads data while the GPU is idle",
+        applies: |_, seen| seen.is(DataLoading),
+        issue: "The CPU loads the next batch in {place}{by}: the GPU is idle for {time}.",
+        model: "{workers?give the `DataLoader` more workers (`num_workers`) and a larger `prefetch_factor`, and keep them alive (`persistent_workers=True`)|load in worker processes: `DataLoader(num_workers=4, persistent_workers=True, prefetch_factor=4)`}{pageable?; copy from pinned memory (`pin_memory=True`) with `non_blocking=True`|}{iterates?|; move what `{function}` does to the GPU, or do it once ahead of time}.",
+        kernel: "decode, resize and normalize on the GPU, where kernels for it exist.",
+        ..CODE
+    },
+    Rule {
+        key: "preprocessing",
+        when: "a function preprocesses images, audio or video while the GPU is idle",
+        applies: |_, seen| seen.is(Preprocessing),
+        issue: "The CPU preprocesses inputs in {place}{by}: the GPU is idle for {time}.",
+        model: "preprocess on the GPU (`torchvision.transforms.v2` on GPU tensors; `AutoImageProcessor.from_pretrained(…, use_fast=True)` with `device=\"cuda\"`), in `DataLoader` workers while the GPU computes, or once ahead of time.",
+        kernel: "decode, resize and normalize on the GPU, where kernels for it exist.",
+        ..CODE
+    },
+    Rule {
+        key: "tokenization",
+        when: "text is tokenized while the GPU is idle",
+        applies: |_, seen| seen.is(Tokenization),
+        issue: "The CPU tokenizes text in {place}{by}: the GPU is idle for {time}.",
+        model: "tokenize the next batch while the GPU computes (a thread or `DataLoader` workers), many texts in one call, with a fast tokenizer (`use_fast=True`); keep the tokens of texts that return.",
+        ..CODE
+    },
+    Rule {
+        key: "dynamic_shape",
+        when: "the CPU waits for a size that depends on values",
+        applies: |_, seen| seen.is(DynamicShape),
+        issue: "The size of a result depends on values, so the CPU waits for the GPU in {place}{by}: the GPU is idle for {time}.",
+        model: "give sizes that do not depend on values: `torch.where` instead of boolean indexing, `torch.nonzero_static(size=…)`, `repeat_interleave(output_size=…)`, padding to a fixed number with a mask.",
+        kernel: "a kernel that reads the number of elements from GPU memory makes the wait unnecessary.",
+        ..CODE
+    },
+    Rule {
+        key: "read_back",
+        when: "the CPU reads a value of the GPU",
+        applies: |_, seen| seen.is(ReadBack),
+        issue: "The CPU reads a value back and waits for the GPU in {place}{by}: the GPU is idle for {time}.",
+        model: "keep the value on the GPU: no `.item()`, `.cpu()`, `.tolist()`, `bool(tensor)` or printing in the loop;{pageable? copy with `non_blocking=True` to pinned memory and} read it some steps later, or for several steps at once.",
+        kernel: "a kernel that takes the value from GPU memory makes the wait unnecessary.",
+        ..CODE
+    },
+    Rule {
+        key: "gpu_synchronization",
+        when: "an operator of one place waits for the GPU",
+        applies: |_, seen| seen.is(Synchronization) && seen.is_operator(),
+        issue: "The CPU waits until the GPU is done in {place}, and launches only then: the GPU is idle for {time}.",
+        model: "keep `{function}` from waiting: copy with `non_blocking=True` from and to pinned memory (`pin_memory()`), create tensors on the GPU (`device=\"cuda\"`), and read results of several steps at once.",
+        kernel: "a kernel that takes the value from GPU memory makes the wait unnecessary.",
+        ..CODE
+    },
+    Rule {
+        key: "gpu_synchronization",
+        when: "the CPU synchronizes with the GPU at one place",
+        applies: |_, seen| seen.is(Synchronization),
+        issue: "The CPU waits until the GPU is done in {place}{by}, and launches only then: the GPU is idle for {time}.",
+        model: "take `torch.cuda.synchronize()`, and `synchronize()` of events and streams, out of the loop, as around timers: events on the GPU (`torch.cuda.Event(enable_timing=True)`) take times without a wait; read results of several steps at once.",
+        ..CODE
+    },
+    Rule {
+        key: "memory_allocation",
+        when: "memory is allocated or freed while the GPU is idle",
+        applies: |_, seen| seen.is(Allocation),
+        title: "{part} of idle time: {what}",
+        issue: "GPU memory, or pinned host memory, is allocated or freed in {place}{by}: the GPU is idle for {time}.",
+        model: "allocate once and keep it: no `torch.cuda.empty_cache()` in the loop, pinned buffers that are made once, and peaks below what the caching allocator holds (`PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True`); what happens in the first steps alone does not return in a long run.",
+        ..CODE
+    },
+    Rule {
+        key: "reflection",
+        when: "code inspects functions and classes while the GPU is idle",
+        applies: |_, seen| seen.is(Reflection),
+        issue: "The CPU inspects functions or classes in {place}{by} for each call: the GPU is idle for {time}.",
+        model: "compute it once: keep the result of `inspect.signature` (`functools.lru_cache`) or remove the decorator that asks for it in every call; compiled code (`torch.compile`) does not run it.",
+        ..CODE
+    },
+    Rule {
+        key: "guards",
+        when: "guards of compiled code are checked while the GPU is idle",
+        applies: |_, seen| seen.is(Guards),
+        issue: "The CPU checks the guards of compiled code in {place}{by}: the GPU is idle for {time}.",
+        model: "compile larger regions (`fullgraph=True`), so that fewer are entered, and, once no recompilation follows, skip the guards that cannot fail: `torch.compiler.set_stance(skip_guard_eval_unsafe=True)`.",
+        ..CODE
+    },
+    Rule {
+        key: "garbage_collection",
+        when: "Python collects garbage while the GPU is idle",
+        applies: |_, seen| seen.is(GarbageCollection),
+        issue: "Python collects garbage in {place}{by}: the GPU is idle for {time}.",
+        model: "collect at chosen times: `gc.freeze()` after warm-up, `gc.disable()` in the loop and `gc.collect()` every so many steps, while kernels are queued; on several ranks in the same step.",
+        ..CODE
+    },
+    Rule {
+        key: "waiting",
+        when: "the launching thread waits for another thread or process",
+        applies: |_, seen| seen.is(Waiting),
+        issue: "The thread that launches waits for another thread or process in {place}{by}: the GPU is idle for {time}.",
+        model: "look at what it waits for (a lock that another thread holds, a queue that is filled too slowly, another rank), and let it have the next piece of work before this one is done.",
+        ..CODE
+    },
+    Rule {
+        key: "logging",
+        when: "logging or progress output takes time while the GPU is idle",
+        applies: |_, seen| seen.is(Logging),
+        issue: "The CPU writes logs or progress in {place}{by}: the GPU is idle for {time}.",
+        model: "log every so many steps and from another thread (`logging.handlers.QueueHandler`), at a level that leaves out what nobody reads.",
+        ..CODE
+    },
+    Rule {
+        key: "checkpointing",
+        when: "a checkpoint is written or read while the GPU is idle",
+        applies: |_, seen| seen.is(Checkpointing),
+        issue: "The CPU writes or reads a checkpoint in {place}{by}: the GPU is idle for {time}.",
+        model: "copy to pinned memory and write in the background (`torch.distributed.checkpoint.async_save`), and less often.",
+        ..CODE
+    },
+    Rule {
+        key: "file_access",
+        when: "files are read or written while the GPU is idle",
+        applies: |_, seen| seen.is(FileAccess),
+        issue: "The CPU reads or writes files in {place}{by}: the GPU is idle for {time}.",
+        model: "read ahead in another thread or in `DataLoader` workers, fewer and larger files, from a local disk.",
+        ..CODE
+    },
+    Rule {
+        key: "cpu_function",
+        when: "the optimizer keeps the CPU from launching for long",
+        applies: |_, seen| matches!(seen.step, Some(StepCode::Optimizer { .. })),
+        issue: "The CPU works in {place}, of the optimizer, before it launches again: the GPU is idle for {time}.",
+        model: "{zero?set gradients to none instead of zero, which launches nothing: `zero_grad(set_to_none=True)`|{fused?|construct the optimizer with `fused=True`, or `foreach=True`, where it has that option: one kernel then updates many parameters; }have fewer parameter groups, and compile the step of the optimizer (`torch.compile`), so that its Python code does not run in each step}.",
+        words: |group| {
+            let (is_fused, sets_to_zero) = match group.first().step {
+                Some(StepCode::Optimizer {
+                    is_fused,
+                    sets_to_zero,
+                }) => (is_fused, sets_to_zero),
+                _ => (false, false),
+            };
+            vec![holds("fused", is_fused), holds("zero", sets_to_zero)]
+        },
+        ..CODE
+    },
+    Rule {
+        key: "cpu_function",
+        when: "the CPU is in one operator for long before it launches",
+        applies: |_, seen| seen.step == Some(StepCode::Operator),
+        issue: "The CPU works in {place}{by} before it launches again: the GPU is idle for {time}.",
+        model: "see with a sampling profiler what `{function}` does on the CPU before it launches (allocation, a search for the fastest kernel, threads that share its cores), call it less often on more data, or compile the code around it (`torch.compile`).",
+        ..CODE
+    },
+    Rule {
+        key: "cpu_function",
+        when: "the CPU is for long in one function that launches kernels",
+        applies: |_, seen| seen.step == Some(StepCode::Function),
+        issue: "The CPU works in {place}{by}, which launches kernels too, before it launches again: the GPU is idle for {time}.",
+        model: "profile `{function}` line by line: move what no kernel of the step needs (checks, bookkeeping, preparation of the next step) out of it or into another thread, keep results that do not change, and compile it (`torch.compile`), so that its Python code does not run in each step.",
+        ..CODE
+    },
+    Rule {
+        key: "cpu_function",
+        when: "one function that launches nothing keeps the CPU from launching for long",
+        issue: "The CPU works in {place}{by} before it launches again: the GPU is idle for {time}.",
+        model: "take `{function}` out of the loop: do its work once, ahead of time in another thread or process, or on the GPU, and let the CPU run ahead of the GPU.",
+        ..CODE
+    },
+];
+
+const CODE: Rule<CodeSeen> = Rule {
+    title: "{part} of idle time: {place}",
+    kernel: "nothing to gain in a kernel.",
+    saves: Saves::Evidence,
+    has_reproducer: false,
+    ..Rule::BASE
+};
