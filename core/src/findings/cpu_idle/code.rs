@@ -205,11 +205,14 @@ impl Subject for CodeSeen<'static> {
         }
         let caller = row.place.caller.as_deref().filter(|_| is_one);
         let caller = caller.map_or(String::new(), |caller| format!(" (called by {caller})"));
-        let functions = named(seen.rows().map(|row| format!("`{}`", row.place.function)));
+        let what = match is_one {
+            true => row.place.text(),
+            false => named(seen.rows().map(|row| format!("`{}`", row.place.function))),
+        };
         vec![
             ("part", of_idle(ns, idle.timeline.idle_ns)),
             ("place", named(seen.rows().map(|row| row.place.text()))),
-            ("what", functions),
+            ("what", what),
             ("by", caller),
             ("function", row.place.function.clone()),
             ("time", time),

@@ -177,6 +177,7 @@ pub(super) const RULES: &[Rule<Turns>] = &[
         title: "One of several independent GPUs is idle",
         issue: "Of {gpus}, each with a process of its own, the busiest is busy for {busiest} of {total}, GPU {gpu} for {least}: they exchange nothing, so that no GPU waits for another one.",
         model: "record and report the process of GPU {gpu} alone, to see what its CPU does while the GPU is idle; where the processes take from one queue or batch, give each an equal share.",
+        kernel: "nothing to gain in a kernel.",
         notes: &[],
         ..TURNS
     },
