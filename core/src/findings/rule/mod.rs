@@ -179,8 +179,8 @@ fn with_causes(mut found: Finding, input: &Input, rows: &[&Row]) -> Finding {
         found
             .tables
             .extend(waterfall_table(input, longest.operation));
-        // What first steps say is not how fast operations are.
-        if found.effect != Effect::FirstStep {
+        // What first steps say is not how fast operations are, and a GPU that gets slower is no matter of one of them.
+        if !matches!(found.effect, Effect::FirstStep | Effect::FasterGpu) {
             found.causes = causes_of(input, longest.operation).unwrap_or_default();
         }
     }
