@@ -55,8 +55,16 @@ const RULES: &[Rule] = &[
         find: ranks::slow,
     },
     Rule {
+        key: "slow_rank",
+        find: together::slow_card,
+    },
+    Rule {
         key: "late_host",
         find: ranks::late,
+    },
+    Rule {
+        key: "late_host",
+        find: together::late_card,
     },
     Rule {
         key: "uneven_work",

@@ -2,7 +2,7 @@
 
 use std::cmp::Reverse;
 
-use super::{Seen, together};
+use super::Seen;
 use crate::base::format;
 use crate::base::group::grouped;
 use crate::base::value::{Table, Value};
@@ -56,7 +56,7 @@ pub(super) fn times(ratio: f64) -> String {
 }
 
 pub(super) fn slow(seen: &Seen) -> Vec<JobCard> {
-    let mut cards = of_causes(seen, |seen, cause| {
+    of_causes(seen, |seen, cause| {
         let Why::SlowerKernels {
             ratio,
             n_kernels,
@@ -104,9 +104,7 @@ pub(super) fn slow(seen: &Seen) -> Vec<JobCard> {
             tables: vec![slow_work(seen, cause.rank)],
             ..JobCard::default()
         })
-    });
-    cards.extend(together::slow_card(seen));
-    cards
+    })
 }
 
 /// How many times as long the slowest of some ranks takes for the same kernels.
@@ -146,7 +144,7 @@ fn slow_work(seen: &Seen, rank: usize) -> ShownTable {
 }
 
 pub(super) fn late(seen: &Seen) -> Vec<JobCard> {
-    let mut cards = of_causes(seen, |seen, cause| {
+    of_causes(seen, |seen, cause| {
         let Why::HostLate {
             late_ns,
             by,
@@ -183,9 +181,7 @@ pub(super) fn late(seen: &Seen) -> Vec<JobCard> {
             action: late_action(is_loading, "this rank"),
             ..JobCard::default()
         })
-    });
-    cards.extend(together::late_card(seen));
-    cards
+    })
 }
 
 /// What the CPUs of ranks that launch late do most meanwhile, where that is one thing: "Data loading".

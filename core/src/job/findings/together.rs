@@ -154,8 +154,14 @@ fn only_together(of: &Together) -> String {
 }
 
 /// Several ranks that are slow, each of which hides the others: what all of them together are worth.
-pub(super) fn slow_card(seen: &Seen) -> Option<JobCard> {
-    let slow = hide_each_other(seen, &seen.slow_together)?;
+pub(super) fn slow_card(seen: &Seen) -> Vec<JobCard> {
+    let slow = hide_each_other(seen, &seen.slow_together);
+    slow.and_then(|slow| card_of_slow(seen, slow))
+        .into_iter()
+        .collect()
+}
+
+fn card_of_slow(seen: &Seen, slow: &Together) -> Option<JobCard> {
     let most = most_times(&slow.causes);
     let (named, ranks) = named(seen, &slow.ranks());
     let card = JobCard {
@@ -174,8 +180,14 @@ pub(super) fn slow_card(seen: &Seen) -> Option<JobCard> {
 }
 
 /// Several ranks that launch late, each of which hides the others.
-pub(super) fn late_card(seen: &Seen) -> Option<JobCard> {
-    let late = hide_each_other(seen, &seen.late_together)?;
+pub(super) fn late_card(seen: &Seen) -> Vec<JobCard> {
+    let late = hide_each_other(seen, &seen.late_together);
+    late.and_then(|late| card_of_late(seen, late))
+        .into_iter()
+        .collect()
+}
+
+fn card_of_late(seen: &Seen, late: &Together) -> Option<JobCard> {
     let (named, ranks) = named(seen, &late.ranks());
     let by = late_by(&late.causes);
     let is_loading = by.as_deref() == Some(LOADING);
