@@ -3,6 +3,7 @@
 use super::{GEMM, MS, found};
 use crate::job::Analysis;
 use crate::job::findings::find;
+use crate::job::shown::JobCard;
 use crate::job::testing::TestJob;
 
 /// Eight ranks, four steps: the same ten calls take each so many milliseconds, then all meet in an all-reduce.
@@ -78,20 +79,24 @@ fn a_slow_half_of_the_ranks_is_told() {
     assert_eq!(found[0], expected);
 }
 
-#[test]
-fn all_ranks_of_a_host_that_are_slow_are_a_slow_host() {
-    let job = of_eight([20, 20, 20, 20, 20, 20, 30, 30]);
+/// The card of the host of ranks 6 and 7: one finding for one fault.
+fn of_slow_host(job: TestJob) -> JobCard {
     let job = job.host(6, "b", 0, 0.0).host(7, "b", 0, 0.0).job();
-    let cards = find(&job, &Analysis::new(&job), &[]);
-    // One finding for one fault, with what is slow on that host.
+    let mut cards = find(&job, &Analysis::new(&job), &[]);
     let told: Vec<_> = cards
         .iter()
         .map(|card| (&*card.key, &*card.ranks))
         .collect();
     assert_eq!(told, [("slow_host", &[6, 7][..]), ("no_waiting", &[])]);
-    assert_eq!(cards[0].worth_ns, Some(40 * MS));
+    cards.remove(0)
+}
+
+#[test]
+fn all_ranks_of_a_host_that_are_slow_are_a_slow_host() {
+    let card = of_slow_host(of_eight([20, 20, 20, 20, 20, 20, 30, 30]));
+    assert_eq!(card.worth_ns, Some(40 * MS));
     assert_eq!(
-        cards[0].reasoning,
+        card.reasoning,
         ["On all of them the same kernels take longer than elsewhere, up to 1.50×."]
     );
 }
@@ -99,16 +104,9 @@ fn all_ranks_of_a_host_that_are_slow_are_a_slow_host() {
 /// Both CPUs of host b load data for 12 ms.
 #[test]
 fn a_host_on_which_all_launch_late_says_what_they_do() {
-    let job = of_eight_late([20; 8], [0, 0, 0, 0, 0, 0, 12, 12]);
-    let job = job.host(6, "b", 0, 0.0).host(7, "b", 0, 0.0).job();
-    let cards = find(&job, &Analysis::new(&job), &[]);
-    let told: Vec<_> = cards
-        .iter()
-        .map(|card| (&*card.key, &*card.ranks))
-        .collect();
-    assert_eq!(told, [("slow_host", &[6, 7][..]), ("no_waiting", &[])]);
+    let card = of_slow_host(of_eight_late([20; 8], [0, 0, 0, 0, 0, 0, 12, 12]));
     assert_eq!(
-        cards[0].reasoning,
+        card.reasoning,
         ["On all of them kernels are launched late; meanwhile most are in `Data loading`."]
     );
 }
