@@ -1,16 +1,9 @@
 //! Steps as stacked bars: a click analyzes one of them, with Shift all from the one before to it.
 
-use std::cell::Cell;
-
 use dormer_core::report::overview::SplitPart;
 
 use crate::page::prelude::*;
 use crate::protocol::{StepChoice, StepTime, StepTimes, StepsQuery};
-
-thread_local! {
-    /// The bar that was chosen last, until the answer is drawn.
-    static CHOSEN: Cell<Option<usize>> = const { Cell::new(None) };
-}
 
 /// A bar for each step of the trace, as high as the step is long; nothing for fewer than two.
 pub fn step_bars() -> impl IntoView {
@@ -23,13 +16,8 @@ pub fn step_bars() -> impl IntoView {
 
 fn chart(times: StepTimes) -> AnyView {
     let state = expect_context::<AppState>();
-    // The Overview of another window is drawn anew: the keyboard stays on its bar.
-    let chosen = CHOSEN.take();
-    if let Some(at) = chosen {
-        browser::after_paint(move || browser::focus_on(&format!("step-bar-{at}")));
-    }
     // The bar that Tab leads to.
-    let tabbed = RwSignal::new(chosen.unwrap_or(0));
+    let tabbed = RwSignal::new(0);
     let windows: Vec<(u64, u64)> = times.steps.iter().map(|step| step.line.window).collect();
     let n_slow = times.steps.iter().filter(|step| step.is_slow).count();
     let n_steps = times.steps.len();
@@ -43,7 +31,6 @@ fn chart(times: StepTimes) -> AnyView {
         let chosen = chosen.unwrap_or_default().iter().copied();
         let window = chosen.reduce(|all, one| (all.0.min(one.0), all.1.max(one.1)));
         tabbed.set(at);
-        CHOSEN.set(Some(at));
         state.analyze(window);
     });
     let press = move |event: KeyboardEvent| {

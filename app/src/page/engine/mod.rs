@@ -231,8 +231,9 @@ impl Engine {
         self.ask_for_bytes(query, move |answer, _| then(answer));
     }
 
-    /// The answer to a query, asked anew for every report; `None` until the first is here.
-    pub fn follow<Q: Query<Answer: Send + Sync>>(
+    /// The answer to a query, asked anew for every report; `None` until the first is here. An answer that
+    /// is the same as before changes nothing.
+    pub fn follow<Q: Query<Answer: PartialEq + Send + Sync>>(
         self,
         query: impl Fn() -> Q + 'static,
     ) -> RwSignal<Option<Q::Answer>> {
@@ -241,7 +242,10 @@ impl Engine {
             self.state.report.track();
             self.ask(query(), move |new| {
                 // The view may be gone by then.
-                let _ = answer.try_set(Some(new));
+                let is_known = answer.try_with_untracked(|old| old.as_ref() == Some(&new));
+                if is_known == Some(false) {
+                    answer.set(Some(new));
+                }
             });
         });
         answer

@@ -181,6 +181,9 @@ impl Idle {
             }
             idle.add(input, &ranges, explained);
         }
+        for gap in &mut idle.longest {
+            gap.locate(profile);
+        }
         idle.code = code.finish();
         idle.operators.sort();
         idle.waits.sort();
@@ -203,7 +206,7 @@ impl Idle {
             tally.add(ns);
         }
         if ns >= LEAST_LISTED_NS {
-            insert_longest(&mut self.longest, gap, N_LONGEST, |gap| {
+            insert_longest(&mut self.longest, gap.clone(), N_LONGEST, |gap| {
                 gap.gap.span.length()
             });
         }

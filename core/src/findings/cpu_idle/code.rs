@@ -4,7 +4,6 @@ use super::step_code::StepCode;
 use super::tables::{code_table, longest_ends_with, longest_gaps};
 use crate::assess::idle::Idle;
 use crate::assess::idle::cause::IdleCause;
-use crate::assess::idle::code::Place;
 use crate::assess::idle::code::rows::CodeRow;
 use crate::assess::idle::explain::ExplainedGap;
 use crate::base::tally::Tally;
@@ -84,11 +83,13 @@ impl<'a> CodeSeen<'a> {
     }
 
     /// The longest gaps that it takes most of, of those that are listed.
-    fn longest<'s>(&'s self, input: &'s Input) -> impl Iterator<Item = &'s ExplainedGap> {
+    fn longest(&self) -> impl Iterator<Item = &ExplainedGap> {
         let longest = self.idle.longest.iter();
         longest.filter(|gap| {
-            let code = gap.code.filter(|code| code.activity == self.row.activity);
-            code.is_some_and(|code| Place::of(input.profile, code).is_same(&self.row.place))
+            let activity = gap.code.map(|code| code.activity);
+            let place = gap.place.as_ref();
+            activity == Some(self.row.activity)
+                && place.is_some_and(|place| place.is_same(&self.row.place))
         })
     }
 
@@ -167,7 +168,7 @@ impl Subject for CodeSeen<'static> {
         let rows: Vec<&CodeRow> = seen.rows().collect();
         let tables = [
             code_table(group.input, seen.idle, "code", "", &rows),
-            longest_gaps(group.input, seen.idle, seen.longest(group.input)),
+            longest_gaps(group.input, seen.idle, seen.longest()),
         ];
         Some(Evidence {
             events: rows.iter().map(|row| row.event).collect(),
@@ -231,7 +232,7 @@ impl Subject for CodeSeen<'static> {
             "The time is that in which the GPU is idle and this code runs on the thread that launches next."
                 .to_owned(),
         ];
-        let mut longest = seen.longest(group.input);
+        let mut longest = seen.longest();
         let longest = longest.next().filter(|gap| gap.waited_in.is_some());
         sentences.extend(longest.and_then(|gap| longest_ends_with(group.input, gap)));
         if left_ns > 0 {

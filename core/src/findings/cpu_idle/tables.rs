@@ -1,7 +1,6 @@
 //! The tables: causes of gaps, their lengths, the longest, operators, waits, kernels.
 
 use crate::assess::idle::cause::IdleCause;
-use crate::assess::idle::code::Place;
 use crate::assess::idle::code::rows::CodeRow;
 use crate::assess::idle::explain::ExplainedGap;
 use crate::assess::idle::{BINS, Idle};
@@ -10,7 +9,6 @@ use crate::findings::prelude::*;
 use crate::names::Family;
 use crate::names::cpu_activity::CpuActivity;
 use crate::profile::launch::GpuId;
-use crate::profile::origin::Origin;
 use crate::trace::{Category, EventId, StringId};
 
 /// Rows of a table of operators, waits or functions.
@@ -122,12 +120,12 @@ pub(super) fn longest_gaps<'a>(
         quoted(operator.and_then(|op| profile.tree.event(op)))
     };
     let code = |gap: &ExplainedGap| {
-        let place = gap
-            .code
-            .map(|code| Place::of(profile, code).text().replace('`', ""));
-        place.map_or(Value::Empty, Value::Quoted)
+        let place = gap.place.as_ref();
+        place.map_or(Value::Empty, |place| {
+            Value::Quoted(place.text().replace('`', ""))
+        })
     };
-    let python = |gap| python_frame(input, gap).map_or(Value::Empty, Value::Quoted);
+    let python = |gap: &ExplainedGap| gap.frame.clone().map_or(Value::Empty, Value::Quoted);
     #[rustfmt::skip]
     let columns: &[CellColumn<&ExplainedGap>] = &[
         ("start", "Starts at", &|gap| Value::Ns(idle.start_ns(gap))),
@@ -151,14 +149,6 @@ pub(super) fn longest_gaps<'a>(
         events: events.collect(),
         ..Table::of("top_gaps", "Longest gaps", gaps, columns)
     }
-}
-
-/// The user's Python function in which the CPU waited, or launched what ends a gap.
-fn python_frame(input: &Input, gap: &ExplainedGap) -> Option<String> {
-    let call = gap.waited_in.or(gap.launch)?;
-    let has_frames = input.profile.has_python_frames();
-    let node = has_frames.then(|| input.profile.full_tree().node_of(call));
-    Origin::of_node(input.profile, node??).frame
 }
 
 /// Idle time by the code that ran in it.
@@ -256,8 +246,10 @@ pub(super) fn longest_ends_with(input: &Input, gap: &ExplainedGap) -> Option<Str
         Some(wait) => ("follows", wait),
         None => ("ends with the launch of", operator.or(gap.launch)?),
     };
-    let frame = python_frame(input, gap);
-    let caller = frame.or_else(|| waiting_operator(input, gap.waited_in?));
+    let caller = gap
+        .frame
+        .clone()
+        .or_else(|| waiting_operator(input, gap.waited_in?));
     let place = caller.map_or(String::new(), |caller| format!(" in `{caller}`"));
     Some(format!(
         "The longest gap, {}, {verb} `{}`{place}.",

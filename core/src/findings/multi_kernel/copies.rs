@@ -2,6 +2,7 @@
 //! figures.
 
 use super::assess::{CopyAssessment, Facts};
+use crate::Profile;
 use crate::assess::idle::code::{Code, Place};
 use crate::base::format;
 use crate::base::group::grouped;
@@ -9,7 +10,7 @@ use crate::findings::{Input, run_time};
 use crate::names::cpu_activity::CpuActivity;
 use crate::profile::copies::{Asker, Direction, HostMemory, OfDdp, direction};
 use crate::profile::timeline::GpuClass;
-use crate::trace::{ByName, Category, StringId};
+use crate::trace::{ByName, Category, EventId, StringId};
 
 /// What in Python leads to copies by operators.
 #[rustfmt::skip]
@@ -110,39 +111,62 @@ pub(super) fn reasoning(
 }
 
 /// Where a checkpoint is written or read, if most of the time of the copies in a direction lies there.
-pub(super) fn checkpoint(input: &Input, wanted: Direction) -> Option<String> {
-    let profile = input.profile;
-    let (trace, tree) = (&profile.trace, profile.full_tree());
-    let mut is_checkpoint = ByName::new(|name| {
-        let told = CpuActivity::of_span(Category::PythonFunction, name);
-        told == Some(CpuActivity::Checkpointing)
-    });
-    let (mut all_ns, mut inside_ns, mut first) = (0_i64, 0_i64, None);
-    let copies = profile.gpu.all();
-    let copies = copies.filter(|work| work.class == GpuClass::Memcpy);
-    for work in copies.filter(|work| direction(trace, work) == wanted) {
-        let ns = work.span.length();
-        all_ns = all_ns.saturating_add(ns);
-        let node = work.launched_by.and_then(|call| tree.node_of(call));
-        let calls = node.into_iter().flat_map(|node| tree.ancestors(node));
-        let calls = calls.filter_map(|node| tree.event(node));
-        if let Some(outermost) = calls.filter(|call| is_checkpoint.of(trace, *call)).last() {
-            first = first.or(Some(outermost));
-            inside_ns = inside_ns.saturating_add(ns);
-        }
+pub(super) fn checkpoint(profile: &Profile, wanted: Direction) -> Option<String> {
+    let found = profile.once(|| Checkpoints::find(profile));
+    let (_, place) = found.0.iter().find(|(direction, _)| *direction == wanted)?;
+    Some(place.clone())
+}
+
+/// Where checkpoints are written and read, by the direction of most of whose copies that is so.
+struct Checkpoints(Vec<(Direction, String)>);
+
+/// The copies in a direction.
+#[derive(Default)]
+struct OfDirection {
+    all_ns: i64,
+    /// Of those in calls that write or read a checkpoint.
+    inside_ns: i64,
+    /// The first such call.
+    first: Option<EventId>,
+}
+
+impl Checkpoints {
+    fn find(profile: &Profile) -> Checkpoints {
+        let (trace, tree) = (&profile.trace, profile.full_tree());
+        let mut is_checkpoint = ByName::new(|name| {
+            let told = CpuActivity::of_span(Category::PythonFunction, name);
+            told == Some(CpuActivity::Checkpointing)
+        });
+        let copies = profile.gpu.all();
+        let copies = copies.filter(|work| work.class == GpuClass::Memcpy);
+        let copies = copies.map(|work| {
+            let node = work.launched_by.and_then(|call| tree.node_of(call));
+            let calls = node.into_iter().flat_map(|node| tree.ancestors(node));
+            let calls = calls.filter_map(|node| tree.event(node));
+            let outermost = calls.filter(|call| is_checkpoint.of(trace, *call)).last();
+            (direction(trace, work), (work.span.length(), outermost))
+        });
+        let by_direction = grouped(copies, |all: &mut OfDirection, (ns, outermost)| {
+            all.all_ns = all.all_ns.saturating_add(ns);
+            if outermost.is_some() {
+                all.inside_ns = all.inside_ns.saturating_add(ns);
+                all.first = all.first.or(outermost);
+            }
+        });
+        let places = by_direction.into_iter().filter_map(|(direction, all)| {
+            let event = all.first.filter(|_| all.inside_ns > all.all_ns / 2)?;
+            let code = Code {
+                event,
+                within: event,
+                activity: Some(CpuActivity::Checkpointing),
+            };
+            let place = Place::of(profile, code);
+            let caller = place.caller.as_deref();
+            let caller = caller.map_or(String::new(), |caller| format!(" (called by {caller})"));
+            Some((direction, format!("{}{caller}", place.text())))
+        });
+        Checkpoints(places.collect())
     }
-    let event = first.filter(|_| inside_ns > all_ns / 2)?;
-    let place = Place::of(
-        profile,
-        Code {
-            event,
-            within: event,
-            activity: Some(CpuActivity::Checkpointing),
-        },
-    );
-    let caller = place.caller.as_deref();
-    let caller = caller.map_or(String::new(), |caller| format!(" (called by {caller})"));
-    Some(format!("{}{caller}", place.text()))
 }
 
 /// The share of the copies in a direction that the run does not wait for, because the CPU launches

@@ -34,8 +34,8 @@ pub(super) fn run(input: &Input, _: &[Row], outcome: &mut Outcome) {
     outcome.time_ns = sum([timeline.exposed_comm_ns, timeline.exposed_memcpy_ns]);
     add_facts(outcome, &facts);
     outcome.tables = tables::tables(input, &facts);
-    pattern::add(outcome, &patterns(input, &facts));
     let seen = rules::seen(input, &facts);
+    pattern::add(outcome, &rules::flagged(input, &facts, &seen));
     outcome.findings = rule::find(input, rules::RULES, seen.iter().collect());
     outcome.notes = notes(input, &facts);
 }

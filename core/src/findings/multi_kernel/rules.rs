@@ -82,7 +82,11 @@ fn is_mostly_staging(facts: &Facts, assessed: &CopyAssessment) -> bool {
 
 /// Every pattern that is flagged.
 pub(crate) fn patterns(input: &Input, facts: &Facts) -> Vec<Pattern> {
-    let seen = seen(input, facts);
+    flagged(input, facts, &seen(input, facts))
+}
+
+/// The same of what was seen already.
+pub(super) fn flagged(input: &Input, facts: &Facts, seen: &[Seen]) -> Vec<Pattern> {
     let patterns = seen.iter().filter_map(|seen| {
         let rule = RULES.iter().find(|rule| (rule.applies)(input, seen))?;
         let words = rule.words_of(&Group::new(input, vec![seen]));
@@ -141,7 +145,7 @@ impl<'a> Seen<'a> {
                 ("combine", combine.to_owned()),
                 (
                     "checkpoint",
-                    copies::checkpoint(input, assessed.direction).unwrap_or_default(),
+                    copies::checkpoint(input.profile, assessed.direction).unwrap_or_default(),
                 ),
             ],
         }

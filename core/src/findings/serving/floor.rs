@@ -16,7 +16,7 @@ const LEAST_PERCENT: f64 = 5.0;
 /// Kernels of a graph take a few microseconds each however little they do.
 pub(super) fn fixed_cost(source: &Source) -> Vec<Seen> {
     let passes = source.passes;
-    let (floor_ns, all_ns) = (passes.floor_ns, passes.ns());
+    let (floor_ns, all_ns) = (passes.floor_ns, passes.ns);
     if !passes.are_replays || floor_ns == 0 {
         return Vec::new();
     }
@@ -92,7 +92,7 @@ pub(super) fn tiny(profile: &Profile, passes: &Passes) -> Vec<Tiny> {
     /// So often in each layer, or in each pass where layers are not known.
     const LEAST_PER_LAYER: u64 = 2;
     const LEAST_PER_PASS: u64 = 100;
-    let (all_ns, near_ns) = (passes.ns(), passes.near_floor_ns());
+    let (all_ns, near_ns) = (passes.ns, passes.near_floor_ns());
     let all: Vec<&Kernel> = passes.kernels().collect();
     let mut operations_of: Map<StringId, Vec<usize>> = Map::default();
     for kernel in &all {

@@ -196,7 +196,7 @@ pub(super) fn run(input: &Input, _: &[Row], outcome: &mut Outcome) {
         return;
     }
     outcome.status = Status::Done;
-    outcome.time_ns = passes.ns();
+    outcome.time_ns = passes.ns;
     let source = Source {
         input,
         serving,

@@ -97,6 +97,8 @@ pub(super) struct Passes {
     pub(super) all: Vec<Pass>,
     /// No kernel is much shorter than this: one in a hundred is no longer.
     pub(super) floor_ns: i64,
+    /// The time of all their kernels.
+    pub(super) ns: i64,
 }
 
 /// Of fewer kernels no floor is known.
@@ -147,21 +149,17 @@ impl Passes {
             kernels.arrange_by_key(|kernel| (kernel.track, kernel.start_ns, kernel.event));
             all.push(Pass { kernels });
         }
-        let floor_ns = floor_ns(&all);
+        let kernels = all.iter().flat_map(|pass| &pass.kernels);
         Passes {
             are_replays,
+            floor_ns: floor_ns(&all),
+            ns: sum(kernels.map(|kernel| kernel.ns)),
             all,
-            floor_ns,
         }
     }
 
     pub(super) fn kernels(&self) -> impl Iterator<Item = &Kernel> {
         self.all.iter().flat_map(|pass| &pass.kernels)
-    }
-
-    /// The time of all their kernels.
-    pub(super) fn ns(&self) -> i64 {
-        sum(self.kernels().map(|kernel| kernel.ns))
     }
 
     /// Attention kernels of a pass, of which a layer has one, in the mean.

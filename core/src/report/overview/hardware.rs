@@ -109,8 +109,16 @@ fn used(profile: &Profile) -> Vec<&DeviceProperties> {
     }
 }
 
+/// What [`recorded_on`] finds.
+struct RecordedOn(Option<String>);
+
 /// Names of the devices that work ran on, in order of appearance, each with how many there are.
 pub(in crate::report) fn recorded_on(profile: &Profile) -> Option<String> {
+    let found = profile.once(|| RecordedOn(names_of_used(profile)));
+    found.0.clone()
+}
+
+fn names_of_used(profile: &Profile) -> Option<String> {
     let names = used(profile).into_iter().map(|device| device.name.trim());
     let named = names.filter(|name| !name.is_empty()).map(|name| (name, ()));
     let names: Vec<String> = grouped(named, |count: &mut usize, ()| *count += 1)

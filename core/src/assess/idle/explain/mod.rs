@@ -12,7 +12,7 @@ use std::cell::OnceCell;
 use std::ops::Range;
 
 use super::cause::IdleCause;
-use super::code::{Code, CodePart, CodeSearch, Late};
+use super::code::{Code, CodePart, CodeSearch, Late, Place};
 use crate::assess::Input;
 use crate::assess::Thresholds;
 use crate::base::interval::Interval;
@@ -23,6 +23,7 @@ use crate::profile::Profile;
 use crate::profile::cpu_activity::CpuActivities;
 use crate::profile::gaps::Gap;
 use crate::profile::kernels::GpuWork;
+use crate::profile::origin::Origin;
 use crate::profile::runtime_calls::{GraphReplays, NODE_GAP_NS};
 use crate::profile::timeline::GpuClass;
 use crate::trace::{ByName, Category, EventId, TrackId};
@@ -35,7 +36,7 @@ pub(crate) use thread::CpuTime;
 const LEAST_WAIT: f64 = 0.2;
 
 /// Why a gap is there.
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone, Default)]
 pub(crate) struct ExplainedGap {
     pub(crate) gap: Gap,
     pub(crate) cause: IdleCause,
@@ -52,6 +53,21 @@ pub(crate) struct ExplainedGap {
     pub(crate) busy_in: Option<(EventId, i64)>,
     /// What ran in the longest part of it.
     pub(crate) code: Option<Code>,
+    /// Where that code is, of a gap that is listed.
+    pub(crate) place: Option<Place>,
+    /// The user's Python function in which the CPU waited, or launched what ends the gap, of one that is listed.
+    pub(crate) frame: Option<String>,
+}
+
+impl ExplainedGap {
+    /// Finds what a list of gaps says of each.
+    pub(super) fn locate(&mut self, profile: &Profile) {
+        self.place = self.code.map(|code| Place::of(profile, code));
+        let call = self.waited_in.or(self.launch);
+        let call = call.filter(|_| profile.has_python_frames());
+        let node = call.and_then(|call| profile.full_tree().node_of(call));
+        self.frame = node.and_then(|node| Origin::of_node(profile, node).frame);
+    }
 }
 
 pub(crate) struct Explainer<'a> {
