@@ -4,6 +4,7 @@
 //! launched it, be it with a graph or without a known call. A call is placed where the first of
 //! its kernels is.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::Input;
@@ -11,15 +12,12 @@ use crate::Profile;
 use crate::base::interval::sum;
 use crate::base::sort::Arrange;
 use crate::profile::rows::PerfRow;
-use crate::trace::TrackId;
 
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Placed {
     /// Its operation: a position in [`Profile::operations`](crate::Profile::operations).
     pub(super) operation: usize,
     pub(super) call: usize,
-    lane: TrackId,
-    start_ns: i64,
 }
 
 impl Placed {
@@ -32,10 +30,10 @@ impl Placed {
     }
 }
 
-/// All calls, lane after lane, each in order of time.
+/// All calls of each lane, in order of time.
 #[derive(Debug, Default)]
 pub(super) struct Order {
-    calls: Vec<Placed>,
+    lanes: Vec<Vec<Placed>>,
 }
 
 impl Order {
@@ -47,7 +45,7 @@ impl Order {
 
     fn new(profile: &Profile) -> Order {
         let (gpu, events) = (&profile.gpu, &profile.trace.events);
-        let mut calls: Vec<Placed> = Vec::new();
+        let mut lanes: BTreeMap<u32, Vec<(i64, Placed)>> = BTreeMap::new();
         let operations = profile.operations().iter().enumerate();
         for (at, operation) in operations {
             for (call, row) in operation.calls.iter().enumerate() {
@@ -55,23 +53,21 @@ impl Order {
                 let Some(first) = work.min_by_key(|work| (work.span.start_ns, work.event)) else {
                     continue;
                 };
-                calls.push(Placed {
+                let placed = Placed {
                     operation: at,
                     call,
-                    lane: events.track(first.event),
-                    start_ns: first.span.start_ns,
-                });
+                };
+                let lane = lanes.entry(events.track(first.event).0).or_default();
+                lane.push((first.span.start_ns, placed));
             }
         }
-        calls.arrange_by_key(|placed| {
-            (
-                placed.lane.0,
-                placed.start_ns,
-                placed.operation,
-                placed.call,
-            )
+        let lanes = lanes.into_values().map(|mut calls| {
+            calls.arrange_by_key(|(start_ns, placed)| (*start_ns, placed.operation, placed.call));
+            calls.into_iter().map(|(_, placed)| placed).collect()
         });
-        Order { calls }
+        Order {
+            lanes: lanes.collect(),
+        }
     }
 
     /// Copies right before and after operations with `wanted` facts, each once: one between two belongs
@@ -103,7 +99,7 @@ impl Order {
     }
 
     pub(super) fn lanes(&self) -> impl Iterator<Item = &[Placed]> {
-        self.calls.chunk_by(|a, b| a.lane == b.lane)
+        self.lanes.iter().map(Vec::as_slice)
     }
 }
 

@@ -38,6 +38,7 @@ pub(crate) fn gaps(profile: &Profile) -> Vec<Gap> {
         (since_ns, before) = (busy.span.end_ns, busy.last);
     }
     gaps.extend(idle(since_ns..whole.end_ns, before, None));
+    gaps.shrink_to_fit();
     gaps
 }
 

@@ -85,7 +85,9 @@ impl OpTable {
         recompute: Option<&Recompute>,
     ) -> OpTable {
         let pieces = pieces(trace, tree, gpu);
+        let n_ops = pieces.chunk_by(|one, next| one.found == next.found).count();
         let mut table = OpTable {
+            ops: Vec::with_capacity(n_ops),
             kernels: pieces.iter().map(|piece| piece.work).collect(),
             op_of: vec![None; gpu.len()],
             ..OpTable::default()

@@ -34,6 +34,7 @@ pub use devices::DeviceProperties;
 pub use events::{Category, EventId, EventTable, NewEvent};
 pub use flows::{FlowPoint, FlowTable};
 pub use memory::{FailedAllocation, MemoryDevice, MemoryEvent, MemoryTable};
+pub(crate) use narrow::{NarrowColumn, Wide};
 pub(crate) use part::{PartIds, Rows, TracePart};
 pub use source::Source;
 pub use strings::{StringId, StringTable};

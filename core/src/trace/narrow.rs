@@ -7,7 +7,7 @@ use super::column::Row;
 use super::{Column, TrackId};
 
 /// A number that nearly always fits fewer bytes.
-pub(super) trait Wide: Copy {
+pub(crate) trait Wide: Copy {
     /// What it fits.
     type Narrow: Row + PartialEq;
     /// Stands for a number that does not fit.
@@ -61,7 +61,7 @@ impl Wide for TrackId {
     serialize = "W: Serialize, W::Narrow: Row",
     deserialize = "W: Deserialize<'de>, W::Narrow: Row"
 ))]
-pub(super) struct NarrowColumn<W: Wide> {
+pub(crate) struct NarrowColumn<W: Wide> {
     rows: Column<W::Narrow>,
     /// What does not fit, by row, in order.
     apart: Vec<(u32, W)>,
@@ -78,7 +78,7 @@ impl<W: Wide> Default for NarrowColumn<W> {
 
 impl<W: Wide> NarrowColumn<W> {
     #[inline]
-    pub(super) fn push(&mut self, value: W) {
+    pub(crate) fn push(&mut self, value: W) {
         let narrow = value.narrow();
         if narrow.is_none() {
             self.apart.push((self.rows.len() as u32, value));
@@ -88,7 +88,7 @@ impl<W: Wide> NarrowColumn<W> {
 
     /// The value of a row, or `None` past the end.
     #[inline]
-    pub(super) fn get(&self, row: usize) -> Option<W> {
+    pub(crate) fn get(&self, row: usize) -> Option<W> {
         let narrow = self.rows.get(row)?;
         match narrow == W::APART {
             true => self.get_apart(row),
@@ -108,7 +108,7 @@ impl<W: Wide> NarrowColumn<W> {
     }
 
     /// Changes a row; rows past the end are left alone.
-    pub(super) fn set(&mut self, row: usize, value: W) {
+    pub(crate) fn set(&mut self, row: usize, value: W) {
         if row >= self.rows.len() {
             return;
         }
@@ -123,7 +123,7 @@ impl<W: Wide> NarrowColumn<W> {
     }
 
     /// All rows in order.
-    pub(super) fn iter(&self) -> impl Iterator<Item = W> + '_ {
+    pub(crate) fn iter(&self) -> impl Iterator<Item = W> + '_ {
         let mut apart = self.apart.iter().map(|(_, value)| *value);
         self.rows
             .iter()
@@ -134,7 +134,7 @@ impl<W: Wide> NarrowColumn<W> {
     }
 
     /// Appends rows.
-    pub(super) fn extend(&mut self, rows: impl Iterator<Item = W>) {
+    pub(crate) fn extend(&mut self, rows: impl Iterator<Item = W>) {
         rows.for_each(|row| self.push(row));
     }
 }

@@ -146,6 +146,7 @@ impl Passes {
                 })
             });
             let mut kernels: Vec<Kernel> = kernels.collect();
+            kernels.shrink_to_fit();
             kernels.arrange_by_key(|kernel| (kernel.track, kernel.start_ns, kernel.event));
             all.push(Pass { kernels });
         }

@@ -309,6 +309,8 @@ fn group(profile: &Profile, rows: Vec<PerfRow>) -> Vec<Operation> {
         operations[at].calls.push(row);
     }
     for operation in &mut operations {
+        // They are kept as long as the trace.
+        operation.calls.shrink_to_fit();
         operation.measure(profile);
     }
     operations

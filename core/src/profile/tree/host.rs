@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::Frames;
-use crate::trace::{EventId, Trace};
+use crate::trace::{EventId, NarrowColumn, Trace, Wide};
 
 /// A call may outlast its caller by less than this: profilers round the two ends apart.
 const BLEED_NS: i64 = 1_000;
@@ -20,14 +20,35 @@ struct Open {
     end_ns: i64,
 }
 
+/// How many nodes lie between two: nearly always few, for those of a call stand right behind it.
+#[derive(Debug, Clone, Copy)]
+struct Distance(u32);
+
+impl Wide for Distance {
+    type Narrow = u16;
+    const APART: u16 = u16::MAX;
+
+    #[inline]
+    fn narrow(self) -> Option<u16> {
+        u16::try_from(self.0)
+            .ok()
+            .filter(|distance| *distance != Self::APART)
+    }
+
+    #[inline]
+    fn widen(narrow: u16) -> Distance {
+        Distance(narrow.into())
+    }
+}
+
 /// Nodes of the call tree in the making: each subtree is a contiguous range.
 #[derive(Debug, Default)]
 pub(super) struct Nodes {
     pub(super) event: Vec<EventId>,
-    /// [`Nodes::ROOT`] for a root.
-    pub(super) parent: Vec<u32>,
-    /// The node after the last one of the subtree.
-    pub(super) subtree_end: Vec<u32>,
+    /// How far before it its caller stands; 0 for a root.
+    to_parent: NarrowColumn<Distance>,
+    /// How many nodes its subtree has, itself among them.
+    subtree_len: NarrowColumn<Distance>,
     /// Number of nodes above, up to [`Nodes::DEEP`].
     depths: Vec<u8>,
     /// Calls that begin in one call and end after it.
@@ -67,8 +88,6 @@ impl Nodes {
 
     fn beside(n_nodes: usize) -> Nodes {
         Nodes {
-            parent: Vec::with_capacity(n_nodes),
-            subtree_end: Vec::with_capacity(n_nodes),
             depths: Vec::with_capacity(n_nodes),
             ..Nodes::default()
         }
@@ -76,7 +95,21 @@ impl Nodes {
 
     /// How many there are.
     pub(super) fn len(&self) -> u32 {
-        self.parent.len() as u32
+        self.depths.len() as u32
+    }
+
+    /// The caller of a node; `None` for a root.
+    #[inline]
+    pub(super) fn parent(&self, node: u32) -> Option<u32> {
+        let Distance(distance) = self.to_parent.get(node as usize)?;
+        (distance > 0).then(|| node.saturating_sub(distance))
+    }
+
+    /// The node after the last one of the subtree.
+    #[inline]
+    pub(super) fn subtree_end(&self, node: u32) -> Option<u32> {
+        let Distance(len) = self.subtree_len.get(node as usize)?;
+        Some(node.saturating_add(len))
     }
 
     /// Adds the calls of one thread, which lie in order of their start. Of calls that start
@@ -121,7 +154,7 @@ impl Nodes {
     pub(super) fn append_strays(&mut self, trace: &Trace, frames: Frames) -> u32 {
         let first = self.len();
         self.calls = None;
-        self.event.truncate(self.parent.len());
+        self.event.truncate(self.depths.len());
         for event in std::mem::take(&mut self.strays) {
             let node = self.push(event, Self::ROOT);
             self.put_below(trace, frames, event, node);
@@ -162,11 +195,9 @@ impl Nodes {
 
     /// Ends the subtree of a node with the last one that was added.
     fn end(&mut self, node: Option<(u16, u32)>) {
-        let end = self.len();
-        if let Some((_, node)) = node
-            && let Some(subtree_end) = self.subtree_end.get_mut(node as usize)
-        {
-            *subtree_end = end;
+        if let Some((_, node)) = node {
+            let len = self.len().saturating_sub(node);
+            self.subtree_len.set(node as usize, Distance(len));
         }
     }
 
@@ -186,15 +217,19 @@ impl Nodes {
 
     /// Adds a node whose caller is there already, and where its subtree ends.
     pub(super) fn add(&mut self, event: EventId, parent: u32, subtree_end: u32) {
-        let above = self.depths.get(parent as usize);
-        self.depths
-            .push(above.map_or(0, |above| above.saturating_add(1)));
-        match self.event.get_mut(self.parent.len()) {
+        let node = self.len();
+        match self.event.get_mut(node as usize) {
             Some(call) => *call = event,
             None => self.event.push(event),
         }
-        self.parent.push(parent);
-        self.subtree_end.push(subtree_end);
+        // That of a root lies behind all nodes.
+        let distance = node.checked_sub(parent).unwrap_or(0);
+        self.to_parent.push(Distance(distance));
+        let len = subtree_end.saturating_sub(node);
+        self.subtree_len.push(Distance(len));
+        let above = self.depths.get(parent as usize);
+        self.depths
+            .push(above.map_or(0, |above| above.saturating_add(1)));
     }
 
     /// Number of nodes above a node.
@@ -202,11 +237,7 @@ impl Nodes {
         let known = |node: u32| self.depths.get(node as usize).copied();
         let (mut node, mut below) = (node, 0_u16);
         while known(node) == Some(Self::DEEP) {
-            node = self
-                .parent
-                .get(node as usize)
-                .copied()
-                .unwrap_or(Self::ROOT);
+            node = self.parent(node).unwrap_or(Self::ROOT);
             below = below.saturating_add(1);
         }
         below.saturating_add(known(node).map_or(0, u16::from))

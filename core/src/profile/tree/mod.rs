@@ -232,15 +232,14 @@ impl CallTree {
     /// The call itself and all below it, as a range of node ids.
     #[inline]
     pub fn subtree(&self, node: NodeId) -> Range<u32> {
-        let end = self.nodes.subtree_end.get(node.index()).copied();
+        let end = self.nodes.subtree_end(node.0);
         node.0..end.unwrap_or(node.0)
     }
 
     /// The caller.
     #[inline]
     pub fn parent(&self, node: NodeId) -> Option<NodeId> {
-        let parent = *self.nodes.parent.get(node.index())?;
-        (parent != Nodes::ROOT).then_some(NodeId(parent))
+        self.nodes.parent(node.0).map(NodeId)
     }
 
     /// The callers, innermost first.
