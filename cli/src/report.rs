@@ -3,6 +3,7 @@
 use std::io::{self, Write};
 use std::path::Path;
 use std::sync::Arc;
+use std::thread;
 
 use dormer_core::base::format;
 use dormer_core::findings::RankedFinding;
@@ -11,10 +12,10 @@ use dormer_core::output::export::markdown;
 use dormer_core::output::{archive, export};
 use dormer_core::profile::Profile;
 use dormer_core::profile::shapes::{EagerShapes, ShapeSources};
-use dormer_core::report::Report;
 use dormer_core::report::cards::{self, Worth};
 use dormer_core::report::overview::{Measure, Overview, WorkTime};
 use dormer_core::report::top::{TopOperation, top_operations};
+use dormer_core::report::{Report, ReportOptions};
 #[cfg(feature = "parquet")]
 use dormer_core::tables::Recorded;
 
@@ -70,7 +71,7 @@ pub(crate) fn run(args: &ReportArgs, out: &mut Out) -> Result<(), Failure> {
     let steps = (!is_chosen).then(|| window::of_serving(&chosen)).flatten();
     let profile = steps.as_ref().unwrap_or(&chosen);
     let options = choices::options(&args.judge, args.gpu.as_ref(), profile);
-    let report = Report::new(profile, &options);
+    let report = judged(profile, &options);
     // Tables are of the whole recording where no part of it was asked for.
     let of_tables = steps.as_ref().map(|_| Report::new(&chosen, &options));
     let name = input::name(&args.trace);
@@ -110,6 +111,14 @@ pub(crate) fn run(args: &ReportArgs, out: &mut Out) -> Result<(), Failure> {
     // Freeing millions of events one by one would take longer than the exit that follows.
     std::mem::forget((steps, chosen, report, of_tables));
     after(printed, verdict)
+}
+
+/// A report; the tree with Python frames, which nearly all need and which depends on nothing else, is made beside it.
+fn judged(profile: &Profile, options: &ReportOptions) -> Report {
+    thread::scope(|scope| {
+        scope.spawn(|| profile.full_tree());
+        Report::new(profile, options)
+    })
 }
 
 /// What cannot be taken along in the page, which has the trace alone.
