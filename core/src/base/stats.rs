@@ -29,6 +29,17 @@ pub fn mean_of_middle_ns(mut lengths_ns: Vec<i64>) -> Option<i64> {
     Some(low.midpoint(*high))
 }
 
+/// The middle of some values, the mean of two; 0 of none.
+pub(crate) fn median(mut values: Vec<f64>) -> f64 {
+    let Some(last) = values.len().checked_sub(1) else {
+        return 0.0;
+    };
+    let (_, low, _) = values.select_nth_unstable_by(last / 2, f64::total_cmp);
+    let low = *low;
+    let (_, high, _) = values.select_nth_unstable_by(last.div_ceil(2), f64::total_cmp);
+    low.midpoint(*high)
+}
+
 /// Of each value the median of the others, the mean of two; 0 of none.
 pub(crate) fn medians_of_others(values: &[i64]) -> Vec<i64> {
     let mut order: Vec<usize> = (0..values.len()).collect();

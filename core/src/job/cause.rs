@@ -19,7 +19,7 @@ use super::replay::Gain;
 use super::same_work::{LEAST_RATIO, MoreWork, Same, SlowCategory};
 use super::what_if::{Asked, WhatIf};
 use crate::base::sort::Arrange;
-use crate::base::stats::mean_of_middle_ns;
+use crate::base::stats::{mean_of_middle_ns, median};
 
 /// What is less than that, or than so much of the step, is no cause of anything.
 const LEAST_NS: i64 = 50_000;
@@ -251,19 +251,13 @@ fn slower(of_step: &[Same], may_be_halves: bool) -> Vec<bool> {
 /// Of ratios in order: what is beyond their scatter. Where half of the ranks may be slow, beyond that of the quicker
 /// half: how far those before its last one are from that.
 fn least_ratio(ratios: &[f64], may_be_halves: bool) -> f64 {
-    let median = |of: &[f64]| {
-        let last = of.len().saturating_sub(1);
-        let at = |nth: usize| of.get(nth).copied().unwrap_or_default();
-        at(last / 2).midpoint(at(last.div_ceil(2)))
-    };
     let quick = ratios.get(..ratios.len().div_ceil(2));
     let (middle, others) = match quick.and_then(<[f64]>::split_last) {
         Some((middle, quicker)) if may_be_halves => (*middle, quicker),
-        _ => (median(ratios), ratios),
+        _ => (median(ratios.to_vec()), ratios),
     };
-    let mut deviations: Vec<f64> = others.iter().map(|of| (of - middle).abs()).collect();
-    deviations.arrange_by(f64::total_cmp);
-    middle + LEAST_DEVIATIONS * median(&deviations)
+    let deviations = others.iter().map(|of| (of - middle).abs());
+    middle + LEAST_DEVIATIONS * median(deviations.collect())
 }
 
 /// What sorts of causes a rank has in a step.

@@ -2,6 +2,7 @@
 
 use crate::base::interval::Interval;
 use crate::base::sort::Arrange;
+use crate::base::stats::median;
 
 /// Of the collectives of two ranks the quickest part counts, because large messages end apart.
 const PART: usize = 4;
@@ -184,15 +185,4 @@ fn slope(samples: &[Sample]) -> f64 {
         })
     });
     median(slopes.collect())
-}
-
-/// The middle, the mean of two; 0 of none.
-pub(super) fn median(mut values: Vec<f64>) -> f64 {
-    let Some(last) = values.len().checked_sub(1) else {
-        return 0.0;
-    };
-    let (_, low, _) = values.select_nth_unstable_by(last / 2, f64::total_cmp);
-    let low = *low;
-    let (_, high, _) = values.select_nth_unstable_by(last.div_ceil(2), f64::total_cmp);
-    low.midpoint(*high)
 }

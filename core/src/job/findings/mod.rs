@@ -187,6 +187,19 @@ impl Seen<'_> {
         self.job.ranks.get(at).map_or(0, |rank| rank.number)
     }
 
+    /// Ranks for people, "rank 2", "ranks 2 and 5", "12 ranks"; and their numbers.
+    fn ranks(&self, of: &[usize]) -> (String, Vec<u32>) {
+        let mut numbers: Vec<u32> = of.iter().map(|at| self.number(*at)).collect();
+        numbers.sort_unstable();
+        let names: Vec<String> = numbers.iter().map(u32::to_string).collect();
+        let named = match names.len() {
+            1 => format!("rank {}", format::listed(&names)),
+            0..=6 => format!("ranks {}", format::listed(&names)),
+            n => format!("{n} ranks"),
+        };
+        (named, numbers)
+    }
+
     /// Steps for people: "step 6", "steps 6 and 7", "all steps".
     fn steps(&self, of: &[usize]) -> String {
         if of.len() == self.job.steps.len() && of.len() > 1 {

@@ -103,18 +103,6 @@ fn find<'a>(seen: &Seen<'a>, mut causes: Vec<&'a Cause>) -> Option<Together<'a>>
     })
 }
 
-/// Ranks for people: "Ranks 2 and 5", "12 ranks"; and their numbers.
-fn named(seen: &Seen, ranks: &[usize]) -> (String, Vec<u32>) {
-    let mut numbers: Vec<u32> = ranks.iter().map(|at| seen.number(*at)).collect();
-    numbers.sort_unstable();
-    let names: Vec<String> = numbers.iter().map(u32::to_string).collect();
-    let named = match names.len() {
-        0..=6 => format!("Ranks {}", format::listed(&names)),
-        n => format!("{n} ranks"),
-    };
-    (named, numbers)
-}
-
 /// Ranks that hide each other, unless they are all of a host that is told.
 fn hide_each_other<'a, 'b>(
     seen: &'b Seen,
@@ -163,7 +151,8 @@ pub(super) fn slow_card(seen: &Seen) -> Vec<JobCard> {
 
 fn card_of_slow(seen: &Seen, slow: &Together) -> Option<JobCard> {
     let most = most_times(&slow.causes);
-    let (named, ranks) = named(seen, &slow.ranks());
+    let (named, ranks) = seen.ranks(&slow.ranks());
+    let named = format::capitalized(&named);
     let card = JobCard {
         title: format!("{named}: the same kernels take up to {}", times(most)),
         issue: format!(
@@ -188,7 +177,8 @@ pub(super) fn late_card(seen: &Seen) -> Vec<JobCard> {
 }
 
 fn card_of_late(seen: &Seen, late: &Together) -> Option<JobCard> {
-    let (named, ranks) = named(seen, &late.ranks());
+    let (named, ranks) = seen.ranks(&late.ranks());
+    let named = format::capitalized(&named);
     let by = late_by(&late.causes);
     let is_loading = by.as_deref() == Some(LOADING);
     let meanwhile = by

@@ -33,13 +33,8 @@ pub(super) fn hot_experts(seen: &Seen) -> Vec<JobCard> {
     let Some(most) = hot.iter().map(|load| load.share).reduce(f64::max) else {
         return Vec::new();
     };
-    let ranks: Vec<u32> = hot.iter().map(|load| seen.number(load.rank)).collect();
-    let names: Vec<String> = ranks.iter().map(u32::to_string).collect();
-    let noun = if ranks.len() == 1 { "rank" } else { "ranks" };
-    let named = match names.len() {
-        0..=6 => format!("{noun} {}", format::listed(&names)),
-        n => format!("{n} ranks"),
-    };
+    let ranks: Vec<usize> = hot.iter().map(|load| load.rank).collect();
+    let (named, ranks) = seen.ranks(&ranks);
     let table = Table::of(
         "experts",
         "Tokens for experts",

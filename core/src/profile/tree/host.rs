@@ -223,7 +223,7 @@ impl Nodes {
             None => self.event.push(event),
         }
         // That of a root lies behind all nodes.
-        let distance = node.checked_sub(parent).unwrap_or(0);
+        let distance = node.saturating_sub(parent);
         self.to_parent.push(Distance(distance));
         let len = subtree_end.saturating_sub(node);
         self.subtree_len.push(Distance(len));
