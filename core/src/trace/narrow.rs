@@ -123,7 +123,7 @@ impl<W: Wide> NarrowColumn<W> {
     }
 
     /// All rows in order.
-    pub(crate) fn iter(&self) -> impl Iterator<Item = W> + '_ {
+    pub(super) fn iter(&self) -> impl Iterator<Item = W> + '_ {
         let mut apart = self.apart.iter().map(|(_, value)| *value);
         self.rows
             .iter()
@@ -134,7 +134,7 @@ impl<W: Wide> NarrowColumn<W> {
     }
 
     /// Appends rows.
-    pub(crate) fn extend(&mut self, rows: impl Iterator<Item = W>) {
+    pub(super) fn extend(&mut self, rows: impl Iterator<Item = W>) {
         rows.for_each(|row| self.push(row));
     }
 }

@@ -110,11 +110,11 @@ fn used(profile: &Profile) -> Vec<&DeviceProperties> {
 }
 
 /// What [`recorded_on`] finds.
-struct RecordedOn(Option<String>);
+struct DeviceNames(Option<String>);
 
 /// Names of the devices that work ran on, in order of appearance, each with how many there are.
 pub(in crate::report) fn recorded_on(profile: &Profile) -> Option<String> {
-    let found = profile.once(|| RecordedOn(names_of_used(profile)));
+    let found = profile.once(|| DeviceNames(names_of_used(profile)));
     found.0.clone()
 }
 
