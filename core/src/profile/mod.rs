@@ -40,6 +40,7 @@ pub(crate) mod measured;
 mod memo;
 pub mod memory;
 pub mod memory_steps;
+mod missing;
 pub mod model_info;
 pub(crate) mod moe_roles;
 pub(crate) mod norm;
@@ -48,6 +49,7 @@ pub mod ops;
 pub(crate) mod optimizer;
 pub mod origin;
 pub mod recompute;
+mod recorded;
 pub(crate) mod recorded_flops;
 pub(crate) mod reduction;
 pub(crate) mod repair;
@@ -68,16 +70,15 @@ pub mod unattributed;
 pub(crate) mod unfused_attention;
 pub mod window;
 
+pub use missing::NoGpu;
+
 use std::any::Any;
 use std::sync::{Arc, OnceLock};
 
-use crate::base::format;
 use crate::base::interval::Interval;
-use crate::import::Imported;
-use crate::import::warning::{WarningKind, Warnings};
+use crate::import::warning::Warnings;
 use crate::perf::names_batch;
-use crate::profile::autograd::is_engine_call;
-use crate::profile::capture::{CaptureFile, Coverage, Merging};
+use crate::profile::capture::Coverage;
 use crate::profile::host_ops::{HostOp, host_ops};
 use crate::profile::kernels::{GpuTable, Running};
 use crate::profile::launch::{GpuId, Launches};
@@ -91,8 +92,8 @@ use crate::profile::serving::Serving;
 use crate::profile::shapes::{KnownModel, ShapeSources};
 use crate::profile::tree::{CallTree, Frames};
 use crate::profile::window::{Window, WindowOf};
+use crate::trace::Trace;
 use crate::trace::annotations::Annotations;
-use crate::trace::{Category, Trace};
 
 /// A trace with all that follows from it.
 #[derive(Debug)]
@@ -150,126 +151,7 @@ pub struct Profile {
     memo: Memo,
 }
 
-/// Why there is nothing to say of the GPU.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-pub enum NoGpu {
-    /// None of its work starts in the part of the time that is analyzed.
-    InWindow,
-    /// None of its work could be read, of a trace that lost events.
-    Lost,
-    /// None of its work was recorded.
-    Recorded,
-}
-
-impl NoGpu {
-    /// What is missing, in a sentence.
-    pub fn why(self) -> &'static str {
-        match self {
-            Self::InWindow => "No GPU activity starts in this part of the time.",
-            Self::Lost => "No GPU activity could be read.",
-            Self::Recorded => "No GPU activity was recorded.",
-        }
-    }
-
-    /// The way to it, in a sentence.
-    pub fn hint(self) -> &'static str {
-        match self {
-            Self::InWindow => "Choose a longer one, or the whole trace.",
-            Self::Lost => {
-                "It may be among the events that were lost or are of no known category; Data quality lists them."
-            }
-            Self::Recorded => {
-                "Record with ProfilerActivity.CUDA, or ProfilerActivity.XPU for Intel GPUs, to see the GPU."
-            }
-        }
-    }
-}
-
 impl Profile {
-    /// Works out what a trace means.
-    pub fn new(imported: Imported) -> Profile {
-        Profile::with_captures(imported, &[])
-    }
-
-    /// Works out what a trace means, given what was recorded while its GPU graphs were captured.
-    pub fn with_captures(imported: Imported, captures: &[CaptureFile]) -> Profile {
-        let Imported {
-            mut trace,
-            mut warnings,
-            text_bytes,
-        } = imported;
-        let mended = repair::mend(&mut trace, &mut warnings);
-        let parts = Recorded {
-            trace,
-            warnings,
-            text_bytes,
-            clocks_ns: mended.clocks_ns,
-            as_recorded: mended.as_recorded.into(),
-            launches: mended.launches,
-        };
-        let merging = parts.merging(captures);
-        parts.profile(captures, merging, None)
-    }
-
-    /// What captures explain of the replays that none is merged with yet.
-    pub fn merging(&self, captures: &[CaptureFile]) -> Merging {
-        capture::find(&self.trace, &self.launches, captures)
-    }
-
-    /// The same with what was recorded while its GPU graphs were captured: what `merging` found in
-    /// these files. Of the whole trace: a window is to be made anew. A profile that others share the
-    /// trace of stays as it is.
-    pub fn and_captures(
-        self,
-        captures: &[CaptureFile],
-        merging: Merging,
-    ) -> Result<Profile, Box<Profile>> {
-        let (parts, before, sources) = self.recorded()?;
-        let profile = parts.profile(captures, Some(merging), before);
-        Ok(profile.with_sources(sources))
-    }
-
-    /// The same without what was merged from files beside it. A window, and a profile that others share
-    /// the trace of, stay as they are.
-    pub fn without_captures(self) -> Result<Profile, Box<Profile>> {
-        let (mut parts, _, sources) = self.recorded()?;
-        parts.launches.leave_captures(&parts.trace);
-        parts.trace.leave_captured();
-        let merging = parts.merging(&[]);
-        Ok(parts.profile(&[], merging, None).with_sources(sources))
-    }
-
-    /// What it was made of, and what is known beside the trace.
-    fn recorded(self) -> Result<Beside, Box<Profile>> {
-        if self.window.is_some() || Arc::strong_count(&self.trace) > 1 {
-            return Err(Box::new(self));
-        }
-        let Profile {
-            trace,
-            imported,
-            text_bytes,
-            clocks_ns,
-            as_recorded,
-            launches,
-            coverage,
-            sources,
-            ..
-        } = self;
-        let Some(trace) = Arc::into_inner(trace) else {
-            // Counted above.
-            return Err(Box::new(Profile::new(Imported::default())));
-        };
-        let parts = Recorded {
-            trace,
-            warnings: imported,
-            text_bytes,
-            clocks_ns,
-            as_recorded,
-            launches,
-        };
-        Ok((parts, coverage, sources))
-    }
-
     /// The same with what tells the shapes of replayed kernels beside the trace.
     pub fn with_sources(mut self, sources: ShapeSources) -> Profile {
         self.sources = sources;
@@ -481,103 +363,6 @@ impl Profile {
     pub fn model_info(&self) -> &ModelInfo {
         self.model_info.get_or_init(|| ModelInfo::new(self))
     }
-
-    /// True when GPU activity was recorded; of a window, when some starts in it.
-    pub fn has_gpu_events(&self) -> bool {
-        !self.gpu.is_empty()
-    }
-
-    /// True for a window in which no GPU activity starts, of a trace that has some.
-    pub fn is_empty_window(&self) -> bool {
-        let window = self.window.as_ref();
-        self.gpu.is_empty() && window.is_some_and(|window| window.trace_has_gpu_work)
-    }
-
-    /// Why there is nothing to say of the GPU; `None` where there is.
-    pub fn no_gpu(&self) -> Option<NoGpu> {
-        (!self.has_gpu_events()).then(|| match self.is_empty_window() {
-            true => NoGpu::InWindow,
-            false if self.has_lost_gpu_events() => NoGpu::Lost,
-            false => NoGpu::Recorded,
-        })
-    }
-
-    /// [`NoGpu::why`], where [`Profile::has_gpu_events`] is false.
-    pub fn without_gpu(&self) -> &'static str {
-        self.no_gpu().unwrap_or(NoGpu::Recorded).why()
-    }
-
-    /// Why nothing is said of the causes of idle time; `None` where they can be told.
-    pub fn without_idle_causes(&self) -> Option<&'static str> {
-        if self.is_idle_untold() {
-            return Some(
-                "The durations of too much GPU activity are unknown to tell idle time from work.",
-            );
-        }
-        self.clocks_ns.map(|_| {
-            "The clocks of GPU and host do not agree, so it cannot be told what the CPU did while the GPU was idle."
-        })
-    }
-
-    /// Whether the durations of so much GPU activity are unknown that idle time cannot be told from
-    /// it.
-    pub fn is_idle_untold(&self) -> bool {
-        /// Of all time so much at least may be either.
-        const LEAST_PERCENT: i64 = 5;
-        let untold_ns = self.gpu.untold_ns();
-        untold_ns > 0 && untold_ns / LEAST_PERCENT >= self.worked_ns() / 100
-    }
-
-    /// From the first start to the last end of GPU activity.
-    fn worked_ns(&self) -> i64 {
-        let spans = self.gpu.all().map(|work| work.span);
-        spans.reduce(Interval::hull).map_or(0, Interval::length)
-    }
-
-    /// No GPU activity is there, but events are missing or of a category that is not known, and it may be
-    /// among them.
-    pub fn has_lost_gpu_events(&self) -> bool {
-        use WarningKind::*;
-        let kinds = [
-            MissingTime,
-            ImpossibleStart,
-            UnreadableEvent,
-            TooManyEvents,
-            CutJson,
-            UnknownCategory,
-        ];
-        !self.has_gpu_events() && kinds.iter().any(|kind| self.imported.count(*kind) > 0)
-    }
-
-    /// True when PyTorch operators were recorded, in the window or elsewhere, or while a graph was
-    /// captured that the trace replays.
-    pub fn has_host_ops(&self) -> bool {
-        let window = self.window.as_ref();
-        !self.host_ops.is_empty()
-            || !self.trace.captured.is_empty()
-            || window.is_some_and(|window| window.trace_has_host_ops)
-    }
-
-    /// Whether the calls that launched GPU activity were recorded, so that activity without one is
-    /// [unattributed].
-    pub fn has_launches(&self) -> bool {
-        !self.launches.launches.is_empty()
-    }
-
-    /// Whether a backward pass was recorded, anywhere in the trace.
-    pub fn is_training(&self) -> bool {
-        let mut names = self.trace.strings.iter();
-        names.any(|(_, name)| is_engine_call(name))
-    }
-
-    /// True when Python frames were recorded.
-    pub fn has_python_frames(&self) -> bool {
-        let events = &self.trace.events;
-        *self.has_python_frames.get_or_init(|| {
-            let mut frames = events.of_category(|of| of == Category::PythonFunction);
-            frames.next().is_some()
-        })
-    }
 }
 
 /// What a profile is made of: all else follows.
@@ -593,102 +378,4 @@ struct Parts {
     launches: Launches,
     tree: CallTree,
     host_ops: Vec<HostOp>,
-}
-
-/// A trace, what captures explain of it, and what tells its shapes.
-type Beside = (Recorded, Option<Arc<Coverage>>, ShapeSources);
-
-/// A trace whose times are mended, and who launched what in it.
-struct Recorded {
-    trace: Trace,
-    warnings: Warnings,
-    text_bytes: u64,
-    clocks_ns: Option<i64>,
-    as_recorded: Arc<[repair::AsRecorded]>,
-    launches: Launches,
-}
-
-impl Recorded {
-    /// What captures explain; `None` where none are given, and the trace holds none that it replays.
-    fn merging(&self, captures: &[CaptureFile]) -> Option<Merging> {
-        if captures.is_empty() && !capture::holds_both(&self.trace, &self.launches) {
-            return None;
-        }
-        let merging = capture::find(&self.trace, &self.launches, captures);
-        Some(merging).filter(|merging| !captures.is_empty() || !merging.is_empty())
-    }
-
-    /// Merges what was found in captures and works out the rest. `before`: what captures that are
-    /// merged already explain.
-    fn profile(
-        mut self,
-        captures: &[CaptureFile],
-        merging: Option<Merging>,
-        before: Option<Arc<Coverage>>,
-    ) -> Profile {
-        let coverage = match merging {
-            None => before,
-            Some(merging) => {
-                let (trace, launches) = (&mut self.trace, &mut self.launches);
-                let coverage = capture::merge(trace, launches, captures, merging);
-                Some(Arc::new(coverage.after(before.as_deref())))
-            }
-        };
-        let Recorded {
-            trace, launches, ..
-        } = self;
-        let frames = match recompute::is_recorded(&trace) {
-            true => Frames::With,
-            false => Frames::Without,
-        };
-        let tree = CallTree::new(&trace, frames, &launches);
-        let host_ops = host_ops(&trace, &tree, None);
-        Profile::of(Parts {
-            trace: Arc::new(trace),
-            window: None,
-            imported: self.warnings,
-            text_bytes: self.text_bytes,
-            clocks_ns: self.clocks_ns,
-            as_recorded: self.as_recorded,
-            coverage,
-            sources: ShapeSources::default(),
-            launches,
-            tree,
-            host_ops,
-        })
-    }
-}
-
-impl Profile {
-    /// Adds what the events lack to what was wrong with the bytes.
-    fn warn(&mut self) {
-        use WarningKind::*;
-        let (launches, warnings) = (&self.launches, &mut self.warnings);
-        warnings.add_many(WrongNesting, self.tree.strays().len() as u64, None);
-        warnings.add_many(LinkedByCorrelation, launches.n_by_correlation(), None);
-        let unlinked = match launches.launches.is_empty() {
-            true => NothingLinked,
-            false => UnlinkedGpuWork,
-        };
-        warnings.add_many(unlinked, launches.n_unlinked(), None);
-        warnings.add_many(AmbiguousCorrelation, launches.n_ambiguous(), None);
-        warnings.add_many(RepeatedCorrelation, launches.n_repeated(), None);
-        let untold_ns = self.gpu.untold_ns();
-        if untold_ns > 0 {
-            let (untold, all) = (untold_ns, self.worked_ns());
-            let [untold, all] = [untold, all].map(format::time_ns);
-            let detail = format!("It is {untold} of {all}.");
-            self.warnings.add_with(UntoldGpuTime, 1, None, detail);
-        }
-        let missing = match (self.has_gpu_events(), self.has_host_ops()) {
-            (true, true) => return,
-            (true, false) if !self.trace.source.is_pytorch() => FormatWithoutOperators,
-            (true, false) => NoHostEvents,
-            (false, _) if self.is_empty_window() => EmptyWindow,
-            (false, _) if self.has_lost_gpu_events() => GpuEventsLost,
-            (false, true) => NoGpuEvents,
-            (false, false) => NothingRecorded,
-        };
-        self.warnings.add(missing, None);
-    }
 }

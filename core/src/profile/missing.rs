@@ -1,0 +1,174 @@
+//! What a trace does not have, and why that may be.
+
+use super::Profile;
+use super::autograd::is_engine_call;
+use crate::base::format;
+use crate::base::interval::Interval;
+use crate::import::warning::WarningKind;
+use crate::trace::Category;
+
+/// Why there is nothing to say of the GPU.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub enum NoGpu {
+    /// None of its work starts in the part of the time that is analyzed.
+    InWindow,
+    /// None of its work could be read, of a trace that lost events.
+    Lost,
+    /// None of its work was recorded.
+    Recorded,
+}
+
+impl NoGpu {
+    /// What is missing, in a sentence.
+    pub fn why(self) -> &'static str {
+        match self {
+            Self::InWindow => "No GPU activity starts in this part of the time.",
+            Self::Lost => "No GPU activity could be read.",
+            Self::Recorded => "No GPU activity was recorded.",
+        }
+    }
+
+    /// The way to it, in a sentence.
+    pub fn hint(self) -> &'static str {
+        match self {
+            Self::InWindow => "Choose a longer one, or the whole trace.",
+            Self::Lost => {
+                "It may be among the events that were lost or are of no known category; Data quality lists them."
+            }
+            Self::Recorded => {
+                "Record with ProfilerActivity.CUDA, or ProfilerActivity.XPU for Intel GPUs, to see the GPU."
+            }
+        }
+    }
+}
+
+impl Profile {
+    /// True when GPU activity was recorded; of a window, when some starts in it.
+    pub fn has_gpu_events(&self) -> bool {
+        !self.gpu.is_empty()
+    }
+
+    /// True for a window in which no GPU activity starts, of a trace that has some.
+    pub fn is_empty_window(&self) -> bool {
+        let window = self.window.as_ref();
+        self.gpu.is_empty() && window.is_some_and(|window| window.trace_has_gpu_work)
+    }
+
+    /// Why there is nothing to say of the GPU; `None` where there is.
+    pub fn no_gpu(&self) -> Option<NoGpu> {
+        (!self.has_gpu_events()).then(|| match self.is_empty_window() {
+            true => NoGpu::InWindow,
+            false if self.has_lost_gpu_events() => NoGpu::Lost,
+            false => NoGpu::Recorded,
+        })
+    }
+
+    /// [`NoGpu::why`], where [`Profile::has_gpu_events`] is false.
+    pub fn without_gpu(&self) -> &'static str {
+        self.no_gpu().unwrap_or(NoGpu::Recorded).why()
+    }
+
+    /// Why nothing is said of the causes of idle time; `None` where they can be told.
+    pub fn without_idle_causes(&self) -> Option<&'static str> {
+        if self.is_idle_untold() {
+            return Some(
+                "The durations of too much GPU activity are unknown to tell idle time from work.",
+            );
+        }
+        self.clocks_ns.map(|_| {
+            "The clocks of GPU and host do not agree, so it cannot be told what the CPU did while the GPU was idle."
+        })
+    }
+
+    /// Whether the durations of so much GPU activity are unknown that idle time cannot be told from
+    /// it.
+    pub fn is_idle_untold(&self) -> bool {
+        /// Of all time so much at least may be either.
+        const LEAST_PERCENT: i64 = 5;
+        let untold_ns = self.gpu.untold_ns();
+        untold_ns > 0 && untold_ns / LEAST_PERCENT >= self.worked_ns() / 100
+    }
+
+    /// From the first start to the last end of GPU activity.
+    fn worked_ns(&self) -> i64 {
+        let spans = self.gpu.all().map(|work| work.span);
+        spans.reduce(Interval::hull).map_or(0, Interval::length)
+    }
+
+    /// No GPU activity is there, but events are missing or of a category that is not known, and it may be
+    /// among them.
+    pub fn has_lost_gpu_events(&self) -> bool {
+        use WarningKind::*;
+        let kinds = [
+            MissingTime,
+            ImpossibleStart,
+            UnreadableEvent,
+            TooManyEvents,
+            CutJson,
+            UnknownCategory,
+        ];
+        !self.has_gpu_events() && kinds.iter().any(|kind| self.imported.count(*kind) > 0)
+    }
+
+    /// True when PyTorch operators were recorded, in the window or elsewhere, or while a graph was
+    /// captured that the trace replays.
+    pub fn has_host_ops(&self) -> bool {
+        let window = self.window.as_ref();
+        !self.host_ops.is_empty()
+            || !self.trace.captured.is_empty()
+            || window.is_some_and(|window| window.trace_has_host_ops)
+    }
+
+    /// Whether the calls that launched GPU activity were recorded, so that activity without one is
+    /// [unattributed].
+    pub fn has_launches(&self) -> bool {
+        !self.launches.launches.is_empty()
+    }
+
+    /// Whether a backward pass was recorded, anywhere in the trace.
+    pub fn is_training(&self) -> bool {
+        let mut names = self.trace.strings.iter();
+        names.any(|(_, name)| is_engine_call(name))
+    }
+
+    /// True when Python frames were recorded.
+    pub fn has_python_frames(&self) -> bool {
+        let events = &self.trace.events;
+        *self.has_python_frames.get_or_init(|| {
+            let mut frames = events.of_category(|of| of == Category::PythonFunction);
+            frames.next().is_some()
+        })
+    }
+
+    /// Adds what the events lack to what was wrong with the bytes.
+    pub(super) fn warn(&mut self) {
+        use WarningKind::*;
+        let (launches, warnings) = (&self.launches, &mut self.warnings);
+        warnings.add_many(WrongNesting, self.tree.strays().len() as u64, None);
+        warnings.add_many(LinkedByCorrelation, launches.n_by_correlation(), None);
+        let unlinked = match launches.launches.is_empty() {
+            true => NothingLinked,
+            false => UnlinkedGpuWork,
+        };
+        warnings.add_many(unlinked, launches.n_unlinked(), None);
+        warnings.add_many(AmbiguousCorrelation, launches.n_ambiguous(), None);
+        warnings.add_many(RepeatedCorrelation, launches.n_repeated(), None);
+        let untold_ns = self.gpu.untold_ns();
+        if untold_ns > 0 {
+            let (untold, all) = (untold_ns, self.worked_ns());
+            let [untold, all] = [untold, all].map(format::time_ns);
+            let detail = format!("It is {untold} of {all}.");
+            self.warnings.add_with(UntoldGpuTime, 1, None, detail);
+        }
+        let missing = match (self.has_gpu_events(), self.has_host_ops()) {
+            (true, true) => return,
+            (true, false) if !self.trace.source.is_pytorch() => FormatWithoutOperators,
+            (true, false) => NoHostEvents,
+            (false, _) if self.is_empty_window() => EmptyWindow,
+            (false, _) if self.has_lost_gpu_events() => GpuEventsLost,
+            (false, true) => NoGpuEvents,
+            (false, false) => NothingRecorded,
+        };
+        self.warnings.add(missing, None);
+    }
+}

@@ -1,0 +1,164 @@
+//! From a trace that was read to its profile, and from a profile back to what was recorded, where captures of GPU graphs
+//! come or go.
+
+use std::sync::Arc;
+
+use super::capture::{self, CaptureFile, Coverage, Merging};
+use super::host_ops::host_ops;
+use super::launch::Launches;
+use super::shapes::ShapeSources;
+use super::tree::{CallTree, Frames};
+use super::{Parts, Profile, recompute, repair};
+use crate::import::Imported;
+use crate::import::warning::Warnings;
+use crate::trace::Trace;
+
+impl Profile {
+    /// Works out what a trace means.
+    pub fn new(imported: Imported) -> Profile {
+        Profile::with_captures(imported, &[])
+    }
+
+    /// Works out what a trace means, given what was recorded while its GPU graphs were captured.
+    pub fn with_captures(imported: Imported, captures: &[CaptureFile]) -> Profile {
+        let Imported {
+            mut trace,
+            mut warnings,
+            text_bytes,
+        } = imported;
+        let mended = repair::mend(&mut trace, &mut warnings);
+        let parts = Recorded {
+            trace,
+            warnings,
+            text_bytes,
+            clocks_ns: mended.clocks_ns,
+            as_recorded: mended.as_recorded.into(),
+            launches: mended.launches,
+        };
+        let merging = parts.merging(captures);
+        parts.profile(captures, merging, None)
+    }
+
+    /// What captures explain of the replays that none is merged with yet.
+    pub fn merging(&self, captures: &[CaptureFile]) -> Merging {
+        capture::find(&self.trace, &self.launches, captures)
+    }
+
+    /// The same with what was recorded while its GPU graphs were captured: what `merging` found in
+    /// these files. Of the whole trace: a window is to be made anew. A profile that others share the
+    /// trace of stays as it is.
+    pub fn and_captures(
+        self,
+        captures: &[CaptureFile],
+        merging: Merging,
+    ) -> Result<Profile, Box<Profile>> {
+        let (parts, before, sources) = self.recorded()?;
+        let profile = parts.profile(captures, Some(merging), before);
+        Ok(profile.with_sources(sources))
+    }
+
+    /// The same without what was merged from files beside it. A window, and a profile that others share
+    /// the trace of, stay as they are.
+    pub fn without_captures(self) -> Result<Profile, Box<Profile>> {
+        let (mut parts, _, sources) = self.recorded()?;
+        parts.launches.leave_captures(&parts.trace);
+        parts.trace.leave_captured();
+        let merging = parts.merging(&[]);
+        Ok(parts.profile(&[], merging, None).with_sources(sources))
+    }
+
+    /// What it was made of, and what is known beside the trace.
+    fn recorded(self) -> Result<Beside, Box<Profile>> {
+        if self.window.is_some() || Arc::strong_count(&self.trace) > 1 {
+            return Err(Box::new(self));
+        }
+        let Profile {
+            trace,
+            imported,
+            text_bytes,
+            clocks_ns,
+            as_recorded,
+            launches,
+            coverage,
+            sources,
+            ..
+        } = self;
+        let Some(trace) = Arc::into_inner(trace) else {
+            // Counted above.
+            return Err(Box::new(Profile::new(Imported::default())));
+        };
+        let parts = Recorded {
+            trace,
+            warnings: imported,
+            text_bytes,
+            clocks_ns,
+            as_recorded,
+            launches,
+        };
+        Ok((parts, coverage, sources))
+    }
+}
+
+/// A trace, what captures explain of it, and what tells its shapes.
+type Beside = (Recorded, Option<Arc<Coverage>>, ShapeSources);
+
+/// A trace whose times are mended, and who launched what in it.
+struct Recorded {
+    trace: Trace,
+    warnings: Warnings,
+    text_bytes: u64,
+    clocks_ns: Option<i64>,
+    as_recorded: Arc<[repair::AsRecorded]>,
+    launches: Launches,
+}
+
+impl Recorded {
+    /// What captures explain; `None` where none are given, and the trace holds none that it replays.
+    fn merging(&self, captures: &[CaptureFile]) -> Option<Merging> {
+        if captures.is_empty() && !capture::holds_both(&self.trace, &self.launches) {
+            return None;
+        }
+        let merging = capture::find(&self.trace, &self.launches, captures);
+        Some(merging).filter(|merging| !captures.is_empty() || !merging.is_empty())
+    }
+
+    /// Merges what was found in captures and works out the rest. `before`: what captures that are
+    /// merged already explain.
+    fn profile(
+        mut self,
+        captures: &[CaptureFile],
+        merging: Option<Merging>,
+        before: Option<Arc<Coverage>>,
+    ) -> Profile {
+        let coverage = match merging {
+            None => before,
+            Some(merging) => {
+                let (trace, launches) = (&mut self.trace, &mut self.launches);
+                let coverage = capture::merge(trace, launches, captures, merging);
+                Some(Arc::new(coverage.after(before.as_deref())))
+            }
+        };
+        let Recorded {
+            trace, launches, ..
+        } = self;
+        let frames = match recompute::is_recorded(&trace) {
+            true => Frames::With,
+            false => Frames::Without,
+        };
+        let tree = CallTree::new(&trace, frames, &launches);
+        let host_ops = host_ops(&trace, &tree, None);
+        Profile::of(Parts {
+            trace: Arc::new(trace),
+            window: None,
+            imported: self.warnings,
+            text_bytes: self.text_bytes,
+            clocks_ns: self.clocks_ns,
+            as_recorded: self.as_recorded,
+            coverage,
+            sources: ShapeSources::default(),
+            launches,
+            tree,
+            host_ops,
+        })
+    }
+}
