@@ -4,8 +4,7 @@
 //! against ranks of its own stage of the pipeline: others do something else.
 
 mod more;
-
-use std::cmp::Reverse;
+mod slow;
 
 use serde::Serialize;
 
@@ -16,12 +15,10 @@ use crate::base::map::Map;
 use crate::base::sort::Arrange;
 
 pub(crate) use more::MoreWork;
+pub(crate) use slow::{SlowCategory, SlowWork};
 
 /// The same kernels take longer from so many times on.
 pub(crate) const LEAST_RATIO: f64 = 1.05;
-
-/// Of a rank so many rows that take longer are kept, those that cost most.
-const MOST_ROWS: usize = 50;
 
 /// The work of a rank in a step, or in all, beside the same work of the others.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
@@ -58,63 +55,6 @@ impl Same {
         };
         self.expected_ns.saturating_add(alone_ns)
     }
-}
-
-/// Work of which a rank takes longer than others.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub(crate) struct SlowWork {
-    /// Among the ranks of the job.
-    pub(crate) rank: usize,
-    pub(crate) kernel: String,
-    pub(crate) op: String,
-    pub(crate) shapes: String,
-    pub(crate) category: String,
-    pub(crate) calls: u64,
-    pub(crate) total_ns: i64,
-    /// What as many calls take at the median of all ranks, step by step.
-    pub(crate) expected_ns: i64,
-    /// On how many ranks.
-    pub(crate) n_ranks: usize,
-}
-
-impl SlowWork {
-    /// A call on average.
-    pub(crate) fn mean_ns(&self) -> f64 {
-        self.total_ns as f64 / self.calls.max(1) as f64
-    }
-
-    /// A call at the median of all ranks.
-    pub(crate) fn peers_ns(&self) -> f64 {
-        self.expected_ns as f64 / self.calls.max(1) as f64
-    }
-
-    /// How many times as long it takes.
-    pub(crate) fn ratio(&self) -> f64 {
-        self.total_ns as f64 / self.expected_ns.max(1) as f64
-    }
-
-    /// By how much longer.
-    pub(crate) fn excess_ns(&self) -> i64 {
-        self.total_ns.saturating_sub(self.expected_ns)
-    }
-}
-
-/// Kernels of one category on a rank, in a step or in all.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub(crate) struct SlowCategory {
-    pub(crate) category: String,
-    /// Different kernels with operator and shapes.
-    pub(crate) n: usize,
-    pub(crate) shared_ns: i64,
-    pub(crate) expected_ns: i64,
-}
-
-/// A kernel on a rank in some steps, or without a GPU an operator, whatever its shapes.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct SlowKernel {
-    pub(crate) name: String,
-    pub(crate) shared_ns: i64,
-    pub(crate) expected_ns: i64,
 }
 
 /// The same work on all ranks.
@@ -196,7 +136,7 @@ impl SameWork {
             }
         }
         items.arrange_by_key(|item| (item.key, item.rank, item.step));
-        same.slow = slow(&items, &texts);
+        same.slow = slow::find(&items, &texts);
         same.more = more::find(&items, &texts, layout, job.ranks.len());
         (same.items, same.texts) = (items, texts);
         same
@@ -205,78 +145,6 @@ impl SameWork {
     /// How many times as long a rank takes for the same work in a step.
     pub(crate) fn ratio(&self, step: usize, rank: usize) -> Option<f64> {
         self.of_steps.get(step)?.get(rank)?.ratio()
-    }
-
-    /// The kernel of a rank, or without a GPU its operator, that takes longest beyond others in some steps.
-    pub(crate) fn slowest(&self, rank: usize, steps: &[usize]) -> Option<SlowKernel> {
-        let is_of =
-            |item: &&Item| item.rank == rank && item.step.is_some_and(|step| steps.contains(&step));
-        let mut sums: Map<TextId, (i64, i64)> = Map::default();
-        for item in self.items.iter().filter(is_of) {
-            let Some(expected_ns) = item.expected_ns else {
-                continue;
-            };
-            let (kernel, op, _) = item.key;
-            let has_kernel = self
-                .texts
-                .get(kernel as usize)
-                .is_some_and(|of| !of.is_empty());
-            let sum = sums
-                .entry(if has_kernel { kernel } else { op })
-                .or_default();
-            sum.0 = sum.0.saturating_add(item.total_ns);
-            sum.1 = sum.1.saturating_add(expected_ns);
-        }
-        let sums = sums.into_iter();
-        let most =
-            sums.max_by_key(|(name, (own, expected))| (own.saturating_sub(*expected), *name));
-        most.map(|(name, (shared_ns, expected_ns))| SlowKernel {
-            name: text(&self.texts, name),
-            shared_ns,
-            expected_ns,
-        })
-    }
-
-    /// The work of a rank by category, in some steps: what it shares with others; the largest excess first.
-    pub(crate) fn categories(&self, rank: usize, steps: &[usize]) -> Vec<SlowCategory> {
-        let mut found: Vec<(TextId, Vec<Key>, SlowCategory)> = Vec::new();
-        let is_of =
-            |item: &&Item| item.rank == rank && item.step.is_some_and(|step| steps.contains(&step));
-        for item in self.items.iter().filter(is_of) {
-            let Some(expected_ns) = item.expected_ns else {
-                continue;
-            };
-            let known = found
-                .iter()
-                .position(|(category, ..)| *category == item.category);
-            let at = known.unwrap_or_else(|| {
-                let category = SlowCategory {
-                    category: text(&self.texts, item.category),
-                    n: 0,
-                    shared_ns: 0,
-                    expected_ns: 0,
-                };
-                found.push((item.category, Vec::new(), category));
-                found.len() - 1
-            });
-            if let Some((_, keys, category)) = found.get_mut(at) {
-                // Rows of one key stand together.
-                if keys.last() != Some(&item.key) {
-                    keys.push(item.key);
-                }
-                category.n = keys.len();
-                category.shared_ns = category.shared_ns.saturating_add(item.total_ns);
-                category.expected_ns = category.expected_ns.saturating_add(expected_ns);
-            }
-        }
-        let mut found: Vec<SlowCategory> = found.into_iter().map(|(.., of)| of).collect();
-        found.arrange_by_cached_key(|of| {
-            (
-                Reverse(of.shared_ns.saturating_sub(of.expected_ns)),
-                of.category.clone(),
-            )
-        });
-        found
     }
 }
 
@@ -381,51 +249,6 @@ fn leave_out_rare(items: &mut [Item], n_ranks: usize) {
             item.expected_ns = None;
         }
     }
-}
-
-/// The rows with the largest excess.
-fn slow(items: &[Item], texts: &[String]) -> Vec<SlowWork> {
-    let mut rows: Vec<SlowWork> = Vec::new();
-    for of_key in items.chunk_by(|one, other| one.key == other.key) {
-        let mut of_ranks = of_key.chunk_by(|one, other| one.rank == other.rank);
-        let n_ranks = of_ranks.clone().count();
-        if n_ranks < 2 {
-            continue;
-        }
-        rows.extend(of_ranks.by_ref().filter_map(|items| {
-            let shared = || items.iter().filter(|item| item.expected_ns.is_some());
-            let first = shared().next()?;
-            let (kernel, op, shapes) = first.key;
-            let row = SlowWork {
-                rank: first.rank,
-                kernel: text(texts, kernel),
-                op: text(texts, op),
-                shapes: text(texts, shapes),
-                category: text(texts, first.category),
-                calls: shared().map(|item| item.calls).sum(),
-                total_ns: shared()
-                    .map(|item| item.total_ns)
-                    .fold(0, i64::saturating_add),
-                expected_ns: shared()
-                    .filter_map(|item| item.expected_ns)
-                    .fold(0, i64::saturating_add),
-                n_ranks,
-            };
-            (row.excess_ns() > 0).then_some(row)
-        }));
-    }
-    rows.arrange_by(|one, other| {
-        let by_excess = other.excess_ns().cmp(&one.excess_ns());
-        let key = |of: &SlowWork| (of.rank, of.kernel.clone(), of.op.clone(), of.shapes.clone());
-        by_excess.then_with(|| key(one).cmp(&key(other)))
-    });
-    let mut kept: Map<usize, usize> = Map::default();
-    rows.retain(|row| {
-        let kept = kept.entry(row.rank).or_default();
-        *kept += 1;
-        *kept <= MOST_ROWS
-    });
-    rows
 }
 
 fn text(texts: &[String], id: TextId) -> String {

@@ -143,60 +143,57 @@ fn only_together(of: &Together) -> String {
 
 /// Several ranks that are slow, each of which hides the others: what all of them together are worth.
 pub(super) fn slow_card(seen: &Seen) -> Vec<JobCard> {
-    let slow = hide_each_other(seen, &seen.slow_together);
-    slow.and_then(|slow| card_of_slow(seen, slow))
-        .into_iter()
-        .collect()
-}
-
-fn card_of_slow(seen: &Seen, slow: &Together) -> Option<JobCard> {
-    let most = most_times(&slow.causes);
-    let (named, ranks) = seen.ranks(&slow.ranks());
-    let named = format::capitalized(&named);
-    let card = JobCard {
-        title: format!("{named}: the same kernels take up to {}", times(most)),
-        issue: format!(
-            "{named} take up to {} as long as other ranks for the same kernels, and the others wait for them. {}",
-            times(most),
-            only_together(slow)
-        ),
-        action: "Check clock rate, temperature, power limit and memory errors of these GPUs; look for what they have in common: rack, power, image, driver.".to_owned(),
-        reasoning: of_one_host(seen, &slow.ranks()).into_iter().collect(),
-        ranks,
-        ..JobCard::default()
-    };
-    seen.worth(card, Some(slow.worth_ns), &slow.steps)
+    card(seen, &seen.slow_together, |slow, named| {
+        let most = times(most_times(&slow.causes));
+        JobCard {
+            title: format!("{named}: the same kernels take up to {most}"),
+            issue: format!(
+                "{named} take up to {most} as long as other ranks for the same kernels, and the others wait for them."
+            ),
+            action: "Check clock rate, temperature, power limit and memory errors of these GPUs; look for what they have in common: rack, power, image, driver.".to_owned(),
+            ..JobCard::default()
+        }
+    })
 }
 
 /// Several ranks that launch late, each of which hides the others.
 pub(super) fn late_card(seen: &Seen) -> Vec<JobCard> {
-    let late = hide_each_other(seen, &seen.late_together);
-    late.and_then(|late| card_of_late(seen, late))
-        .into_iter()
-        .collect()
+    card(seen, &seen.late_together, |late, named| {
+        let by = late_by(&late.causes);
+        let is_loading = by.as_deref() == Some(LOADING);
+        let meanwhile = by
+            .as_ref()
+            .map_or_else(String::new, |by| format!("; meanwhile most are in `{by}`"));
+        JobCard {
+            title: match is_loading {
+                true => format!("{named} wait for data"),
+                false => format!("{named} launch kernels late"),
+            },
+            issue: format!(
+                "{named} launch their kernels later than other ranks{meanwhile}, and the others wait for them."
+            ),
+            action: late_action(is_loading, "these ranks"),
+            ..JobCard::default()
+        }
+    })
 }
 
-fn card_of_late(seen: &Seen, late: &Together) -> Option<JobCard> {
-    let (named, ranks) = seen.ranks(&late.ranks());
-    let named = format::capitalized(&named);
-    let by = late_by(&late.causes);
-    let is_loading = by.as_deref() == Some(LOADING);
-    let meanwhile = by
-        .as_ref()
-        .map_or_else(String::new, |by| format!("; meanwhile most are in `{by}`"));
-    let card = JobCard {
-        title: match is_loading {
-            true => format!("{named} wait for data"),
-            false => format!("{named} launch kernels late"),
-        },
-        issue: format!(
-            "{named} launch their kernels later than other ranks{meanwhile}, and the others wait for them. {}",
-            only_together(late)
-        ),
-        action: late_action(is_loading, "these ranks"),
-        reasoning: of_one_host(seen, &late.ranks()).into_iter().collect(),
-        ranks,
-        ..JobCard::default()
-    };
-    seen.worth(card, Some(late.worth_ns), &late.steps)
+/// What is said of the ranks by name, and what they have in common.
+fn card(
+    seen: &Seen,
+    together: &Option<Together>,
+    say: fn(&Together, &str) -> JobCard,
+) -> Vec<JobCard> {
+    let card = hide_each_other(seen, together).and_then(|together| {
+        let (named, ranks) = seen.ranks(&together.ranks());
+        let said = say(together, &format::capitalized(&named));
+        let card = JobCard {
+            issue: format!("{} {}", said.issue, only_together(together)),
+            reasoning: of_one_host(seen, &together.ranks()).into_iter().collect(),
+            ranks,
+            ..said
+        };
+        seen.worth(card, Some(together.worth_ns), &together.steps)
+    });
+    card.into_iter().collect()
 }
