@@ -90,6 +90,12 @@ pub(crate) fn optimizer_of_step(range: &str) -> Option<&str> {
     of_step.strip_suffix(".step")
 }
 
+/// Whether gradients are set to zero inside: the range around that of an optimizer, or the Python function of an optimizer or
+/// a module.
+pub(crate) fn is_zero_grad(name: &str) -> bool {
+    name.starts_with("Optimizer.zero_grad#") || name.ends_with(": zero_grad")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

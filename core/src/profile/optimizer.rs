@@ -1,41 +1,82 @@
-//! The ranges that PyTorch writes around steps of optimizers.
+//! What optimizers do: their steps, and where gradients are set to zero.
 
 use super::Profile;
 use super::operations::Operation;
-use crate::base::interval::Interval;
-use crate::trace::{Category, EventId, TrackId};
+use crate::base::interval::{Interval, sum};
+use crate::names::host_calls::{is_zero_grad, optimizer_of_step};
+use crate::trace::{ByName, Category, EventId, TrackId};
 
+/// A span on the track of a thread.
+#[derive(Debug, Clone, Copy)]
+struct OnTrack {
+    track: TrackId,
+    span: Interval,
+}
+
+impl OnTrack {
+    fn of(profile: &Profile, event: EventId) -> OnTrack {
+        let events = &profile.trace.events;
+        OnTrack {
+            track: events.track(event),
+            span: events.span(event),
+        }
+    }
+
+    /// Whether an event starts in it.
+    fn holds(self, profile: &Profile, event: EventId) -> bool {
+        let events = &profile.trace.events;
+        self.track == events.track(event) && self.span.contains(events.ts_ns(event))
+    }
+}
+
+/// The range that PyTorch writes around a step.
 #[derive(Debug, Clone)]
 pub(crate) struct OptimizerStep {
     /// Its class: "AdamW" of "Optimizer.step#AdamW.step".
     pub(crate) optimizer: String,
-    track: TrackId,
-    span: Interval,
+    at: OnTrack,
 }
 
 impl OptimizerStep {
     /// All that were recorded.
     pub(crate) fn all(profile: &Profile) -> Vec<OptimizerStep> {
-        let events = &profile.trace.events;
         let may_be = |of| matches!(of, Category::UserAnnotation | Category::CpuOp);
         let step = |event: EventId| {
-            let name = profile.trace.name(event);
-            let step = name.strip_prefix("Optimizer.step#")?;
             Some(OptimizerStep {
-                optimizer: step.split('.').next().unwrap_or_default().to_owned(),
-                track: events.track(event),
-                span: events.span(event),
+                optimizer: optimizer_of_step(profile.trace.name(event))?.to_owned(),
+                at: OnTrack::of(profile, event),
             })
         };
+        let events = &profile.trace.events;
         events.of_category(may_be).filter_map(step).collect()
     }
 
     /// Whether the first call of an operation is in it.
     pub(crate) fn holds(&self, profile: &Profile, operation: &Operation) -> bool {
-        let events = &profile.trace.events;
-        operation.first().is_some_and(|call| {
-            let (at, track) = (events.ts_ns(call.event), events.track(call.event));
-            self.track == track && self.span.contains(at)
-        })
+        let mut first = operation.first().into_iter();
+        first.any(|call| self.at.holds(profile, call.event))
+    }
+}
+
+/// Where gradients are set to zero: `zero_grad` of optimizers and modules.
+#[derive(Debug)]
+pub(crate) struct ZeroGrad(Vec<OnTrack>);
+
+impl ZeroGrad {
+    /// All that were recorded: by the ranges of optimizers, and by Python functions.
+    pub(crate) fn all(profile: &Profile) -> ZeroGrad {
+        use Category::{CpuOp, PythonFunction, UserAnnotation};
+        let may_be = |of| matches!(of, UserAnnotation | CpuOp | PythonFunction);
+        let mut is_zero_grad = ByName::new(is_zero_grad);
+        let events = profile.trace.events.of_category(may_be);
+        let found = events.filter(|event| is_zero_grad.of(&profile.trace, *event));
+        ZeroGrad(found.map(|event| OnTrack::of(profile, event)).collect())
+    }
+
+    /// The GPU time of those calls of an operation that are made in it.
+    pub(crate) fn time_of(&self, profile: &Profile, operation: &Operation) -> i64 {
+        let is_inside = |event| self.0.iter().any(|zero| zero.holds(profile, event));
+        let inside = operation.calls.iter().filter(|call| is_inside(call.event));
+        sum(inside.map(|call| call.kernel_ns))
     }
 }

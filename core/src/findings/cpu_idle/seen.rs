@@ -8,7 +8,7 @@ use crate::findings::Severity;
 use crate::findings::prelude::*;
 use crate::names::Family;
 use crate::names::batch::Phase;
-use crate::names::host_calls::{FUSED_OPTIMIZERS, optimizer_of_step};
+use crate::names::host_calls::{FUSED_OPTIMIZERS, is_zero_grad, optimizer_of_step};
 use crate::profile::serving::{ServingStep, ShapeKind};
 
 /// Kernels of one stream leave no less between them.
@@ -156,7 +156,7 @@ impl<'a> Seen<'a> {
             return "";
         };
         let range = input.profile.trace.strings.get(range);
-        if range.contains("zero_grad") {
+        if is_zero_grad(range) {
             "set no gradients to zero, which most of these launches do: `zero_grad(set_to_none=True)` launches none. Or "
         } else if optimizer_of_step(range).is_some_and(|class| FUSED_OPTIMIZERS.contains(&class)) {
             "construct the optimizer, which most of these launches are of, with `fused=True`, or `foreach=True`: one kernel then updates many parameters. Or "

@@ -3,7 +3,7 @@
 use crate::assess::idle::code::Place;
 use crate::assess::idle::code::rows::CodeRow;
 use crate::names::frames::Frame;
-use crate::names::host_calls::OPTIMIZER_RANGE;
+use crate::names::host_calls::{OPTIMIZER_RANGE, is_zero_grad};
 use crate::profile::Profile;
 use crate::profile::tree::NodeId;
 use crate::trace::Category;
@@ -43,7 +43,7 @@ impl StepCode {
             let mut inside = tree.subtree(node).map(|at| name(NodeId(at)));
             return Some(StepCode::Optimizer {
                 is_fused: inside.any(|name| name.starts_with("aten::_fused_")),
-                sets_to_zero: around().any(|name| name.contains("zero_grad")),
+                sets_to_zero: around().any(is_zero_grad),
             });
         }
         Some(match tree.category(trace, node) {

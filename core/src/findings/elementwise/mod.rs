@@ -12,7 +12,7 @@ use crate::names::elementwise::ElementwiseKind;
 use crate::names::optimizer::{STEP_OPS, STEP_OPS_ALONE};
 use crate::perf::is_integer_type;
 use crate::profile::operations::Operation;
-use crate::profile::optimizer::OptimizerStep;
+use crate::profile::optimizer::{OptimizerStep, ZeroGrad};
 use adam::FusedStep;
 
 /// How many of some rows run as part of GPU graphs.
@@ -46,9 +46,14 @@ struct Seen<'a> {
     /// What the simplest operations of the trace reach.
     baseline: &'a Baseline,
     steps: &'a [OptimizerStep],
+    /// The time of those of its calls that set gradients to zero.
+    zero_grad_ns: i64,
     /// It is a part of a step of Adam that a fused step would do at once.
     fused: Option<FusedStep>,
 }
+
+/// What sets gradients to zero: one after another, or all at once.
+const ZEROING_OPS: &[&str] = &["aten::fill_", "aten::zero_", "aten::_foreach_zero_"];
 
 impl<'a> Seen<'a> {
     fn new(
@@ -63,10 +68,13 @@ impl<'a> Seen<'a> {
         let types = arguments.and_then(|copy| Some([copy.tensor(0)?.dtype, copy.tensor(1)?.dtype]));
         // A call on a list launches a kernel for as many tensors as fit, and may be long all the same.
         let mean_us = row.time_ns as f64 / 1e3 / operation.work().count().max(1) as f64;
+        let profile = input.profile;
+        let name = profile.trace.strings.get(operation.key.name);
+        let zero_grad = || profile.once(|| ZeroGrad::all(profile));
         Seen {
             row,
             operation,
-            name: input.profile.trace.strings.get(operation.key.name),
+            name,
             kind,
             types,
             is_short: match kind {
@@ -76,6 +84,10 @@ impl<'a> Seen<'a> {
             is_bottleneck: is_bottleneck(input, row, &gate(input)),
             baseline,
             steps,
+            zero_grad_ns: match ZEROING_OPS.contains(&name) {
+                true => zero_grad().time_of(profile, operation),
+                false => 0,
+            },
             fused: None,
         }
     }

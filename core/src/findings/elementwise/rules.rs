@@ -81,6 +81,19 @@ const IN_GRAPHS: &str = "They run as part of GPU graphs, which launch them as ch
 
 pub(super) const RULES: &[Rule<Seen>] = &[
     Rule {
+        key: "gradients_set_to_zero",
+        when: "most of its time is that of calls in `zero_grad`, of an optimizer or a module",
+        applies: |_, seen| seen.zero_grad_ns > seen.row.time_ns / 2,
+        title: "Gradients set to zero by kernels",
+        issue: "{figures}; it fills gradients with zeros, to which the next backward pass adds.",
+        model: "set gradients to none instead, with `zero_grad(set_to_none=True)`, the default since PyTorch 2.0: nothing is launched, and the backward pass writes gradients without reading them.",
+        kernel: "nothing to gain in a kernel: it does not have to run.",
+        saves: Saves::Measured(|_, seen| seen.zero_grad_ns),
+        effect: Effect::FewerLaunches,
+        has_reproducer: false,
+        ..COPY
+    },
+    Rule {
         key: "layout_copies",
         when: "it copies a tensor into another order of dimensions in memory",
         applies: |_, seen| seen.is_long(ElementwiseKind::Layout) && seen.keeps_type(),

@@ -66,6 +66,25 @@ fn without_large_operations_no_baseline_is_invented() {
     says(&outcome.notes.concat(), &["no baseline"]);
 }
 
+/// Whatever their sizes: gradients that are none need no fill.
+#[test]
+fn gradients_need_not_be_set_to_zero() {
+    let fills = |range: &str, n: u32, args: &str, us: u32| {
+        let inside = Calls::new().with(|calls| calls.annotation(range, 0..100_000));
+        let calls = fast(inside).calls(n, "aten::fill_", args, KERNEL, us);
+        calls.outcome("elementwise")
+    };
+    for (n, args, us) in [(1, "100000000@1:float", 150), (200, "1000@1:float", 4)] {
+        let outcome = fills("Optimizer.zero_grad#SGD.zero_grad", n, args, us);
+        let finding = only(&outcome, "gradients_set_to_zero");
+        let all_ns = i64::from(n * us) * 1_000;
+        assert_eq!(finding.impact, Some(Impact::measured(all_ns)));
+        says(&finding.model, &["`zero_grad(set_to_none=True)`"]);
+        let elsewhere = patterns(&fills("forward", n, args, us));
+        assert!(!elsewhere.contains(&"gradients_set_to_zero"));
+    }
+}
+
 const HEADS_FIRST: &str = "8x16x4096x64@4194304x262144x64x1:c10::Half";
 const POSITIONS_FIRST: &str = "8x16x4096x64@4194304x64x1024x1";
 
