@@ -33,6 +33,21 @@ const lastChange = (act) =>
     look();
   });
 
+/** An element, as soon as it is there. */
+const present = async (css) => {
+  for (let looks = 0; looks < 600; looks += 1) {
+    if ($(css)) return $(css);
+    await new Promise((next) => setTimeout(next, 50));
+  }
+  throw new Error(`there is no ${css}`);
+};
+
+/** Clicks an element as soon as it is there, and waits for the last change. */
+const click = async (css) => {
+  const element = await present(css);
+  return lastChange(() => element.click());
+};
+
 const THRESHOLD = '#threshold-critical_efficiency_percent';
 const CHOICES = {
   gpu: {
@@ -53,35 +68,38 @@ const CHOICES = {
   },
   step: {
     async ready() {
+      // The bars come after the answer.
+      await lastChange(() => {});
       if ($('#step-bar-0')) return () => $('#step-bar-0').click();
       // Of a single step there is no bar: the Timeline analyzes it, and then its address does.
-      await lastChange(() => $('[data-nav=timeline]').click());
+      await click('[data-nav=timeline]');
       const step = $('#step')?.options[1];
       if (step) {
         $('#step').value = step.value;
         await lastChange(() => heard($('#step'), 'change'));
-        await lastChange(() => $('#analyze-range').click());
+        await click('#analyze-range');
       }
       const range = location.hash.match(/window=[^&]+/)?.[0];
       if (range) await this.after();
-      await lastChange(() => $('[data-nav=overview]').click());
+      await click('[data-nav=overview]');
       return range && (() => (location.hash += (location.hash.includes('?') ? '&' : '?') + range));
     },
     async after() {
-      await lastChange(() => $('#whole-trace').click());
+      await click('#whole-trace');
     },
   },
   threshold: {
     async ready() {
-      await lastChange(() => $('#thresholds-button')?.click());
-      const input = $(THRESHOLD);
-      return input && (() => {
+      if (!$('#thresholds-button')) return null;
+      await click('#thresholds-button');
+      const input = await present(THRESHOLD);
+      return () => {
         input.value = input.value === '0' ? '30' : '0';
         heard(input, 'change');
-      });
+      };
     },
     async after() {
-      await lastChange(() => $('#thresholds-button').click());
+      await click('#thresholds-button');
     },
   },
 };

@@ -94,10 +94,15 @@ fn bench(asked: &Asked) -> Outcome {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()?;
-    let record = runtime.block_on(measured(asked))?;
-    // Kept first: whoever reads what is printed may stop before its end.
+    let mut record = Record::default();
+    let outcome = runtime.block_on(measure(asked, &mut record));
+    // Kept first: whoever reads what is printed may stop before its end. And what was measured until something went wrong is.
     if let Some(file) = &asked.save {
         fs::write(file, serde_json::to_string_pretty(&record)? + "\n")?;
+    }
+    if outcome.is_err() {
+        print!("{}", tables::all(&record));
+        return outcome;
     }
     if let Some(file) = &asked.write {
         fs::write(file, tables::written(&read(file)?, &record)?)?;
@@ -115,25 +120,22 @@ fn bench(asked: &Asked) -> Outcome {
 }
 
 /// Takes every figure.
-async fn measured(asked: &Asked) -> Outcome<Record> {
+async fn measure(asked: &Asked, record: &mut Record) -> Outcome {
     let programs = Programs::find().ok_or("Chromium and chromedriver are not on the path")?;
     let dist = asked.dist.as_deref().ok_or("there is no page: --dist")?;
     let build = size::build_id(dist)?;
-    let mut record = Record {
-        machine: machine::name(),
-        build: match &asked.build {
-            Some(what) => format!("{what} (page {build})"),
-            None => format!("page {build}"),
-        },
-        n_runs: asked.n_runs,
-        ..Record::default()
+    record.machine = machine::name();
+    record.build = match &asked.build {
+        Some(what) => format!("{what} (page {build})"),
+        None => format!("page {build}"),
     };
+    record.n_runs = asked.n_runs;
     if !asked.frames_only {
-        size::measure(dist, &mut record)?;
+        size::measure(dist, record)?;
     }
     if let (Some(trace), false) = (asked.traces.first(), asked.ranks.is_empty()) {
         let with = with(asked, &programs, dist)?;
-        ranks::measure(&with, trace, &asked.ranks, &mut record).await?;
+        ranks::measure(&with, trace, &asked.ranks, record).await?;
     }
     for trace in &asked.traces {
         let name = trace.file_name().unwrap_or_default().to_string_lossy();
@@ -149,20 +151,20 @@ async fn measured(asked: &Asked) -> Outcome<Record> {
         if !asked.frames_only {
             eprintln!("{name}: opens and choices");
             let with = with(asked, &programs, dist)?;
-            opens::measure(&with, trace, name, &mut record).await?;
+            opens::measure(&with, trace, name, record).await?;
         }
         eprintln!("{name}: frames");
         let mut page = Page::load(&programs, dist).await?;
         record.browser = page.browser().await?;
         let opened = page.open(trace).await;
         let outcome = match opened {
-            Ok(_) => frames::measure(&page, asked.n_runs, name, &mut record).await,
+            Ok(_) => frames::measure(&page, asked.n_runs, name, record).await,
             Err(error) => Err(error),
         };
         page.close().await?;
         outcome?;
     }
-    Ok(record)
+    Ok(())
 }
 
 fn with<'a>(asked: &'a Asked, programs: &'a Programs, dist: &'a Path) -> Outcome<With<'a>> {
