@@ -2,6 +2,7 @@
 
 use std::io::{BufRead, BufReader};
 use std::process::{Command, Stdio};
+use std::time::Instant;
 
 use crate::page::{self, Effort};
 use crate::project::{Failure, Project, run, shown};
@@ -17,22 +18,29 @@ pub(crate) fn test(project: &Project) -> Result<(), Failure> {
     tools::for_browser(project)?;
     tools::for_accessibility(project)?;
 
-    let mut failed = Vec::new();
+    let (mut failed, mut times) = (Vec::new(), Vec::new());
+    let mut time = |name: &str, started: Instant| {
+        times.push(format!("{name} {} s", started.elapsed().as_secs()));
+    };
     for (name, check) in CHECKS {
         heading(name);
+        let started = Instant::now();
         if let Err(why) = check(project) {
             println!("{why}");
             failed.push(*name);
         }
+        time(name, started);
     }
     heading("tests");
+    let started = Instant::now();
     let skips = Skips::new(project)?;
     let count = run_tests(tests(project).env(skips::FILE, skips.file()))?;
     if !count.succeeded {
         failed.push("tests");
     }
+    time("tests", started);
 
-    println!();
+    println!("\n{}.", times.join(", "));
     if count.ignored > 0 {
         println!("{} tests are ignored.", count.ignored);
     }
