@@ -1,89 +1,71 @@
-//! Every view and state held to axe-core's rules, in both themes.
+//! What axe-core finds wrong with what is on screen, and what keys do.
 //!
 //! `cargo xtask test` fetches axe-core and says where it lies; a test run without it says that it
-//! skips.
+//! skips that part.
 
 use std::path::PathBuf;
 
+use serde_json::json;
 use thirtyfour::prelude::*;
 
-use super::page::{Page, settled, skip, with_page};
-use super::states::{Opened, visit};
+use super::page::{Page, settled, with_page};
+use crate::support::skipped::partly_skipped;
 
 /// The file of axe-core: `xtask/src/tools.rs` sets it.
 const AXE: &str = "DORMER_AXE";
 
-#[test]
-fn axe_finds_nothing_to_mend() {
-    for theme in ["light", "dark"] {
-        hold_to_axe(&format!("axe-{theme}"), theme, (1440, 900), &Opened::ALL);
+/// axe-core with some of its rules.
+pub(super) struct Axe {
+    text: String,
+    run: serde_json::Value,
+}
+
+/// Which rules of axe-core are asked.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Rules {
+    All,
+    /// Those that a theme decides; each costs as much as all others together.
+    OfColors,
+    /// Those that the size of a window decides.
+    OfSize,
+}
+
+impl Axe {
+    /// `None` where axe-core was not provided: says so, or fails if `CI` is set.
+    pub(super) fn new(rules: Rules) -> Option<Axe> {
+        let Some(file) = std::env::var_os(AXE).map(PathBuf::from) else {
+            let missing = format!("{AXE} names no axe-core; `cargo xtask test` fetches it");
+            assert!(std::env::var_os("CI").is_none(), "not tested: {missing}");
+            partly_skipped(&missing);
+            return None;
+        };
+        let text = std::fs::read_to_string(&file);
+        let only = |rules: &[&str]| json!({"resultTypes": ["violations"], "runOnly": {"type": "rule", "values": rules}});
+        Some(Axe {
+            text: text.unwrap_or_else(|error| panic!("{}: {error}", file.display())),
+            run: match rules {
+                Rules::All => json!({"resultTypes": ["violations"]}),
+                Rules::OfColors => only(&["color-contrast", "link-in-text-block"]),
+                Rules::OfSize => only(&["scrollable-region-focusable"]),
+            },
+        })
     }
-}
 
-#[test]
-fn axe_finds_nothing_to_mend_in_a_narrow_window() {
-    hold_to_axe("axe-narrow", "dark", (390, 844), Opened::SHORT);
-    hold_to_axe("axe-least", "light", (320, 640), Opened::SHORT);
-}
-
-#[test]
-fn axe_finds_nothing_to_mend_in_a_large_window() {
-    for theme in ["light", "dark"] {
-        hold_to_axe(
-            &format!("axe-4k-{theme}"),
-            theme,
-            (3840, 2160),
-            Opened::SHORT,
-        );
-    }
-}
-
-/// Has axe-core look at every state, in one theme and one size of the window.
-fn hold_to_axe(test: &str, theme: &str, (width, height): (u32, u32), all: &[Opened]) {
-    let Some(axe) = axe() else {
-        return;
-    };
-    with_page(test, async |page| {
-        let mut wrong = Vec::new();
-        page.resize(width, height).await;
-        for &opened in all {
-            visit(page, opened, theme, async |page, state| {
-                wrong.extend(look(page, &axe, &state, theme).await);
-            })
-            .await;
+    /// What it finds wrong with what is on screen.
+    pub(super) async fn wrong(&self, page: &Page) -> Vec<String> {
+        if page.value("!window.axe").await {
+            page.js(&self.text).await;
         }
-        assert!(wrong.is_empty(), "{wrong:#?}");
-    });
-}
-
-/// The text of axe-core; where it was not provided, says so, or fails if `CI` is set.
-fn axe() -> Option<String> {
-    let Some(file) = std::env::var_os(AXE).map(PathBuf::from) else {
-        skip(&format!(
-            "{AXE} names no axe-core; `cargo xtask test` fetches it"
-        ));
-        return None;
-    };
-    let text = std::fs::read_to_string(&file);
-    Some(text.unwrap_or_else(|error| panic!("{}: {error}", file.display())))
-}
-
-/// What axe-core finds wrong with what is on screen.
-async fn look(page: &Page, axe: &str, what: &str, theme: &str) -> Vec<String> {
-    if page.value("!window.axe").await {
-        page.js(axe).await;
+        let script = "
+            const says = rule => `${rule.id}: ${rule.help}: ${rule.nodes.map(node => node.target.join(' ')).slice(0, 5).join(', ')}`;
+            axe.run(document, arguments[0])
+              .then(({ violations }) => done(violations.map(says)), error => done([String(error)]));";
+        settled(async || {
+            let found = page.js_async(script, vec![self.run.clone()]).await;
+            serde_json::from_value(found).unwrap()
+        })
+        .await
     }
-    let script = "
-        const says = rule => `${rule.id}: ${rule.help}: ${rule.nodes.map(node => node.target.join(' ')).slice(0, 5).join(', ')}`;
-        axe.run(document, { resultTypes: ['violations'] })
-          .then(({ violations }) => done(violations.map(says)), error => done([String(error)]));";
-    let wrong: Vec<String> = settled(async || {
-        let found = page.js_async(script, vec![]).await;
-        serde_json::from_value(found).unwrap()
-    })
-    .await;
-    let wrong = wrong.iter();
-    wrong.map(|one| format!("{what}, {theme}: {one}")).collect()
 }
 
 #[test]

@@ -5,7 +5,6 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
 use serde_json::json;
-use tempfile::TempDir;
 use thirtyfour::common::log::LoggingPrefsLogLevel;
 use thirtyfour::prelude::*;
 use thirtyfour::{ChromeCapabilities, ChromiumLikeCapabilities};
@@ -15,7 +14,6 @@ pub(crate) struct Chromium {
     pub(crate) driver: WebDriver,
     /// What the page lets the user save.
     pub(crate) downloads: PathBuf,
-    _folder: TempDir,
     _chromedriver: Chromedriver,
 }
 
@@ -40,18 +38,16 @@ impl Programs {
 impl Chromium {
     /// Starts a browser that knows nothing of any other.
     pub(crate) async fn start(programs: &Programs) -> Chromium {
-        let folder = tempfile::tempdir().unwrap();
-        let downloads = folder.path().join("downloads");
-        std::fs::create_dir(&downloads).unwrap();
         let chromedriver = Chromedriver::start(&programs.chromedriver);
-        let capabilities = capabilities(programs, folder.path(), &downloads).unwrap();
+        let downloads = chromedriver.folder.join("downloads");
+        std::fs::create_dir(&downloads).unwrap();
+        let capabilities = capabilities(programs, &chromedriver.folder, &downloads).unwrap();
         let driver = WebDriver::new(&chromedriver.url, capabilities)
             .await
             .unwrap();
         Chromium {
             driver,
             downloads,
-            _folder: folder,
             _chromedriver: chromedriver,
         }
     }
@@ -70,6 +66,8 @@ fn capabilities(
         "--disable-gpu",
         "--window-size=1280,900",
         "--disable-dev-shm-usage", // containers give it 64 MB
+        // Chromium ends with its driver, however that ends.
+        "--remote-debugging-pipe",
         // What Chromium would otherwise say to its maker:
         "--disable-quic",
         "--no-first-run",
@@ -89,10 +87,23 @@ fn capabilities(
     Ok(capabilities)
 }
 
-/// A `chromedriver` process; it ends with the value.
+/// Runs a driver until nobody holds the other end of its input any more, as when whoever started it is gone in any way. Then
+/// its folder goes as well, once the browser no longer writes into it.
+const WATCH: &str = r#"
+    trap "" INT
+    "$0" --port=0 &
+    exec > /dev/null
+    cat
+    kill $!
+    wait
+    for _ in 1 2 3 4 5 6 7 8 9; do rm -rf "$1" && break; sleep 0.2; done
+"#;
+
+/// A `chromedriver` process, and a folder for what its browser writes; both end with the value, or with this program.
 struct Chromedriver {
     process: Child,
     url: String,
+    folder: PathBuf,
 }
 
 impl Chromedriver {
@@ -105,8 +116,12 @@ impl Chromedriver {
 
     /// Starts one on a free port of its own choice, which it prints; `None` where it ends before.
     fn try_start(program: &Path) -> Option<Chromedriver> {
-        let mut process = Command::new(program)
-            .arg("--port=0")
+        let folder = tempfile::tempdir().unwrap().keep();
+        let mut process = Command::new("sh")
+            .args(["-c", WATCH])
+            .arg(program)
+            .arg(&folder)
+            .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::null())
             .spawn()
@@ -119,6 +134,7 @@ impl Chromedriver {
         let driver = Chromedriver {
             process,
             url: port.map_or_else(String::new, |port| format!("http://127.0.0.1:{port}")),
+            folder,
         };
         port.is_some().then_some(driver)
     }
@@ -126,8 +142,7 @@ impl Chromedriver {
 
 impl Drop for Chromedriver {
     fn drop(&mut self) {
-        // It may have ended by itself.
-        let _ = self.process.kill();
+        // This closes its input.
         let _ = self.process.wait();
     }
 }

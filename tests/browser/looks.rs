@@ -1,7 +1,9 @@
-//! Pictures of every view and state, to be looked at; and what can be told without looking.
+//! Pictures of every view and state, to be looked at; and what can be told without looking: what does not fit, and what axe-core
+//! finds to mend.
 
 use serde_json::json;
 
+use super::accessibility::{Axe, Rules};
 use super::page::{Page, VIEWS, settled, with_page};
 use super::states::{Opened, visit};
 
@@ -14,50 +16,58 @@ const NARROW: Size = ("narrow", 390, 844);
 const LEAST: Size = ("least", 320, 640);
 const LARGE: Size = ("4k", 3840, 2160);
 
+/// What is looked at in windows of unusual size.
+const FEW: [Opened; 3] = [Opened::Nothing, Opened::Sample, Opened::Two];
+
 #[test]
-fn everything_fits_in_light() {
-    fits("looks-light", &Opened::ALL, WIDE, "light");
+fn all_is_well_in_light() {
+    all_is_well(&Opened::ALL, WIDE, "light", Rules::All);
 }
 
 #[test]
-fn everything_fits_in_dark() {
-    fits("looks-dark", Opened::SHORT, WIDE, "dark");
+fn all_is_well_in_dark() {
+    all_is_well(&Opened::ALL, WIDE, "dark", Rules::OfColors);
 }
 
 #[test]
-fn everything_fits_a_narrow_window() {
-    fits("looks-narrow", Opened::SHORT, NARROW, "light");
-    fits("looks-narrow-dark", &Opened::ALL, NARROW, "dark");
+fn all_is_well_in_a_narrow_window() {
+    all_is_well(&Opened::ALL, NARROW, "light", Rules::All);
 }
 
 #[test]
-fn everything_fits_the_narrowest_window() {
-    let opened = [Opened::Nothing, Opened::Sample, Opened::Two];
-    fits("looks-least", &opened, LEAST, "light");
+fn all_is_well_in_a_narrow_window_in_dark() {
+    all_is_well(Opened::SHORT, NARROW, "dark", Rules::OfColors);
 }
 
 #[test]
-fn everything_fits_a_large_window() {
-    let opened = [Opened::Nothing, Opened::Sample, Opened::Two];
-    fits("looks-4k", &opened, LARGE, "light");
+fn all_is_well_in_the_narrowest_window() {
+    all_is_well(&FEW, LEAST, "light", Rules::OfSize);
 }
 
-/// Takes a picture of every state in one size and theme; what does not fit fails the test.
-fn fits(test: &str, all: &[Opened], (size, width, height): Size, theme: &str) {
-    with_page(test, async |page| {
-        let mut misfits = Vec::new();
+#[test]
+fn all_is_well_in_a_large_window() {
+    all_is_well(&FEW, LARGE, "light", Rules::OfSize);
+}
+
+/// Takes a picture of every state in one size and theme; what does not fit, or what axe-core finds to mend, fails the test.
+fn all_is_well(all: &[Opened], (size, width, height): Size, theme: &str, rules: Rules) {
+    let axe = Axe::new(rules);
+    with_page(&format!("looks-{theme}-{size}"), async |page| {
+        let mut wrong = Vec::new();
         page.resize(width, height).await;
         for &opened in all {
             visit(page, opened, theme, async |page, state| {
                 let name = format!("{state}-{theme}-{size}");
                 page.screenshot(&format!("{name}.png")).await;
-                for wrong in misfits_of(page).await {
-                    misfits.push(format!("{name}: {wrong}"));
+                let mut of_state = misfits_of(page).await;
+                if let Some(axe) = &axe {
+                    of_state.extend(axe.wrong(page).await);
                 }
+                wrong.extend(of_state.iter().map(|one| format!("{name}: {one}")));
             })
             .await;
         }
-        assert!(misfits.is_empty(), "{misfits:#?}");
+        assert!(wrong.is_empty(), "{wrong:#?}");
     });
 }
 

@@ -1,6 +1,6 @@
 //! The built page in a real Chromium, driven through WebDriver.
 //!
-//! Each test has a browser and a server of its own. The page must have been built into `dist/`,
+//! Each test has a tab and a server of its own. The page must have been built into `dist/`,
 //! and Chromium with its driver be installed; where they are not, the tests say so and pass,
 //! except where `CI` is set. What the tests saw lies in `tests/output/`.
 
@@ -22,6 +22,7 @@ mod one_file;
 mod opening;
 mod operation;
 mod page;
+mod pool;
 mod privacy;
 mod roofline;
 mod senders;

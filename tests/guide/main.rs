@@ -21,6 +21,8 @@ mod chromium;
     reason = "shared with the browser tests, which use more of it"
 )]
 mod page;
+#[path = "../browser/pool.rs"]
+mod pool;
 #[path = "../support/skipped.rs"]
 #[allow(
     dead_code,
