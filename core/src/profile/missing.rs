@@ -120,7 +120,7 @@ impl Profile {
     }
 
     /// Whether the calls that launched GPU activity were recorded, so that activity without one is
-    /// [unattributed].
+    /// [unattributed](super::unattributed).
     pub fn has_launches(&self) -> bool {
         !self.launches.launches.is_empty()
     }
