@@ -88,7 +88,7 @@ fn capabilities(
 }
 
 /// Runs a driver until nobody holds the other end of its input any more, as when whoever started it is gone in any way. Then
-/// its folder goes as well, once the browser no longer writes into it.
+/// its folder goes as well: a browser that ends writes into it until its last moment.
 const WATCH: &str = r#"
     trap "" INT
     "$0" --port=0 &
@@ -96,7 +96,7 @@ const WATCH: &str = r#"
     cat
     kill $!
     wait
-    for _ in 1 2 3 4 5 6 7 8 9; do rm -rf "$1" && break; sleep 0.2; done
+    for _ in 1 2 3 4 5 6 7 8 9; do rm -rf "$1"; sleep 0.5; [ -e "$1" ] || break; done
 "#;
 
 /// A `chromedriver` process, and a folder for what its browser writes; both end with the value, or with this program.
