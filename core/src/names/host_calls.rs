@@ -90,10 +90,12 @@ pub(crate) fn optimizer_of_step(range: &str) -> Option<&str> {
     of_step.strip_suffix(".step")
 }
 
-/// Whether gradients are set to zero inside: the range around that of an optimizer, or the Python function of an optimizer or
-/// a module.
+/// Whether gradients are set to zero inside: a range, an optimizer's or one of the user's own, or a Python function with the
+/// word `zero_grad` in its name, but not in that of its file.
 pub(crate) fn is_zero_grad(name: &str) -> bool {
-    name.starts_with("Optimizer.zero_grad#") || name.ends_with(": zero_grad")
+    let function = name.rsplit(": ").next().unwrap_or(name);
+    let mut words = function.split(|letter: char| !letter.is_alphanumeric() && letter != '_');
+    words.any(|word| word == "zero_grad")
 }
 
 #[cfg(test)]
@@ -124,6 +126,23 @@ mod tests {
         ];
         for (name, call) in cases {
             assert_eq!(RuntimeCall::of_name(name), call, "{name}");
+        }
+    }
+
+    #[test]
+    fn gradients_are_set_to_zero() {
+        let cases = [
+            ("Optimizer.zero_grad#SGD.zero_grad", true),
+            ("torch/optim/optimizer.py(900): zero_grad", true),
+            ("zero_grad", true),
+            ("step 3: zero_grad(set_to_none=False)", true),
+            ("tools/zero_grad.py(12): train", false),
+            // A buffer that all gradients share stays where it is.
+            ("megatron/ddp.py(80): zero_grad_buffer", false),
+            ("Optimizer.step#SGD.step", false),
+        ];
+        for (name, expected) in cases {
+            assert_eq!(is_zero_grad(name), expected, "{name}");
         }
     }
 }

@@ -70,7 +70,6 @@ impl<'a> Seen<'a> {
         let mean_us = row.time_ns as f64 / 1e3 / operation.work().count().max(1) as f64;
         let profile = input.profile;
         let name = profile.trace.strings.get(operation.key.name);
-        let zero_grad = || profile.once(|| ZeroGrad::all(profile));
         Seen {
             row,
             operation,
@@ -85,7 +84,10 @@ impl<'a> Seen<'a> {
             baseline,
             steps,
             zero_grad_ns: match ZEROING_OPS.contains(&name) {
-                true => zero_grad().time_of(profile, operation),
+                true => {
+                    let zero_grad = profile.once(|| ZeroGrad::all(profile));
+                    zero_grad.time_of(profile, operation)
+                }
                 false => 0,
             },
             fused: None,

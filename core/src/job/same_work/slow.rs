@@ -70,15 +70,19 @@ pub(crate) struct SlowKernel {
 }
 
 impl SameWork {
+    /// What a rank shares with others in some steps, with what it takes at the median of all ranks.
+    fn shared_of(&self, rank: usize, steps: &[usize]) -> impl Iterator<Item = (&Item, i64)> {
+        let is_of = move |item: &&Item| {
+            item.rank == rank && item.step.is_some_and(|step| steps.contains(&step))
+        };
+        let items = self.items.iter().filter(is_of);
+        items.filter_map(|item| Some((item, item.expected_ns?)))
+    }
+
     /// The kernel of a rank, or without a GPU its operator, that takes longest beyond others in some steps.
     pub(crate) fn slowest(&self, rank: usize, steps: &[usize]) -> Option<SlowKernel> {
-        let is_of =
-            |item: &&Item| item.rank == rank && item.step.is_some_and(|step| steps.contains(&step));
         let mut sums: Map<TextId, (i64, i64)> = Map::default();
-        for item in self.items.iter().filter(is_of) {
-            let Some(expected_ns) = item.expected_ns else {
-                continue;
-            };
+        for (item, expected_ns) in self.shared_of(rank, steps) {
             let (kernel, op, _) = item.key;
             let has_kernel = self
                 .texts
@@ -103,12 +107,7 @@ impl SameWork {
     /// The work of a rank by category, in some steps: what it shares with others; the largest excess first.
     pub(crate) fn categories(&self, rank: usize, steps: &[usize]) -> Vec<SlowCategory> {
         let mut found: Vec<(TextId, Vec<Key>, SlowCategory)> = Vec::new();
-        let is_of =
-            |item: &&Item| item.rank == rank && item.step.is_some_and(|step| steps.contains(&step));
-        for item in self.items.iter().filter(is_of) {
-            let Some(expected_ns) = item.expected_ns else {
-                continue;
-            };
+        for (item, expected_ns) in self.shared_of(rank, steps) {
             let known = found
                 .iter()
                 .position(|(category, ..)| *category == item.category);
