@@ -86,6 +86,46 @@ fn no_modules_stand_in_a_circle() {
     );
 }
 
+/// Tables in Arrow's form are the command's alone: there is none of it to download with the page.
+#[test]
+fn core_and_page_have_no_arrow() {
+    let packages = packages();
+    for (name, has_arrow) in [
+        ("dormer-core", false),
+        ("dormer-app", false),
+        ("dormer", true),
+    ] {
+        let (mut all, mut to_visit) = (BTreeSet::new(), vec![name]);
+        while let Some(package) = to_visit.pop() {
+            if all.insert(package) {
+                to_visit.extend(packages[package].iter().map(String::as_str));
+            }
+        }
+        let is_arrow = |name: &&str| name.starts_with("arrow") || *name == "parquet";
+        assert_eq!(
+            all.iter().any(|name| is_arrow(name)),
+            has_arrow,
+            "{name}: {all:?}"
+        );
+    }
+}
+
+/// Every package of `Cargo.lock`, with the names of those it is built from; versions side by side are one.
+fn packages() -> BTreeMap<String, BTreeSet<String>> {
+    let lock = fs::read_to_string(source::path("Cargo.lock")).unwrap();
+    let mut packages = BTreeMap::new();
+    for package in lock.split("[[package]]").skip(1) {
+        let mut texts = package.split('"').skip(1).step_by(2);
+        let name = texts.next().unwrap().to_owned();
+        let (_, used) = package.split_once("dependencies = [").unwrap_or_default();
+        let used = used.split('"').skip(1).step_by(2);
+        let used = used.filter_map(|text| text.split(' ').next().map(str::to_owned));
+        let known: &mut BTreeSet<String> = packages.entry(name).or_default();
+        known.extend(used);
+    }
+    packages
+}
+
 /// Every source file of the core: its module, its path, its text.
 fn sources() -> Vec<(Module, PathBuf, String)> {
     let files = source::files("core/src", "rs").into_iter();

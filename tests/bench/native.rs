@@ -88,6 +88,20 @@ pub(crate) fn peak_of_report(dormer: &Path, trace: &Path) -> Outcome<Option<f64>
     Ok(peak)
 }
 
+/// `cat TRACE | dormer tables -`, as an engine calls it: its seconds, and the most memory that it ever has.
+pub(crate) fn tables(dormer: &Path, trace: &Path) -> Outcome<(f64, Option<f64>)> {
+    let mut cat = Command::new("cat")
+        .arg(trace)
+        .stdout(Stdio::piped())
+        .spawn()?;
+    let text = cat.stdout.take().ok_or("cat has no output")?;
+    let mut command = Command::new(dormer);
+    command.args(["tables", "-"]).stdin(text);
+    let taken = watched(command.stdout(Stdio::null()).stderr(Stdio::null()));
+    cat.wait()?;
+    taken
+}
+
 /// Runs a program: the seconds it takes, and the most memory that it ever has, in bytes, where the system tells.
 pub(crate) fn watched(command: &mut Command) -> Outcome<(f64, Option<f64>)> {
     let start = Instant::now();

@@ -1,7 +1,7 @@
 //! From the file to the answer, and what a user does then: everything that a trace takes, in turns.
 //!
 //! Each run takes every figure once, one after the other, so that what else the machine does is shared by them all:
-//! `gzip`, `dormer report`, and a new browser with its first open, two more of the same trace, other choices and a second trace.
+//! `gzip`, `dormer report`, `dormer tables`, and a new browser with its first open, two more of the same trace, other choices and a second trace.
 
 use std::path::Path;
 use std::time::Duration;
@@ -35,6 +35,8 @@ struct Taken {
     gzip: Vec<f64>,
     report: Vec<f64>,
     peak: Vec<f64>,
+    tables: Vec<f64>,
+    peak_of_tables: Vec<f64>,
     opened: [Vec<Opened>; 3],
     choices: [Vec<f64>; 3],
     compared: Vec<f64>,
@@ -56,6 +58,9 @@ pub(crate) async fn measure(
         taken
             .peak
             .extend(native::peak_of_report(with.dormer, trace)?);
+        let (seconds, peak) = native::tables(with.dormer, trace)?;
+        taken.tables.push(seconds);
+        taken.peak_of_tables.extend(peak);
         let mut page = Page::load(with.programs, with.dist).await?;
         let outcome = in_page(&mut page, trace, &mut taken).await;
         page.close().await?;
@@ -81,6 +86,7 @@ pub(crate) async fn measure(
     record.add(opens, "first open", in_g, seconds(&first));
     record.add(opens, "later opens", in_g, later);
     record.add(opens, "`dormer report`", in_g, taken.report);
+    record.add(opens, "`dormer tables -`", in_g, taken.tables);
 
     let bytes = (Unit::Megabytes, Role::CostInJson);
     let in_memory = (Table::Memory, name);
@@ -88,6 +94,7 @@ pub(crate) async fn measure(
     record.add(in_memory, "second", bytes, memory(&second));
     record.add(in_memory, "third", bytes, memory(&third));
     record.add(in_memory, "`dormer report`", bytes, taken.peak);
+    record.add(in_memory, "`dormer tables -`", bytes, taken.peak_of_tables);
 
     let time = (Unit::Time, Role::Cost);
     let chosen = (Table::Choices, name);
