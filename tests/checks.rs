@@ -1,4 +1,4 @@
-//! The reports of every trace hold their own rules, on the GPU of the trace and on another.
+//! The reports of every trace satisfy their own rules, on the GPU of the trace and on another.
 
 use dormer_core::hardware;
 use dormer_core::output::export::Input;

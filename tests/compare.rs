@@ -1,4 +1,4 @@
-//! Real traces of the same model on two platforms, compared.
+//! Comparisons of real traces of the same model on two platforms.
 
 use dormer_core::compare::{Comparison, MatchLevel, MatchedOp, Pair, PartKind, Verdict};
 use dormer_core::output::document::markdown;
@@ -32,8 +32,8 @@ fn reversed(pair: &Pair<Opened>) -> Comparison {
     Comparison::new(pair.target.side(), pair.reference.side())
 }
 
-/// An operation whose verdict is known: the times of all its calls in microseconds, the ratio that the
-/// hardware predicts by achievable figures and by peaks, and what follows by achievable ones.
+/// An operation with a known verdict: the total time of its calls in microseconds, the ratio that the hardware predicts
+/// with achievable figures and with peaks, and the verdict with achievable ones.
 type Known = (&'static str, [f64; 2], [f64; 2], Verdict);
 
 /// 3.35 over 5.30 TB/s.
@@ -46,7 +46,7 @@ const QWEN: &[Known] = &[
     ("aten::mm", [4055.3, 5308.3], COMPUTE, Verdict::ExplainedByHardware),
     ("aten::_scaled_dot_product_flash_attention", [2722.7, 4016.3], [0.661, 0.632], Verdict::UnexpectedSlowdown),
     ("aten::addmm", [2329.1, 2954.8], COMPUTE, Verdict::ExplainedByHardware),
-    // With two sets of strides: 2680 and 1673 µs together.
+    // With two sets of strides: 2680 and 1673 µs in total.
     ("aten::mul", [1537.8, 955.1], MEMORY, Verdict::ExplainedByHardware),
     ("aten::mul", [1141.9, 718.3], MEMORY, Verdict::ExplainedByHardware),
 ];
@@ -122,7 +122,7 @@ fn by_peaks_products_bound_by_arithmetic_are_beyond_the_hardware() {
         let comparison = compared(&pair);
         let text = markdown(&comparison.fair());
         assert!(text.contains("### Verdicts by basis"), "{model}");
-        // The caveat names both figures and both ratios.
+        // The caveat contains both figures and both ratios.
         for words in ["peak figure \\(989 TFLOPS", "0.757×", "1.40×"] {
             assert!(text.contains(&words.replace("\\", "")), "{model}: {words}");
         }
@@ -226,7 +226,7 @@ fn the_reversed_comparison_has_the_reversed_differences() {
 #[test]
 fn a_trace_against_itself_has_no_difference() {
     for (name, bytes) in shared::with_sample() {
-        // Large ones take long in a debug build, and show nothing that small ones do not.
+        // Large traces take long in a debug build, and show nothing that small ones do not.
         if bytes.len() > 2_000_000 {
             continue;
         }
@@ -282,8 +282,8 @@ fn a_slowdown_of_one_operation_is_found_named_and_measured() {
             .is_some_and(|ratio| (ratio - 4.0).abs() < 0.04)
     }));
     assert!(same.iter().all(|op| op.times().difference() == 0));
-    // Communication that ran beside the slow kernel may end before what it hid, so that the whole
-    // is longer by what computation is longer, or less.
+    // Communication that overlapped the slow kernel may end before the kernel it overlapped, so the total grows by as
+    // much as computation does, or less.
     let longer_us = comparison.parts.total.difference() as f64 / 1e3;
     assert!(
         (0.0..=slower_us * 1.001).contains(&longer_us),
@@ -291,8 +291,8 @@ fn a_slowdown_of_one_operation_is_found_named_and_measured() {
     );
 }
 
-/// A small case: its folder in `units/compare`, on the GPU that both are to be judged by as the target.
-/// The second trace is the reference.
+/// A unit case from `units/compare`: the first trace, whose GPU is used for both, is the target, and the second is the
+/// reference.
 fn unit(name: &str) -> Option<Comparison> {
     let shared = shared::folder()?;
     let open = |trace: &str| {
@@ -304,7 +304,7 @@ fn unit(name: &str) -> Option<Comparison> {
     Some(Comparison::new(reference.side(), target.side()))
 }
 
-/// Attention in three operations in both traces, slower on the target by its GEMMs and its softmax.
+/// Both traces compute attention unfused, in three operations; the target's GEMMs and softmax are slower.
 #[test]
 fn attention_that_both_traces_compute_unfused_is_told_from_what_is_slower() {
     let Some(comparison) = unit("test02_attention_both_unfused") else {
@@ -329,7 +329,7 @@ fn attention_that_both_traces_compute_unfused_is_told_from_what_is_slower() {
         (120_000, 290_000)
     );
     assert!(waste.advice.contains("scaled_dot_product_attention"));
-    // One fused kernel takes a twentieth at most.
+    // A fused kernel takes at most a twentieth.
     assert!(waste.saves.0 > 250_000, "{waste:#?}");
 }
 
@@ -351,7 +351,7 @@ fn gemms_of_one_size_are_a_pair_and_the_transpose_is_named_apart() {
         assert!(issue.contains(words), "{words}: {issue}");
     }
     assert_eq!(helper.saving.unwrap().matching_ns, 80_000);
-    // 650 µs are left against 480 µs; 989.4 over 1307.4 TFLOPS would explain 363 µs.
+    // 650 µs remain against 480 µs; 989.4 over 1307.4 TFLOPS would explain 363 µs.
     let said = helper.reasoning.join(" ");
     assert!(
         said.contains("650 µs there, the reference 480 µs"),
@@ -399,7 +399,7 @@ fn an_operator_that_takes_twice_as_long_in_a_real_trace_is_named_with_its_size()
             .kernels
             .iter()
             .filter(|row| row.key.contains(kernel));
-        // What is unattributed belongs to no operation.
+        // Unattributed time belongs to no operation.
         let unattributed = comparison.parts.of_kind(PartKind::Unattributed);
         let slower_ns: i64 = slowed.map(|row| row.times().difference()).sum();
         let slower_ns = slower_ns - unattributed.difference();

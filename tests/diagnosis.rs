@@ -1,5 +1,5 @@
-//! Why operations are slow, on real traces: the parts of the gap sum up, no saving exceeds its cause,
-//! and what small traces of one trouble each must say is said.
+//! Why operations are slow, on real traces: the components of the gap sum up, no saving exceeds its cause, and small
+//! traces with one issue each get the expected findings.
 
 use std::cmp::Reverse;
 use std::fmt::Write;
@@ -15,10 +15,10 @@ use crate::support::opened::{Opened, profile, report_on};
 use crate::support::page::assert_table;
 use crate::support::shared;
 
-/// Below so many percent of its roofline an operation wants a cause.
+/// Below this percentage of its roofline, an operation needs a cause.
 const LOW_PERCENT: f64 = 70.0;
 
-/// Of the kernel time of what is that low, so much has a named cause.
+/// The percentage of such operations' kernel time that has a named cause.
 const NAMED_PERCENT: f64 = 90.0;
 
 /// Every trace of the folder, on its own GPU.
@@ -32,7 +32,7 @@ fn opened() -> Vec<Opened> {
         .collect()
 }
 
-/// The waterfall of each operation that has a roofline.
+/// The waterfall of each operation with a roofline.
 fn waterfalls(opened: &Opened) -> Vec<(usize, Waterfall)> {
     let input = opened.report.analysis_input(&opened.profile);
     let all = 0..opened.profile.operations().len();
@@ -88,7 +88,7 @@ fn what_is_far_from_its_roofline_has_a_named_cause() {
         let named_ns = sum(&|one| {
             let named_ns = one.measured_ns - one.roofline_ns - one.ns(Cause::Unexplained);
             let gap_ns = one.measured_ns - one.roofline_ns;
-            // Steps that hardly explain anything are no cause.
+            // Steps that explain hardly anything are not a cause.
             let is_named = !one.facts.is_empty() || named_ns * 10 >= gap_ns;
             if is_named { one.measured_ns } else { 0 }
         });
@@ -129,7 +129,7 @@ fn what_is_far_from_its_roofline_has_a_named_cause() {
     assert_table("what_is_far_from_its_roofline_has_a_named_cause", &rows);
 }
 
-/// A finding that is titled by a step saves no more than that step of its operations.
+/// A finding titled by a step saves at most that step of its operations.
 #[test]
 fn no_saving_exceeds_its_cause() {
     let by_step = [
@@ -191,8 +191,8 @@ fn no_saving_exceeds_its_cause() {
     }
 }
 
-/// Factors that were checked by hand, by the names of kernels as recorded: of the operation with these
-/// sizes, padding of tiles and the last wave.
+/// Factors verified by hand, by kernel names as recorded: for the operation with these sizes, tile padding and the last
+/// wave.
 #[test]
 fn factors_are_those_that_were_checked_by_hand() {
     let Some(folder) = shared::folder() else {
@@ -247,7 +247,7 @@ fn factors_are_those_that_were_checked_by_hand() {
     }
 }
 
-/// What small traces of one trouble each must say, judged by an MI300X.
+/// The expected findings of small traces with one issue each, on an MI300X.
 #[test]
 fn small_traces_say_what_their_trouble_is() {
     let Some(folder) = shared::folder() else {
@@ -291,7 +291,7 @@ fn small_traces_say_what_their_trouble_is() {
             );
         }
         if name.starts_with("gemm_02") {
-            // Full waves and tiles without padding make it at most 2.4 times as fast.
+            // With full waves and tiles without padding, it is at most 2.4 times as fast.
             let saved = found[0]["impact"]["high_ms"].as_f64().unwrap();
             let time = found[0]["time_ms"].as_f64().unwrap();
             assert!(time / (time - saved) <= 2.4, "{saved} of {time} ms");

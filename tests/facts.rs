@@ -1,7 +1,7 @@
-//! Every statement of fact has one value: the tables of all documents of a trace, read back.
+//! Every fact has a single value: compares the tables of all documents of a trace.
 //!
-//! A fact is a number under a column, in a row that its leading text names. Where two tables name
-//! their rows by the same columns, the same row says the same in both, to the printed digit.
+//! A fact is a number in a column, in a row identified by its leading text. If two tables identify their rows by the
+//! same columns, the same row has the same value in both, to the printed digit.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -16,14 +16,14 @@ use crate::support::csv;
 use crate::support::opened::{profile, report};
 use crate::support::shared;
 
-/// Columns that place a row in its own table and say nothing of what it names.
+/// Columns that position a row in its own table and do not identify it.
 const PLACES: &[&str] = &["Rank", "Stream", "% of Category"];
 
-/// Tables about one operation or one finding: their rows mean that one alone.
+/// Tables about one operation or one finding: their rows refer only to that one.
 const ABOUT_ONE: &[&str] = &["Step", "Calls", "Kernel"];
 
-/// What a number is about: the document's section where only that is meant, the headers and the text
-/// that name the row, the column, and the unit.
+/// What a number refers to: the document's section if only that is meant, the headings and the text that identify the
+/// row, the column, and the unit.
 type Label = (String, Vec<String>, String, &'static str);
 
 struct Table {
@@ -32,7 +32,7 @@ struct Table {
     rows: Vec<Vec<String>>,
 }
 
-/// All that is written about the sample and each shared trace, on the GPU it was recorded on.
+/// All files about the sample and each shared trace, on the GPU it was recorded on.
 static FILES: LazyLock<Vec<(String, Vec<Artifact>)>> = LazyLock::new(|| {
     let files = |(name, trace): (String, Vec<u8>)| {
         let profile = profile(trace);
@@ -43,12 +43,12 @@ static FILES: LazyLock<Vec<(String, Vec<Artifact>)>> = LazyLock::new(|| {
 });
 
 fn files() -> &'static [(String, Vec<Artifact>)] {
-    // Each test says for itself that it reads less where there are no shared traces.
+    // Each test reports by itself that it checks less without the shared traces.
     shared::folder_for_more();
     &FILES
 }
 
-/// Its sheets count what all else counts.
+/// With all GPU events, so that its sheets count the same as everything else.
 fn report_of_all(profile: &Profile) -> Report {
     let options = ReportOptions {
         sheet_events: SheetEvents::All,
@@ -88,7 +88,7 @@ fn no_label_has_two_values() {
     assert!(contradictions.is_empty(), "{}", contradictions.join("\n"));
 }
 
-/// "2.77 ms (8.7 % of compute)", "6.84 ms, 19.6 % of the run": the share is that of the time.
+/// "2.77 ms (8.7 % of compute)", "6.84 ms, 19.6 % of the run": the percentage is the share of that time.
 #[test]
 fn a_share_beside_a_time_is_the_share_of_it() {
     let mut wrong = Vec::new();
@@ -101,7 +101,7 @@ fn a_share_beside_a_time_is_the_share_of_it() {
             (" of compute", whole_us("computation_time_ms")),
             (" of the run", whole_us("total_time_ms")),
         ];
-        // Without GPU activity there is nothing to have a share of.
+        // Without GPU activity, there is nothing to have a share of.
         let wholes = wholes.map(|(basis, whole)| Some((basis, whole?)));
         let wholes: Vec<(&str, f64)> = wholes.into_iter().flatten().collect();
         for file in files.iter().filter(|file| file.path.ends_with(".md")) {
@@ -153,7 +153,7 @@ fn documents_in_json_hold_the_same_figures() {
             .iter()
             .find(|file| file.path.ends_with("gpu_timeline.csv"));
         let rows = timeline.map_or_else(Vec::new, |timeline| csv::rows(text(timeline)));
-        // With recomputation the sheet splits the time into two runs.
+        // With recomputation, the sheet splits the time into two runs.
         let is_whole = |row: &&Vec<String>| row.len() == 3;
         for row in rows.iter().skip(1).filter(is_whole) {
             let Some(ms) = findings["run"].get(format!("{}_ms", row[0])) else {
@@ -172,7 +172,7 @@ fn text(file: &Artifact) -> &str {
     std::str::from_utf8(&file.bytes).unwrap()
 }
 
-/// The same value, where one of them may be rounded to four digits, or two decimals.
+/// Whether two values are equal if one of them may be rounded to four digits, or two decimals.
 fn are_equal(a: &Value, b: &Value) -> bool {
     match (a.as_f64(), b.as_f64()) {
         (Some(a), Some(b)) => (a - b).abs() <= (0.0005 * a.abs().max(b.abs())).max(0.005),
@@ -190,7 +190,7 @@ fn found<'v>(metrics: &'v Value, key: &str) -> Vec<&'v Value> {
     all.filter_map(|group| group.get(key)).collect()
 }
 
-/// A printed number: its value in the least unit of its kind, and half of its last digit.
+/// A printed number: its value in the smallest unit of its kind, and half of its last digit.
 #[derive(Clone)]
 struct Quantity {
     value: f64,
@@ -236,13 +236,13 @@ impl Quantity {
         })
     }
 
-    /// Both may be the same number, rounded.
+    /// Whether both may be the same number, rounded.
     fn equals(&self, other: &Quantity) -> bool {
         (self.value - other.value).abs() <= (self.half + other.half) * 1.001
     }
 }
 
-/// Each of the few is one of the most, and none of them twice.
+/// Whether each of `few` is in `most`, without using one twice.
 fn are_among(few: &[Quantity], most: &[Quantity]) -> bool {
     let mut left = most.to_vec();
     few.iter().all(|one| {
@@ -251,7 +251,7 @@ fn are_among(few: &[Quantity], most: &[Quantity]) -> bool {
     })
 }
 
-/// Text without what Markdown and thin spaces add.
+/// Text without Markdown formatting and thin spaces.
 fn plain(cell: &str) -> String {
     let text = cell.replace(['\u{202f}', '\u{a0}'], " ");
     let text: String = text
@@ -261,7 +261,7 @@ fn plain(cell: &str) -> String {
     text.trim().to_owned()
 }
 
-/// Markdown's tables, each under its heading.
+/// Markdown's tables, each with its heading.
 fn tables(markdown: &str) -> Vec<Table> {
     let mut tables: Vec<Table> = Vec::new();
     let mut section = String::new();
@@ -294,7 +294,7 @@ fn tables(markdown: &str) -> Vec<Table> {
     tables
 }
 
-/// The numbers of a table; the values of rows that share a name together.
+/// The numbers of a table; the values of rows with the same name together.
 fn facts_of(table: &Table) -> BTreeMap<Label, Vec<Quantity>> {
     let mut facts: BTreeMap<Label, Vec<Quantity>> = BTreeMap::new();
     let is_about_one = ABOUT_ONE.contains(&table.header[0].as_str());
@@ -331,8 +331,7 @@ fn facts_of(table: &Table) -> BTreeMap<Label, Vec<Quantity>> {
     facts
 }
 
-/// Where a time and its share of a whole stand side by side: `TIME (PERCENT of …` or
-/// `TIME, PERCENT of …`.
+/// Each time with its share of a whole: `TIME (PERCENT of …` or `TIME, PERCENT of …`.
 fn shares(markdown: &str, basis: &str) -> Vec<(String, Quantity, Quantity)> {
     let text = markdown.replace(['\u{202f}', '\\'], "");
     let found = text.match_indices(basis).filter_map(|(at, _)| {

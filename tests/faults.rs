@@ -1,5 +1,5 @@
-//! Faults put into real traces: each is found, has its size, and changes no number in silence. The
-//! traces as they are have none.
+//! Faults inserted into real traces: each is detected with its size, and changes no number silently. The original
+//! traces have none.
 
 use std::io::Read;
 
@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use crate::support::opened::{profile, report};
 use crate::support::shared;
 
-/// Traces in which everything fits.
+/// Traces without inconsistencies.
 const CLEAN: [&str; 3] = ["h100_bert", "h100_timesformer", "mi300_vit"];
 
 type Events = Vec<Value>;
@@ -47,7 +47,7 @@ fn add(event: &mut Value, key: &str, us: f64) {
     event[key] = json!(event[key].as_f64().unwrap() + us);
 }
 
-/// The clock of the GPU is off by so much.
+/// Shifts the GPU's clock.
 fn shift(events: &mut Events, us: f64) {
     let of_gpu = |event: &&mut Value| {
         is_work(event) || event["cat"] == "gpu_user_annotation" || event["ph"] == "f"
@@ -57,14 +57,14 @@ fn shift(events: &mut Events, us: f64) {
     }
 }
 
-/// Events of a kind stand twice.
+/// Duplicates events of a kind.
 fn twice(events: &mut Events, of: fn(&Value) -> bool) {
     let mut repeated = Vec::new();
     each(events, 4, of, |event| repeated.push(event.clone()));
     events.extend(repeated);
 }
 
-/// Of pairs of such events the second gets the id of the first.
+/// In pairs of such events, the second gets the id of the first.
 fn share_ids(events: &mut Events, of: fn(&Value) -> bool) {
     let mut last = None;
     each(events, 6, of, |event| match last.take() {
@@ -73,7 +73,7 @@ fn share_ids(events: &mut Events, of: fn(&Value) -> bool) {
     });
 }
 
-/// Calls and their arrows are lost.
+/// Removes calls and their arrows.
 fn drop_launches(events: &mut Events) {
     let mut lost = Vec::new();
     each(events, 6, is_work, |event| {
@@ -86,19 +86,19 @@ fn drop_launches(events: &mut Events) {
     });
 }
 
-/// A fault: what is changed, as what it is found and how often, and what tells its size.
+/// A fault: the change, the expected warning and its count, and what shows its size.
 type Fault = (&'static str, fn(&mut Events), WarningKind, u64, Size);
 
-/// What tells the size of a fault.
+/// What shows the size of a fault.
 #[derive(Clone, Copy)]
 enum Size {
-    /// A headline number or a kernel as recorded and as repaired.
+    /// A headline figure or a kernel, as recorded and as repaired.
     Figure(RepairedKind),
     /// The time that counts as unattributed.
     Unattributed,
     /// A time in the sentence about it.
     Sentence,
-    /// No number of the GPU rests on it, and the sentence says so.
+    /// No GPU figure depends on it, and the sentence says so.
     None,
 }
 use Size::{Figure, Sentence, Unattributed};

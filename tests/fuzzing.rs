@@ -1,5 +1,5 @@
-//! The fuzz targets, which take an engine and a compiler of their own to run: what they share is built
-//! here, so that it follows the core, and survives their seeds.
+//! The fuzz targets, which need a fuzzing engine and another compiler to run. Their shared code is built here, so that
+//! it stays in sync with the core crate, and is tested on their seeds.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -15,7 +15,7 @@ fn folder() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../fuzz")
 }
 
-/// Names in a folder, without what they end with.
+/// Names in a folder, without their endings.
 fn names(of: &str) -> BTreeSet<String> {
     let entries = fs::read_dir(folder().join(of)).unwrap();
     let name = |path: PathBuf| path.file_stem().unwrap().to_str().unwrap().to_owned();
@@ -34,7 +34,7 @@ fn every_target_is_listed_and_has_seeds() {
     assert_eq!(names("seeds"), targets);
 }
 
-/// Seeds that said nothing would lead nowhere.
+/// Seeds without content would not help.
 #[test]
 fn seeds_are_traces_and_survive() {
     for target in names("seeds") {

@@ -1,7 +1,7 @@
-//! Real traces against the sheets of the reference, cell by cell: all of them.
+//! Real traces compared with the reference's sheets, every cell of them.
 //!
-//! The rules (keys, tolerances, order of rows) are those of `tools/compare_golden.py`, which lies
-//! beside the traces and is run here.
+//! The rules (keys, tolerances, order of rows) are in `tools/compare_golden.py`, which is stored with the traces and
+//! run here.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -19,7 +19,7 @@ use crate::support::skipped::skipped;
 #[test]
 fn sheets_agree_with_the_reference() {
     hold("perf_report_csvs", |shared, traces, name| {
-        // "TRACE", or "TRACE@GPU" with the figures of golden/GPU.json.
+        // "TRACE", or "TRACE@GPU" with the specs of golden/GPU.json.
         let (trace, gpu) = match name.split_once('@') {
             Some((trace, gpu)) => (trace, Some(shared::gpu(shared, gpu))),
             None => (name, None),
@@ -92,8 +92,7 @@ fn compared_sheets_agree_with_the_reference() {
     });
 }
 
-/// Compares the files of every golden folder, made by its name and those of all traces, with what is
-/// in it.
+/// Compares the files for every golden folder, generated from its name and those of all traces, with its contents.
 fn hold(sheets: &str, files_of: impl Fn(&Path, &[String], &str) -> Option<Vec<Artifact>>) {
     let Some(shared) = shared_with_python() else {
         return;
@@ -131,7 +130,7 @@ fn every_real_trace_is_read_without_loss() {
     }
 }
 
-/// The folder of the traces, where there is one and the rules can be run.
+/// The folder of the traces, if it exists and Python can run the rules.
 pub(crate) fn shared_with_python() -> Option<PathBuf> {
     let shared = shared::folder()?;
     if Command::new("python3").arg("--version").output().is_err() {
@@ -141,8 +140,8 @@ pub(crate) fn shared_with_python() -> Option<PathBuf> {
     Some(shared)
 }
 
-/// What differs between a golden folder and the sheets that are among these files, in a folder of
-/// theirs; in all sheets, or in some of them, with commas between.
+/// The differences between a golden folder and the sheets among these files, which are written to a folder of their
+/// own; for all sheets, or for a comma-separated list.
 pub(crate) fn difference(
     shared: &Path,
     golden: &Path,

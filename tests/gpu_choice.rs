@@ -1,4 +1,4 @@
-//! Another GPU changes how operations are judged, and nothing of what was measured.
+//! Choosing another GPU changes efficiencies and findings, but no measured value.
 
 use dormer_core::hardware;
 use dormer_core::output::export::{Artifact, Input, Source};
@@ -8,7 +8,7 @@ use serde_json::Value;
 use crate::support::opened::{profile, report_on};
 use crate::support::{csv, shared};
 
-/// Columns that follow from the hardware, in every sheet; each stands for those that begin so.
+/// Columns that depend on the hardware, in every sheet; each stands for all with this prefix.
 const COLUMNS: &[&str] = &[
     "Roofline Time",
     "Roofline Bound",
@@ -28,8 +28,7 @@ const COLUMNS: &[&str] = &[
     "Causes",
 ];
 
-/// What may differ in the files for programs: by the end of their path, the keys whose values do,
-/// wherever they stand.
+/// What may differ in the files for programs: by path ending, the keys whose values differ, at any depth.
 #[rustfmt::skip]
 const KEYS: &[(&str, &[&str])] = &[
     ("perf_report.json", &["gpu", "hardware_basis", "basis_caveat", "anomalies", "rows"]),
@@ -44,8 +43,8 @@ const KEYS: &[(&str, &[&str])] = &[
     ("multi_kernel_data.json", &[]),
 ];
 
-/// Forms that say the same as these files in other words (the workbook, documents, the printed
-/// page), or hold what findings ask for (reproducers).
+/// Files that contain the same in other forms (the workbook, documents, the printed page), or depend on findings
+/// (reproducers).
 const OTHER_FORMS: &[&str] = &["md", "html", "xlsx", "replay"];
 
 fn files(profile: &Profile, gpu: &str) -> Vec<Artifact> {
@@ -74,7 +73,7 @@ fn another_gpu_changes_rooflines_and_findings_alone() {
             let (a_text, b_text) = (text(a), text(b));
             n_different += usize::from(a_text != b_text);
             if a.path.ends_with("gap_waterfall.csv") {
-                // What one GPU's memory could not have read has no roofline on that GPU.
+                // If an operation is impossibly fast for one GPU's memory, it has no roofline on that GPU.
                 assert_same_rows_of_both(&file, a_text, b_text);
             } else if a.path.ends_with(".csv") {
                 assert_same_cells(&file, a_text, b_text);
@@ -85,7 +84,7 @@ fn another_gpu_changes_rooflines_and_findings_alone() {
             }
         }
     }
-    // That nothing at all would differ is a test that cannot fail.
+    // If nothing differed at all, the test could not fail.
     assert!(n_different > 10, "{n_different}");
 }
 
@@ -114,7 +113,7 @@ fn without(json: &str, keys: &[&str]) -> Value {
     value
 }
 
-/// Where two values differ first: the lines of their texts.
+/// The first difference between two values: the lines of their texts.
 fn difference(a: &Value, b: &Value) -> Option<(String, String)> {
     let [a, b] = [a, b].map(|value| format!("{value:#}"));
     let mut lines = a.lines().zip(b.lines());

@@ -1,5 +1,5 @@
-//! The code behind idle time: how much of it real traces name, and whether causes that are planted in
-//! them are found with their size.
+//! The code behind idle time: how much of it is named in real traces, and whether planted causes are found with their
+//! size.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -16,7 +16,7 @@ use crate::support::opened::{profile, report};
 use crate::support::page::assert_table;
 use crate::support::shared;
 
-/// Of the idle time that the CPU causes, so much must be named where Python frames were recorded.
+/// The percentage of idle time caused by the CPU that must be named if Python frames were recorded.
 const LEAST_PERCENT: f64 = 80.0;
 
 fn outcome(report: &Report) -> &Outcome {
@@ -77,11 +77,11 @@ fn idle_time_is_named() {
     assert_table("idle_time_is_named", &rows);
 }
 
-/// How long what is planted runs, in µs.
+/// The duration of a planted cause, in µs.
 const PLANTED_US: f64 = 5_000.0;
 
-/// The same trace in which a thread does something else for long before a launch in the middle of it.
-/// All that follows is later by that; all that lies around it takes as much longer.
+/// The same trace, in which a thread is busy with something else for long before a launch in the middle. Everything
+/// after it is delayed, and everything around it takes longer.
 fn with_planted(trace: &Json, category: &str, names: &[&str]) -> String {
     let mut trace = trace.clone();
     let events = trace["traceEvents"].as_array_mut().unwrap();
@@ -99,7 +99,7 @@ fn with_planted(trace: &Json, category: &str, names: &[&str]) -> String {
         .collect();
     launches.sort_by(|a, b| a.0.total_cmp(&b.0));
     let (at, pid, tid) = launches[launches.len() / 2].clone();
-    // What was launched before runs as it did.
+    // What was launched before runs unchanged.
     let calls = events.iter().filter(|event| {
         let category = event["cat"].as_str().unwrap_or_default();
         category.ends_with("_runtime") || category.ends_with("_driver")

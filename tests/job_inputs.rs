@@ -1,5 +1,4 @@
-//! What jobs are given as: ranks that are missing, cut or begin late, many of them, in any order and in any
-//! pieces.
+//! Inputs of jobs: ranks that are missing, truncated or start late, many ranks, in any order and in any chunks.
 
 use std::io::Read;
 use std::path::Path;
@@ -24,7 +23,7 @@ fn overview(digests: Vec<Digest>) -> JobOverview {
     JobOverview::new(&job, &Analysis::new(&job), &world.set_apart)
 }
 
-/// Of collectives with a process group: how many ranks were read of how many, each with how often.
+/// For collectives with a process group: how many of how many ranks were read, with counts.
 fn counts(files: &[Artifact]) -> Vec<(String, usize)> {
     let mut counts: Vec<(String, usize)> = Vec::new();
     for row in cells(&text_of(files, "collectives")) {
@@ -32,7 +31,7 @@ fn counts(files: &[Artifact]) -> Vec<(String, usize)> {
             continue;
         }
         let skew: f64 = row["start skew µs"].parse().unwrap();
-        // The straggler comes 1.1 ms late at most; a shift of a step would be 20 ms.
+        // The straggler is at most 1.1 ms late; an offset of a step would be 20 ms.
         assert!(skew < 1_150.0, "{row:?}");
         let count = format!("{} of {}", row["ranks read"], row["ranks"]);
         match counts.iter_mut().find(|(known, _)| *known == count) {
@@ -44,7 +43,7 @@ fn counts(files: &[Artifact]) -> Vec<(String, usize)> {
     counts
 }
 
-/// A rank that is missing, cut, or lacks its first step: the others are analyzed, the slow one is named.
+/// A rank is missing, truncated, or lacks its first step: the others are analyzed, and the slow one is named.
 #[test]
 fn a_damaged_rank_hides_no_straggler() {
     let Some(shared) = shared::folder() else {
@@ -112,8 +111,8 @@ fn without_first_collectives(path: &Path, n: usize) -> Vec<u8> {
     trace.to_string().into_bytes()
 }
 
-/// 64 ranks on 8 hosts, 5 ms and 10 ppm apart: rank 37 takes 1.25 times as long for its kernels, the network
-/// card of rank 12 1.5 times.
+/// 64 ranks on 8 nodes, 5 ms and 10 ppm apart: kernels of rank 37 take 1.25 times as long, transfers over the NIC of
+/// rank 12 1.5 times.
 #[test]
 fn faults_of_64_ranks_are_found() {
     let Some(shared) = shared_with_python() else {
@@ -141,7 +140,7 @@ fn faults_of_64_ranks_are_found() {
     assert!((ratio - 1.24).abs() <= 0.01, "{ratio}");
     for (row, clock) in ranks.iter().zip(truth["clock"].as_array().unwrap()) {
         let offset: f64 = row["offset µs"].parse().unwrap();
-        // In the middle of the window a clock that drifts is ahead by more.
+        // In the middle of the window, a drifting clock is ahead by more.
         let drift = clock["drift_ppm"].as_f64().unwrap();
         let start = clock["offset_us"].as_f64().unwrap();
         let most = 6.0 + drift.abs();
@@ -150,7 +149,7 @@ fn faults_of_64_ranks_are_found() {
             "{offset}, not {start}: {row:?}"
         );
     }
-    // The profiler cuts lists of more than 30 ranks.
+    // The profiler truncates lists of more than 30 ranks.
     let groups = cells(&text_of(&files, "groups"));
     let world = groups.iter().find(|row| row["group"] == "0").unwrap();
     assert_eq!((&*world["ranks"], &*world["ranks read"]), ("64", "64"));
@@ -176,8 +175,8 @@ fn faults_of_64_ranks_are_found() {
     assert_eq!(of("slow_rank"), Some(vec![37]));
 }
 
-/// A real job on CPUs in two windows of the profiler: its groups are listed although its collectives name
-/// none, nothing is corrected, and rank 2 has products that others lack.
+/// A real CPU job with two profiler windows: its groups are listed although its collectives name none, no clock is
+/// corrected, and rank 2 has matrix multiplications that others lack.
 #[test]
 fn windows_and_groups_of_a_job_without_gpus_are_told() {
     let Some(shared) = shared::folder() else {
@@ -223,8 +222,8 @@ fn windows_and_groups_of_a_job_without_gpus_are_told() {
     assert_eq!(told, ["2", "500 × 500, 500 × 500", "32"]);
 }
 
-/// Given once or twice, in any order, in chunks of any size, a job gives the same files; copies are named
-/// and change nothing else.
+/// A job gives the same files for inputs in any order, in chunks of any size, and given once or twice; duplicates are
+/// named and change nothing else.
 #[test]
 fn a_job_gives_the_same_files_however_it_is_given() {
     let Some(shared) = shared::folder() else {
@@ -268,7 +267,7 @@ fn a_job_gives_the_same_files_however_it_is_given() {
     let is_same = |file: &&Artifact| twice.contains(file);
     let differing = files.iter().filter(|file| !is_same(file));
     let differing: Vec<&str> = differing.map(|file| file.path.as_str()).collect();
-    // Where copies are named.
+    // The places where duplicates are named.
     let named = [
         "job_report.md",
         "job_report.html",

@@ -1,4 +1,4 @@
-//! Ranks of one job, real and made: their sheets against those of the reference.
+//! Ranks of one job, real and synthetic: their sheets compared with the reference's.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -15,7 +15,7 @@ use crate::golden::{difference, shared_with_python};
 use crate::support::csv;
 use crate::support::skipped::skipped;
 
-/// What sheets have the reference's name, but for the heatmap: there receivers are named otherwise.
+/// Sheets with the reference's names, except the heatmap, which names receivers differently.
 const SHEETS: &str = "nccl_long,nccl_summary_long,nccl_implicit_sync,nccl_summary_implicit_sync,\
     straggler_summary,nccl_all2allv,nccl_summary_all2allv";
 
@@ -35,8 +35,8 @@ fn sheets_of_jobs_agree_with_the_reference() {
     assert!(differences.is_empty(), "{}", differences.join("\n"));
 }
 
-/// The reference names receivers by their position in the group: what a rank sends to all of them in a
-/// position is what it sends to the ranks that have it.
+/// The reference identifies receivers by their position in the group: what a rank sends to all receivers at a position
+/// is what it sends to the ranks at it.
 #[test]
 fn the_heatmap_names_receivers_by_their_rank() {
     let Some(shared) = shared_with_python() else {
@@ -63,7 +63,7 @@ fn the_heatmap_names_receivers_by_their_rank() {
     assert_eq!(ours, theirs);
 }
 
-/// Skews and waits on corrected clocks, against a job whose clocks never differed.
+/// Skews and waits on corrected clocks, compared with a job whose clocks never differed.
 #[test]
 fn corrected_sheets_agree_with_those_of_equal_clocks() {
     const MOST_US: f64 = 6.0;
@@ -108,7 +108,7 @@ fn corrected_clocks_tell_who_holds_the_others_up() {
     let Some(shared) = shared_with_python() else {
         return;
     };
-    // By rank: how often it came last, and by how many times that may differ.
+    // For each rank: how often it came last, and the tolerance of that count.
     type Last = (&'static str, &'static [(&'static str, f64)], f64);
     const JOBS: [Last; 2] = [
         (
@@ -144,7 +144,7 @@ fn corrected_clocks_tell_who_holds_the_others_up() {
     }
 }
 
-/// What the clocks of ranks are ahead by: within 3 µs in the middle of the recording.
+/// The offsets of the ranks' clocks: within 3 µs in the middle of the recording.
 #[test]
 fn clocks_of_hosts_are_found() {
     let Some(shared) = shared_with_python() else {
@@ -173,7 +173,7 @@ fn clocks_of_hosts_are_found() {
     }
 }
 
-/// A rank that is missing or was cut takes nothing from the others.
+/// A missing or truncated rank does not affect the others.
 #[test]
 fn a_job_goes_on_without_a_rank() {
     let Some(shared) = shared_with_python() else {
@@ -214,11 +214,11 @@ fn files_of_a_job_do_not_depend_on_the_order_of_its_traces() {
     assert!(one == made(digests));
 }
 
-/// What is wrong with a job, and what fixing it is worth over all its steps: the faults that it was made
-/// with, by `truth.json` beside its sheets.
+/// The issues of a job, and the savings of fixing them over all its steps: the faults that it was generated with, from
+/// `truth.json` beside its sheets.
 #[test]
 fn the_faults_of_a_job_are_found_with_their_worth() {
-    /// Key, ranks, milliseconds, and by how much these may be off.
+    /// Key, ranks, milliseconds, and their tolerance.
     type Fault = (&'static str, &'static [u32], f64, f64);
     const JOBS: [(&str, &[Fault]); 3] = [
         (
@@ -264,7 +264,7 @@ fn the_faults_of_a_job_are_found_with_their_worth() {
     }
 }
 
-/// A figure of a sheet: what tells its row, its column, its value, and by how much it may be off.
+/// A figure of a sheet: the key of its row, its column, its value, and the tolerance.
 type Figure = (
     &'static str,
     &'static [(&'static str, &'static str)],
@@ -522,8 +522,8 @@ fn sheets_of_ours_have_the_figures_of_the_shared_jobs() {
     assert_eq!(wrong, [""; 0]);
 }
 
-/// Of a job of a residual network half of the collectives are buckets of gradients, half what all begin with;
-/// five kernels of each rank name no process group.
+/// In a ResNet job, half of the collectives reduce gradient buckets, and half broadcast the initial state; five kernels
+/// of each rank name no process group.
 #[test]
 fn collectives_are_told_apart_by_what_they_do() {
     let Some(shared) = shared_with_python() else {
@@ -544,7 +544,7 @@ fn collectives_are_told_apart_by_what_they_do() {
     assert_eq!(counts.collect::<Vec<_>>(), [("4", "4"); 5]);
 }
 
-/// Two stages of two replicas, each of two ranks; experts are on the replicas.
+/// Two pipeline stages with two replicas, each of two ranks; experts are distributed over the replicas.
 #[test]
 fn groups_are_told_what_they_are_for() {
     let Some(shared) = shared_with_python() else {
@@ -585,7 +585,7 @@ pub(crate) fn text_of(files: &[Artifact], sheet: &str) -> String {
     String::from_utf8(file.bytes.clone()).unwrap()
 }
 
-/// The files of a job; `None`, and the test is skipped, where its traces are missing.
+/// The files of a job; `None`, and the test is skipped, if its traces are missing.
 fn files(shared: &Path, name: &str) -> Option<Vec<Artifact>> {
     Some(made(digests(shared, name)?))
 }
@@ -597,12 +597,12 @@ pub(crate) fn made(digests: Vec<Digest>) -> Vec<Artifact> {
     export::job::Input::new(&job, &world.set_apart).artifacts()
 }
 
-/// By name of the file.
+/// By file name.
 fn digests(shared: &Path, name: &str) -> Option<Vec<Digest>> {
     digests_of(&shared.join("jobs").join(name))
 }
 
-/// Of the files of a folder, by name; `None`, and the test is skipped, where there is none.
+/// The digests of the files in a folder, by name; `None`, and the test is skipped, if it is missing.
 pub(crate) fn digests_of(folder: &Path) -> Option<Vec<Digest>> {
     let Ok(entries) = std::fs::read_dir(folder) else {
         skipped(&format!("there is no {}", folder.display()));

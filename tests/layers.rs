@@ -1,8 +1,8 @@
-//! The layers of the core, read from its source.
+//! The layers of the core crate, read from its source.
 //!
-//! A room (a module at the top of `core/src`) uses only rooms that stand before it in [`ROOMS`],
-//! and no module stands in a circle with modules beside it. A module and its own children may know
-//! each other: a parent says what its parts share. Tests may use what they like.
+//! A top-level module of `core/src` only uses top-level modules that precede it in [`MODULES`], and no sibling modules
+//! depend on each other in a cycle. A module and its own children may use each other: a parent contains what its
+//! children share. Tests may use anything.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -12,24 +12,24 @@ use syn::visit::{self, Visit};
 
 use crate::support::source;
 
-/// The rooms, each after all that it may use. `sample` and `testing` serve tests and examples, and
-/// come last.
-const ROOMS: [&str; 17] = [
+/// The top-level modules, each after all that it may use. `sample` and `testing` are for tests and examples, and come
+/// last.
+const MODULES: [&str; 17] = [
     "base", "trace", "names", "import", "hardware", "perf", "profile", "assess", "findings",
     "report", "compare", "job", "tables", "fleet", "output", "sample", "testing",
 ];
 
-/// A path of modules: `["profile", "tree"]`.
+/// A module path: `["profile", "tree"]`.
 type Module = Vec<String>;
 
-/// Which module uses which, with the file that says so.
+/// Which module uses which, with the files that do so.
 type Uses = BTreeMap<(Module, Module), BTreeSet<String>>;
 
 #[test]
-fn rooms_use_only_what_stands_before_them() {
+fn modules_use_only_those_before_them() {
     let place = |module: &Module| {
         let name = module.first()?;
-        ROOMS.iter().position(|room| room == name)
+        MODULES.iter().position(|module| module == name)
     };
     let steps_back: Vec<String> = uses()
         .into_iter()
@@ -40,8 +40,8 @@ fn rooms_use_only_what_stands_before_them() {
 }
 
 #[test]
-fn every_folder_is_a_room() {
-    let listed: BTreeSet<String> = ROOMS.iter().map(|room| room.to_string()).collect();
+fn every_folder_is_listed() {
+    let listed: BTreeSet<String> = MODULES.iter().map(|module| module.to_string()).collect();
     let found: BTreeSet<String> = sources()
         .into_iter()
         .filter_map(|(module, ..)| module.first().cloned())
@@ -51,7 +51,7 @@ fn every_folder_is_a_room() {
 
 #[test]
 fn no_modules_stand_in_a_circle() {
-    // What stands beside what: of each use, the two modules where their paths part.
+    // Dependencies between siblings: for each use, the two modules where their paths diverge.
     let mut beside: BTreeMap<Module, BTreeSet<Module>> = BTreeMap::new();
     for (from, to) in uses().into_keys() {
         let n_shared = from.iter().zip(&to).take_while(|(a, b)| a == b).count();
@@ -86,7 +86,7 @@ fn no_modules_stand_in_a_circle() {
     );
 }
 
-/// Tables in Arrow's form are the command's alone: there is none of it to download with the page.
+/// Only the command line writes Arrow tables, so the core and the page do not depend on it.
 #[test]
 fn core_and_page_have_no_arrow() {
     let packages = packages();
@@ -102,15 +102,11 @@ fn core_and_page_have_no_arrow() {
             }
         }
         let is_arrow = |name: &&str| name.starts_with("arrow") || *name == "parquet";
-        assert_eq!(
-            all.iter().any(|name| is_arrow(name)),
-            has_arrow,
-            "{name}: {all:?}"
-        );
+        assert_eq!(all.iter().any(is_arrow), has_arrow, "{name}: {all:?}");
     }
 }
 
-/// Every package of `Cargo.lock`, with the names of those it is built from; versions side by side are one.
+/// Every package of `Cargo.lock` with the names of its dependencies; several versions of a package count as one.
 fn packages() -> BTreeMap<String, BTreeSet<String>> {
     let lock = fs::read_to_string(source::path("Cargo.lock")).unwrap();
     let mut packages = BTreeMap::new();
@@ -139,7 +135,7 @@ fn sources() -> Vec<(Module, PathBuf, String)> {
     modules.filter(|(module, ..)| module != &["lib"]).collect()
 }
 
-/// Who uses whom, tests left out.
+/// All uses, except in tests.
 fn uses() -> Uses {
     let sources = sources();
     let modules: BTreeSet<Module> = sources.iter().map(|(module, ..)| module.clone()).collect();
@@ -170,7 +166,7 @@ fn uses() -> Uses {
             if let Some(origin) = used.first().and_then(|name| reexports.get(name)) {
                 used = origin.clone();
             }
-            // The longest beginning that is a module; what follows is an item of it.
+            // The longest prefix that is a module; the rest is an item in it.
             let known = (1..=used.len()).rev().map(|n| used[..n].to_vec());
             let target = known.into_iter().find(|path| modules.contains(path));
             if let Some(target) = target.filter(|target| !is_test(target) && target != module) {
@@ -182,7 +178,7 @@ fn uses() -> Uses {
     uses
 }
 
-/// What `lib.rs` names anew: "Profile" is `profile::Profile`.
+/// The re-exports of `lib.rs`: "Profile" is `profile::Profile`.
 fn reexports() -> BTreeMap<String, Vec<String>> {
     let text = fs::read_to_string(source::path("core/src/lib.rs")).unwrap();
     let file = syn::parse_file(&text).unwrap();
@@ -201,7 +197,7 @@ fn reexports() -> BTreeMap<String, Vec<String>> {
         .collect()
 }
 
-/// The modules of a file that are compiled for tests alone.
+/// The modules of a file that are compiled only for tests.
 fn test_modules(module: &Module, items: &[syn::Item]) -> Vec<Module> {
     let modules = items.iter().filter_map(|item| match item {
         syn::Item::Mod(inner) if is_for_tests(&inner.attrs) => Some(inner),
@@ -228,8 +224,8 @@ struct Paths {
 }
 
 impl Paths {
-    /// Adds a path that starts at `crate`, `self` or `super`; other paths name what a `use` brought,
-    /// or another crate.
+    /// Adds a path that starts with `crate`, `self` or `super`; other paths refer to imported names, or to another
+    /// crate.
     fn add(&mut self, path: &[String]) {
         let (mut base, mut rest) = match path.first().map(String::as_str) {
             Some("crate") => (Vec::new(), &path[1..]),

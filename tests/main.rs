@@ -1,34 +1,34 @@
-//! Tests of Dormer as a whole; one binary, so that it links once.
+//! Tests of Dormer as a whole, in one binary, so that it is linked once.
 //!
-//! | module | what it holds |
+//! | module | content |
 //! |---|---|
-//! | `corpus` | one small broken input per kind of damage, and what Dormer says to it |
-//! | `properties` | laws that hold for every input: chunk splits, intervals, shifted times |
-//! | `facts` | every number of the documents of a trace under its label, and no label with two of them |
-//! | `diagnosis` | why operations of real traces are slow, and what small ones must say |
+//! | `corpus` | one small broken input per kind of damage, and how Dormer handles it |
+//! | `properties` | properties that hold for every input: chunk splits, intervals, shifted times |
+//! | `facts` | every number of a trace's documents by label, and no label with two values |
+//! | `diagnosis` | why operations of real traces are slow, and expected findings of small ones |
 //! | `planted` | causes planted in an operation of a real trace, which are found with their size |
-//! | `formats` | traces that are not Kineto's JSON: real ones against the reference, and damage |
-//! | `fuzzing` | what the fuzz targets share, and their seeds |
-//! | `golden` | real traces against the sheets of the reference |
-//! | `jobs` | ranks of one job, real and made, against the sheets of the reference |
-//! | `layers` | which module of the core uses which |
-//! | `outputs` | what is written: the same bytes twice, the same cells in every form |
-//! | `redaction` | real traces without their names say the same |
-//! | `rocprof` | what rocprofv3 writes: small files, damaged ones, and a real one to the nanosecond |
-//! | `gpu_choice` | what another GPU changes, and all that it does not |
-//! | `checks` | the reports of every trace, held to their rules |
-//! | `requirements` | the page of requirements, held to the source tree |
-//! | `compare` | two real traces of the same model, held against each other |
+//! | `formats` | traces in other formats than Kineto's JSON: real ones compared with the reference, and damage |
+//! | `fuzzing` | the shared code of the fuzz targets, and their seeds |
+//! | `golden` | real traces compared with the sheets of the reference |
+//! | `jobs` | ranks of one job, real and synthetic, compared with the sheets of the reference |
+//! | `layers` | which module of the core crate uses which |
+//! | `outputs` | reproducible output: the same bytes twice, the same cells in every form |
+//! | `redaction` | real traces with replaced names give the same results |
+//! | `rocprof` | rocprofv3's format: small files, damaged ones, and a real one to the nanosecond |
+//! | `gpu_choice` | what depends on the GPU, and what does not |
+//! | `checks` | the reports of every trace satisfy their rules |
+//! | `requirements` | the page of requirements matches the source tree |
+//! | `compare` | comparisons of real traces of the same model |
 //! | `idle` | the code behind the idle time of real traces, and of causes planted in them |
 //! | `memory` | memory of real traces to the byte, by operator and step |
 //! | `models` | how much of the GPU time of real traces has a model |
-//! | `tables` | the tables of real traces against their sheets, and what the core and the page link |
-//! | `trees` | the call trees of real traces against themselves and each other |
+//! | `tables` | the tables of real traces compared with their sheets, and dependencies of the core and the page |
+//! | `trees` | consistency of the call trees of real traces, with themselves and each other |
 //! | `words` | the vocabulary of everything that a user reads |
-//! | `windows` | parts of the time of real traces, analysed alone |
+//! | `windows` | analyses of parts of real traces |
 //! | `spellings` | real arguments in every spelling: the same figures |
 //! | `measuring` | the benchmark's figures: medians, tables, and what counts as slower |
-//! | `tiling` | the large traces that the benchmark makes |
+//! | `tiling` | the large traces that the benchmark generates |
 //! | `browser` | the built page in a real Chromium |
 
 #![allow(

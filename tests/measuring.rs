@@ -1,4 +1,4 @@
-//! The benchmark's figures: how they are written, which tables they fill, and what counts as slower.
+//! The benchmark's figures: their format, the tables they fill, and what counts as slower.
 
 #[path = "bench/figure.rs"]
 mod figure;
@@ -13,7 +13,7 @@ mod tables;
 use figure::{G, JSON, Record, Role, Table, Unit, median, quantile};
 use noise::{changes, is_above};
 
-/// Two traces; the numbers are seconds of `gzip` and of the first open.
+/// Two traces; the numbers are seconds of `gzip` and of opening for the first time.
 fn record(gzip: &[f64], first: &[f64]) -> Record {
     let mut record = Record {
         machine: "2 cores of A".to_owned(),
@@ -110,7 +110,7 @@ fn what_only_one_trace_has_is_a_dash_for_the_others() {
     assert!(text.ends_with(expected), "{text}");
 }
 
-/// A document with places for all tables, and what is in them.
+/// A document with marks for all tables, and their content.
 fn document(inside: &str) -> String {
     let names = [
         "build", "opens", "memory", "choices", "stages", "ranks", "frames", "keys", "size",
@@ -178,16 +178,16 @@ fn the_document_of_the_project_has_a_place_for_every_table() {
 #[test]
 fn slower_is_what_lies_above_all_that_was_there() {
     for (then, now, expected) in [
-        // Apart, by a fifth.
+        // Disjoint, by a fifth.
         (&[1.00, 1.02, 1.04], &[1.20, 1.22, 1.25], true),
-        // One value of now among those of then.
+        // One new value is among the old ones.
         (&[1.00, 1.02, 1.04], &[1.03, 1.22, 1.25], false),
-        // One value of then that was out of line.
+        // One old value is an outlier.
         (&[1.00, 1.02, 1.30], &[1.20, 1.22, 1.25], false),
-        // Apart, and by less than anybody notices.
+        // Disjoint, but by a negligible amount.
         (&[1.000, 1.001, 1.002], &[1.005, 1.006, 1.007], false),
         (&[1.20, 1.22, 1.25], &[1.00, 1.02, 1.04], false),
-        // None then, one now: a request, for one.
+        // None then, one now, such as a request.
         (&[0.0, 0.0, 0.0], &[1.0, 1.0, 1.0], true),
     ] {
         assert_eq!(is_above(then, now), expected, "{then:?} {now:?}");
@@ -202,9 +202,9 @@ fn a_run_is_compared_as_it_is_and_in_g() {
     for (gzip, first, worse, better) in [
         ([0.20, 0.20, 0.20], [0.50, 0.51, 0.52], vec![slower], vec![]),
         ([0.20, 0.20, 0.20], [0.30, 0.31, 0.32], vec![], vec![faster]),
-        // The machine is slower by as much.
+        // The machine is slower by the same factor.
         ([0.25, 0.25, 0.25], [0.50, 0.51, 0.52], vec![], vec![]),
-        // `gzip` alone was faster.
+        // Only `gzip` was faster.
         ([0.10, 0.10, 0.10], [0.40, 0.41, 0.42], vec![], vec![]),
     ] {
         let found = changes(&then, &record(&gzip, &first));

@@ -1,4 +1,4 @@
-//! Memory of real traces: every figure is a sum of bytes, and to the byte.
+//! Memory of real traces: every figure is a sum of bytes, exact to the byte.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -12,7 +12,7 @@ use dormer_core::trace::StringId;
 use crate::support::opened::{profile, report};
 use crate::support::shared;
 
-/// A device by its name.
+/// A device by name.
 fn device<'a>(memory: &'a Memory, label: &str) -> &'a DeviceMemory {
     let found = memory.devices.iter().find(|device| device.label == label);
     found.unwrap_or_else(|| panic!("no {label}"))
@@ -95,11 +95,11 @@ fn operators_of_a_real_trace_allocate_so_much() {
         ("aten::empty", 192, 1_847_697_408),
     ];
     assert_eq!(first, expected);
-    // Nothing of the recording is in use at its end.
+    // At the end, no memory allocated during the recording is in use.
     assert!(operators.iter().all(|one| one.net_bytes == 0));
 }
 
-/// 200 reports of 8 bytes each by the CPU: nothing that a sentence is about.
+/// 200 events of 8 bytes each on the CPU: too little to be mentioned.
 #[test]
 fn a_device_with_little_memory_is_in_no_headline() {
     let Some((profile, memory)) = open("h100_qwen") else {
@@ -113,8 +113,8 @@ fn a_device_with_little_memory_is_in_no_headline() {
     assert_eq!(view.devices.len(), 2);
 }
 
-/// In each of them totals and blocks agree, and blocks of the recording with what was there before are
-/// the peak.
+/// In each of them, totals and blocks agree, and the blocks of the recording plus the memory from before make up the
+/// peak.
 #[test]
 fn totals_and_blocks_of_real_traces_agree() {
     let Some(folder) = shared::folder() else {
@@ -159,7 +159,7 @@ fn totals_and_blocks_of_real_traces_agree() {
     }
 }
 
-/// Both halves of a trace have the totals of the whole where they meet, and one of them its peak.
+/// The halves of a trace have the totals of the whole where they meet, and one of them has its peak.
 #[test]
 fn parts_of_a_real_trace_have_its_memory() {
     let Some((profile, memory)) = open("h100_timesformer") else {
@@ -186,7 +186,7 @@ fn parts_of_a_real_trace_have_its_memory() {
     assert!(one.check.holds() && two.check.holds());
 }
 
-/// What is found of memory in real traces, and that it stands behind all that saves time.
+/// Memory findings of real traces, which come after all findings that save time.
 #[test]
 fn findings_of_memory_come_after_those_of_time() {
     let Some(folder) = shared::folder() else {

@@ -1,4 +1,4 @@
-//! How much of the GPU time of real traces the built-in models count, and count believably.
+//! How much of the GPU time of real traces has plausible FLOPs and bytes from the built-in models.
 
 use dormer_core::assess::Judged;
 use dormer_core::hardware;
@@ -9,17 +9,17 @@ use dormer_core::trace::Category;
 use crate::support::opened::{profile, report};
 use crate::support::shared;
 
-/// What the models must count of each trace, in percent.
+/// The percentage of each trace that the models must cover.
 const LEAST_PERCENT: f64 = 95.0;
 
-/// Time in nanoseconds, by what is known of it.
+/// Time in nanoseconds, by what is known about it.
 #[derive(Debug, Default)]
 struct Shares {
-    /// All operations but copies between memories; collectives are no operations.
+    /// All operations except memory copies; collectives are not operations.
     all: i64,
-    /// With bytes, and no faster than 110 % of the roof of the trace's own GPU.
+    /// With bytes, and at most 110 % of the trace's own GPU's roofline.
     counted: i64,
-    /// With bytes, and faster: small enough for a cache, or counted wrong.
+    /// With bytes, but faster: small enough for a cache, or counted wrong.
     too_fast: i64,
 }
 

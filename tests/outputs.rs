@@ -1,4 +1,4 @@
-//! What is written: the same trace gives the same bytes, and every form has the same cells.
+//! Output: the same trace gives the same bytes, and every form has the same cells.
 
 use std::io::Cursor;
 
@@ -9,10 +9,10 @@ use crate::support::csv;
 use crate::support::opened::{profile, report};
 use crate::support::shared;
 
-/// What Excel holds in a cell, in UTF-16 units.
+/// Excel's limit for a cell, in UTF-16 units.
 const MAX_TEXT: usize = 32_767;
 
-/// Everything that is written about a trace, from its bytes on.
+/// All files about a trace, from its bytes.
 fn files(trace: &[u8]) -> Vec<Artifact> {
     let profile = profile(trace);
     Input::new(&profile, &report(&profile)).artifacts()
@@ -65,11 +65,11 @@ fn the_workbook_has_the_cells_of_the_csv_files() {
     }
 }
 
-/// A cell of a CSV file and one of a workbook.
+/// Whether a cell of a CSV file and one of a workbook have the same content.
 fn says_the_same(text: &str, cell: &Data) -> bool {
     match cell {
         Data::Empty => text.is_empty(),
-        // In CSV an apostrophe keeps text from being run as a formula.
+        // In CSV, an apostrophe keeps text from being evaluated as a formula.
         Data::String(whole) => {
             let is_formula = whole.starts_with(['=', '+', '-', '@', '\t', '\r']);
             let text = match is_formula {

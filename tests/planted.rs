@@ -1,4 +1,4 @@
-//! Causes planted in an operation of a real trace, and what its waterfall and the findings say then.
+//! Causes planted in an operation of a real trace, and the resulting waterfall and findings.
 
 use dormer_core::assess::waterfall::{Cause, Waterfall};
 use serde_json::{Value, json};
@@ -9,10 +9,10 @@ use crate::support::shared;
 
 const TRACE: &str = "h100_qwen";
 
-/// The operation: 48 calls of one GEMM, which takes 4.06 of 34.9 ms.
+/// The operation: 48 calls of one GEMM, which take 4.06 of 34.9 ms.
 const SHAPES: [[i64; 2]; 2] = [[8944, 1024], [1024, 2816]];
 
-/// What is planted changes the time of a call by so much, in µs.
+/// The change that a planted cause makes to the time of a call, in µs.
 const ONE_CALL_US: f64 = 2_000.0;
 const EACH_CALL_US: f64 = 40.0;
 
@@ -73,7 +73,7 @@ impl Planted {
         &mut self.trace["traceEvents"][at]
     }
 
-    /// A kernel takes longer, and what the GPU runs after it is put off.
+    /// Makes a kernel longer and delays the GPU activity after it.
     fn longer(&mut self, call: usize, more_us: f64) {
         let kernel = self.calls[call].kernel;
         let end = self.put_off_after(kernel, more_us);
@@ -81,7 +81,7 @@ impl Planted {
         self.event(kernel)["dur"] = json!(end - start + more_us);
     }
 
-    /// Puts off what the GPU runs after an event; gives its end.
+    /// Delays the GPU activity after an event; returns the event's end.
     fn put_off_after(&mut self, at: usize, more_us: f64) -> f64 {
         let event = self.event(at);
         let end = event["ts"].as_f64().unwrap() + event["dur"].as_f64().unwrap();
@@ -97,7 +97,7 @@ impl Planted {
         end
     }
 
-    /// After its own kernel each call runs another one.
+    /// Adds another kernel after each call's own.
     fn helper(&mut self, name: &str) {
         for call in 0..self.calls.len() {
             let Call { launch, kernel, .. } = self.calls[call];
@@ -120,7 +120,7 @@ impl Planted {
         }
     }
 
-    /// The kernels of all calls have another name.
+    /// Renames the kernels of all calls.
     fn kernel_name(&mut self, change: impl Fn(&str) -> String) {
         for call in 0..self.calls.len() {
             let kernel = self.calls[call].kernel;
@@ -173,7 +173,7 @@ fn what_is_planted_in_an_operation_is_named_with_its_size() {
     let before = waterfall(&Opened::new("before", &text));
     let all_us = before.measured_ns as f64 / 1e3;
     type Plant = fn(&mut Planted);
-    // (what is done to it, its cause, by how many µs that grows, what the findings say)
+    // (the planted change, its cause, by how many µs that grows, words of the findings)
     #[rustfmt::skip]
     let sizes: [(Plant, Cause, f64, &str); 6] = [
         (|of| of.longer(20, ONE_CALL_US), Cause::Spread, ONE_CALL_US, "longest"),
@@ -197,7 +197,7 @@ fn what_is_planted_in_an_operation_is_named_with_its_size() {
         );
         assert!(said.contains(words), "{at}: no “{words}” in {said}");
     }
-    // What has no size of its own is named with its values.
+    // Causes without a size are named with their values.
     #[rustfmt::skip]
     let facts: [(Plant, &str); 3] = [
         (|of| of.argument("Input Strides", &json!([[1025, 1], [1, 1025]])), "1 025"),

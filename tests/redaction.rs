@@ -1,4 +1,4 @@
-//! Real traces without their names say the same.
+//! Real traces with replaced names give the same results.
 
 use dormer_core::output::{kineto, redact::redact};
 use dormer_core::report::sheet::{Cell, Sheet};
@@ -10,7 +10,7 @@ use serde_json::Value;
 use crate::support::opened::{profile, report};
 use crate::support::shared;
 
-/// Columns whose words are Dormer's or the reference's, and not the trace's.
+/// Columns whose text comes from Dormer or the reference, not from the trace.
 const LABELS: &[&str] = &[
     "type",
     "op category",
@@ -25,7 +25,7 @@ const LABELS: &[&str] = &[
 fn redacted_traces_have_the_same_times_categories_and_tables() {
     let mut n_cells = 0;
     for (name, bytes) in shared::with_sample() {
-        // Large ones take long in a debug build, and show nothing that small ones do not.
+        // Large traces take long in a debug build, and show nothing that small ones do not.
         if bytes.len() > 2_000_000 {
             continue;
         }
@@ -69,7 +69,7 @@ fn a_trace_that_is_written_again_says_the_same() {
     }
 }
 
-/// Puts a secret into a text: in front, inside a template's arguments, as a path, or alone.
+/// Hides a secret in a text: as a prefix, inside template arguments, as a path, or alone.
 fn hide(secret: &str, text: &str, how: usize) -> String {
     match how % 4 {
         0 => format!("{secret}::{text}"),
@@ -82,7 +82,7 @@ fn hide(secret: &str, text: &str, how: usize) -> String {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(32))]
 
-    /// Wherever a name of one's own stands in a trace, nothing of it is in what follows.
+    /// Wherever a custom name occurs in a trace, no part of it is in the output.
     #[test]
     fn no_name_gets_through(
         secret in "qz[a-z]{6}",
@@ -108,7 +108,7 @@ proptest! {
     }
 }
 
-/// Compares all cells but those with texts of the trace; says how many.
+/// Compares all cells except those with text from the trace; returns their number.
 fn assert_same(trace: &str, a: &Sheet, b: &Sheet) -> usize {
     let place = format!("{trace}: {}", a.name);
     assert_eq!(a.columns, b.columns, "{place}");
@@ -117,7 +117,7 @@ fn assert_same(trace: &str, a: &Sheet, b: &Sheet) -> usize {
     for (row, (one, other)) in a.rows.iter().zip(&b.rows).enumerate() {
         for (column, (one, other)) in a.columns.iter().zip(one.iter().zip(other)) {
             let is_text = matches!((one, other), (Cell::Text(_), Cell::Text(_)));
-            // Whose a kernel is, its name told.
+            // The library is determined from the kernel's name.
             if is_text && !LABELS.contains(&column.label) || column.label == "library" {
                 continue;
             }

@@ -1,11 +1,11 @@
-//! The page that says where each requirement is met is held to the source tree.
+//! The page that says where each requirement is met must match the source tree.
 
 use std::collections::BTreeSet;
 use std::fs;
 
 use crate::support::source;
 
-/// How many there are.
+/// The number of requirements.
 const N_REQUIREMENTS: usize = 83;
 
 /// A row of the page: number, requirement, where, shown by.
@@ -16,7 +16,7 @@ struct Row {
     tests: Vec<String>,
 }
 
-/// What stands between backticks.
+/// The texts in backticks.
 fn quoted(cell: &str) -> Vec<String> {
     let parts = cell.split('`').skip(1).step_by(2);
     parts.map(str::to_owned).collect()
@@ -39,7 +39,7 @@ fn rows() -> Vec<Row> {
     page.lines().filter_map(row).collect()
 }
 
-/// The names of all tests, and the headings of cases of formulas.
+/// The names of all tests, and the headings of formula cases.
 fn known() -> BTreeSet<String> {
     let mut names = BTreeSet::new();
     for folder in ["core/src", "app/src", "cli", "tests"] {
@@ -54,7 +54,7 @@ fn known() -> BTreeSet<String> {
     names
 }
 
-/// The functions behind `#[test]`, whatever stands in between.
+/// The functions after `#[test]`, whatever is in between.
 fn tests_in(source: &str) -> impl Iterator<Item = &str> {
     source.split("#[test]").skip(1).filter_map(|rest| {
         let (_, name) = rest.split_once("fn ")?;

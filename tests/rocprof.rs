@@ -1,4 +1,4 @@
-//! What rocprofv3 writes: small files, damaged ones, and a real one to the nanosecond.
+//! rocprofv3's format: small files, damaged ones, and a real one to the nanosecond.
 
 use std::collections::BTreeMap;
 
@@ -60,7 +60,7 @@ fn records_are_events() {
     );
     assert_eq!(args(6), r#""device": 1, "stream": 4, "bytes": 4096"#);
     assert!(imported.warnings.is_empty(), "{:?}", imported.warnings);
-    // The GPU that nothing ran on is none of the trace's.
+    // A GPU without activity is not part of the trace.
     let devices: Vec<_> = trace
         .devices
         .iter()
@@ -87,7 +87,7 @@ fn records_are_events() {
     assert_eq!(trace.memory.devices()[0].kind, 6);
 }
 
-/// The call that launched a kernel is that of its correlation id.
+/// The call that launched a kernel has the same correlation id.
 #[test]
 fn kernels_are_linked_to_their_calls() {
     let profile = profile(whole());
@@ -104,7 +104,7 @@ fn kernels_are_linked_to_their_calls() {
     );
 }
 
-/// Ids, kernels and streams of each process are its own; the GPUs are the machine's.
+/// Ids, kernels and streams belong to their process; the GPUs belong to the machine.
 #[test]
 fn several_processes_in_a_file() {
     let one = |pid: u32, name: u32| {
@@ -141,7 +141,7 @@ fn several_processes_in_a_file() {
     assert_eq!(profile.trace.devices.len(), 1);
 }
 
-/// The life of the processes is a fact beside the time that counts, from the first start to the last end.
+/// The lifetime of the processes, from the first start to the last end, is shown as a separate fact.
 #[test]
 fn the_life_of_a_process_is_shown() {
     let of_processes = |processes: &[String]| {
@@ -168,7 +168,7 @@ fn the_life_of_a_process_is_shown() {
     }
 }
 
-/// Neither where it ran, nor of what, is said by any file.
+/// No file contains the host name, the command or the paths of the run.
 #[test]
 fn what_is_the_users_own_is_never_written() {
     let profile = profile(whole());
@@ -257,7 +257,7 @@ fn a_damaged_record_is_skipped() {
     }
 }
 
-/// Names are counted: the kinds behind one that is damaged keep theirs.
+/// Names are referred to by index: those after a damaged one keep theirs.
 #[test]
 fn a_damaged_list_of_names_moves_no_other() {
     let text = whole();
@@ -281,7 +281,7 @@ fn a_damaged_list_of_names_moves_no_other() {
     }
 }
 
-/// Wherever a byte is flipped, what stands far from it is read.
+/// Wherever a byte is flipped, distant parts are still read.
 #[test]
 fn a_flipped_byte_costs_what_it_is_in() {
     let text = whole();
@@ -291,7 +291,7 @@ fn a_flipped_byte_costs_what_it_is_in() {
         let at = records + n * (bytes.len() - records) / 200;
         bytes[at] ^= 0x10;
         if let Ok(imported) = import(&bytes) {
-            // A list whose key is damaged has at most three.
+            // A list whose key is damaged has at most three entries.
             let n_events = imported.trace.events.len() + imported.trace.memory.len();
             assert!(n_events >= 10 - 3, "at {at}: {:?}", counts(&imported));
         }
@@ -320,7 +320,7 @@ fn nothing_grows_without_bounds() {
     assert_eq!(import(huge.as_bytes()).unwrap().trace.events.len(), 7);
 }
 
-/// Streams that hold next to nothing are no lanes: the queues of the hardware are.
+/// Streams with almost no kernels do not get lanes: the hardware queues do.
 #[test]
 fn many_small_streams_are_drawn_by_queue() {
     let lanes_of = |n_streams: u32| {
@@ -341,7 +341,7 @@ fn many_small_streams_are_drawn_by_queue() {
     assert_eq!(lanes_of(17), ["GPU, queue 16", "GPU, queue 17"]);
 }
 
-/// The acceptance figures of a training process on one of eight MI350X.
+/// The acceptance figures of a training process on one of eight MI350X GPUs.
 #[test]
 fn a_real_file_to_the_nanosecond() {
     let Some(folder) = shared::folder() else {
@@ -419,7 +419,7 @@ fn a_real_file_to_the_nanosecond() {
             .count()
     };
     assert_eq!(of_kind(Category::Kernel), 43_915);
-    // Dispatches that begin before the one before them on their stream ends.
+    // Dispatches that start before the previous one on their stream ends.
     let mut spans_of: BTreeMap<_, Vec<_>> = BTreeMap::new();
     for event in events.ids() {
         let spans = spans_of.entry(events.track(event)).or_default();
@@ -471,8 +471,8 @@ fn cells<const N: usize>(opened: &Opened, sheet: &str, columns: [&str; N]) -> Ve
     rows.map(|row| places.map(|at| text(&row[at]))).collect()
 }
 
-/// The reference's sheets of kernels hold what ours do, a thousand times as much, and merge kernels that
-/// differ in their template arguments.
+/// The reference's kernel sheets have the same values, a thousand times too large, and merge kernels that differ in
+/// their template arguments.
 #[test]
 fn sheets_of_kernels_are_in_their_units() {
     let Some(folder) = shared::folder() else {
@@ -492,7 +492,7 @@ fn sheets_of_kernels_are_in_their_units() {
     let golden = csv::rows(&golden);
     let column = |label: &str| golden[0].iter().position(|of| of == label).unwrap();
     let [name, count, total] = ["name", "Count", "Total Kernel Time (ms)"].map(column);
-    // Names that nothing is cut off of.
+    // Names that are not truncated.
     let mut n_compared = 0;
     for row in &golden[1..] {
         let whole = row[name].strip_suffix(".kd").unwrap_or(&row[name]);
@@ -503,7 +503,7 @@ fn sheets_of_kernels_are_in_their_units() {
             n_compared += 1;
             assert_eq!(n.to_string(), row[count], "{whole}");
             let theirs: f64 = row[total].parse().unwrap();
-            // What is called milliseconds there are microseconds.
+            // What is labeled milliseconds there are microseconds.
             assert!((theirs - us).abs() < 1e-6 * us, "{whole}: {theirs}, {us}");
         }
     }

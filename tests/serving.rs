@@ -25,7 +25,7 @@ use dormer_core::trace::Dims;
 use crate::support::opened::{profile, report};
 use crate::support::shared;
 
-/// A trace of a serving engine, and what is said of its steps.
+/// A trace of a serving engine, and the facts about its steps.
 fn steps_of(trace: Option<Vec<u8>>) -> Option<(Profile, ServingFacts)> {
     let profile = profile(trace?);
     let serving = report(&profile).overview.serving?;
@@ -42,12 +42,12 @@ fn fact(serving: &ServingFacts, label: &str) -> String {
     found.map_or(String::new(), |(_, value)| value)
 }
 
-/// Hundredths of a millisecond.
+/// In hundredths of a millisecond.
 fn rounded(ns: i64) -> i64 {
     (ns + 5_000) / 10_000
 }
 
-/// What repeats: kernels of a block, and how often, of the longest runs by their place in the trace.
+/// Repetitions: kernels per block and repeat count, for the longest runs in trace order.
 fn repeats(profile: &Profile, most: usize) -> Vec<(usize, f64)> {
     let streams = stream_runs(profile);
     let longest = streams
@@ -93,7 +93,7 @@ fn a_decode_step_in_one_graph() {
         ),
         (10_357, 867.0)
     );
-    // All GPU activity is of the step: the whole is analyzed.
+    // All GPU activity belongs to the step: the whole trace is analyzed.
     assert_eq!(of_all_steps(&profile), None);
     let headline = report(&profile).overview.headline;
     assert!(
@@ -109,7 +109,7 @@ fn a_decode_step_in_one_graph() {
     }
 }
 
-/// A capture tells what a replay runs, and not that it is none.
+/// A capture determines what a replay runs; it does not turn the replay into an eager step.
 #[test]
 fn steps_are_the_same_with_a_capture() {
     for name in ["vllm_decode_full", "xdit_flux_sage"] {
@@ -204,7 +204,7 @@ fn a_prefill_step_that_waits_for_an_earlier_batch() {
         (&*phase.phase, phase.requests, phase.tokens),
         ("prefill", Some(15), Some(15_360))
     );
-    // Half a second in which the GPU seems idle is no time of the step.
+    // Half a second in which the GPU seems idle does not belong to the step.
     assert!(
         (490..500).contains(&(phase.step_ns / 1_000_000)),
         "{}",
@@ -220,7 +220,7 @@ fn a_prefill_step_that_waits_for_an_earlier_batch() {
     assert!(timeline.idle_ns < timeline.total_ns() / 20);
 }
 
-/// How long that takes is measured by the benchmark.
+/// The benchmark measures how long this takes.
 #[test]
 fn what_repeats_is_found_in_each_of_many_copies() {
     let Some(folder) = shared::folder() else {
@@ -229,16 +229,16 @@ fn what_repeats_is_found_in_each_of_many_copies() {
     let profile = profile(shared::trace(&folder, "xdit_sd35"));
     let names: Vec<u32> = profile.gpu.iter().map(|(_, work)| work.name.0).collect();
     let found = |copies: u32| {
-        // What stands between copies keeps them from being one run.
+        // A unique kernel between copies keeps them from forming one run.
         let copy = |at| names.iter().copied().chain([u32::MAX - at]);
         let sequence: Vec<u32> = (0..copies).flat_map(copy).collect();
         runs(&sequence).len()
     };
-    // The four periods of its stages at least, in each copy.
+    // At least the four periods of its stages, in each copy.
     assert!(found(1) >= 4 && found(16) >= 16 * 4);
 }
 
-/// A trace of a serving engine with its capture.
+/// A trace of a serving engine merged with its capture.
 pub(crate) fn captured(name: &str) -> Option<Profile> {
     let trace = import(&shared::serving(name)?).unwrap();
     let file = format!("{name}.capture");
@@ -249,7 +249,7 @@ pub(crate) fn captured(name: &str) -> Option<Profile> {
 /// An operator, sizes of its second argument, calls; mean time in microseconds, TB/s and % of roofline.
 type Figures = (&'static str, &'static [i64], usize, f64, f64, f64);
 
-/// What a capture tells of the work of a decode step: times in microseconds, rates in TB/s.
+/// The figures of a decode step's operations with a capture: times in microseconds, rates in TB/s.
 #[test]
 fn the_work_of_a_decode_step_with_its_capture() {
     let Some(profile) = captured("vllm_decode_full") else {
@@ -293,7 +293,7 @@ fn the_work_of_a_decode_step_with_its_capture() {
             .all(|(one, other)| is_near(*one, other));
         assert!(agree, "{op} {sizes:?}: {seen:?} for {all:?}");
     }
-    // The sliding layers, half of all, whose window the sizes of the proved model tell.
+    // The layers with sliding windows, half of all; the window is known from the confirmed model's sizes.
     let mut all = profile.operations().iter().zip(&report.judged);
     let (windowed, judged) = all.find(|(one, _)| one.sees_window).unwrap();
     let mean_us = windowed.kernel_ns as f64 / 1e3 / 12.0;
@@ -304,7 +304,7 @@ fn the_work_of_a_decode_step_with_its_capture() {
     assert_eq!(judged.work.unwrap().bytes, Some(8_912_896.0));
     let percent = judged.achieved.unwrap().roof_percent;
     assert!((percent - 12.5).abs() < 0.1, "{percent}");
-    // Weights and KV cache at the memory bandwidth.
+    // Weights and KV cache at memory bandwidth.
     let serving = report.overview.serving.as_ref().unwrap();
     assert_eq!(fact(serving, "Model"), "gpt-oss-20b");
     assert_eq!(fact(serving, "Memory floor"), "2.80 ms, 26.0 % of the step");
@@ -318,14 +318,14 @@ fn the_work_of_a_decode_step_with_its_capture() {
         assert!(traffic.contains(part), "{traffic}");
     }
     assert!(fact(serving, "Launches").starts_with("full graph: 1 graph replay"));
-    // At the rate of the first the second expert GEMM takes 2.12 ms less, a fifth of the step.
+    // At the rate of the first one, the second expert GEMM takes 2.12 ms less, a fifth of the step.
     let mut ranked = report.analyses.findings.ranked.iter();
     let slower = ranked.find(|one| one.finding.pattern == "slower_expert_gemm");
     let saved_ns = slower.unwrap().finding.impact.unwrap().high_ns;
     assert!(is_near(saved_ns as f64, 2.12e6), "{saved_ns}");
 }
 
-/// Of the busy time, with and without a capture, the router's GEMM among the experts.
+/// Shares of busy time, with and without a capture; the router's GEMM is among the experts.
 #[test]
 fn categories_of_a_decode_step_do_not_depend_on_its_capture() {
     let (Some(merged), Some(alone)) = (
@@ -348,7 +348,7 @@ fn categories_of_a_decode_step_do_not_depend_on_its_capture() {
         for part in ["4.1 % of the busy time", "2.7 % in the 23 type conversions"] {
             assert!(rope.contains(part), "{rope}");
         }
-        // The roles of MoE kernels, in microseconds, and of the busy time.
+        // The roles of MoE kernels, in microseconds, and their share of busy time.
         let moe = report.analyses.outcome("moe").unwrap();
         let roles = moe
             .tables
@@ -374,7 +374,7 @@ fn categories_of_a_decode_step_do_not_depend_on_its_capture() {
     }
 }
 
-/// Of each step the kernels between one layer and the next, none of them twice.
+/// In each step, the kernels from one layer to the next, without duplicates.
 #[test]
 fn steps_are_cut_at_their_layers() {
     let expected = [
@@ -404,7 +404,7 @@ fn steps_are_cut_at_their_layers() {
             assert!(spans.is_sorted_by_key(|span| span.start_ns), "{name}");
         }
     }
-    // Layers of a decode step that look at all keys take longer than those that look at a window.
+    // In a decode step, layers with full attention take longer than those with a window.
     let Some(trace) = shared::serving("vllm_decode_full") else {
         return;
     };
@@ -420,14 +420,14 @@ fn steps_are_cut_at_their_layers() {
     };
     let (sliding_ns, full_ns) = (mean_of(0), mean_of(1));
     assert!(full_ns > sliding_ns + 20_000, "{full_ns} {sliding_ns}");
-    // Twelve of each make up the blocks that repeat: 867 µs for two.
+    // Twelve of each make up the repeating blocks: 867 µs for two.
     assert!(
         (860_000..875_000).contains(&(sliding_ns + full_ns)),
         "{full_ns} {sliding_ns}"
     );
 }
 
-/// The trace of one step has a row, and nothing to hold it against.
+/// The trace of one step has a row, and nothing to compare it with.
 #[test]
 fn the_sheets_of_a_step_have_its_batch_and_its_launches() {
     let Some(trace) = shared::serving("vllm_decode_full") else {
@@ -453,8 +453,8 @@ fn the_sheets_of_a_step_have_its_batch_and_its_launches() {
     assert_eq!(cell("serving_graphs", "kernels"), Cell::Int(421));
 }
 
-/// With a capture an operator has a row for each module around its calls: the details of a row are about
-/// the calls of that row.
+/// With a capture, an operator has a row for each module around its calls: the details of a row cover only the calls of
+/// that row.
 #[test]
 fn the_details_of_an_operator_are_about_the_calls_of_its_row() {
     let Some(profile) = captured("xdit_flux_sage") else {
@@ -491,8 +491,8 @@ const GPT_OSS: &str = r#"{
     "num_experts_per_tok": 4, "hidden_act": "silu", "torch_dtype": "bfloat16",
     "quantization_config": {"quant_method": "mxfp4"}}"#;
 
-/// What follows from the sizes of the model without a capture, and without its configuration: times in
-/// microseconds, TFLOPS, TB/s and shares of the roofline.
+/// Results from the model's sizes without a capture, and without its configuration: times in microseconds, TFLOPS, TB/s
+/// and percentages of roofline.
 #[test]
 fn the_work_of_a_decode_step_without_a_capture() {
     let Some(trace) = shared::serving("vllm_decode_full") else {
@@ -556,7 +556,7 @@ fn the_work_of_a_decode_step_without_a_capture() {
                 flops / ns / 1e3
             );
         }
-        // At the rate of the first the second expert GEMM takes 2.12 ms less.
+        // At the rate of the first one, the second expert GEMM takes 2.12 ms less.
         let mut ranked = report.analyses.findings.ranked.iter();
         assert!(ranked.any(|one| one.finding.pattern == "slower_expert_gemm"));
     }
@@ -568,7 +568,7 @@ const FLUX: &str = r#"{
     "num_attention_heads": 24, "attention_head_dim": 128, "joint_attention_dim": 4096,
     "in_channels": 64, "patch_size": 1, "guidance_embeds": true}"#;
 
-/// When the kernels of a profile start, with the operation of each.
+/// The start times of a profile's kernels, with the operation of each.
 fn by_start(profile: &Profile) -> BTreeMap<i64, &Operation> {
     let operations = profile.operations().iter();
     let calls = operations.flat_map(|one| one.calls.iter().map(move |call| (one, call)));
@@ -577,8 +577,8 @@ fn by_start(profile: &Profile) -> BTreeMap<i64, &Operation> {
         .collect()
 }
 
-/// Kernels that a trace alone tells of, by what the capture recorded for each: GEMMs and attentions of the
-/// same sizes, and others that move no more than was recorded.
+/// Kernels identified without a capture, compared with what the capture recorded for each: GEMMs and attentions with
+/// the same sizes, and others that move no more bytes than recorded.
 fn confirmed(alone: &Profile, merged: &Profile) -> (usize, usize, usize) {
     let recorded = by_start(merged);
     let (mut gemms, mut attentions, mut others) = (0, 0, 0);
@@ -619,8 +619,8 @@ fn known_percent(profile: &Profile) -> f64 {
     known.split_once(' ').unwrap().0.parse().unwrap()
 }
 
-/// What follows from the configuration of a diffusion transformer is what its capture recorded; and so is what
-/// follows from the capture as the eager side.
+/// Results from a diffusion transformer's configuration match what its capture recorded; so do results from the capture
+/// used as the eager trace.
 #[test]
 fn the_work_of_denoising_steps_without_their_capture() {
     let name = "xdit_flux_sage";
@@ -651,7 +651,7 @@ fn the_work_of_denoising_steps_without_their_capture() {
     }
 }
 
-/// The GEMMs of a decode step by the place of those in its capture, and its attention to all of the context.
+/// The GEMMs of a decode step, matched by position with those in its capture, and its attention to the whole context.
 #[test]
 fn the_work_of_a_decode_step_by_an_eager_trace() {
     let name = "vllm_decode_full";

@@ -1,7 +1,7 @@
 //! Arguments of real operators in every spelling: the figures stay the same.
 //!
-//! A profiler writes `[2, 2]`, a script `(2, 2)` or `2, 2`; types come in any case and with any prefix.
-//! Copies of real traces are respelled, and what is counted of each operation is compared.
+//! A profiler writes `[2, 2]`, a script `(2, 2)` or `2, 2`; types come in any case and with any prefix. Copies of real
+//! traces are respelled, and the figures of each operation are compared.
 
 use dormer_core::hardware;
 use dormer_core::profile::Profile;
@@ -11,7 +11,7 @@ use serde_json::Value;
 use crate::support::opened::{profile, report_on};
 use crate::support::shared;
 
-/// The arguments of an event, changed in place.
+/// Changes the arguments of an event in place.
 type Respell = fn(&mut Value);
 
 const SPELLINGS: &[(&str, Respell)] = &[
@@ -19,7 +19,7 @@ const SPELLINGS: &[(&str, Respell)] = &[
         values(args, |text| list(text).map(|items| format!("({items})")));
     }),
     ("lists without brackets", |args| {
-        // A list of one without brackets is a number, and an empty one nothing.
+        // A one-element list without brackets is a number, and an empty one is nothing.
         let is_several = |items: &String| items.contains(',');
         values(args, |text| list(text).filter(is_several));
     }),
@@ -77,7 +77,7 @@ const SPELLINGS: &[(&str, Respell)] = &[
     }),
 ];
 
-/// What stands between the brackets of a list that is not nested.
+/// The content of a list's brackets if it is not nested.
 fn list(text: &str) -> Option<String> {
     let items = text.strip_prefix('[')?.strip_suffix(']')?;
     (!items.contains('[')).then(|| items.to_owned())
@@ -100,7 +100,7 @@ fn each(args: &mut Value, key: &str, respell: impl Fn(&str) -> Option<String>) {
     }
 }
 
-/// Traces with arguments of many kinds, and the unit traces.
+/// Traces with many kinds of arguments, and the unit traces.
 fn traces() -> Vec<(String, Vec<u8>)> {
     let mut traces = vec![("sample".to_owned(), dormer_core::sample::TRACE.into())];
     let Some(folder) = shared::folder() else {
@@ -135,8 +135,7 @@ fn json(bytes: &[u8]) -> Value {
     .unwrap()
 }
 
-/// What is counted of each operation, by its first call and kernel: calls, FLOPs, bytes, share of the
-/// roofline.
+/// The figures of each operation, by its first call and kernel: calls, FLOPs, bytes, percentage of roofline.
 fn figures(profile: &Profile) -> Vec<String> {
     let gpu = hardware::find("MI300X");
     let report = report_on(profile, gpu.cloned());
@@ -192,6 +191,6 @@ fn figures_do_not_depend_on_how_arguments_are_spelled() {
                 differ.first()
             );
         }
-    } // Each was tried on something.
+    } // Each was applied to something.
     assert!(n_respelled.iter().all(|n| *n > 0), "{n_respelled:?}");
 }

@@ -1,4 +1,4 @@
-//! What is found of the steps of serving engines and diffusion pipelines, in real traces.
+//! Findings about the steps of serving engines and diffusion pipelines, in real traces.
 
 use dormer_core::findings::Finding;
 use dormer_core::profile::Profile;
@@ -8,7 +8,7 @@ use crate::serving::captured;
 use crate::support::opened::{profile, report};
 use crate::support::shared;
 
-/// A trace without and with its capture, each with what is found.
+/// The reports of a trace without and with its capture.
 fn both(name: &str) -> Option<[Report; 2]> {
     let alone = profile(shared::serving(name)?);
     let merged = captured(name)?;
@@ -21,7 +21,7 @@ fn found<'a>(report: &'a Report, pattern: &str) -> Option<&'a Finding> {
     all.find(|one| one.pattern == pattern)
 }
 
-/// Its time and at most what it saves, in microseconds; 0 where that is not known.
+/// The time of a finding and its maximum saving, in microseconds; 0 if unknown.
 fn figures(report: &Report, pattern: &str) -> Option<(i64, i64)> {
     let finding = found(report, pattern)?;
     let most_ns = finding.impact.map_or(0, |impact| impact.high_ns);
@@ -38,7 +38,7 @@ fn says(report: &Report, pattern: &str, parts: &[&str]) {
     }
 }
 
-/// Whatever is found: nothing saves more than the run, or than the time that it is about.
+/// No finding saves more than the run, or than the time that it is about.
 #[track_caller]
 fn holds_to_its_times(report: &Report) {
     let total_ns = report.overview.total_ns.unwrap();
@@ -136,9 +136,9 @@ fn what_a_decode_step_could_do_better() {
     says(&merged, "padded_expert_weights", &padded);
     let padded = figures(&merged, "padded_expert_weights").unwrap().1;
     assert!((580..588).contains(&padded), "{padded}");
-    // The first expert GEMM reads weights: fusing both would save next to nothing.
+    // The first expert GEMM reads weights: fusing both would save almost nothing.
     assert_eq!(figures(&merged, "unfused_experts"), None);
-    // What all save together is less than what the step takes beyond its floor.
+    // All savings together are less than the step's time above its floor.
     let together = merged.analyses.findings.together.unwrap();
     assert!(together.high_ns < floor.impact.unwrap().high_ns);
 }
@@ -186,7 +186,7 @@ fn what_a_diffusion_pipeline_could_do_better() {
     says(&merged, "gemv_of_one_input", &["1×18432×3072", "304 calls"]);
 }
 
-/// Traces that are launched kernel by kernel: nothing of graphs is found.
+/// Traces without graphs have no findings about graphs.
 #[test]
 fn eager_traces_have_no_findings_of_graphs() {
     let Some(folder) = shared::folder() else {

@@ -1,4 +1,4 @@
-//! The tables of real traces against their sheets, and what the core and the page link.
+//! The tables of real traces compared with their sheets, and dependencies of the core and the page.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -28,7 +28,7 @@ fn tables(opened: &Opened) -> Tables {
     )
 }
 
-/// The numbers of a column of a sheet, times some factor, as whole numbers.
+/// The numbers of a column of a sheet, multiplied by a factor, as integers.
 fn column(sheet: Option<&Sheet>, label: &str, times: f64) -> Vec<i64> {
     let Some(sheet) = sheet else {
         return Vec::new();
@@ -126,7 +126,7 @@ fn tables_of_real_traces_equal_their_sheets() {
     }
 }
 
-/// What each package of the lock file needs.
+/// The dependencies of each package in the lock file.
 fn needs() -> BTreeMap<String, Vec<String>> {
     let lock = fs::read_to_string(source::path("Cargo.lock")).unwrap();
     let packages = lock.split("[[package]]").skip(1);

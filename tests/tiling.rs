@@ -1,4 +1,4 @@
-//! The benchmark's large traces are what the profiler would have written.
+//! The benchmark's large traces look like the profiler's.
 
 #[path = "bench/tile.rs"]
 mod tile;
@@ -16,7 +16,7 @@ fn every_tile_is_later_and_has_other_ids() {
   {"ph": "X", "name": "\"ts\": 5", "ts": 10.250, "dur": 4.5, "args": {"External id": 1}},
   {"ph": "s", "id": 7, "ts": 12.000}
 ], "b": [2]}"#;
-    // Starts lie within 2, the longest event takes less than 5, the gap is 1000; ids go up to 7.
+    // Starts are within 2, the longest event takes less than 5, the gap is 1000; ids go up to 7.
     let twice = r#"{"a": 1, "traceEvents": [
   {"ph": "M", "name": "process_name", "args": {"name": "id"}},
   {"ph": "X", "name": "\"ts\": 5", "ts": 10.250, "dur": 4.5, "args": {"External id": 1}},

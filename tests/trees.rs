@@ -1,4 +1,4 @@
-//! The call trees of real traces against themselves and each other.
+//! Consistency of the call trees of real traces, with themselves and each other.
 
 use dormer_core::compare::Which;
 use dormer_core::compare::tree::{DiffId, TreeDiff};
@@ -17,7 +17,7 @@ fn a_trace_does_not_differ_from_itself() {
     }
 }
 
-/// Whatever two traces have in common: no GPU work gets lost, none counts twice.
+/// Whatever two traces have in common, no GPU activity is lost and none counts twice.
 #[test]
 fn times_of_each_side_sum_up() {
     let traces = shared::with_sample();
@@ -38,7 +38,7 @@ fn times_of_each_side_sum_up() {
     }
 }
 
-/// However calls are put together, they cost what the trace costs.
+/// However calls are aggregated, their total cost is that of the trace.
 #[test]
 fn merged_trees_cost_what_the_trace_costs() {
     for (name, trace) in shared::with_sample() {
@@ -64,13 +64,13 @@ fn merged_trees_cost_what_the_trace_costs() {
         for tree in others.iter().flatten() {
             let sum = sum(tree);
             assert_eq!((sum.gpu_ns, sum.n_work), (all.gpu_ns, all.n_work), "{name}");
-            // Named ranges have the time, too, in which none of their calls runs.
+            // Named ranges also have the time in which none of their calls runs.
             assert!(sum.cpu_ns >= roots.cpu_ns, "{name}");
         }
     }
 }
 
-/// Without a GPU: how operations are judged makes no difference.
+/// Without a GPU, because efficiencies do not matter here.
 fn opened(name: &str, trace: &[u8]) -> Opened {
     Opened::on(name, trace, NO_GPU)
 }

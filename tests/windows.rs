@@ -1,4 +1,4 @@
-//! Windows of real traces: what they split, and that their reports hold their rules.
+//! Windows of real traces: they add up to the whole, and their reports satisfy their rules.
 
 use dormer_core::base::interval::Interval;
 use dormer_core::findings::cpu_idle::idle_gaps;
@@ -11,16 +11,16 @@ use dormer_core::profile::window::{Window, gpu_windows, step_windows};
 use crate::support::opened::{broken_rules, profile, report_on};
 use crate::support::shared;
 
-/// Windows that tile a trace.
+/// The number of windows that tile a trace.
 const TILES: i64 = 5;
-/// Steps of a trace that are looked at.
+/// The number of steps tested per trace.
 const STEPS: usize = 3;
-/// GPUs of a trace that are looked at.
+/// The number of GPUs tested per trace.
 const GPUS: usize = 2;
 
 fn tiles(profile: &Profile) -> Vec<Window> {
     let whole = recorded_span(&profile.trace).unwrap();
-    // What starts with the last nanosecond belongs to the last tile.
+    // What starts in the last nanosecond belongs to the last tile.
     let end_ns = whole.end_ns + 1;
     let edge = |at: i64| whole.start_ns + (end_ns - whole.start_ns) / TILES * at;
     (0..TILES)

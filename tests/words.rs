@@ -1,8 +1,8 @@
-//! The vocabulary of everything that a user reads: the field's words, and American spelling.
+//! The vocabulary of everything that a user reads: the field's terms, and American spelling.
 //!
-//! Every text of the sources that is no test is looked through, since most of them end up on the
-//! page, in a document or on the command line. Names that traces and other tools use (kernels,
-//! operators, columns of the reference) are their own and stand in [`ALLOWED`].
+//! Checks every string in the sources outside of tests, since most of them appear on the page, in a document or on the
+//! command line. Names from traces and other tools (kernels, operators, columns of the reference) are exempt and listed
+//! in [`ALLOWED`].
 
 use std::path::Path;
 
@@ -11,7 +11,7 @@ use syn::visit::{self, Visit};
 
 use crate::support::source;
 
-/// What is never said, and what is said instead; with `*` behind it, the beginning of a word.
+/// Forbidden words, each with its replacement; a trailing `*` matches the start of a word.
 const WORDS: &[(&str, &str)] = &[
     ("products", "GEMMs, matrix multiplications"),
     ("matrix product", "GEMM, matrix multiplication"),
@@ -66,9 +66,9 @@ const WORDS: &[(&str, &str)] = &[
     ("analysed", "analyzed"),
 ];
 
-/// Texts in which such a word is a name of its own.
+/// Texts in which such a word is a name.
 const ALLOWED: &[&str] = &[
-    // Of a column and a row.
+    // A column and a row.
     "Outer products",
     // What documents must not claim.
     "closer to the roof",
@@ -83,7 +83,7 @@ fn users_read_the_words_of_the_field() {
             let file = syn::parse_file(&source).unwrap();
             let mut texts = Texts(Vec::new());
             texts.visit_file(&file);
-            // A single word is a key of a file, a class of a style sheet or a name of another tool.
+            // A single word is a file key, a class of a style sheet or a name from another tool.
             for text in texts.0.into_iter().filter(|text| text.contains(' ')) {
                 let prose = without_code(&text).to_lowercase();
                 for (word, instead) in WORDS {
@@ -113,7 +113,7 @@ fn phrases_are_whole_words() {
     assert_eq!(without_code("run `host work` now"), "run  now");
 }
 
-/// Whether a phrase occurs between other words; one with `*` behind it at the beginning of one.
+/// Whether a phrase occurs as whole words; with a trailing `*`, at the start of a word.
 fn has_phrase(text: &str, phrase: &str) -> bool {
     let stem = phrase.strip_suffix('*');
     let phrase = stem.unwrap_or(phrase);
@@ -128,12 +128,12 @@ fn has_phrase(text: &str, phrase: &str) -> bool {
     })
 }
 
-/// Without what stands between backticks: switches, names of functions.
+/// Removes text in backticks: switches, function names.
 fn without_code(text: &str) -> String {
     text.split('`').step_by(2).collect()
 }
 
-/// Whether a source file is of tests: by its name, or that of a folder.
+/// Whether a source file belongs to tests: by its name, or that of a folder.
 fn is_test(path: &Path) -> bool {
     let path = path.with_extension("");
     path.iter().any(|name| {
@@ -142,7 +142,7 @@ fn is_test(path: &Path) -> bool {
     })
 }
 
-/// Collects the texts of a file.
+/// Collects the strings of a file.
 struct Texts(Vec<String>);
 
 impl Texts {

@@ -1,8 +1,8 @@
 //! The page of Dormer and the worker behind it.
 //!
-//! Two programs share this library. `main.rs` mounts the page; `bin/worker.rs` starts the worker,
-//! which reads the trace and answers what the page asks. They talk in the messages of [`protocol`],
-//! and nothing else crosses: the page never holds a trace, only the rows it shows.
+//! Two programs share this library. `main.rs` mounts the page; `bin/worker.rs` starts the worker, which reads the trace
+//! and answers the page's queries. They exchange only the messages of [`protocol`]: the page never holds a trace, only
+//! the rows it shows.
 //!
 //! ```text
 //! page:   shell → views → components        worker:   messages → analysis → dormer-core
@@ -26,7 +26,7 @@ mod tests {
     use std::fs;
     use std::path::Path;
 
-    /// Lines of a folder's sources that name a module of this library.
+    /// The lines in a folder's sources that name a module of this library.
     fn lines_that_name(folder: &Path, module: &str, found: &mut Vec<String>) {
         for entry in fs::read_dir(folder).unwrap() {
             let path = entry.unwrap().path();

@@ -1,4 +1,4 @@
-//! The tables of the core as Arrow, and back.
+//! The core crate's tables as Arrow, and back.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -18,13 +18,13 @@ use arrow_ipc::writer::StreamWriter;
 use arrow_schema::{ArrowError, DataType, Field, Fields, Schema, TimeUnit};
 use dormer_core::tables::{Column, ColumnType, SCHEMA_VERSION, TOOL_VERSION, Table, TableKind};
 
-/// What a file says of itself, beside its columns.
+/// The metadata of a file.
 pub(crate) type Metadata = HashMap<String, String>;
 
-/// Under this key a file says what its traces were analyzed with.
+/// The metadata key of the options that the traces were analyzed with.
 pub(crate) const OPTIONS: &str = "dormer.options";
 
-/// What every file says of itself: `options` are the choices as text, `batch` stands for the runs in it.
+/// The metadata of every file: `options` are the options as text, `batch` identifies its runs.
 pub(crate) fn metadata(options: &str, batch: &str) -> Metadata {
     let entries = [
         ("dormer.tool_version", TOOL_VERSION.to_owned()),
@@ -38,7 +38,7 @@ pub(crate) fn metadata(options: &str, batch: &str) -> Metadata {
         .collect()
 }
 
-/// The columns of a table, of which some are left out.
+/// The schema of a table without some of its columns.
 fn schema(kind: &TableKind, without: &[&str], metadata: Metadata) -> Schema {
     let fields = kind.columns.iter();
     let fields = fields.filter(|field| !without.contains(&field.name()));
@@ -88,7 +88,7 @@ fn item() -> Field {
     Field::new("item", DataType::UInt64, true)
 }
 
-/// A table as Arrow has it; `without` are columns that are left out.
+/// A table as an Arrow batch; columns in `without` are omitted.
 pub(crate) fn batch(
     table: &Table,
     without: &[&str],
@@ -142,8 +142,8 @@ fn array(column: &Column) -> Result<ArrayRef, ArrowError> {
     })
 }
 
-/// A table of the core from what a file has of it: columns that are missing or of an unknown type are
-/// unknown, those that nobody here knows are left out.
+/// A table of the core crate from a file's batch: columns that are missing or have an unsupported type become unknown
+/// values, unknown columns are ignored.
 pub(crate) fn table(kind: &'static TableKind, batch: &RecordBatch) -> Table {
     let columns = kind.columns.iter().map(|field| {
         let found = batch.column_by_name(field.name());
@@ -160,7 +160,7 @@ pub(crate) fn table(kind: &'static TableKind, batch: &RecordBatch) -> Table {
     }
 }
 
-/// The values of an array; engines write some types in another width.
+/// The values of an array; engines write some types with another width.
 fn column(of: ColumnType, array: &ArrayRef) -> Option<Column> {
     Some(match of {
         ColumnType::Str => Column::Str(texts(array)?),
@@ -190,7 +190,7 @@ fn texts(array: &ArrayRef) -> Option<Vec<Option<String>>> {
     })
 }
 
-/// Spark has no unsigned numbers: it writes them as decimals or as signed ones.
+/// Spark has no unsigned integers: it writes them as decimals or as signed integers.
 fn hashes(array: &ArrayRef) -> Option<Vec<Option<u64>>> {
     Some(match array.data_type() {
         DataType::UInt64 => array.as_primitive_opt::<UInt64Type>()?.iter().collect(),
@@ -240,7 +240,7 @@ fn maps(array: &MapArray) -> Vec<Option<Vec<(String, String)>>> {
     rows.collect()
 }
 
-/// A table as a stream of Arrow's; with `is_plain` its columns say nothing of themselves but their names.
+/// A table as an Arrow stream; with `is_plain`, its columns have no metadata except their names.
 pub(crate) fn stream(
     table: &Table,
     metadata: Metadata,
@@ -259,7 +259,7 @@ pub(crate) fn stream(
     writer.into_inner()
 }
 
-/// The table of a stream.
+/// Reads the table of a stream.
 pub(crate) fn read_stream(kind: &'static TableKind, bytes: &[u8]) -> Result<Table, ArrowError> {
     let mut all = Table::new(kind);
     for batch in StreamReader::try_new(bytes, None)? {
@@ -273,7 +273,7 @@ pub(crate) mod tests {
     use super::*;
     use dormer_core::tables::TABLES;
 
-    /// A table with a row of unknown values and one of values of every type.
+    /// A table with a row of unknown values and one with values of every type.
     pub(crate) fn example(kind: &'static TableKind) -> Table {
         let mut table = Table::new(kind);
         for column in &mut table.columns {
@@ -290,7 +290,7 @@ pub(crate) mod tests {
                 }
             }
         }
-        // Every row has its run.
+        // Every row has a run id.
         if let Some(Column::Str(ids)) = table.columns.first_mut() {
             ids[1] = Some("b".to_owned());
         }

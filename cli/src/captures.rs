@@ -1,5 +1,5 @@
-//! What lies beside the trace: what was recorded while GPU graphs were captured, in files and folders, and the
-//! execution trace of the same run.
+//! Files that accompany the trace: recordings of GPU graph captures, in files and folders, and the execution trace of
+//! the same run.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -10,11 +10,10 @@ use dormer_core::profile::capture::{CaptureFile, Note, notes};
 
 use crate::{Failure, input};
 
-/// What engines write beside their captures; a name of the capture may stand before it.
+/// The file that engines write next to their captures; its name may have the capture's name as a prefix.
 const NOTES: &str = "execution_details.json";
 
-/// The profile of a trace that was read, merged with the captures that are given, and with the shapes of
-/// its execution trace.
+/// The profile of a trace, merged with the given captures, and with the shapes of its execution trace.
 pub(crate) fn profile(
     mut imported: Imported,
     trace: &Path,
@@ -69,9 +68,9 @@ pub(crate) fn profile(
     Ok(Profile::with_captures(imported, &files))
 }
 
-/// The files of a folder by name.
+/// The files of a folder, sorted by name.
 pub(crate) fn in_folder(folder: &Path) -> Result<Vec<PathBuf>, Failure> {
-    // The folder of a path without one is where we are.
+    // The parent of a plain file name is the current folder.
     let folder = if folder.as_os_str().is_empty() {
         Path::new(".")
     } else {
@@ -106,7 +105,7 @@ fn is_same(one: &Path, other: &Path) -> bool {
     whole(one).is_some() && whole(one) == whole(other)
 }
 
-/// What the notes among some files say, and which of them say nothing.
+/// The content of the notes among some files, and the files without usable notes.
 fn all_notes(files: &[PathBuf]) -> (Vec<Note>, Vec<String>) {
     let (mut all, mut unread) = (Vec::new(), Vec::new());
     for file in files.iter().filter(|file| file_name(file).ends_with(NOTES)) {

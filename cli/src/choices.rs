@@ -1,4 +1,4 @@
-//! What a trace is judged by: from the command line, else from the trace itself.
+//! The options for analyzing a trace, from the command line or from the trace itself.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use dormer_core::report::{ReportOptions, SheetEvents};
 
 use crate::args::JudgeArgs;
 
-/// The choices for one trace. Without a GPU it is the one that the trace names.
+/// The options for one trace. By default, the GPU is the one that the trace names.
 pub(crate) fn options(
     args: &JudgeArgs,
     gpu: Option<&Arc<GpuSpec>>,
@@ -24,7 +24,7 @@ pub(crate) fn options(
     }
 }
 
-/// The choices for any trace: without a GPU, that which each names is meant.
+/// The options for any trace: by default, the GPU is the one that each trace names.
 pub(crate) fn asked(args: &JudgeArgs, gpu: Option<&Arc<GpuSpec>>) -> ReportOptions {
     let mut thresholds = Thresholds::default();
     if let Some(us) = args.micro_idle {

@@ -1,4 +1,4 @@
-//! `dormer compare`: what differs between two traces, on standard output; files into a folder.
+//! `dormer compare`: the differences between two traces, on standard output; files into a folder.
 
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -18,19 +18,19 @@ use crate::output::Wanted;
 use crate::stdout::Out;
 use crate::{Failure, after, choices, input, output, report, table, verdict, window};
 
-/// Operations that the summary names.
+/// Operations named in the summary.
 const TOP: usize = 8;
-/// Findings that it names.
+/// Findings named in the summary.
 const TOP_GAPS: usize = 5;
 
-/// Formats that can be printed, with their file.
+/// Formats that can be printed, each with its file.
 const PRINTED: &[(&str, &str)] = &[
     ("json", "comparison.json"),
     ("md", "comparative_analysis_fair.md"),
     ("html", "report.html"),
 ];
 
-/// Analyzes both traces, prints what differs, writes the files.
+/// Analyzes both traces, prints the differences, writes the files.
 pub(crate) fn run(args: &CompareArgs, out: &mut Out) -> Result<(), Failure> {
     let wanted = output::wanted(args.output.as_deref(), &args.format, PRINTED)?;
     let gpus = [args.reference_gpu.as_ref(), args.gpu.as_ref()];
@@ -53,12 +53,12 @@ pub(crate) fn run(args: &CompareArgs, out: &mut Out) -> Result<(), Failure> {
         let range = args.window.map(|windows| windows[which as usize]);
         let profile = input::redacted(window::of_range(profile, range), &args.redact);
         window::check(&profile, path)?;
-        // As in a report: the steps of a serving engine, unless something else is asked for.
+        // As in a report: only the steps of a serving engine, unless something else was requested.
         let is_chosen = args.whole || step.is_some() || gpu.is_some() || range.is_some();
         let steps = (!is_chosen).then(|| window::of_serving(&profile)).flatten();
         Ok(match steps {
             Some(steps) => {
-                // As at the end of a command: freeing takes longer than the exit.
+                // Never freed: that would take longer than exiting.
                 std::mem::forget(profile);
                 steps
             }
@@ -109,12 +109,12 @@ pub(crate) fn run(args: &CompareArgs, out: &mut Out) -> Result<(), Failure> {
                 false => Ok(()),
             }),
     };
-    // Freeing millions of events one by one would take longer than the exit that follows.
+    // Never freed: that would take longer than exiting, with millions of events.
     std::mem::forget(profiles);
     after(printed, verdict)
 }
 
-/// The page with both traces in it.
+/// The page with both traces embedded.
 fn page(args: &CompareArgs, input: &Input, folder: &Path, out: &mut Out) -> Result<(), Failure> {
     let traces = [
         (
@@ -189,7 +189,7 @@ fn steps(comparison: &Comparison) -> Vec<[String; 4]> {
     rows.collect()
 }
 
-/// Where the target falls behind, a line each, and where the rest is.
+/// Where the target is slower, one line each, and where to find the rest.
 fn gaps(comparison: &Comparison, is_all: bool, out: &mut Out) -> io::Result<()> {
     let ranked = &comparison.gaps.ranked;
     let rows = ranked.iter().take(TOP_GAPS).map(|gap| {
@@ -220,7 +220,7 @@ fn gaps(comparison: &Comparison, is_all: bool, out: &mut Out) -> io::Result<()> 
     }
 }
 
-/// How long both take, in a sentence.
+/// The total times of both, in a sentence.
 fn headline([reference, target]: &[String; 2], overviews: [&Overview; 2]) -> String {
     let totals = overviews.map(|overview| overview.total_ns);
     let (Some(before_ns), Some(after_ns)) = (totals[0], totals[1]) else {
@@ -246,7 +246,7 @@ fn headline([reference, target]: &[String; 2], overviews: [&Overview; 2]) -> Str
     )
 }
 
-/// The parts of the time of the GPU, and the whole; nothing where neither trace has any.
+/// The components of GPU time, and the total; nothing if neither trace has any.
 fn timeline(reference: &Overview, target: &Overview) -> Vec<[String; 4]> {
     let row = |label: &str, times: [Option<i64>; 2]| {
         let difference = times[0].zip(times[1]);
@@ -272,7 +272,7 @@ fn timeline(reference: &Overview, target: &Overview) -> Vec<[String; 4]> {
     rows
 }
 
-/// What both traces waste, a line each.
+/// What both traces waste, one line each.
 fn waste(comparison: &Comparison, out: &mut Out) -> io::Result<()> {
     let rows = (1..)
         .zip(&comparison.waste)
@@ -284,7 +284,7 @@ fn waste(comparison: &Comparison, out: &mut Out) -> io::Result<()> {
     table::section(out, [">", "", "what both traces waste"], rows)
 }
 
-/// The operations whose part of the time differs most.
+/// The operations whose share of the time differs most.
 fn operations(comparison: &Comparison, names: &[String; 2]) -> Vec<[String; 5]> {
     let Operations { matched, .. } = &comparison.operations;
     let parts = comparison.parts.parts.iter();

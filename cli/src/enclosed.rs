@@ -1,4 +1,4 @@
-//! `--format page`: the page as one file, with the traces, the report and the view in it.
+//! `--format page`: the page as one file, with the traces, the report and the view embedded.
 
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
@@ -21,26 +21,26 @@ use crate::args::JudgeArgs;
 use crate::stdout::Out;
 use crate::{Failure, input, page};
 
-/// What is written.
+/// The content of the file.
 pub(crate) struct Enclosed<'a> {
-    /// The traces, of two the reference first.
+    /// The traces; of two, the reference first.
     pub(crate) traces: &'a [Enclose<'a>],
-    /// What is read where no script runs.
+    /// Shown if no script runs.
     pub(crate) report: Document,
     pub(crate) view: View,
     pub(crate) is_redacted: bool,
 }
 
-/// A trace that is put into the page.
+/// A trace to embed in the page.
 pub(crate) struct Enclose<'a> {
     pub(crate) path: &'a Path,
     pub(crate) profile: &'a Profile,
-    /// What it is called where names are replaced.
+    /// Its name if names are replaced.
     pub(crate) redacted_name: &'static str,
 }
 
 impl Enclosed<'_> {
-    /// Writes it into a folder, and says so.
+    /// Writes the file into a folder and prints its path.
     pub(crate) fn write(&self, folder: &Path, out: &mut Out) -> Result<(), Failure> {
         let template = page::html(Compression::best())?;
         let parts = Parts::new(&html::part(&self.report), &self.view, self.is_redacted);
@@ -76,8 +76,8 @@ impl Enclosed<'_> {
 }
 
 impl Enclose<'_> {
-    /// What it is called and its bytes, compressed: as recorded, or written back where names are replaced or no file holds it by
-    /// itself.
+    /// Its name and compressed bytes: as recorded, or rewritten if names are replaced or if it is not a file of its
+    /// own.
     fn file(&self, is_redacted: bool) -> Result<(String, Vec<u8>), Failure> {
         let name = input::name(self.path);
         let recorded = match is_redacted {
@@ -88,7 +88,7 @@ impl Enclose<'_> {
             let bytes = kineto::gzipped(&self.profile.trace);
             let bytes = bytes
                 .ok_or_else(|| Failure::Sentence(format!("{name}: cannot be written again")))?;
-            // `ARCHIVE:FOLDER/NAME` is called NAME.
+            // `ARCHIVE:FOLDER/NAME` becomes NAME.
             let own = name.rsplit(['/', ':']).next().unwrap_or(&name);
             let own = own.trim_end_matches(".gz").trim_end_matches(".json");
             let own = match is_redacted {
@@ -107,7 +107,7 @@ impl Enclose<'_> {
         {
             return Ok((own, bytes));
         }
-        // It is plain text.
+        // It is uncompressed text.
         let mut encoder = GzEncoder::new(Vec::new(), Compression::default());
         let packed = encoder.write_all(&bytes).and_then(|()| encoder.finish());
         let packed = packed.map_err(|error| Failure::of_file(&name, &error))?;
@@ -115,7 +115,7 @@ impl Enclose<'_> {
     }
 }
 
-/// A trace as blocks that hold so many bytes each.
+/// Writes a trace as blocks of this many bytes each.
 fn write_blocks(
     file: &mut impl Write,
     name: &str,
@@ -133,7 +133,7 @@ fn write_blocks(
     Ok(())
 }
 
-/// What of the choices the page cannot be told; before any trace is read.
+/// Rejects options that the page does not support; called before any trace is read.
 pub(crate) fn check(judge: &JudgeArgs, gpus: [Option<&Arc<GpuSpec>>; 2]) -> Result<(), Failure> {
     let chosen = gpus.into_iter().flatten();
     let is_own =
@@ -147,14 +147,14 @@ pub(crate) fn check(judge: &JudgeArgs, gpus: [Option<&Arc<GpuSpec>>; 2]) -> Resu
     Err(not_taken(what))
 }
 
-/// The page has the traces alone; with more than they hold it would not say what the report says.
+/// The page only has the traces; with additional input, it would differ from the report.
 pub(crate) fn not_taken(what: &str) -> Failure {
     Failure::Usage(format!(
         "--format page cannot take {what} along: whoever opens the page adds it there"
     ))
 }
 
-/// Where the page lands: in a view, with the same GPU, part of the trace and thresholds as the report.
+/// Where the page opens: a view, with the same GPU, part of the trace and thresholds as the report.
 pub(crate) fn view(
     slug: &str,
     judge: &JudgeArgs,

@@ -34,7 +34,7 @@ fn row(gpu: &GpuSpec) -> [String; 7] {
     ]
 }
 
-/// A rate in TFLOPS; a dash where the GPU has no such mode.
+/// A rate in TFLOPS; a dash if the GPU does not support the mode.
 fn rate(figure: Option<Figure>) -> String {
     figure.map_or("–".to_owned(), |figure| {
         let mark = if figure.basis == Basis::Achievable {

@@ -20,14 +20,14 @@ use crate::stdout::Out;
 use crate::{Failure, output, stdout, table};
 use files::find;
 
-/// Formats that can be printed, with their file.
+/// Formats that can be printed, each with its file.
 const PRINTED: &[(&str, &str)] = &[
     ("json", "job.json"),
     ("md", "job_report.md"),
     ("html", "job_report.html"),
 ];
 
-/// Findings that the summary names.
+/// Findings named in the summary.
 const TOP: usize = 5;
 
 /// Reads the ranks, analyzes the job, writes the files, prints the summary.
@@ -90,14 +90,14 @@ pub(crate) fn run(args: &JobArgs, out: &mut Out) -> Result<(), Failure> {
     Ok(())
 }
 
-/// What takes no part, where the summary does not tell it.
+/// Reports what was excluded, if the summary does not.
 fn complain_of(set_apart: &[SetApart]) {
     for apart in set_apart {
         stdout::complain(&format!("{}: {}", apart.file.name, apart.why));
     }
 }
 
-/// The sentence, the findings worth most, the ranks.
+/// The headline, the findings with the largest savings, the ranks.
 fn summary(overview: &JobOverview, n_windows: usize, out: &mut Out) -> io::Result<()> {
     let about = overview.about.iter();
     let about: Vec<String> = about
@@ -112,7 +112,7 @@ fn summary(overview: &JobOverview, n_windows: usize, out: &mut Out) -> io::Resul
             "The files are of {count} of the profiler; this is the newest."
         )?;
     }
-    // The bound of the job closes the list, whatever is left out before it.
+    // The job's upper bound always ends the list, even if findings before it are omitted.
     let bound = overview
         .cards
         .last()

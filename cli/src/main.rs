@@ -12,10 +12,10 @@
 //! dormer completions SHELL                              completions for a shell
 //! ```
 //!
-//! All analysis is `dormer-core`; this crate reads bytes, writes files and prints: results to
-//! standard output, progress and what is wrong to standard error.
+//! All analysis is in `dormer-core`; this crate reads bytes, writes files and prints: results to standard output,
+//! progress and errors to standard error.
 //!
-//! | it ends with | when |
+//! | exit code | when |
 //! |---|---|
 //! | 0 | done |
 //! | 1 | the input cannot be read or has nothing to analyze, or the output cannot be written |
@@ -96,19 +96,18 @@ fn main() -> ExitCode {
     ExitCode::from(code)
 }
 
-/// Why a command could not do its work, or what a check makes of it; each one sentence without a
-/// full stop.
+/// Why a command failed, or the result of a check; each is one sentence without a full stop.
 #[derive(Debug)]
 pub(crate) enum Failure {
     /// The input cannot be read or has nothing to analyze, or the output cannot be written.
     Sentence(String),
-    /// What was asked for does not exist.
+    /// Something that was requested does not exist.
     Usage(String),
-    /// Data was lost, which was not to be.
+    /// Data was lost, which `--strict` forbids.
     Lost(String),
-    /// Something was found that was not to be.
+    /// A finding was reported that `--fail-on` forbids.
     Found(String),
-    /// Whoever read standard output closed it, as `head` does: no failure of ours.
+    /// The reader of standard output closed it, as `head` does: not an error of ours.
     ReaderLeft,
 }
 
@@ -119,8 +118,8 @@ impl Failure {
     }
 }
 
-/// Why something cannot be read or written, without the number that the operating system adds: "No such
-/// file or directory (os error 2)".
+/// Why something cannot be read or written, without the operating system's error number: "No such file or directory (os
+/// error 2)".
 pub(crate) fn reason(error: &io::Error) -> String {
     match error.kind() {
         io::ErrorKind::InvalidData => "it is not text".to_owned(),
@@ -135,7 +134,7 @@ pub(crate) fn reason(error: &io::Error) -> String {
     }
 }
 
-/// What a check says, where printing went well or nobody read on.
+/// Applies the result of a check if printing succeeded or the reader has closed standard output.
 pub(crate) fn after(
     printed: Result<(), Failure>,
     verdict: Result<(), Failure>,
@@ -147,7 +146,7 @@ pub(crate) fn after(
 }
 
 impl From<io::Error> for Failure {
-    /// From writing to standard output; errors of files name their file instead.
+    /// For errors of writing to standard output; errors of files name their file instead.
     fn from(error: io::Error) -> Failure {
         match error.kind() {
             io::ErrorKind::BrokenPipe => Failure::ReaderLeft,

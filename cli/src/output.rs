@@ -1,4 +1,4 @@
-//! The files of a report or a comparison, into a folder or to standard output.
+//! Writes the files of a report or a comparison into a folder or to standard output.
 
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
@@ -12,21 +12,20 @@ use crate::Failure;
 use crate::args::{ALL_FORMATS, FINDINGS, PAGE, PARQUET, ZIP};
 use crate::stdout::Out;
 
-/// The format of one file for programs; of a report that is its findings.
+/// The format of a single file for programs; for a report, that is its findings.
 const JSON: &str = "json";
 
-/// What a command gives besides its summary.
+/// What a command outputs besides its summary.
 pub(crate) enum Wanted<'a> {
-    /// The summary alone.
+    /// Only the summary.
     Summary,
-    /// One file, printed in place of the summary: its path.
+    /// One file, printed instead of the summary: its path.
     Printed(&'static str),
-    /// Files into a folder, beside the summary.
+    /// Files into a folder, in addition to the summary.
     Files(&'a Path),
 }
 
-/// What is wanted, before any trace is read. `printable` are the formats that are one file, with its
-/// path.
+/// Determines the output, before any trace is read. `printable` are the formats that are one file, with its path.
 pub(crate) fn wanted<'a>(
     folder: Option<&'a Path>,
     asked: &[String],
@@ -61,26 +60,25 @@ pub(crate) fn wanted<'a>(
     })
 }
 
-/// Prints one file in place of the summary.
+/// Prints one file instead of the summary.
 pub(crate) fn print<S: Source>(path: &str, source: &S, out: &mut Out) -> Result<(), Failure> {
     let file = source.artifact(path);
     let file = file.ok_or_else(|| Failure::Sentence(format!("cannot make {path}")))?;
     out.file(&file.bytes)?;
-    // A terminal's prompt stands on a line of its own.
+    // The terminal's prompt should start on a new line.
     if !file.bytes.ends_with(b"\n") {
         out.file(b"\n")?;
     }
     Ok(())
 }
 
-/// Whether the page with the traces in it is asked for.
+/// Whether the page with embedded traces was requested.
 pub(crate) fn wants_page(asked: &[String]) -> bool {
     asked.iter().any(|format| format == PAGE)
 }
 
-/// Makes the files of the formats that were asked for, all where none was, and writes them, and says
-/// so; nothing where only others were, that are made elsewhere. As an archive they are one file, called
-/// as `archive_name` says.
+/// Generates and writes the files of the requested formats, all by default, and prints their paths; does nothing if
+/// only formats generated elsewhere were requested. An archive combines them into one file, named by `archive_name`.
 pub(crate) fn write<S: Source>(
     folder: &Path,
     asked: &[String],
@@ -99,7 +97,7 @@ pub(crate) fn write<S: Source>(
     }
     let is_archive = is_asked(ZIP);
     let is_all = asked.is_empty() || is_asked(ALL_FORMATS) || (is_archive && n_here == 1);
-    // Of a report `json` is everything as JSON, its findings too.
+    // For a report, `json` is everything as JSON, including its findings.
     let is_asked = |format: &str| is_asked(format) || (format == FINDINGS && is_asked(JSON));
     let exporters = S::exporters();
     let wanted = || {
@@ -134,7 +132,7 @@ pub(crate) fn write<S: Source>(
     Ok(())
 }
 
-/// Writes a file that may be larger than memory as it is made.
+/// Writes a file, which may be larger than memory, while it is generated.
 fn stream_file<S: Source>(folder: &Path, path: &str, source: &S) -> Result<(), Failure> {
     let place = folder.join(path);
     let failed =
@@ -153,7 +151,7 @@ fn stream_file<S: Source>(folder: &Path, path: &str, source: &S) -> Result<(), F
     written.and_then(|()| file.flush()).map_err(failed)
 }
 
-/// Writes a file and the folders it belongs in; a file of the same name is replaced.
+/// Writes a file and creates its parent folders; an existing file is replaced.
 pub(crate) fn write_file(folder: &Path, path: &str, bytes: &[u8]) -> Result<(), Failure> {
     let path = folder.join(path);
     let written = path

@@ -1,4 +1,4 @@
-//! The page's one file: what the command carries (feature `page`, packed by `build.rs`), or that of a folder.
+//! The one-file page: the one embedded in the command (feature `page`, packed by `build.rs`), or that of a folder.
 
 #[cfg(any(feature = "page", test))]
 mod packed;
@@ -10,13 +10,13 @@ use flate2::Compression;
 
 use crate::Failure;
 
-/// The file of a built page that has all of it.
+/// The file of a built page that contains everything.
 pub(crate) const FILE: &str = "dormer.html";
 
-/// Names a folder with a built page, which is used in place of what the command carries.
+/// The variable that names a folder with a built page, which is used instead of the embedded one.
 const FOLDER: &str = "DORMER_PAGE";
 
-/// The page of the folder that `DORMER_PAGE` names, else the one that the command carries, its parts compressed so much;
+/// The page from the folder that `DORMER_PAGE` names, or the embedded one, with its parts compressed at this level;
 /// without either, how to get one.
 pub(crate) fn html(compression: Compression) -> Result<String, Failure> {
     let Some(folder) = env::var_os(FOLDER) else {

@@ -16,7 +16,7 @@ use parquet::file::properties::WriterProperties;
 
 use crate::arrow::{self, Metadata};
 
-/// Writes a table; `without` are columns that are left out.
+/// Writes a table; columns in `without` are omitted.
 pub(crate) fn write(
     to: impl Write + Send,
     table: &Table,
@@ -40,7 +40,7 @@ pub(crate) fn write(
     Ok(())
 }
 
-/// What a file says of itself under a key.
+/// The metadata of a file under a key.
 pub(crate) fn said(file: &Path, key: &str) -> Result<Option<String>, ParquetError> {
     let reader = ParquetRecordBatchReaderBuilder::try_new(File::open(file)?)?;
     let says = reader.metadata().file_metadata().key_value_metadata();
@@ -48,7 +48,7 @@ pub(crate) fn said(file: &Path, key: &str) -> Result<Option<String>, ParquetErro
     Ok(said.and_then(|said| said.value.clone()))
 }
 
-/// Reads a table; of its columns only some where they are named: the others stay empty.
+/// Reads a table; if columns are named, only those, and the others stay empty.
 pub(crate) fn read(
     file: &Path,
     kind: &'static TableKind,

@@ -27,10 +27,10 @@ use crate::output::Wanted;
 use crate::stdout::Out;
 use crate::{Failure, after, captures, choices, input, output, table, verdict, window};
 
-/// Operations and findings that the summary names.
+/// Operations and findings named in the summary.
 const TOP: usize = 5;
 
-/// Formats that can be printed, with their file.
+/// Formats that can be printed, each with its file.
 const PRINTED: &[(&str, &str)] = &[
     ("json", "findings.json"),
     (FINDINGS, "findings.json"),
@@ -72,7 +72,7 @@ pub(crate) fn run(args: &ReportArgs, out: &mut Out) -> Result<(), Failure> {
     let profile = steps.as_ref().unwrap_or(&chosen);
     let options = choices::options(&args.judge, args.gpu.as_ref(), profile);
     let report = judged(profile, &options);
-    // Tables are of the whole recording where no part of it was asked for.
+    // Tables cover the whole recording if no part of it was requested.
     let of_tables = steps.as_ref().map(|_| Report::new(&chosen, &options));
     let name = input::name(&args.trace);
     let (overview, findings) = (&report.overview, &report.analyses.findings.ranked);
@@ -108,12 +108,13 @@ pub(crate) fn run(args: &ReportArgs, out: &mut Out) -> Result<(), Failure> {
                 Ok(())
             }),
     };
-    // Freeing millions of events one by one would take longer than the exit that follows.
+    // Never freed: that would take longer than exiting, with millions of events.
     std::mem::forget((steps, chosen, report, of_tables));
     after(printed, verdict)
 }
 
-/// A report; the tree with Python frames, which nearly all need and which depends on nothing else, is made beside it.
+/// The report. The tree with Python frames, which nearly all analyses need and which depends on nothing else, is built
+/// in parallel.
 fn judged(profile: &Profile, options: &ReportOptions) -> Report {
     thread::scope(|scope| {
         scope.spawn(|| profile.full_tree());
@@ -121,7 +122,7 @@ fn judged(profile: &Profile, options: &ReportOptions) -> Report {
     })
 }
 
-/// What cannot be taken along in the page, which has the trace alone.
+/// Rejects options that the page does not support: it only has the trace.
 fn check_page(args: &ReportArgs) -> Result<(), Failure> {
     let more = [
         (!args.capture.is_empty(), "--capture"),
@@ -135,8 +136,8 @@ fn check_page(args: &ReportArgs) -> Result<(), Failure> {
     }
 }
 
-/// The page with the trace in it. `chosen` is what was asked for, of which the page shows the serving engine's steps unless it is
-/// told otherwise.
+/// The page with the embedded trace. `chosen` is the requested part; by default, the page shows only a serving engine's
+/// steps in it.
 fn page(
     args: &ReportArgs,
     (chosen, shows_steps): (&Profile, bool),
@@ -162,7 +163,7 @@ fn page(
     page.write(folder, out)
 }
 
-/// The sizes of an eager trace.
+/// The shapes of an eager trace.
 fn eager(path: &Path) -> Result<Arc<EagerShapes>, Failure> {
     let profile = Profile::new(input::import(path)?);
     EagerShapes::of(&profile)
@@ -198,7 +199,7 @@ fn summary(profile: &Profile, report: &Report, is_all: bool, out: &mut Out) -> i
     writeln!(out)?;
     quality(overview, out)?;
     match &overview.hardware.gpu {
-        // Nothing is judged.
+        // Without GPU activity, there are no findings.
         _ if !profile.has_gpu_events() => Ok(()),
         Some(gpu) => {
             let hardware = &overview.hardware;
@@ -235,7 +236,7 @@ fn serving(overview: &Overview, out: &mut Out) -> io::Result<()> {
     }
 }
 
-/// What is worth most, a line each, and where the rest is.
+/// The findings with the largest savings, one line each, and where to find the rest.
 fn findings(profile: &Profile, report: &Report, is_all: bool, out: &mut Out) -> io::Result<()> {
     let ranked = &report.analyses.findings.ranked;
     let asides = cards::asides(profile, report);

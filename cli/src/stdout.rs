@@ -1,4 +1,4 @@
-//! Standard output and error: for people on a terminal, and for programs where it is read by one.
+//! Standard output and error: for people if it is a terminal, otherwise for programs.
 
 use std::borrow::Cow;
 use std::io::{self, Write};
@@ -7,8 +7,8 @@ use dormer_core::base::format;
 
 use crate::table;
 
-/// Standard output. Where no person is watching, numbers have no separators between thousands and
-/// every space is an ASCII space, so that `awk`, `cut` and `sort -n` can read them.
+/// Standard output. If it is not a terminal, numbers have no thousands separators and every space is an ASCII space, so
+/// that `awk`, `cut` and `sort -n` can read them.
 pub(crate) struct Out<'a> {
     to: &'a mut dyn Write,
     is_terminal: bool,
@@ -23,7 +23,7 @@ impl<'a> Out<'a> {
         self.is_terminal
     }
 
-    /// Text as it is printed.
+    /// Text as printed.
     pub(crate) fn text<'t>(&self, text: &'t str) -> Cow<'t, str> {
         match self.is_terminal || text.is_ascii() {
             true => Cow::Borrowed(text),
@@ -51,14 +51,14 @@ impl Write for Out<'_> {
     }
 }
 
-/// What lines of a list begin with that stands below a sentence.
+/// The prefix of list lines below a sentence.
 pub(crate) const NEXT: &str = "\n  ";
 
-/// A sentence on standard error.
+/// Prints a sentence to standard error.
 pub(crate) fn complain(sentence: &str) {
     let lines: Vec<String> = sentence.split(NEXT).map(table::printable).collect();
     let sentence = for_programs(&lines.join(NEXT));
-    // Nothing is left to do when standard error cannot be written either.
+    // If writing to standard error fails, there is nothing left to do.
     let _ = writeln!(io::stderr(), "dormer: {sentence}");
 }
 

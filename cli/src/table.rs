@@ -4,8 +4,8 @@ use std::io::{self, Write};
 
 use crate::stdout::Out;
 
-/// Writes rows below their heads, two spaces between the columns. Columns whose head starts with `>`
-/// hold numbers and stand right.
+/// Writes rows below their headings, with two spaces between columns. Columns whose heading starts with `>` contain
+/// numbers and are right-aligned.
 pub(crate) fn write<const N: usize>(
     out: &mut Out,
     heads: [&str; N],
@@ -36,7 +36,7 @@ pub(crate) fn write<const N: usize>(
     Ok(())
 }
 
-/// The same behind an empty line; nothing where there are no rows.
+/// The same after an empty line; nothing if there are no rows.
 pub(crate) fn section<const N: usize>(
     out: &mut Out,
     heads: [&str; N],
@@ -50,12 +50,12 @@ pub(crate) fn section<const N: usize>(
     write(out, heads, &rows)
 }
 
-/// Text of a trace for a terminal: control characters, which may move its cursor, become U+FFFD.
+/// Text of a trace for a terminal: control characters, which could move its cursor, become U+FFFD.
 pub(crate) fn printable(text: &str) -> String {
     text.replace(char::is_control, "\u{fffd}")
 }
 
-/// Columns on a terminal; close enough for names and numbers.
+/// The display width in columns; close enough for names and numbers.
 fn width(text: &str) -> usize {
     text.chars().count()
 }

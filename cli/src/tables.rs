@@ -47,7 +47,7 @@ pub(crate) fn run(args: &TablesArgs, out: &mut Out) -> Result<(), Failure> {
     Ok(())
 }
 
-/// The choices as text.
+/// The options as text.
 pub(crate) fn options_of(args: &RowArgs) -> String {
     let asked = choices::asked(&args.judge, args.gpu.as_ref());
     options_text(&asked, args.redact.redact, &[])
@@ -115,12 +115,12 @@ fn analyze(args: &TablesArgs, options_hash: String) -> Tables {
             findings: findings.unwrap_or((&whole, &report)),
         },
     );
-    // Freeing millions of events one by one would take longer than the exit that follows.
+    // Never freed: that would take longer than exiting, with millions of events.
     std::mem::forget((whole, report, steps, of_steps));
     tables
 }
 
-/// The tables of a report, as files beside it.
+/// Writes the tables of a report, as files beside it.
 pub(crate) fn write_files(
     folder: &Path,
     args: &ReportArgs,
@@ -169,8 +169,8 @@ pub(crate) fn write_files(
     Ok(())
 }
 
-/// What figures rest on that `dormer tables` does not take: a part of the trace, and the contents of files
-/// beside it.
+/// Options that affect the figures but that `dormer tables` does not have: a part of the trace, and the contents of
+/// accompanying files.
 fn more_options(args: &ReportArgs) -> Vec<(&'static str, String)> {
     let model = args.model_config.as_ref();
     let all = [
@@ -195,7 +195,7 @@ fn more_options(args: &ReportArgs) -> Vec<(&'static str, String)> {
         .collect()
 }
 
-/// A hash of what is in some files and folders; of what cannot be read alone, of its path.
+/// A hash of the contents of files and folders; for what cannot be read, of its path.
 fn contents<'a>(paths: impl IntoIterator<Item = &'a PathBuf>) -> Option<String> {
     let files = paths.into_iter().flat_map(|path| match path.is_dir() {
         true => captures::in_folder(path).unwrap_or_default(),
@@ -209,7 +209,7 @@ fn contents<'a>(paths: impl IntoIterator<Item = &'a PathBuf>) -> Option<String> 
     (!hashes.is_empty()).then(|| hash_of(&hashes))
 }
 
-/// Several files as an archive without compression.
+/// Several files as an uncompressed archive.
 fn stored(files: Vec<(String, Vec<u8>)>) -> io::Result<Vec<u8>> {
     let options = SimpleFileOptions::default()
         .compression_method(CompressionMethod::Stored)
@@ -224,13 +224,13 @@ fn stored(files: Vec<(String, Vec<u8>)>) -> io::Result<Vec<u8>> {
     Ok(zip.into_inner())
 }
 
-/// The place of a file as rows say it: its whole path, whatever folder a command runs in.
+/// The URI of a file in rows: its absolute path, regardless of the working directory.
 pub(crate) fn uri_of(file: &Path) -> String {
     let whole = std::path::absolute(file).unwrap_or_else(|_| file.to_owned());
     whole.to_string_lossy().into_owned()
 }
 
-/// The same where names may be taken out: a path is full of them.
+/// The same if names may be replaced: paths contain many names.
 pub(crate) fn shown(uri: &str, is_redacted: bool) -> String {
     match is_redacted {
         true => hidden_uri(&hash_of(&[uri.to_owned()])),
@@ -238,13 +238,13 @@ pub(crate) fn shown(uri: &str, is_redacted: bool) -> String {
     }
 }
 
-/// When a file was last changed.
+/// A file's modification time.
 fn modified_ns(file: &Path) -> Option<i64> {
     let modified = std::fs::metadata(file).ok()?.modified().ok()?;
     Some(since_1970_ns(modified))
 }
 
-/// Now, in nanoseconds since 1970.
+/// The current time, in nanoseconds since 1970.
 pub(crate) fn now_ns() -> i64 {
     since_1970_ns(SystemTime::now())
 }
@@ -259,7 +259,7 @@ fn elapsed_ns(begun: Instant) -> i64 {
     i64::try_from(begun.elapsed().as_nanos()).unwrap_or(i64::MAX)
 }
 
-/// Ends this process where it asks for more memory.
+/// Limits the memory that this process may allocate.
 #[cfg(unix)]
 fn limit_memory(mb: Option<u64>) -> Result<(), Failure> {
     use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
@@ -276,17 +276,17 @@ fn limit_memory(mb: Option<u64>) -> Result<(), Failure> {
         .map_err(|error| Failure::of_file("cannot limit the memory", &error.into()))
 }
 
-/// One of a fleet is of no use to anybody once that has ended.
+/// A child of a fleet command is useless once the parent has ended.
 #[cfg(target_os = "linux")]
 fn end_with_parent(is_of_fleet: bool) {
     use rustix::process::{Signal, set_parent_process_death_signal};
     if is_of_fleet {
-        // Where that cannot be told, it ends by itself.
+        // If that is not supported, it ends by itself.
         let _ = set_parent_process_death_signal(Some(Signal::KILL));
     }
 }
 
-/// Elsewhere it ends by itself.
+/// On other systems, it ends by itself.
 #[cfg(not(target_os = "linux"))]
 fn end_with_parent(_is_of_fleet: bool) {}
 
@@ -296,7 +296,7 @@ fn limit_memory(_mb: Option<u64>) -> Result<(), Failure> {
     Ok(())
 }
 
-/// For tests: never ends for a file with this in its name.
+/// For tests: hangs on a file with this in its name.
 #[cfg(debug_assertions)]
 fn hang_if_asked(uri: &str) {
     let name = std::env::var("DORMER_TEST_HANG").unwrap_or_default();

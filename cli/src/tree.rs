@@ -1,4 +1,4 @@
-//! `dormer tree`: one event of a trace, what called it and what it called; or calls by their name.
+//! `dormer tree`: one event of a trace with its callers and callees; or calls by name.
 
 mod found;
 
@@ -15,7 +15,7 @@ use crate::args::TreeArgs;
 use crate::stdout::Out;
 use crate::{Failure, input, table};
 
-/// Prints one event with its callers and all below it, or the calls of a name.
+/// Prints one event with its callers and everything below it, or the calls with a name.
 pub(crate) fn run(args: &TreeArgs, out: &mut Out) -> Result<(), Failure> {
     let imported = input::import(&args.trace)?;
     match (&args.call.find, args.call.uid) {
@@ -24,7 +24,7 @@ pub(crate) fn run(args: &TreeArgs, out: &mut Out) -> Result<(), Failure> {
     }
 }
 
-/// Prints the callers of the event, outermost first, the event, and all below it.
+/// Prints the callers of the event, outermost first, the event, and everything below it.
 fn of_event(imported: Imported, uid: u32, out: &mut Out) -> Result<(), Failure> {
     let Some(event) = imported.trace.events.by_uid(uid) else {
         return Err(Failure::Usage(format!(
@@ -45,7 +45,7 @@ fn of_event(imported: Imported, uid: u32, out: &mut Out) -> Result<(), Failure> 
     Ok(())
 }
 
-/// One event within its call tree.
+/// One event in its call tree.
 struct View<'a> {
     profile: &'a Profile,
     tree: &'a CallTree,
@@ -67,14 +67,14 @@ impl View<'_> {
     }
 
     fn rows(&self) -> Vec<Row> {
-        // Where the event itself is GPU activity.
+        // Set if the event itself is GPU activity.
         let gpu_work = self.profile.launches.id_of(self.event);
         let node = self.tree.node_of(self.event).or_else(|| {
             let call = self.profile.launches.launched_by(gpu_work?)?;
             self.tree.node_of(call)
         });
         let Some(node) = node else {
-            // Annotations and profiler overhead have no place in the tree.
+            // Annotations and profiler overhead are not in the tree.
             return vec![match gpu_work {
                 Some(work) => self.gpu_row(work, 0),
                 None => self.host_row(self.event, &[], 0),
@@ -99,7 +99,7 @@ impl View<'_> {
 
     fn push_subtree(&self, root: NodeId, root_depth: usize, rows: &mut Vec<Row>) {
         let above = self.tree.depth(root);
-        // Nodes lie in depth-first order, so the subtree is a range.
+        // Nodes are in depth-first order, so the subtree is a range.
         for node in self.tree.subtree(root).map(NodeId) {
             let depth = root_depth + usize::from(self.tree.depth(node).saturating_sub(above));
             rows.extend(self.node_row(node, depth));
@@ -160,7 +160,7 @@ impl View<'_> {
         ]
     }
 
-    /// A name on one line, without what would move a terminal's cursor.
+    /// A name on one line, without characters that would move a terminal's cursor.
     fn name(&self, event: EventId) -> String {
         table::printable(self.profile.trace.name(event))
     }

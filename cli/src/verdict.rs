@@ -1,4 +1,4 @@
-//! How a command ends where its work is done: what `--strict` and `--fail-on` make of the result.
+//! How a command exits when its work is done: the effects of `--strict` and `--fail-on`.
 
 use dormer_core::findings::Priority;
 use dormer_core::report::overview::{Level, Overview};
@@ -6,15 +6,15 @@ use dormer_core::report::overview::{Level, Overview};
 use crate::args::CheckArgs;
 use crate::{Failure, stdout};
 
-/// What is missing from a trace, on standard error: for those who do not read the summary.
+/// Prints what is missing from a trace to standard error, for those who do not read the summary.
 pub(crate) fn warn(trace: &str, overview: &Overview) {
     for sentence in losses(overview) {
         stdout::complain(&format!("{trace}: warning: {sentence}"));
     }
 }
 
-/// How it ends: `judged` are the traces with their overviews, `found` the priorities and titles of
-/// what was found.
+/// The result of the checks: `judged` are the traces with their overviews, `found` the priorities and titles of the
+/// findings.
 pub(crate) fn of<'a>(
     args: &CheckArgs,
     judged: &[(&str, &Overview)],
@@ -48,7 +48,7 @@ fn is_lossy(overview: &Overview) -> bool {
     overview.quality.level == Level::Bad
 }
 
-/// What is missing from the numbers.
+/// What is missing from the figures.
 fn losses(overview: &Overview) -> impl Iterator<Item = String> {
     let lines = overview.quality.lines.iter();
     let lost = lines.filter(|line| line.level == Level::Bad);

@@ -1,4 +1,4 @@
-//! The part of a trace that is analyzed: a step, one GPU or a range of time, else all of it.
+//! The part of a trace to analyze: a step, one GPU or a time range; by default all of it.
 
 use std::path::Path;
 
@@ -10,7 +10,7 @@ use dormer_core::profile::window::{Window, find_gpu, find_step, of_all_steps};
 
 use crate::{Failure, input, table};
 
-/// The profile of a step; of the whole trace, where none is asked for.
+/// The profile of a step; of the whole trace if none is requested.
 pub(crate) fn of_step(
     profile: Profile,
     trace: &Path,
@@ -24,7 +24,7 @@ pub(crate) fn of_step(
     Ok(windowed(profile, &found))
 }
 
-/// The profile of one GPU; of all, where none is asked for.
+/// The profile of one GPU; of all if none is requested.
 pub(crate) fn of_gpu(
     profile: Profile,
     trace: &Path,
@@ -38,7 +38,7 @@ pub(crate) fn of_gpu(
     Ok(windowed(profile, &found))
 }
 
-/// The profile of a range of time; of the whole trace, where none is asked for.
+/// The profile of a time range; of the whole trace if none is requested.
 pub(crate) fn of_range(profile: Profile, range: Option<Interval>) -> Profile {
     let (Some(range), Some(recorded)) = (range, recorded_span(&profile.trace)) else {
         return profile;
@@ -48,14 +48,14 @@ pub(crate) fn of_range(profile: Profile, range: Option<Interval>) -> Profile {
     windowed(profile, &Window::range(span))
 }
 
-/// The steps of a serving engine, where a trace has other GPU activity beside theirs.
+/// The steps of a serving engine, if the trace has other GPU activity besides them.
 pub(crate) fn of_serving(whole: &Profile) -> Option<Profile> {
     let window = of_all_steps(whole)?;
     Some(whole.window(&window))
 }
 
-/// The part of a trace that a page shows, as its address has it: a GPU, or nanoseconds after the first event. `None` where it
-/// shows the same by itself.
+/// The shown part of a trace in the format of the page's address: a GPU, or nanoseconds after the first event. `None`
+/// if the page shows the same by default.
 pub(crate) fn shown(profile: &Profile) -> Option<(&'static str, String)> {
     let recorded = recorded_span(&profile.trace)?;
     let span = match &profile.window {
@@ -63,7 +63,7 @@ pub(crate) fn shown(profile: &Profile) -> Option<(&'static str, String)> {
             Some(device) => return Some(("device", device.clone())),
             None => of.window.span,
         },
-        // It would show the steps of a serving engine alone.
+        // By default, the page would only show a serving engine's steps.
         None => of_all_steps(profile).map(|_| recorded)?,
     };
     let since_start = |ns: i64| ns.saturating_sub(recorded.start_ns).max(0);
@@ -71,7 +71,7 @@ pub(crate) fn shown(profile: &Profile) -> Option<(&'static str, String)> {
     Some(("window", format!("{from}-{to}")))
 }
 
-/// Why there is nothing to analyze, where that is so.
+/// Why there is nothing to analyze, if that is so.
 pub(crate) fn check(profile: &Profile, trace: &Path) -> Result<(), Failure> {
     let reason = match profile.trace.n_events_read {
         _ if profile.has_gpu_events() => return Ok(()),
@@ -85,7 +85,7 @@ pub(crate) fn check(profile: &Profile, trace: &Path) -> Result<(), Failure> {
             kind.map_or("there is nothing to analyze", |kind| kind.label())
         }
     };
-    // Of a damaged file that may be why.
+    // If the file is damaged, that may be why.
     let damage = profile.warnings.iter().next();
     let damage = damage.filter(|warning| {
         warning.kind.severity() == Severity::DataLoss && warning.kind.label() != reason
@@ -104,7 +104,7 @@ pub(crate) fn check(profile: &Profile, trace: &Path) -> Result<(), Failure> {
 
 fn windowed(whole: Profile, window: &Window) -> Profile {
     let part = whole.window(window);
-    // As at the end of a command: freeing takes longer than the exit.
+    // Never freed: that would take longer than exiting.
     std::mem::forget(whole);
     part
 }

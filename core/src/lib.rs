@@ -5,41 +5,41 @@
 //!                                                                      └──────→ views
 //! ```
 //!
-//! | value | what it is | made anew when |
+//! | value | what it is | rebuilt when |
 //! |---|---|---|
 //! | [`Trace`] | what was recorded: columns of events, interned strings, op arguments, devices | a file is opened |
 //! | [`Profile`] | what it means: call tree, launches, ops and kernels | a file is opened |
-//! | [`Report`] | what we judge: the timeline's split, sheets, [analyses](findings) with their findings, the overview | the user makes a choice |
-//! | [`Comparison`](compare::Comparison) | two traces held against each other | a second file is opened, or a choice is made |
-//! | a [window](profile::window) of a `Profile` | what a step, or any part of the time, means | the user chooses one |
-//! | [`Lanes`](profile::lanes::Lanes) | the trace over time, ready to be drawn | the timeline is first shown |
+//! | [`Report`] | our assessment: the GPU timeline breakdown, sheets, [analyses](findings) with their findings, the overview | the user makes a choice |
+//! | [`Comparison`](compare::Comparison) | two traces compared with each other | a second file is opened, or a choice is made |
+//! | a [window](profile::window) of a `Profile` | a step, or any other time range | the user chooses one |
+//! | [`Lanes`](profile::lanes::Lanes) | the timeline's rows, ready to draw | the timeline is first shown |
 //!
-//! # Rooms
+//! # Modules
 //!
-//! A room uses only the rooms above it; `tests/layers.rs` reads the `use` lines and holds them to it.
+//! A module uses only the modules above it; `tests/layers.rs` reads the `use` lines and enforces this.
 //!
-//! | room | what is in it |
+//! | module | contents |
 //! |---|---|
-//! | [`base`] | intervals, sorting, statistics, numbers for people, tables of values |
+//! | [`base`] | intervals, sorting, statistics, formatting of numbers, tables of values |
 //! | [`trace`] | what was recorded: columns of events, strings, arguments, annotations |
-//! | [`names`] | every table of names: operators and their signatures, kernels, libraries, modules, calls of the runtime |
-//! | [`import`] | bytes to a trace: containers, formats, what was wrong with the bytes |
-//! | [`hardware`] | GPUs and their figures, the work that operators ask of them, the roofline |
-//! | [`perf`] | models: from the arguments of an operator to its FLOPs and bytes |
+//! | [`names`] | every table of names: operators and their signatures, kernels, libraries, modules, runtime calls |
+//! | [`import`] | bytes to a trace: containers, formats, warnings |
+//! | [`hardware`] | GPUs and their peak figures, the FLOPs and bytes of operators, the roofline |
+//! | [`perf`] | performance models: from an operator's arguments to its FLOPs and bytes |
 //! | [`profile`] | launches, call tree, GPU timeline, windows; operations with their kernels and sizes |
-//! | [`assess`] | choices and thresholds; what a GPU makes of each operation; idle time and its causes |
-//! | [`findings`] | the engine of rules, and one folder of rules for each analysis |
+//! | [`assess`] | options and thresholds; each operation's roofline on a GPU; idle time and its causes |
+//! | [`findings`] | the rule engine, and one folder of rules for each analysis |
 //! | [`report`] | what is shown: overview, sheets, details of operations, charts as data |
 //! | [`compare`] | two reports: pairing, expected ratios, verdicts, and their rules |
-//! | [`job`] | many ranks: digests, which collectives belong together, clocks, who holds the others up, what a change is worth |
-//! | [`tables`] | one trace as rows of a few tables with fixed columns, for whoever keeps many traces |
-//! | [`fleet`] | many traces: what changed between builds, where GPUs lose time, their summary |
-//! | [`output`] | what is written: documents and their checker, JSON, workbooks, reproducers; redaction |
+//! | [`job`] | many ranks: digests, matching of collectives, clocks, stragglers, what a change would save |
+//! | [`tables`] | one trace as rows of a few tables with fixed columns, for users who store many traces |
+//! | [`fleet`] | many traces: what changed between builds, where GPUs lose time, fleet summary |
+//! | [`output`] | what is written out: documents and their checker, JSON, workbooks, reproducers; redaction |
 //!
-//! A comparison is of two reports, each judged on its own GPU, so `compare` comes after `report`.
+//! A comparison takes two reports, each judged on its own GPU, so `compare` comes after `report`.
 //!
-//! Data goes one way: each stage takes the one before it and nothing else. The command line and
-//! the page are thin shells around these four calls:
+//! Data flows one way: each stage takes the output of the stage before it and nothing else. The command line and the
+//! page are thin shells around these four calls:
 //!
 //! ```
 //! use dormer_core::{Profile, Report, ReportOptions, import, sample};
@@ -52,26 +52,25 @@
 //!
 //! # Invariants
 //!
-//! 1. No I/O, no clock, no thread, no browser type (`clippy.toml` holds the bans). Bytes are pushed
-//!    in, values come out.
-//! 2. Import is fed with chunks as they come, and never holds the text whole. A split at any byte
-//!    gives the same `Trace`.
-//! 3. Only import can fail, with a kind and a byte offset. A bad event is a counted [`Warning`] with
-//!    a sentence a user understands, and the rest is read. Nothing panics on input.
-//! 4. Times are integer nanoseconds, from the decimal digits of the trace; they become floating
-//!    point in a [`report::sheet::Cell`] and not before.
-//! 5. An unknown is `None` and an empty cell, never zero.
-//! 6. All GPU activity feeds timeline, analyses and views, with what is
-//!    [unattributed](profile::unattributed) as a part of its own. Sheets with the reference's names
-//!    keep its population, unless asked otherwise ([`profile::kernels::SheetEvents`]).
-//! 7. The order of output is never a hash map's; the same input gives the same bytes.
-//! 8. Strings from a trace are hostile: never evaluated, escaped where they are written.
+//! 1. No I/O, no clock, no thread, no browser type (banned in `clippy.toml`). Bytes go in, values come out.
+//! 2. Import takes chunks as they arrive and never holds the whole text. The `Trace` is the same wherever the bytes are
+//!    split.
+//! 3. Only import can fail, with a kind and a byte offset. A bad event is a counted [`Warning`] with a sentence that a
+//!    user understands, and the rest of the file is read. Nothing panics on input.
+//! 4. Times are integer nanoseconds, from the decimal digits of the trace; they become floating point only in a
+//!    [`report::sheet::Cell`].
+//! 5. An unknown value is `None` and an empty cell, never zero.
+//! 6. All GPU activity feeds the timeline, analyses and views, with what is [unattributed](profile::unattributed)
+//!    listed separately. Sheets named as in TraceLens cover the same events as TraceLens, unless requested otherwise
+//!    ([`profile::kernels::SheetEvents`]).
+//! 7. Output order never depends on a hash map; the same input gives the same bytes.
+//! 8. Strings from a trace are hostile: they are never evaluated, and are escaped when written.
 //!
 //! # Memory
 //!
-//! An event takes 21 bytes, and 16 more when it has ids or arguments; Python frames, most of a
-//! trace, have none. Measured on real traces with stacks: 39 to 56 bytes an event for the columns,
-//! and some 10 for each node of the call tree.
+//! An event takes 21 bytes, plus 16 if it has ids or arguments; Python frames, which make up most of a trace, have
+//! none. Measured on real traces with stacks: 39 to 56 bytes an event for the columns, plus about 10 per call tree
+//! node.
 
 pub mod assess;
 pub mod base;

@@ -15,8 +15,8 @@
 //! );
 //! ```
 //!
-//! Where it makes no difference how the host went about it, [`Timetable::work`] says the same in a
-//! line: what ran on the GPU, when, and the operator that launched it.
+//! If the CPU side does not matter, [`Timetable::work`] says the same in one line: what ran on the GPU, when, and the
+//! operator that launched it.
 
 mod arguments;
 
@@ -32,11 +32,11 @@ use crate::report::{Report, ReportOptions};
 use crate::trace::Trace;
 pub use arguments::Arguments;
 
-/// The choice of a GPU of the table, all else as usual.
+/// Default options with a GPU of the table.
 ///
 /// # Panics
 ///
-/// Where no GPU goes by that name: a test would hold without one.
+/// If there is no GPU with that name: otherwise the test could pass without one.
 pub fn options_on(gpu: &str) -> ReportOptions {
     let spec = crate::hardware::find(gpu).unwrap_or_else(|| panic!("no GPU is called {gpu}"));
     ReportOptions {
@@ -45,8 +45,8 @@ pub fn options_on(gpu: &str) -> ReportOptions {
     }
 }
 
-/// A trace in the making. Times are microseconds, whole or with a fraction; each line adds an
-/// event to the current thread or stream, in file order.
+/// Builder of a trace. Times are in microseconds and may have fractions; each call adds an event to the current thread
+/// or stream, in file order.
 #[derive(Debug, Clone)]
 pub struct Timetable {
     events: Vec<Entry>,
@@ -54,13 +54,13 @@ pub struct Timetable {
     thread: u32,
     gpu: u32,
     stream: u32,
-    /// Draw arrows from launches to GPU work.
+    /// Whether to draw flow arrows from launches to GPU activity.
     flows: bool,
-    /// The end of all that the host did so far.
+    /// The end of the CPU activity so far.
     host_end_us: f64,
-    /// How often [`Timetable::launched`] was called.
+    /// Number of calls of [`Timetable::launched`].
     n_works: u32,
-    /// What the allocator of the GPU has in use, and holds.
+    /// Bytes that the GPU's allocator has in use and has reserved.
     memory: (i64, i64),
 }
 
@@ -69,7 +69,7 @@ struct Entry {
     /// All fields of the event but `args`.
     fields: String,
     args: Vec<String>,
-    /// The arrow's start or end that follows it.
+    /// The start or end of a flow arrow, which follows it.
     flow: Option<String>,
 }
 
@@ -90,36 +90,36 @@ impl Default for Timetable {
 }
 
 impl Timetable {
-    /// No events; thread 1 of process 100 and stream 7 of GPU 0 are current.
+    /// Starts without events; the current thread is 1 of process 100, the current stream is 7 of GPU 0.
     pub fn new() -> Timetable {
         Timetable::default()
     }
 
-    /// Goes on with another process of the host.
+    /// Switches to another CPU process.
     pub fn process(mut self, process: u32) -> Timetable {
         self.process = process;
         self
     }
 
-    /// Goes on with another thread of the host.
+    /// Switches to another CPU thread.
     pub fn thread(mut self, thread: u32) -> Timetable {
         self.thread = thread;
         self
     }
 
-    /// Goes on with another GPU.
+    /// Switches to another GPU.
     pub fn gpu(mut self, gpu: u32) -> Timetable {
         self.gpu = gpu;
         self
     }
 
-    /// Goes on with another stream of the GPU.
+    /// Switches to another stream of the GPU.
     pub fn stream(mut self, stream: u32) -> Timetable {
         self.stream = stream;
         self
     }
 
-    /// From here on no arrows are drawn.
+    /// Draws no arrows from here on.
     pub fn without_flows(mut self) -> Timetable {
         self.flows = false;
         self
@@ -185,13 +185,13 @@ impl Timetable {
         self.on_gpu("gpu_memset", id, name, span)
     }
 
-    /// Work on the current stream, and an operator of 10 µs that launches it after all that the host
-    /// did so far. Its name tells copies and fills from kernels.
+    /// GPU activity on the current stream, and a 10 µs operator that launches it after all CPU activity so far. The
+    /// name distinguishes copies and fills from kernels.
     pub fn work(self, op: &str, name: &str, span: Range<impl Into<f64>>) -> Timetable {
         self.call(op, "", name, span)
     }
 
-    /// The same with arguments of the operator, as [`Timetable::args`] has them.
+    /// The same with arguments of the operator, in the format of [`Timetable::args`].
     pub fn call(self, op: &str, args: &str, name: &str, span: Range<impl Into<f64>>) -> Timetable {
         let start = self.host_end_us;
         self.op(op, start..start + 10.0)
@@ -199,15 +199,15 @@ impl Timetable {
             .launched(name, start + 1.0..start + 2.0, span)
     }
 
-    /// Work on the current stream, and `cudaLaunchKernel` on the current thread that launches it
-    /// in the time of `call`. Its name tells copies and fills from kernels.
+    /// GPU activity on the current stream, and a `cudaLaunchKernel` on the current thread during `call` that launches
+    /// it. The name distinguishes copies and fills from kernels.
     pub fn launched(
         mut self,
         name: &str,
         call: Range<impl Into<f64>>,
         span: Range<impl Into<f64>>,
     ) -> Timetable {
-        /// Far above the ids that a test gives itself.
+        /// Far above the ids that tests use.
         const FIRST_ID: u32 = 1_000_000;
         let id = FIRST_ID + self.n_works;
         self.n_works += 1;
@@ -219,8 +219,8 @@ impl Timetable {
         self.launch(id, call).on_gpu(category, id, name, span)
     }
 
-    /// Adds to the arguments of the last event: `"key": value`, as JSON, or what an operator was
-    /// called with, as [`Arguments::read`] has it.
+    /// Adds to the arguments of the last event: `"key": value`, as JSON, or an operator's arguments, in the format of
+    /// [`Arguments::read`].
     pub fn args(mut self, args: &str) -> Timetable {
         if let Some(last) = self.events.last_mut().filter(|_| !args.is_empty()) {
             last.args.push(match args.starts_with('"') {
@@ -243,14 +243,14 @@ impl Timetable {
         self
     }
 
-    /// From here on the allocator of the GPU has so many bytes in use and holds so many.
+    /// From here on the GPU's allocator has this many bytes in use and reserved.
     pub fn memory(mut self, allocated: i64, reserved: i64) -> Timetable {
         self.memory = (allocated, reserved);
         self
     }
 
-    /// The allocator of the current GPU reports, on the current thread, that a block at an address was
-    /// allocated, or released where its size is negative. It takes what it needs from the driver.
+    /// The current GPU's allocator reports, on the current thread, that a block at an address was allocated, or
+    /// released if its size is negative. It reserves what it needs from the driver.
     pub fn block(mut self, addr: u64, bytes: i64, at_us: impl Into<f64>) -> Timetable {
         let (allocated, reserved) = self.memory;
         let allocated = allocated + bytes;
@@ -267,7 +267,7 @@ impl Timetable {
         self.raw(&format!("{{{fields}}}"))
     }
 
-    /// The trace as the profiler writes it.
+    /// The trace in the profiler's format.
     pub fn json(&self) -> String {
         let mut events = Vec::new();
         for Entry { fields, args, flow } in &self.events {
@@ -286,12 +286,12 @@ impl Timetable {
         self.import().trace
     }
 
-    /// What the trace means.
+    /// The profile of the trace.
     pub fn profile(&self) -> Profile {
         Profile::new(self.import())
     }
 
-    /// What is made of the trace where no GPU is chosen.
+    /// The report of the trace without a selected GPU.
     pub fn report(&self) -> Report {
         Report::new(&self.profile(), &ReportOptions::default())
     }
@@ -299,7 +299,7 @@ impl Timetable {
     fn import(&self) -> crate::import::Imported {
         match import(self.json().as_bytes()) {
             Ok(imported) => imported,
-            // A raw event can break the text; its test should say so.
+            // A raw event can make the text invalid; its test should show that.
             Err(error) => panic!("{error}\n{}", self.json()),
         }
     }
@@ -379,8 +379,8 @@ impl Timetable {
     }
 }
 
-/// A call tree as indented text: one line a call, with the GPU work that it launched itself.
-/// Strays follow, marked with `!`.
+/// A call tree as indented text: one line per call, with the GPU activity that it launched itself. Calls that end after
+/// the call they started in are marked with `!`.
 pub fn outline(trace: &Trace, tree: &CallTree, launches: &Launches) -> String {
     let mut out = String::new();
     for node in tree.ids() {

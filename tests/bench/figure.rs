@@ -1,18 +1,18 @@
-//! What was measured: each figure with all of its values, as a run saves them.
+//! Measurements: each figure with all of its values, in the format in which a run saves them.
 
 use serde::{Deserialize, Serialize};
 
-/// Everything of one run.
+/// Everything measured in one run.
 #[derive(Debug, Default, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub(crate) struct Record {
     pub(crate) machine: String,
     pub(crate) browser: String,
-    /// Which page and command line.
+    /// The measured page and command line.
     pub(crate) build: String,
-    /// How often each figure was taken.
+    /// The number of measurements per figure.
     pub(crate) n_runs: u32,
-    /// The share of the machine that other work took before a trace, where that was much.
+    /// The share of CPU time used by other programs before a trace was measured, if it was high.
     pub(crate) busy: f64,
     pub(crate) figures: Vec<Figure>,
 }
@@ -26,11 +26,11 @@ pub(crate) struct Figure {
     pub(crate) name: String,
     pub(crate) unit: Unit,
     pub(crate) role: Role,
-    /// In seconds, bytes or as a count, in the order they were taken.
+    /// Seconds, bytes or counts, in the order of measurement.
     pub(crate) values: Vec<f64>,
 }
 
-/// The table that a figure stands in.
+/// The table that shows a figure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum Table {
@@ -45,7 +45,7 @@ pub(crate) enum Table {
 }
 
 impl Table {
-    /// What it is called in a document.
+    /// Its name in a document.
     pub(crate) fn name(self) -> &'static str {
         match self {
             Table::Opens => "opens",
@@ -60,30 +60,30 @@ impl Table {
     }
 }
 
-/// How a value is written.
+/// The unit for displaying values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum Unit {
-    /// Of seconds, in ms or s.
+    /// From seconds, in ms or s.
     Time,
-    /// Of bytes, in MB.
+    /// From bytes, in MB.
     Megabytes,
-    /// Of bytes, in KB.
+    /// From bytes, in KB.
     Kilobytes,
     Count,
 }
 
-/// What a figure says.
+/// The meaning of a figure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Role {
-    /// What was measured with, such as the length of a trace: neither better nor worse.
+    /// A property of the input, such as the length of a trace: neither good nor bad.
     Fact,
-    /// The less the better.
+    /// Lower is better.
     Cost,
-    /// The same, also shown as a multiple of [`G`].
+    /// Lower is better; also shown as a multiple of [`G`].
     CostInG,
-    /// The same, also shown as a multiple of [`JSON`].
+    /// Lower is better; also shown as a multiple of [`JSON`].
     CostInJson,
 }
 
@@ -93,7 +93,7 @@ pub(crate) const G: &str = "G";
 pub(crate) const JSON: &str = "JSON";
 
 impl Record {
-    /// Puts down a figure; nothing where it could not be taken.
+    /// Adds a figure; does nothing if it could not be measured.
     pub(crate) fn add(
         &mut self,
         (table, of): (Table, &str),
@@ -121,19 +121,19 @@ impl Record {
 }
 
 impl Figure {
-    /// The middle value.
+    /// The median.
     pub(crate) fn median(&self) -> f64 {
         median(&self.values)
     }
 
-    /// The least and the greatest value.
+    /// The minimum and maximum.
     pub(crate) fn spread(&self) -> [f64; 2] {
         let least = self.values.iter().copied().fold(f64::NAN, f64::min);
         let greatest = self.values.iter().copied().fold(f64::NAN, f64::max);
         [least, greatest]
     }
 
-    /// The median with its unit, and the spread where there is one: `406 ms (399–423)`.
+    /// The median with its unit, and the spread if there is one: `406 ms (399–423)`.
     pub(crate) fn text(&self) -> String {
         let median = self.median();
         let (scale, unit) = match self.unit {
@@ -159,7 +159,7 @@ impl Figure {
     }
 }
 
-/// The middle value, or between the two in the middle. Of none it is not a number.
+/// The median: the middle value, or the mean of the two in the middle. NaN if there are no values.
 pub(crate) fn median(values: &[f64]) -> f64 {
     let mut values = values.to_vec();
     values.sort_by(f64::total_cmp);
@@ -173,7 +173,7 @@ pub(crate) fn median(values: &[f64]) -> f64 {
     }
 }
 
-/// The value that this share of all does not exceed. Of none it is not a number.
+/// The smallest value that at least this share of all values does not exceed. NaN if there are no values.
 pub(crate) fn quantile(values: &[f64], share: f64) -> f64 {
     let mut values = values.to_vec();
     values.sort_by(f64::total_cmp);
@@ -182,7 +182,7 @@ pub(crate) fn quantile(values: &[f64], share: f64) -> f64 {
     value.copied().unwrap_or(f64::NAN)
 }
 
-/// 1234567.8 as 1,234,568, or with decimals.
+/// Formats 1234567.8 as 1,234,568, or with decimals.
 fn grouped(number: f64, decimals: usize) -> String {
     let text = format!("{number:.decimals$}");
     let (whole, fraction) = match text.split_once('.') {

@@ -1,9 +1,10 @@
-//! How smooth the page is with a large trace: what a frame costs, and how long a key takes to be seen.
+//! How smooth the page is with a large trace: the cost of a frame, and the latency of a key.
 //!
-//! - **Script and layout**: what the main thread spends on scripts, styles and layout after one turn of the wheel, one move of the
-//!   mouse or one key, answers of the worker included, for each frame that is drawn meanwhile: the browser scrolls in several.
-//! - **Key to next frame**: the browser's own Event Timing, in steps of 8 ms. It leaves out what takes less than 16 ms, and says
-//!   nothing of wheels.
+//! - **Script and layout**: the time that the main thread spends on scripts, styles and layout after one turn of the
+//!   wheel, one move of the mouse or one key, including answers of the worker, divided by the frames drawn in the
+//!   meantime: the browser spreads scrolling over several.
+//! - **Key to next frame**: from the browser's own Event Timing API, in steps of 8 ms. It omits events under 16 ms, and
+//!   does not cover wheel events.
 
 use std::time::Duration;
 
@@ -14,30 +15,30 @@ use super::Outcome;
 use super::figure::{Record, Role, Table, Unit, quantile};
 use super::page::Page;
 
-/// How often each thing is done in a run: forth and back again.
+/// The number of steps of each habit in a run: half of them forth and half back.
 const N_STEPS: usize = 40;
-/// The browser tells nothing of keys that take less.
+/// The browser does not report faster keys.
 const LEAST_KEY_MS: f64 = 16.0;
-/// So many of all may take longer than the figure says.
+/// This share of all values does not exceed the figure.
 const SHARE: f64 = 0.95;
-/// What the page is given to finish a step: three frames at 60 Hz.
+/// The time for the page to finish a step: three frames at 60 Hz.
 const STEP: Duration = Duration::from_millis(50);
-/// Where the mouse is: over the rows of every view.
+/// The position of the mouse: over the rows of every view.
 const AT: (f64, f64) = (800.0, 500.0);
 
-/// What a user does again and again.
+/// A user action that is repeated.
 struct Habit {
     name: &'static str,
     view: &'static str,
-    /// There once the view is drawn; it gets the focus.
+    /// An element that exists once the view is drawn; it is focused.
     mark: &'static str,
-    /// Run before it begins, with the mark as `mark`.
+    /// A script to run first, with the element as `mark`.
     before: &'static str,
     act: Act,
 }
 
 enum Act {
-    /// Turns the wheel by so many pixels across and down, forth and back.
+    /// Turns the wheel by this many pixels horizontally and vertically, forth and back.
     Wheel { across: f64, down: f64, ctrl: bool },
     /// Moves the mouse with the button down.
     Drag,
@@ -45,9 +46,9 @@ enum Act {
     Keys(&'static [&'static str]),
 }
 
-/// Zooms into the timeline, so that there is something to pan.
+/// Zooms into the timeline, so that it can be panned.
 const CLOSER: &str = "for (let i = 0; i < 4; i++) mark.dispatchEvent(new KeyboardEvent('keydown', { key: 'w', bubbles: true }));";
-/// Opens the tree to a depth, so that there is something to scroll.
+/// Opens the tree to some depth, so that it can be scrolled.
 const UNFOLDED: &str = "const depth = document.querySelector('#to-depth');
     depth.value = [...depth.options].map(option => option.value).filter(value => +value <= 6).pop();
     depth.dispatchEvent(new Event('change', { bubbles: true }));";
@@ -64,7 +65,7 @@ const HABITS: &[Habit] = &[
     Habit { name: "Operations, arrow keys", view: "operations", mark: "[role=grid]", before: "", act: Act::Keys(&["ArrowDown", "ArrowDown", "PageDown", "ArrowUp"]) },
 ];
 
-/// Does everything `n_runs` times. The figures are what 95 of 100 frames and keys do not exceed.
+/// Repeats everything `n_runs` times. The figures are the 95th percentiles of frames and keys.
 pub(crate) async fn measure(page: &Page, n_runs: u32, trace: &str, record: &mut Record) -> Outcome {
     let driver = page.driver();
     send(driver, "Performance.enable", json!({})).await?;
@@ -108,8 +109,8 @@ impl Act {
 }
 
 impl Habit {
-    /// Milliseconds of script, styles and layout of a frame of each step; and from key to frame, of
-    /// each key that took 16 ms or more.
+    /// For each step, the milliseconds of script, styles and layout per frame; and for each key that took 16 ms or
+    /// more, the time to the next frame.
     async fn measure(&self, driver: &WebDriver) -> WebDriverResult<(Vec<f64>, Vec<f64>)> {
         let show = format!("location.hash = '{}'", self.view);
         driver.execute(show, vec![]).await?;
@@ -151,7 +152,7 @@ impl Habit {
     }
 }
 
-/// What the main thread has spent so far on scripts, styles and layout.
+/// The total time that the main thread has spent on scripts, styles and layout.
 async fn spent_ms(driver: &WebDriver) -> WebDriverResult<f64> {
     let answer = driver
         .cdp()
@@ -168,7 +169,7 @@ async fn spent_ms(driver: &WebDriver) -> WebDriverResult<f64> {
     Ok(seconds * 1e3)
 }
 
-/// Frames drawn since this was last asked.
+/// The number of frames drawn since the last call.
 async fn frames_drawn(driver: &WebDriver) -> WebDriverResult<f64> {
     let script = "const drawn = window.drawn; window.drawn = 0; return drawn";
     let answer = driver.execute(script, vec![]).await?;

@@ -1,8 +1,8 @@
-//! What is measured on, and whether it does something else meanwhile.
+//! The machine used for measuring, and whether it is busy with something else.
 
 use std::time::Duration;
 
-/// A machine with more of its cores busy than this has other work.
+/// If more than this share of the cores is busy, the machine is not idle.
 pub(crate) const QUIET: f64 = 0.1;
 
 /// `2 cores of …`
@@ -16,7 +16,8 @@ pub(crate) fn name() -> String {
     format!("{cores} cores of {model}")
 }
 
-/// The share of the cores' time that others take while this program waits for a second; `None` where the system does not tell.
+/// The share of CPU time used by other programs while this one waits for a second; `None` if the system does not report
+/// it.
 pub(crate) fn busy() -> Option<f64> {
     let stat = || std::fs::read_to_string("/proc/stat").ok();
     let before = stat()?;
@@ -24,7 +25,7 @@ pub(crate) fn busy() -> Option<f64> {
     busy_between(&before, &stat()?)
 }
 
-/// The same of two readings of `/proc/stat`.
+/// The same from two readings of `/proc/stat`.
 pub(crate) fn busy_between(before: &str, after: &str) -> Option<f64> {
     let [(idle, all), (idle_after, all_after)] = [ticks(before)?, ticks(after)?];
     let passed = all_after.checked_sub(all).filter(|passed| *passed > 0)?;
@@ -32,7 +33,7 @@ pub(crate) fn busy_between(before: &str, after: &str) -> Option<f64> {
     Some(1.0 - idle as f64 / passed as f64)
 }
 
-/// Idle and all ticks: `cpu  user nice system idle iowait …`
+/// Idle and total ticks: `cpu  user nice system idle iowait …`
 fn ticks(stat: &str) -> Option<(u64, u64)> {
     let numbers = stat.lines().next()?.strip_prefix("cpu ")?;
     let numbers: Vec<u64> = numbers
@@ -40,6 +41,6 @@ fn ticks(stat: &str) -> Option<(u64, u64)> {
         .map_while(|number| number.parse().ok())
         .collect();
     let idle = numbers.get(3)? + numbers.get(4)?;
-    // What guests take is in the first two already.
+    // Guest time is already included in the first two.
     Some((idle, numbers.iter().take(8).sum()))
 }

@@ -1,4 +1,4 @@
-//! How fast a trace is read and analysed, natively and in Chromium, beside `gzip -dc` in the same run.
+//! The speed of reading and analyzing a trace, natively and in Chromium, compared with `gzip -dc` in the same run.
 //!
 //! `cargo xtask bench TRACE…` builds what is measured and calls this with
 //!
@@ -8,7 +8,8 @@
 //! stages TRACE RUNS            what `bench` runs in a process of its own
 //! ```
 //!
-//! `opens`, `ranks`, `frames` and `size` take figures, with `page` and `native`; `machine` says of what and how quiet it was; `figure` holds them, `tables` shows them, `noise` compares them.
+//! `opens`, `ranks`, `frames` and `size` measure, using `page` and `native`; `machine` describes the machine and its
+//! load; `figure` stores figures, `tables` formats them, `noise` compares them.
 
 #![allow(
     clippy::print_stdout,
@@ -82,7 +83,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// Measures, and does with the figures what was asked for. What cannot be done with them is said before they are taken.
+/// Measures, and processes the figures as requested. Errors in the arguments are reported before measuring.
 fn bench(asked: &Asked) -> Outcome {
     let earlier = match &asked.check {
         Some(file) => Some(serde_json::from_str::<Record>(&read(file)?)?),
@@ -96,7 +97,8 @@ fn bench(asked: &Asked) -> Outcome {
         .build()?;
     let mut record = Record::default();
     let outcome = runtime.block_on(measure(asked, &mut record));
-    // Kept first: whoever reads what is printed may stop before its end. And what was measured until something went wrong is.
+    // Saved first: the reader of the output may stop before its end. If something fails, what was measured until then
+    // is saved.
     if let Some(file) = &asked.save {
         fs::write(file, serde_json::to_string_pretty(&record)? + "\n")?;
     }
@@ -119,7 +121,7 @@ fn bench(asked: &Asked) -> Outcome {
     Ok(())
 }
 
-/// Takes every figure.
+/// Measures every figure.
 async fn measure(asked: &Asked, record: &mut Record) -> Outcome {
     let programs = Programs::find().ok_or("Chromium and chromedriver are not on the path")?;
     let dist = asked.dist.as_deref().ok_or("there is no page: --dist")?;
@@ -181,7 +183,7 @@ fn read(file: &Path) -> Outcome<String> {
     fs::read_to_string(file).map_err(|error| format!("{}: {error}", file.display()).into())
 }
 
-/// Writes a trace `n` times into a new one, gzipped as the profiler does.
+/// Writes a trace that repeats another `n` times, gzipped like the profiler's.
 fn tile_file(trace: &Path, n: i64, out: &Path) -> Outcome {
     let mut text = Vec::new();
     MultiGzDecoder::new(File::open(trace)?).read_to_end(&mut text)?;

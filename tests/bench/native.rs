@@ -1,4 +1,4 @@
-//! What runs without a browser: `gzip`, `dormer report`, and the stages of a report, each on its own.
+//! Measurements without a browser: `gzip`, `dormer report`, and the stages of a report, each separately.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -16,25 +16,25 @@ use serde::{Deserialize, Serialize};
 use super::Outcome;
 use super::figure::{Record, Role, Table, Unit};
 
-/// What was measured; times in seconds.
+/// The measured times, in seconds.
 #[derive(Default, Serialize, Deserialize)]
 pub(crate) struct Stages {
     pub(crate) text_bytes: f64,
     pub(crate) events: f64,
-    /// Compressed bytes to columns, in one thread.
+    /// From compressed bytes to columns, in one thread.
     import: Vec<f64>,
-    /// The same from text that is there already.
+    /// The same from text in memory.
     parse: Vec<f64>,
     profile: Vec<f64>,
     report: Vec<f64>,
-    /// Finding what repeats in the kernels.
+    /// Finding repeated sequences of kernels.
     repeats: Vec<f64>,
-    /// The same in a sequence of 16 times that length.
+    /// The same in a sequence 16 times as long.
     repeats_16: Vec<f64>,
 }
 
 impl Stages {
-    /// The rows of their table.
+    /// Adds them as rows of their table.
     pub(crate) fn add_to(self, record: &mut Record, trace: &str) {
         let stages = (Table::Stages, trace);
         let in_g = (Unit::Time, Role::CostInG);
@@ -69,7 +69,7 @@ pub(crate) fn gzip(trace: &Path) -> Outcome<f64> {
     }
 }
 
-/// `dormer report TRACE`, which writes no files, in seconds.
+/// `dormer report TRACE` without output files, in seconds.
 pub(crate) fn report(dormer: &Path, trace: &Path) -> Outcome<f64> {
     let start = Instant::now();
     let output = Command::new(dormer).arg("report").arg(trace).output()?;
@@ -80,7 +80,7 @@ pub(crate) fn report(dormer: &Path, trace: &Path) -> Outcome<f64> {
     }
 }
 
-/// The most memory that `dormer report TRACE` ever has, in bytes; `None` where the system does not tell.
+/// The peak memory of `dormer report TRACE`, in bytes; `None` if the system does not report it.
 pub(crate) fn peak_of_report(dormer: &Path, trace: &Path) -> Outcome<Option<f64>> {
     let mut command = Command::new(dormer);
     command.arg("report").arg(trace);
@@ -88,7 +88,7 @@ pub(crate) fn peak_of_report(dormer: &Path, trace: &Path) -> Outcome<Option<f64>
     Ok(peak)
 }
 
-/// `cat TRACE | dormer tables -`, as an engine calls it: its seconds, and the most memory that it ever has.
+/// `cat TRACE | dormer tables -`, as an engine calls it: its duration in seconds, and its peak memory in bytes.
 pub(crate) fn tables(dormer: &Path, trace: &Path) -> Outcome<(f64, Option<f64>)> {
     let mut cat = Command::new("cat")
         .arg(trace)
@@ -102,12 +102,12 @@ pub(crate) fn tables(dormer: &Path, trace: &Path) -> Outcome<(f64, Option<f64>)>
     taken
 }
 
-/// Runs a program: the seconds it takes, and the most memory that it ever has, in bytes, where the system tells.
+/// Runs a program: its duration in seconds, and its peak memory in bytes if the system reports it.
 pub(crate) fn watched(command: &mut Command) -> Outcome<(f64, Option<f64>)> {
     let start = Instant::now();
     let mut child = command.spawn()?;
     let mut peak = None;
-    // The mark never falls, so what it was last is right but for the end of the process.
+    // The high-water mark never falls, so its last value is right, except for the very end of the process.
     let status = loop {
         if let Some(status) = child.try_wait()? {
             break status;
@@ -129,7 +129,7 @@ fn peak_bytes(process: u32) -> Option<f64> {
     Some(kib * 1024.0)
 }
 
-/// Measures the stages in a process of its own, which holds nothing else.
+/// Measures the stages in a process of its own, with nothing else in memory.
 pub(crate) fn measure(trace: &Path, n_runs: usize) -> Outcome<Stages> {
     let output = Command::new(std::env::current_exe()?)
         .arg("stages")
@@ -142,7 +142,7 @@ pub(crate) fn measure(trace: &Path, n_runs: usize) -> Outcome<Stages> {
     Ok(serde_json::from_slice(&output.stdout)?)
 }
 
-/// What that process does: prints the measures as JSON.
+/// The work of that process: prints the measurements as JSON.
 pub(crate) fn stages(trace: &Path, n_runs: usize) -> Outcome {
     let open = || File::open(trace);
     let imported = import(open()?)?;
@@ -172,7 +172,7 @@ pub(crate) fn stages(trace: &Path, n_runs: usize) -> Outcome {
     Ok(())
 }
 
-/// The names of all GPU activity, `copies` times, with one that occurs nowhere else after each.
+/// The names of all GPU activity, `copies` times, with a unique name after each copy.
 fn kernel_names(profile: &Profile, copies: u32) -> Vec<u32> {
     let copy = |at| {
         let names = profile.gpu.iter().map(|(_, work)| work.name.0);
@@ -181,7 +181,7 @@ fn kernel_names(profile: &Profile, copies: u32) -> Vec<u32> {
     (0..copies).flat_map(copy).collect()
 }
 
-/// Reads as the command line does: a piece at a time.
+/// Reads like the command line: a piece at a time.
 fn import(mut source: impl Read) -> io::Result<Imported> {
     let mut importer = Importer::new();
     let mut piece = vec![0; 256 << 10];

@@ -1,27 +1,27 @@
-//! What changed between two runs by more than the noise.
+//! Changes between two runs that exceed the noise.
 //!
-//! **The rule.** A figure became slower where its least value now is above its greatest value then, and its median by more than
-//! [`FLOOR`]. Two runs of the same build take values from the same distribution: that five of them all lie above five others
-//! happens by chance once in 252 times, with three and three once in 20. So it needs no guess of how wide the noise is, and one
-//! value that is out of line only makes it more careful.
+//! **The rule.** A figure became slower if its minimum now is above its maximum then, and its median increased by more
+//! than [`FLOOR`]. Two runs of the same build draw values from the same distribution: the chance that five of them all
+//! lie above five others is 1 in 252, with three and three 1 in 20. So no estimate of the noise is needed, and an
+//! outlier only makes the rule more conservative.
 //!
-//! Times of a trace are compared both as they are and in G of their own run, and have to be slower in both: a machine that is
-//! slower that day slows down both, and an odd G moves the ratio alone.
+//! Times of a trace are compared both in seconds and in multiples of their own run's G, and must be slower in both: a
+//! slower machine only affects the seconds, and an unusual G only affects the ratio.
 
 use std::fmt;
 
 use super::figure::{Figure, G, Record, Role, Table, Unit, median};
 
-/// What nobody notices: such a part of the median then.
+/// Changes below this share of the previous median are ignored.
 pub(crate) const FLOOR: f64 = 0.02;
 
 /// Runs with fewer values are compared with a warning.
 const FEW: usize = 4;
 
-/// What comparing two runs says.
+/// The result of comparing two runs.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Changes {
-    /// What became slower or larger, a sentence each.
+    /// What became slower or larger, one sentence each.
     pub(crate) worse: Vec<String>,
     pub(crate) better: Vec<String>,
     /// What could not be compared, and why.
@@ -47,7 +47,7 @@ impl fmt::Display for Changes {
     }
 }
 
-/// What became of the figures of an earlier run.
+/// Compares the figures with those of an earlier run.
 pub(crate) fn changes(then: &Record, now: &Record) -> Changes {
     let mut changes = Changes::default();
     if then.machine != now.machine || then.browser != now.browser {
@@ -119,7 +119,7 @@ pub(crate) fn is_above(then: &[f64], now: &[f64]) -> bool {
     least > greatest && median(now) > median(then) * (1.0 + FLOOR)
 }
 
-/// The values as they are, and those of time in G where the run has it.
+/// The values themselves, and for times also in multiples of G, if the run has it.
 fn scales(record: &Record, figure: &Figure) -> Vec<Vec<f64>> {
     let mut scales = vec![figure.values.clone()];
     let g = record.find(Table::Opens, &figure.of, G);
@@ -130,7 +130,7 @@ fn scales(record: &Record, figure: &Figure) -> Vec<Vec<f64>> {
     scales
 }
 
-/// Traces of the same name and another length.
+/// Traces with the same name but another length.
 fn other_traces(then: &Record, now: &Record) -> Vec<String> {
     let lengths = |record: &Record| {
         let facts = record.figures.clone().into_iter();

@@ -1,7 +1,8 @@
-//! From the file to the answer, and what a user does then: everything that a trace takes, in turns.
+//! Measures opening a file, and what a user does next: all figures of a trace, in turns.
 //!
-//! Each run takes every figure once, one after the other, so that what else the machine does is shared by them all:
-//! `gzip`, `dormer report`, `dormer tables`, and a new browser with its first open, two more of the same trace, other choices and a second trace.
+//! Each run measures every figure once, one after another, so that other load on the machine affects all of them:
+//! `gzip`, `dormer report`, and a new browser that opens the trace, opens it twice more, changes choices and opens a
+//! second trace.
 
 use std::path::Path;
 use std::time::Duration;
@@ -12,16 +13,16 @@ use super::figure::{G, JSON, Record, Role, Table, Unit};
 use super::native;
 use super::page::{Choice, Opened, Page};
 
-/// A page is left alone for so long before its first trace, as long as it takes to choose a file.
+/// The pause before a page's first trace, as long as it takes to choose a file.
 const BEFORE_FIRST: Duration = Duration::from_secs(4);
 
-/// And so long between two.
+/// The pause between two traces.
 const BETWEEN: Duration = Duration::from_secs(2);
 
-/// A choice, and the one back.
+/// A choice, and the way back.
 const N_CHOICES: usize = 2;
 
-/// What is measured, and with what.
+/// What is measured, and the tools for it.
 pub(crate) struct With<'a> {
     pub(crate) programs: &'a Programs,
     pub(crate) dist: &'a Path,
@@ -43,7 +44,7 @@ struct Taken {
     requests: Vec<f64>,
 }
 
-/// Takes all figures of a trace.
+/// Measures all figures of a trace.
 pub(crate) async fn measure(
     with: &With<'_>,
     trace: &Path,
@@ -110,7 +111,7 @@ pub(crate) async fn measure(
     Ok(())
 }
 
-/// What is measured in one browser.
+/// Measurements in one browser.
 async fn in_page(page: &mut Page, trace: &Path, taken: &mut Taken) -> Outcome {
     tokio::time::sleep(BEFORE_FIRST).await;
     let n_loaded = page.requests();

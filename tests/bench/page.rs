@@ -1,4 +1,4 @@
-//! The page in Chromium: how long it takes from what a user does to what is on screen.
+//! The page in Chromium: the time from a user's action to the result on screen.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -18,16 +18,16 @@ pub(crate) struct Page {
     n_opened: u32,
 }
 
-/// One file opened.
+/// The result of opening a file.
 #[derive(Deserialize)]
 pub(crate) struct Opened {
-    /// From the choice to the ranked findings on screen.
+    /// From choosing the file to the ranked findings on screen.
     pub(crate) seconds: f64,
     /// The memory of the worker, which never shrinks.
     pub(crate) wasm_bytes: f64,
 }
 
-/// What else is chosen while a trace is open.
+/// A choice that is changed while a trace is open.
 #[derive(Clone, Copy)]
 pub(crate) enum Choice {
     Gpu,
@@ -54,10 +54,11 @@ impl Page {
         })
     }
 
-    /// Opens a file as a user does.
+    /// Opens a file like a user.
     pub(crate) async fn open(&mut self, file: &Path) -> Outcome<Opened> {
         self.n_opened += 1;
-        // The page marks itself after the frame that shows the Overview. Only that mark is watched: the cores have better to do.
+        // The page sets a mark after the frame that shows the Overview. Only that mark is watched, to leave the CPU to
+        // the page.
         let hear = "const [ready] = arguments, root = document.documentElement;
             location.hash = '#/overview';
             globalThis.shown = undefined;
@@ -84,7 +85,7 @@ impl Page {
         opened.map_err(|_| format!("{}: the page says {}", file.display(), said.json()).into())
     }
 
-    /// Opens the ranks of a job. Gives the seconds from the choice to the job on screen, all ranks of it.
+    /// Opens the ranks of a job. Returns the seconds from choosing the files to the job with all ranks on screen.
     pub(crate) async fn open_job(&self, files: &[PathBuf]) -> Outcome<Option<f64>> {
         let hear = "document.querySelector('#file-input').addEventListener('input', () => globalThis.chosen = performance.now(), { once: true });";
         self.driver().execute(hear, vec![]).await?;
@@ -103,7 +104,8 @@ impl Page {
         self.seconds(wait, vec![]).await
     }
 
-    /// Chooses something else. Gives the seconds until the last change is on screen; `None` where the trace has no such choice.
+    /// Changes a choice. Returns the seconds until the last change is on screen; `None` if the trace does not offer the
+    /// choice.
     pub(crate) async fn choose(&self, choice: Choice) -> Outcome<Option<f64>> {
         let choice = match choice {
             Choice::Gpu => "gpu",
@@ -114,7 +116,8 @@ impl Page {
         self.seconds(script, vec![json!(choice)]).await
     }
 
-    /// Compares the open trace with another one. Gives the seconds from choosing its file to the comparison on screen.
+    /// Compares the open trace with another one. Returns the seconds from choosing its file to the comparison on
+    /// screen.
     pub(crate) async fn compare_with(&self, file: &Path) -> Outcome<Option<f64>> {
         let hear = "const input = document.querySelector('#reference-input');
             globalThis.compared = undefined;
@@ -132,12 +135,12 @@ impl Page {
         self.seconds(wait, vec![]).await
     }
 
-    /// How many requests the page and its workers have made so far.
+    /// The number of requests that the page and its workers have made so far.
     pub(crate) fn requests(&self) -> usize {
         self.server.log().len()
     }
 
-    /// Gives a file to an element that takes one, the same file again included.
+    /// Passes a file to an input element, even if it is the same file again.
     async fn give(&self, input: &str, file: &Path) -> Outcome {
         let forget = format!("document.querySelector('{input}').value = ''");
         self.driver().execute(forget, vec![]).await?;
@@ -145,7 +148,7 @@ impl Page {
         Ok(input.send_keys(file.to_string_lossy()).await?)
     }
 
-    /// What a script measures in milliseconds; an error is its sentence.
+    /// The milliseconds that a script returns, in seconds; an error is its sentence.
     async fn seconds(&self, script: &str, args: Vec<Value>) -> Outcome<Option<f64>> {
         let measured = self.driver().execute_async(script, args).await?;
         match measured.json() {
@@ -154,12 +157,12 @@ impl Page {
         }
     }
 
-    /// What controls the browser.
+    /// The driver of the browser.
     pub(crate) fn driver(&self) -> &WebDriver {
         &self.chromium.driver
     }
 
-    /// What the browser calls itself: `Chromium 156`.
+    /// The browser's name and version: `Chromium 156`.
     pub(crate) async fn browser(&self) -> Outcome<String> {
         let script = "const brand = navigator.userAgentData?.brands?.find(({ brand }) => brand === 'Chromium');
             return brand ? `${brand.brand} ${brand.version}` : navigator.userAgent";
@@ -167,7 +170,7 @@ impl Page {
         Ok(name.json().as_str().unwrap_or("unknown").to_owned())
     }
 
-    /// Ends the browser, which would outlive its driver otherwise.
+    /// Closes the browser, which would otherwise outlive its driver.
     pub(crate) async fn close(self) -> Outcome {
         Ok(self.chromium.driver.clone().quit().await?)
     }

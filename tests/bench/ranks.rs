@@ -1,6 +1,7 @@
-//! What a job costs by the number of its ranks: `dormer job`, and the page, beside reading the ranks one after another.
+//! The cost of a job by its number of ranks: `dormer job` and the page, compared with reading the ranks one after
+//! another.
 //!
-//! The ranks are copies of a trace, each with a number of its own: as large as the real ones of a job, and alike.
+//! The ranks are copies of a trace with different rank numbers: as large as a job's real ranks, and similar.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
@@ -19,7 +20,7 @@ use super::native;
 use super::opens::With;
 use super::page::Page;
 
-/// Takes the figures of a job of each size.
+/// Measures a job of each size.
 pub(crate) async fn measure(
     with: &With<'_>,
     trace: &Path,
@@ -68,7 +69,7 @@ pub(crate) async fn measure(
     Ok(())
 }
 
-/// The files of a job, kept beside the trace's other copies: making them takes a while.
+/// The files of a job, cached beside other copies of the trace: generating them takes a while.
 fn written(trace: &Path, n: u32) -> Outcome<Vec<PathBuf>> {
     let name = trace.file_name().unwrap_or_default().to_string_lossy();
     let folder = std::env::temp_dir()

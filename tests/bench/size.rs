@@ -1,4 +1,4 @@
-//! How large the page is, as a server sends it: with brotli at its highest level.
+//! The size of the page as a server sends it: with brotli at its highest level.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -11,7 +11,7 @@ use super::figure::{Record, Role, Table, Unit};
 
 const COMPRESSOR: &str = "brotli 11";
 
-/// Adds the figures. Without brotli there are none.
+/// Adds the figures; none if brotli is missing.
 pub(crate) fn measure(dist: &Path, record: &mut Record) -> Outcome {
     let sizes = sizes(dist)?;
     let first = before_drop(&fs::read_to_string(dist.join("index.html"))?);
@@ -40,7 +40,7 @@ pub(crate) fn measure(dist: &Path, record: &mut Record) -> Outcome {
     Ok(())
 }
 
-/// The id that all files of the page carry.
+/// The build id of the page's files.
 pub(crate) fn build_id(dist: &Path) -> Outcome<String> {
     let html = fs::read_to_string(dist.join("index.html"))?;
     let id = html.split("boot.js?v=").nth(1);

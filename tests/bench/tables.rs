@@ -1,15 +1,15 @@
-//! The tables of `docs/performance.md`. A document says where each of them stands:
+//! The tables of `docs/performance.md`. A document marks the place of each:
 //!
 //! ```text
 //! <!-- bench: opens -->
 //! <!-- /bench -->
 //! ```
 //!
-//! and `<!-- bench: build -->` where it says of what they all are.
+//! and `<!-- bench: build -->` for the line about what was measured.
 
 use super::figure::{Figure, G, JSON, Record, Role, Table};
 
-/// How a table is laid out.
+/// The layout of a table.
 enum Layout {
     /// A row for each trace, a column for each figure.
     Traces,
@@ -17,7 +17,7 @@ enum Layout {
     Figures,
 }
 
-/// All tables, in their order.
+/// All tables, in order.
 const TABLES: &[(Table, Layout)] = &[
     (Table::Opens, Layout::Traces),
     (Table::Memory, Layout::Traces),
@@ -29,12 +29,12 @@ const TABLES: &[(Table, Layout)] = &[
     (Table::Size, Layout::Figures),
 ];
 
-/// The place of the line about machine, browser and build.
+/// The mark of the line about machine, browser and build.
 const BUILD: &str = "build";
 
 const END: &str = "<!-- /bench -->";
 
-/// Everything that was measured, as Markdown.
+/// Everything measured, as Markdown.
 pub(crate) fn all(record: &Record) -> String {
     let tables = TABLES.iter().filter_map(|(table, layout)| {
         let text = markdown(record, *table, layout);
@@ -43,7 +43,7 @@ pub(crate) fn all(record: &Record) -> String {
     std::iter::once(build(record)).chain(tables).collect()
 }
 
-/// A document with the tables of this record in place of those it has. An error is a sentence.
+/// A document with its tables replaced by those of this record. An error is a sentence.
 pub(crate) fn written(document: &str, record: &Record) -> Result<String, String> {
     filled(document, |name| {
         let table = TABLES.iter().find(|(table, _)| table.name() == name);
@@ -55,7 +55,7 @@ pub(crate) fn written(document: &str, record: &Record) -> Result<String, String>
     })
 }
 
-/// Whether a document has a place for each table, once and with its end.
+/// Whether a document has one complete mark for each table.
 pub(crate) fn places(document: &str) -> Result<(), String> {
     filled(document, |_| Ok(String::new())).map(drop)
 }
@@ -96,7 +96,7 @@ fn place(line: &str) -> Option<&str> {
     name.strip_suffix(" -->")
 }
 
-/// Of what all tables are, in one line.
+/// What was measured, in one line.
 fn build(record: &Record) -> String {
     let Record {
         machine,
@@ -117,7 +117,7 @@ fn build(record: &Record) -> String {
     format!("{machine}; {browser}; {build}.{beside} {runs}.\n")
 }
 
-/// One table; `None` where nothing was measured for it.
+/// One table; `None` if nothing was measured for it.
 fn markdown(record: &Record, table: Table, layout: &Layout) -> Option<String> {
     let figures: Vec<&Figure> = record
         .figures
@@ -155,7 +155,7 @@ fn line(first: &str, cells: impl Iterator<Item = String>) -> String {
     format!("| {first} | {} |\n", cells.join(" | "))
 }
 
-/// A figure, and what it is a multiple of.
+/// A figure, and its multiple of the reference.
 fn cell(record: &Record, figure: &Figure) -> String {
     let beside = |name: &str| {
         let beside = record.find(Table::Opens, &figure.of, name)?;
@@ -169,7 +169,7 @@ fn cell(record: &Record, figure: &Figure) -> String {
     figure.text() + ratio.unwrap_or_default().as_str()
 }
 
-/// Each once, in the order they first come.
+/// The distinct names, in order of first occurrence.
 fn distinct<'a>(names: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
     let mut all = Vec::new();
     for name in names {

@@ -1,6 +1,6 @@
-//! Large traces out of a real one: the same events again and again, each time later and with other ids.
+//! Generates large traces from a real one: the same events repeatedly, each copy later and with other ids.
 //!
-//! It works on the text, so that the result is laid out as the profiler wrote it, and a tile costs no more memory than the
+//! It works on the text, so that the result is formatted like the profiler's, and a tile costs no more memory than the
 //! original.
 
 use std::collections::HashMap;
@@ -12,13 +12,13 @@ use serde_json::value::RawValue;
 /// What is added to a number in the k-th tile.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Shift {
-    /// k spans of the whole trace.
+    /// k times the span of the whole trace.
     Time,
-    /// k times as many ids as the trace has.
+    /// k times the number of ids in the trace.
     Id,
 }
 
-/// Arguments that tie events together, as the `id` of a flow does.
+/// Arguments that connect events, such as the `id` of a flow.
 const IDS: &[&str] = &[
     "correlation",
     "External id",
@@ -50,7 +50,7 @@ struct Event<'a> {
     text: &'a str,
     numbers: Vec<Number>,
     dur_us: i64,
-    /// Names of processes and threads are said once.
+    /// Names of processes and threads are written only once.
     is_metadata: bool,
 }
 
@@ -100,12 +100,12 @@ impl<'a> Event<'a> {
     }
 }
 
-/// The fields of an object; none of what is no object.
+/// The fields of an object; empty if it is not an object.
 fn fields(object: &RawValue) -> HashMap<String, &RawValue> {
     serde_json::from_str(object.get()).unwrap_or_default()
 }
 
-/// The whole part of a number, how many digits it has first.
+/// The integer part of a number, preceded by its number of digits.
 fn whole(value: &RawValue) -> Option<(usize, i64)> {
     let digits = value
         .get()
@@ -114,12 +114,12 @@ fn whole(value: &RawValue) -> Option<(usize, i64)> {
     Some((digits.len(), digits.parse().ok()?))
 }
 
-/// Where a part of a text begins.
+/// The offset of a part within a text.
 fn offset(text: &str, part: &str) -> usize {
     part.as_ptr().addr() - text.as_ptr().addr()
 }
 
-/// Writes a trace that holds the events of `text` `n` times.
+/// Writes a trace that contains the events of `text` `n` times.
 pub(crate) fn tile(text: &str, n: i64, out: &mut impl Write) -> io::Result<()> {
     let trace: Trace = serde_json::from_str(text)?;
     let events: Vec<Event> = trace.events.into_iter().map(Event::new).collect();

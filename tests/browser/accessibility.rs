@@ -1,7 +1,6 @@
-//! What axe-core finds wrong with what is on screen, and what keys do.
+//! Accessibility: what axe-core reports for the page, and what keys do.
 //!
-//! `cargo xtask test` fetches axe-core and says where it lies; a test run without it says that it
-//! skips that part.
+//! `cargo xtask test` fetches axe-core and passes its path; without it, tests report that they skip this part.
 
 use std::path::PathBuf;
 
@@ -11,7 +10,7 @@ use thirtyfour::prelude::*;
 use super::page::{Page, settled, with_page};
 use crate::support::skipped::partly_skipped;
 
-/// The file of axe-core: `xtask/src/tools.rs` sets it.
+/// The variable with the path of axe-core, set by `xtask/src/tools.rs`.
 const AXE: &str = "DORMER_AXE";
 
 /// axe-core with some of its rules.
@@ -20,18 +19,18 @@ pub(super) struct Axe {
     run: serde_json::Value,
 }
 
-/// Which rules of axe-core are asked.
+/// Which rules of axe-core to check.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Rules {
     All,
-    /// Those that a theme decides; each costs as much as all others together.
+    /// Those that depend on the theme; each is as slow as all others together.
     OfColors,
-    /// Those that the size of a window decides.
+    /// Those that depend on the window size.
     OfSize,
 }
 
 impl Axe {
-    /// `None` where axe-core was not provided: says so, or fails if `CI` is set.
+    /// `None` if axe-core is missing: reports that, or fails if `CI` is set.
     pub(super) fn new(rules: Rules) -> Option<Axe> {
         let Some(file) = std::env::var_os(AXE).map(PathBuf::from) else {
             let missing = format!("{AXE} names no axe-core; `cargo xtask test` fetches it");
@@ -51,7 +50,7 @@ impl Axe {
         })
     }
 
-    /// What it finds wrong with what is on screen.
+    /// The violations on screen.
     pub(super) async fn wrong(&self, page: &Page) -> Vec<String> {
         if page.value("!window.axe").await {
             page.js(&self.text).await;
@@ -75,7 +74,7 @@ fn keys_open_views_and_find_operations() {
         page.enter("body", "3").await;
         page.find("[id^=unified_perf_summary-]").await;
         page.wait_hash_begins("#/operations").await;
-        // What is typed into a field is no command.
+        // Text typed into a field is not a command.
         page.enter("#filter", "1").await;
         page.wait_hash("find=1").await;
         page.go("#/overview").await;
@@ -87,7 +86,7 @@ fn keys_open_views_and_find_operations() {
         let kinds = "$$('#palette [role=option] .kind-of').map(kind => kind.textContent)";
         page.wait_for(&format!("{kinds}.includes('Operation')"))
             .await;
-        // Down to the first of them, wherever further answers put it.
+        // Move down to the first of them, wherever later answers put it.
         let chosen = "$('#palette [role=option][aria-selected=true] .kind-of')?.textContent";
         for _ in 0..100 {
             if page.value::<Option<String>>(chosen).await.as_deref() == Some("Operation") {

@@ -1,5 +1,5 @@
-//! Captures of GPU graphs, and execution traces: dropped with their trace or after it, and what is said of those that do
-//! not fit.
+//! Captures of GPU graphs, and execution traces: dropped with their trace or after it, and the messages about those
+//! that do not fit.
 
 use std::path::{Path, PathBuf};
 
@@ -9,7 +9,7 @@ use crate::support::shared;
 
 const NOTES: &str = r#"[{"file": "capture.json", "batch_size": 32, "mode": "FULL"}]"#;
 
-/// Waits until the operators of the capture are shown, with what is merged.
+/// Waits until the operators of the capture are shown, with the merged files.
 async fn shows_operators(page: &Page) {
     page.wait_text("[data-testid=top-operations]", "aten::mm")
         .await;
@@ -21,7 +21,7 @@ async fn shows_operators(page: &Page) {
     page.wait_for("!$('[data-testid=capture-hint]')").await;
 }
 
-/// Waits until the bare replay is shown.
+/// Waits until the replay without a capture is shown.
 async fn shows_kernels(page: &Page) {
     page.wait_text("[data-testid=top-operations]", "gemm").await;
     page.wait_text(".file", "trace.json").await;
@@ -39,7 +39,7 @@ fn a_capture_dropped_on_the_open_trace_is_merged_and_taken_off() {
         shows_operators(page).await;
         page.screenshot("capture-merged.png").await;
         for (view, mark) in VIEWS {
-            // There is no GPU to judge by, and one trace.
+            // No GPU is chosen, and there is only one trace.
             if !["roofline", "compare"].contains(&view) {
                 page.click(&format!("[data-nav={view}]")).await;
                 page.find(mark).await;
@@ -47,7 +47,7 @@ fn a_capture_dropped_on_the_open_trace_is_merged_and_taken_off() {
         }
         page.go("#/operations?table=layers").await;
         page.wait_text("[id^=kernels_by_layer-]", "GEMM").await;
-        // Files have the operators, too.
+        // Exported files contain the operators, too.
         page.click("[data-nav=export]").await;
         page.click("[data-format=csv] > summary").await;
         page.click("button[data-path='perf_report_csvs/ops_summary.csv']")
@@ -95,7 +95,7 @@ fn a_trace_and_its_capture_can_come_in_any_order() {
             shows_operators(page).await;
             page.wait_for("!$('#open-error')").await;
         }
-        // The capture first, and the trace after it.
+        // The capture first, then the trace.
         page.load("").await;
         page.open("capture.json", &capture).await;
         page.drop_file("trace.json", &trace).await;
@@ -155,7 +155,7 @@ fn what_does_not_fit_is_said_and_leaves_the_trace_as_it_is() {
             page.click("#open-error ~ [aria-label=Close]").await;
             page.wait_for("!$('#open-error')").await;
         }
-        // A second capture of the same graph, and one beside the trace.
+        // A second capture of the same graph, then one together with the trace.
         page.drop_file("capture.json", &whole).await;
         shows_operators(page).await;
         page.drop_file("rank1.json", &whole).await;
@@ -167,7 +167,7 @@ fn what_does_not_fit_is_said_and_leaves_the_trace_as_it_is() {
         page.click("#reference-error ~ [aria-label=Close]").await;
         shows_operators(page).await;
 
-        // A trace without graphs takes none, and another trace replaces this one.
+        // A trace without graphs accepts none, and another trace replaces this one.
         page.open("eager.json", &kernels(&[30])).await;
         page.wait_text(".file", "eager.json").await;
         page.drop_file("capture.json", &whole).await;
@@ -201,7 +201,7 @@ fn two_traces_with_a_capture_are_compared() {
     });
 }
 
-/// A real trace with its capture: where they lie.
+/// The paths of a real trace and its capture.
 fn real(folder: &Path, name: &str) -> [PathBuf; 2] {
     ["", ".capture"].map(|part| {
         let file = folder.join(format!("{name}{part}.json.gz"));

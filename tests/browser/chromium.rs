@@ -9,15 +9,15 @@ use thirtyfour::common::log::LoggingPrefsLogLevel;
 use thirtyfour::prelude::*;
 use thirtyfour::{ChromeCapabilities, ChromiumLikeCapabilities};
 
-/// A running browser with a profile and a download folder that go with it.
+/// A running browser with a temporary profile and download folder.
 pub(crate) struct Chromium {
     pub(crate) driver: WebDriver,
-    /// What the page lets the user save.
+    /// The files that the page lets the user save.
     pub(crate) downloads: PathBuf,
     _chromedriver: Chromedriver,
 }
 
-/// The programs a browser test needs.
+/// The programs that browser tests need.
 #[derive(Debug, Clone)]
 pub(crate) struct Programs {
     chromium: PathBuf,
@@ -25,7 +25,7 @@ pub(crate) struct Programs {
 }
 
 impl Programs {
-    /// Looks for them on the path.
+    /// Searches for them on the path.
     pub(crate) fn find() -> Option<Programs> {
         let chromium = ["chromium", "chromium-browser", "google-chrome"];
         Some(Programs {
@@ -36,7 +36,7 @@ impl Programs {
 }
 
 impl Chromium {
-    /// Starts a browser that knows nothing of any other.
+    /// Starts a browser with a fresh profile.
     pub(crate) async fn start(programs: &Programs) -> Chromium {
         let chromedriver = Chromedriver::start(&programs.chromedriver);
         let downloads = chromedriver.folder.join("downloads");
@@ -62,13 +62,13 @@ fn capabilities(
     capabilities.set_binary(&programs.chromium.to_string_lossy())?;
     for argument in [
         "--headless",
-        "--no-sandbox", // root in a container has no sandbox
+        "--no-sandbox", // Root in a container has no sandbox.
         "--disable-gpu",
         "--window-size=1280,900",
-        "--disable-dev-shm-usage", // containers give it 64 MB
-        // Chromium ends with its driver, however that ends.
+        "--disable-dev-shm-usage", // Containers limit it to 64 MB.
+        // Chromium exits with its driver, however that exits.
         "--remote-debugging-pipe",
-        // What Chromium would otherwise say to its maker:
+        // Requests that Chromium would otherwise send to its vendor:
         "--disable-quic",
         "--no-first-run",
         "--disable-background-networking",
@@ -87,8 +87,8 @@ fn capabilities(
     Ok(capabilities)
 }
 
-/// Runs a driver until nobody holds the other end of its input any more, as when whoever started it is gone in any way. Then
-/// its folder goes as well: a browser that ends writes into it until its last moment.
+/// Runs a driver until the other end of its input is closed, as when the process that started it is gone for any
+/// reason. Then its folder is removed as well: an exiting browser writes into it until the end.
 const WATCH: &str = r#"
     trap "" INT
     "$0" --port=0 &
@@ -99,7 +99,7 @@ const WATCH: &str = r#"
     for _ in 1 2 3 4 5 6 7 8 9; do rm -rf "$1"; sleep 0.5; [ -e "$1" ] || break; done
 "#;
 
-/// A `chromedriver` process, and a folder for what its browser writes; both end with the value, or with this program.
+/// A `chromedriver` process, and a folder for its browser's files; both end with the value, or with this program.
 struct Chromedriver {
     process: Child,
     url: String,
@@ -107,14 +107,14 @@ struct Chromedriver {
 }
 
 impl Chromedriver {
-    /// Starts one. Another program can take the port between its choice and its use: then once more.
+    /// Starts one. If another program takes the port between its selection and its use, tries again.
     fn start(program: &Path) -> Chromedriver {
         const ATTEMPTS: usize = 3;
         let mut started = (0..ATTEMPTS).filter_map(|_| Chromedriver::try_start(program));
         started.next().expect("chromedriver says its port")
     }
 
-    /// Starts one on a free port of its own choice, which it prints; `None` where it ends before.
+    /// Starts one on a free port that it selects and prints; `None` if it exits before.
     fn try_start(program: &Path) -> Option<Chromedriver> {
         let folder = tempfile::tempdir().unwrap().keep();
         let mut process = Command::new("sh")

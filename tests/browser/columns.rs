@@ -1,4 +1,4 @@
-//! The columns of tables: how wide they are, their order, which of them stay, and the names in them.
+//! The columns of tables: their widths, their order, which are pinned, and the names in them.
 
 use dormer_core::testing::Timetable;
 use serde_json::json;
@@ -6,9 +6,9 @@ use thirtyfour::prelude::*;
 
 use super::page::{Page, with_page};
 
-/// The columns that are shown, by what the order calls them.
+/// The shown columns, by their sort keys.
 const SHOWN: &str = "$$('table.sheet thead button').map(head => head.dataset.sort)";
-/// The edge of a column.
+/// The resizing edge of a column.
 const GRIP: &str = ".grip[aria-label=\"Width of GPU time\"]";
 
 async fn open_operations(page: &Page, (width, height): (u32, u32)) {
@@ -17,7 +17,7 @@ async fn open_operations(page: &Page, (width, height): (u32, u32)) {
         .await;
 }
 
-/// Waits until the column of GPU time has a width: its head, its cells, and what is said of it.
+/// Waits until the GPU time column has a width: its heading, its cells, and its announced value.
 async fn wait_width(page: &Page, width: i64) {
     page.wait_for(&format!(
         "(() => {{
@@ -46,7 +46,7 @@ fn a_column_is_resized_by_pointer_and_by_keys() {
         wait_width(page, automatic - 16).await;
         page.enter(GRIP, Key::Home + "").await;
         wait_width(page, 48).await;
-        // Enter leaves the width to the table again.
+        // Enter resets the width.
         page.enter(GRIP, Key::Enter + "").await;
         wait_width(page, automatic).await;
         page.wait_for("!$('.grip.own')").await;
@@ -58,7 +58,7 @@ fn a_column_is_resized_by_pointer_and_by_keys() {
         drag.release().perform().await.unwrap();
         wait_width(page, automatic + 60).await;
         page.screenshot("resized.png").await;
-        // It has not put the rows in order.
+        // Resizing has not sorted the rows.
         assert!(!page.hash().await.contains("sort="));
         let twice = page.chromium.driver.action_chain();
         twice.double_click_element(&grip).perform().await.unwrap();
@@ -87,7 +87,7 @@ fn columns_are_put_in_order_pinned_and_put_back() {
                 break;
             }
             page.enter(up, Key::Enter + "").await;
-            // The button keeps the keyboard where the list is drawn anew.
+            // The button keeps the focus when the list is redrawn.
             page.wait_for("document.activeElement?.id === 'column-up-gpu-time'")
                 .await;
         }
@@ -98,14 +98,14 @@ fn columns_are_put_in_order_pinned_and_put_back() {
         page.wait_for("window.copied?.startsWith('Operation\\tGPU time\\t')")
             .await;
 
-        // Another view and back.
+        // To another view and back.
         page.go("#/kernels").await;
         page.find("[id^=kernel_summary-]").await;
         page.go("#/operations").await;
         page.find("[id^=unified_perf_summary-]").await;
         page.wait_for(&format!("{SHOWN}[1] === 'gpu_time'")).await;
 
-        // All columns are more than fit; two of them stay where they are.
+        // Not all columns fit; two of them stay fixed.
         page.click("#columns").await;
         page.find(".column-list input").await;
         page.js("$$('.column-list input:not(:checked)').forEach(box => box.click())")
@@ -155,7 +155,7 @@ fn the_list_of_columns_fits_a_phone() {
     });
 }
 
-/// What is to be seen of the names in the first column.
+/// The visible parts of the names in the first column.
 const LOOKS: &str = "$$('tbody tr[id] td:first-child').map(cell =>
     [...cell.childNodes].map(node => node.className === 'gone' ? '…' : node.textContent).join(''))";
 
@@ -180,7 +180,7 @@ fn names_that_differ_never_look_equal() {
             "new Set({LOOKS}).size === 3 && {LOOKS}.every(look => look.includes('…') && look.length < 40)"
         ))
         .await;
-        // They fit, and whoever copies or searches them has them whole.
+        // They fit, and copying or searching uses the full names.
         page.wait_for(
             "$$('tbody tr[id] td:first-child').every(cell => cell.scrollWidth <= cell.clientWidth)",
         )
@@ -190,7 +190,7 @@ fn names_that_differ_never_look_equal() {
         let whole = "$$('tbody tr[id] td:first-child').map(cell => cell.textContent).sort()";
         page.wait_value(whole, json!(expected)).await;
         page.screenshot("long-names.png").await;
-        // With room they are whole.
+        // In a wider column, they are shown in full.
         let grip = ".grip[aria-label=\"Width of Kernel\"]";
         page.enter(grip, Key::End + "").await;
         page.wait_for(&format!(

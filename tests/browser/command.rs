@@ -1,4 +1,4 @@
-//! The page as `dormer open` serves it.
+//! The page served by `dormer open`.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -12,13 +12,13 @@ use super::traces::{headline, kernels, shows};
 use crate::support::command::OpenCommand;
 use crate::support::container::gzip;
 
-/// Starts `dormer open` in a folder, with the page that was built.
+/// Starts `dormer open` in a folder, with the built page.
 fn start(program: &Path, folder: &Path, arguments: &[&str]) -> OpenCommand {
     let page = fs::canonicalize(dist()).unwrap();
     OpenCommand::start(program, folder, &page, arguments)
 }
 
-/// The command, which Cargo builds beside the tests of the whole workspace; where it is missing, says so.
+/// The command, which Cargo builds together with the tests of the whole workspace; reports if it is missing.
 fn program() -> Option<PathBuf> {
     let test = std::env::current_exe().unwrap();
     let name = format!("dormer{}", std::env::consts::EXE_SUFFIX);
@@ -43,7 +43,7 @@ fn with_command(
         write(folder.path(), path, text);
     }
     with_page(name, async |page| {
-        // What is served is all there is.
+        // Only the command serves anything here.
         page.stop_server();
         test(page, &program, folder.path()).await;
     });
@@ -67,7 +67,7 @@ fn a_trace_opens_and_the_command_ends_with_the_page() {
         shows(page, &trace).await;
         page.wait_text(".file", "my run #1.json.gz").await;
         page.wait_text("#requests", "1 request").await;
-        // A trace that is dropped is asked for nowhere.
+        // A dropped trace causes no requests.
         page.open("own.json", &kernels(&[5])).await;
         assert_eq!(
             page.value::<u32>("Number($('#requests').dataset.count)")
@@ -75,7 +75,7 @@ fn a_trace_opens_and_the_command_ends_with_the_page() {
             1
         );
 
-        // What is saved asks nobody.
+        // Saving causes no requests.
         page.click("[data-nav=export]").await;
         page.click("[data-one-file]").await;
         let saved = page.downloaded("dormer-own.html").await;
@@ -84,7 +84,7 @@ fn a_trace_opens_and_the_command_ends_with_the_page() {
         assert!(head.contains("connect-src 'none'"), "{head}");
         assert!(!head.contains("dormer-open"), "{head}");
 
-        // Loading the page anew finds the command still there.
+        // After a reload, the command is still there.
         page.load_url(&opened.url).await;
         page.wait_until_shown(1).await;
         page.chromium.driver.goto("about:blank").await.unwrap();
@@ -122,12 +122,12 @@ fn a_log_directory_lists_its_runs_and_opens_them() {
         page.wait_text("[data-run=tune] tbody tr:first-child", "new")
             .await;
 
-        // One.
+        // One trace.
         page.click("[data-run=tune] tbody tr:nth-child(2) a").await;
         page.wait_until_shown(1).await;
         shows(page, &old).await;
 
-        // Two: the newer one is the target.
+        // Two traces: the newer one is the target.
         page.click("#back-to-runs").await;
         for row in [1, 2] {
             page.click(&format!("[data-run=tune] tbody tr:nth-child({row}) input"))
@@ -148,14 +148,14 @@ fn a_log_directory_lists_its_runs_and_opens_them() {
         page.click("[data-open-run=train]").await;
         page.find("[data-testid=job] [data-testid=headline]").await;
 
-        // What comes into the folder is listed.
+        // New files in the folder are listed.
         page.click("#back-to-runs").await;
         write(folder, "logs/later/trace.json.gz", &new);
         page.wait_text("[data-run=later]", "trace").await;
         page.enter("#runs-filter", "TUNE").await;
         page.wait_for("$$('[data-testid=run]').length === 1").await;
 
-        // Without the command there is no list, and what was listed stays.
+        // After the command exits, the last list stays.
         drop(opened);
         page.wait_text("[data-testid=runs-error]", "dormer open")
             .await;

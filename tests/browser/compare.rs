@@ -1,4 +1,4 @@
-//! Two traces: open them, tell which is which, swap, filter, close.
+//! Two traces: opening them, telling them apart, swapping, filtering, closing.
 
 use dormer_core::testing::Timetable;
 use serde_json::json;
@@ -23,14 +23,14 @@ fn two_traces_at_once_are_compared_swapped_and_filtered() {
         page.wait_value(roles, named).await;
         let slower = "$('[data-testid=compare-headline]')?.innerText.includes('+')";
         page.wait_for(slower).await;
-        // Names are set in another font, and not in backticks; figures fit their cells.
+        // Names are in another font, not in backticks; figures fit their cells.
         page.find("[id^=compare_operations-]").await;
         page.wait_value("$('[data-testid=compare]').innerText.includes('`')", false)
             .await;
         page.wait_for("$$('td.slower').every(cell => cell.scrollWidth <= cell.clientWidth)")
             .await;
 
-        // The operations of both, and how they are judged.
+        // The operations of both, with their verdicts.
         page.find("[id^=compare_operations-]").await;
         let rows = "$$('tbody tr[id^=compare_operations-]').length";
         page.wait_for(&format!("{rows} > 0")).await;
@@ -44,7 +44,7 @@ fn two_traces_at_once_are_compared_swapped_and_filtered() {
         page.click("[data-table=compare_kernels]").await;
         page.find("[id^=compare_kernels-]").await;
 
-        // The other way round.
+        // Swapped.
         page.click("#swap").await;
         page.wait_for(&format!("{slower} === false")).await;
         let swapped = json!([["reference", "new.json"], ["target", "old.json"]]);
@@ -61,7 +61,7 @@ fn a_trace_against_itself_and_one_that_cannot_be_read() {
     with_page("compare-same", async |page| {
         let trace = kernels(&[30, 20]);
         page.open("one.json", &trace).await;
-        // What is no trace leaves the first one as it is.
+        // A file that is not a trace leaves the first one unchanged.
         page.drop_beside("broken.json", "no JSON at all").await;
         page.wait_text("#reference-error", "broken.json").await;
         page.find("[data-testid=headline]").await;
@@ -69,7 +69,7 @@ fn a_trace_against_itself_and_one_that_cannot_be_read() {
         page.drop_beside("copy.json", &trace).await;
         page.text_when(HEADLINE, |text| text.starts_with("No difference"))
             .await;
-        // Each has its own GPU; the hash has both.
+        // Each has its own GPU; the hash contains both.
         page.choose_option("#reference-gpu", "MI300X").await;
         page.wait_hash("reference=AMD").await;
         page.wait_text("[data-role=target]", "no GPU chosen").await;
@@ -99,7 +99,7 @@ fn three_files_at_once_are_too_many() {
     });
 }
 
-/// A trace of operators, each with a kernel of its name.
+/// A trace of operators, each with a kernel of the same name.
 fn operators(names: &[&str]) -> String {
     let calls = names.iter().zip(0_u32..);
     let all = calls.fold(Timetable::new(), |all, (name, at)| {
@@ -134,7 +134,7 @@ fn both_call_trees_stand_side_by_side_with_their_differences() {
         ]);
         page.wait_value(&format!("{rows}.slice(2)"), calls).await;
 
-        // Only what differs; then the way to it by key, and back to its caller.
+        // Only differences; then go to one by key, and back to its caller.
         page.click("#only-differences").await;
         page.wait_for(&format!("{rows}.length === 6")).await;
         page.click("#difference-next").await;

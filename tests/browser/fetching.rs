@@ -8,7 +8,7 @@ use super::page::{Page, with_files, with_page};
 use super::traces::{kernels, shows};
 use crate::support::container::gzip;
 
-/// What was asked for since the page was loaded.
+/// The requests since the page was loaded.
 fn asked(page: &Page) -> Vec<String> {
     let requests = page.log().into_iter();
     let targets = requests.map(|request| request.target);
@@ -31,7 +31,7 @@ fn a_link_opens_a_file_of_the_same_site() {
             .await;
         assert_eq!(asked(page), ["/a/b/traces/rank%200.json.gz"]);
 
-        // The address leads there again, also from another view.
+        // The address opens it again, also from another view.
         page.click("[data-nav=overview]").await;
         page.wait_hash("url=traces/rank%200.json.gz").await;
         let hash = page.hash().await;
@@ -39,7 +39,7 @@ fn a_link_opens_a_file_of_the_same_site() {
         page.wait_until_shown(1).await;
         shows(page, &trace).await;
 
-        // Another trace comes from elsewhere.
+        // Another trace from elsewhere.
         page.open("dropped.json", &kernels(&[5])).await;
         page.wait_for("!location.hash.includes('url=')").await;
     });
@@ -60,7 +60,7 @@ fn a_link_that_is_followed_replaces_what_is_open() {
         page.wait_text(".file", "b.json").await;
         page.find("[id^=kernel_summary-]").await;
 
-        // One that leads nowhere leaves the open trace as it is.
+        // A link that cannot be fetched leaves the open trace unchanged.
         page.go("#/?url=traces/none.json").await;
         page.wait_text("#open-error", "none.json").await;
         page.wait_text("#open-error", "404").await;
@@ -99,7 +99,7 @@ fn two_addresses_are_compared_and_ranks_are_a_job() {
         page.load(&format!("#/?{}", urls.join("&"))).await;
         page.find("[data-testid=job]").await;
 
-        // What is missing is said beside what is there.
+        // Missing files are reported next to what was opened.
         page.load("#/?url=traces/target.json&url=traces/none.json")
             .await;
         page.wait_until_shown(1).await;
@@ -115,7 +115,7 @@ fn what_cannot_be_fetched_is_said() {
     with_files("url-errors", files, async |page, _| {
         let foreign = Server::start(Site::new("."), 0).unwrap();
         let elsewhere = format!("#/?url={}Cargo.toml", foreign.url());
-        // A server that breaks off in the middle.
+        // A server that disconnects midway.
         page.before_load(
             "const fetchBefore = fetch;
              fetch = (url, ...rest) => String(url).endsWith('cut.json')
@@ -144,24 +144,24 @@ fn what_cannot_be_fetched_is_said() {
         }
         assert_eq!(foreign.log(), []);
         page.screenshot("url-elsewhere.png").await;
-        // A file that is missing stands on the console, and nothing that the policy had to refuse.
+        // A missing file is reported on the console, but there are no policy violations.
         let errors = page.console_errors().await;
         assert!(
             errors.iter().all(|error| error.contains("404")),
             "{errors:?}"
         );
-        // The page goes on working.
+        // The page keeps working.
         page.open("good.json", &kernels(&[1])).await;
     });
 }
 
-/// A file comes without the login that the site has in this browser, and from the address of the link alone.
+/// A file is fetched without the credentials that the browser has for the site, and only from the address in the link.
 #[test]
 fn a_link_sends_no_login_and_follows_nobody() {
     let trace = kernels(&[100]);
     let files: &[(&str, &[u8])] = &[
         ("traces/a.json", trace.as_bytes()),
-        // A folder, which the server answers with another address.
+        // A folder, for which the server redirects.
         ("traces/moved.json/index.html", b""),
     ];
     with_files("url-login", files, async |page, _| {
@@ -171,7 +171,7 @@ fn a_link_sends_no_login_and_follows_nobody() {
         let log = page.log().into_iter();
         let told = log.map(|request| (request.target, request.told));
         let told: Vec<(String, Vec<&str>)> = told.collect();
-        // The page itself is asked for with it.
+        // The page itself is requested with credentials.
         assert!(
             told.contains(&("/a/b/".to_owned(), vec!["cookie"])),
             "{told:?}"
@@ -188,7 +188,7 @@ fn a_link_sends_no_login_and_follows_nobody() {
             asked(page),
             ["/a/b/traces/a.json", "/a/b/traces/moved.json"]
         );
-        // The browser says it, too.
+        // The browser reports it, too.
         page.console_errors().await;
     });
 }
@@ -210,7 +210,7 @@ fn fetching_can_be_cancelled() {
         page.find("[data-testid=empty]").await;
         assert_eq!(page.js("return globalThis.ended").await, json!(true));
 
-        // What is dropped meanwhile is not replaced.
+        // A trace dropped in the meantime is not replaced.
         page.load("#/?url=slow.json").await;
         page.find("[data-testid=loading]").await;
         page.open("own.json", &kernels(&[1])).await;

@@ -1,4 +1,4 @@
-//! What to do: the cards of the Overview, the ways from them, the documents, the thresholds.
+//! Findings: the cards of the Overview, their links, the documents, the thresholds.
 
 use dormer_core::hardware;
 use serde_json::json;
@@ -8,7 +8,7 @@ use super::page::{Page, with_page};
 use super::traces::{host_only, slow_product};
 use crate::support::opened::{profile, report_on};
 
-/// A part of the hash: the GPU that findings are judged by.
+/// Part of the hash: the GPU used for the findings.
 fn on_h100() -> String {
     format!(
         "gpu={}",
@@ -16,7 +16,7 @@ fn on_h100() -> String {
     )
 }
 
-/// The title of the first finding on an H100, as the report says it.
+/// The title of the first finding on an H100, as in the report.
 fn first_title(trace: &str) -> String {
     let profile = profile(trace);
     let report = report_on(&profile, hardware::find("H100"));
@@ -24,7 +24,7 @@ fn first_title(trace: &str) -> String {
     ranked[0].finding.title.clone()
 }
 
-/// Opens a trace judged by an H100.
+/// Opens a trace with an H100 as the GPU.
 async fn open(page: &mut Page, trace: &str) {
     page.load(&format!("#/?{}", on_h100())).await;
     page.open("slow.json", trace).await;
@@ -85,7 +85,7 @@ fn where_there_is_nothing_to_do_the_page_says_why() {
 #[test]
 fn a_report_is_walked_by_its_headings() {
     with_page("report", async |page| {
-        // A name that would be a link, if names were markup.
+        // A name that would be a link if names were markup.
         let name = "[click](#executive-summary)";
         open(page, &slow_product(&[name])).await;
         page.click("[data-nav=report]").await;
@@ -103,7 +103,7 @@ fn a_report_is_walked_by_its_headings() {
             .await;
         assert_eq!(page.hash().await, hash);
         let links = "$$('[data-testid=report] a').map(link => link.textContent).filter(text => text !== 'Details')";
-        // What a finding names is a link of ours; the name that looks like one is text.
+        // Links to the finding's evidence are ours; the name that looks like one is text.
         let of_idle_time = ["sgemm_128x64", "Show in call tree"];
         let of_product = ["aten::mm", "First call"];
         page.wait_value(links, json!([of_idle_time, of_product].concat()))
@@ -116,7 +116,7 @@ fn a_report_is_walked_by_its_headings() {
         page.click("#report-main").await;
         page.wait_for("!$('[data-testid=report] h1').textContent.endsWith('(Rough)')")
             .await;
-        // From a card to what the report says of it.
+        // From a card to its section in the report.
         page.go(&format!("#/?{}", on_h100())).await;
         page.click("[data-testid=finding] .body .fine a").await;
         page.wait_for("document.activeElement.id.startsWith('h-p1-')")
@@ -142,7 +142,7 @@ fn a_threshold_is_changed_and_put_back() {
         page.wait_hash("t.critical_efficiency_percent=0").await;
         page.text_when(".side .badge", |count| count.starts_with('1'))
             .await;
-        // What is no threshold changes nothing.
+        // Invalid input changes nothing.
         page.enter(input, Key::Control + "a").await;
         page.enter(input, "-5" + Key::Enter).await;
         page.wait_for(&format!("$('{input}').value === '0'")).await;
@@ -150,7 +150,7 @@ fn a_threshold_is_changed_and_put_back() {
         page.wait_for(&severity("Critical")).await;
         page.wait_for("!location.hash.includes('t.')").await;
 
-        // The address brings it back, and all of them are put back at once.
+        // The address restores it, and all are reset at once.
         page.load(&format!("#/?{}&t.critical_efficiency_percent=0", on_h100()))
             .await;
         page.open("slow.json", &trace).await;

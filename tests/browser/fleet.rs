@@ -13,7 +13,7 @@ use super::traces::kernels;
 
 const MS: i64 = 1_000_000;
 
-/// So many runs of two models over three builds, the last of which is slower.
+/// A summary with this many runs of two models over three builds, the last of which is slower.
 pub(super) fn summary(n_runs: u32) -> Summary {
     let mut texts = Texts::default();
     let mut text = |words: &str| texts.id(words);
@@ -160,7 +160,7 @@ pub(super) fn summary(n_runs: u32) -> Summary {
     }
 }
 
-/// Chooses the file of a summary.
+/// Chooses a summary file.
 pub(super) async fn choose_fleet(page: &Page, summary: &Summary) {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("fleet.json.gz");
@@ -182,7 +182,7 @@ fn a_summary_of_20_600_runs_is_shown() {
         page.wait_for("/\\d m?s/.test($('.file span').innerText)")
             .await;
 
-        // What changed, with what carries it and two runs to compare.
+        // What changed, with its contributions and two runs to compare.
         page.wait_text(
             "[data-testid=fleet-change] h3",
             "GEMM 6.0\u{a0}% slower on AMD Instinct MI300X in build b03",
@@ -199,7 +199,7 @@ fn a_summary_of_20_600_runs_is_shown() {
         page.wait_text("[data-testid=fleet-trends] tbody tr", "+6.0")
             .await;
 
-        // Of a long table the beginning.
+        // Only the start of a long table.
         page.wait_for("$$('[data-testid=fleet-ops] tbody tr').length === 12")
             .await;
         page.click("[data-testid=fleet-ops] button").await;
@@ -231,7 +231,7 @@ fn runs_are_filtered_and_sorted_and_a_run_opens_when_its_file_is_dropped() {
             .await;
         page.wait_hash("row=596").await;
 
-        // A row that is scrolled away is no element, so it is not named as the active one.
+        // A row scrolled out of view is not an element, so it must not be the active descendant.
         let table = "$('[data-testid=fleet-runs] table')";
         let named =
             format!("document.getElementById({table}.getAttribute('aria-activedescendant'))");
@@ -244,14 +244,14 @@ fn runs_are_filtered_and_sorted_and_a_run_opens_when_its_file_is_dropped() {
             .await;
         page.wait_for(&format!("!!{named}")).await;
 
-        // Its file is a trace like any other, and the fleet stays.
+        // Its file is a normal trace, and the fleet stays open.
         page.open("run596.json", &kernels(&[10, 20])).await;
         page.wait_text(".file", "run596.json").await;
         page.click("#back-to-fleet").await;
         page.find("[data-testid=fleet]").await;
         page.wait_for("!location.hash.includes('file=')").await;
 
-        // A link names a run.
+        // A link to a run.
         page.go("#/fleet?row=3").await;
         page.wait_text("[data-testid=run-chosen]", "/traces/run3.json.gz")
             .await;

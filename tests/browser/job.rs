@@ -1,4 +1,4 @@
-//! Many ranks of one job: read, put together, shown, and opened one by one.
+//! Many ranks of one job: read, combined, shown, and opened individually.
 
 use std::path::PathBuf;
 
@@ -11,7 +11,7 @@ use super::traces::kernels;
 use crate::support::container::{gzip, tar, zip};
 use crate::support::text::event;
 
-/// What a trace of a rank says of itself, before its events.
+/// The header of a rank's trace, before its events.
 fn info(rank: u32) -> String {
     format!(
         r#""distributedInfo": {{"backend": "nccl", "rank": {rank}, "world_size": 4, "pg_config": [{{"pg_name": "0", "pg_desc": "default_pg", "pg_size": 4, "ranks": [0, 1, 2, 3]}}]}}, "host_name": "node{}""#,
@@ -19,8 +19,8 @@ fn info(rank: u32) -> String {
     )
 }
 
-/// A rank with two steps; in each it computes for so many microseconds, and all ranks meet 2 ms after the
-/// step has started.
+/// A rank with two steps; in each it computes for this many microseconds, and all ranks meet 2 ms after the step has
+/// started.
 fn rank(rank: u32, work_us: u32) -> String {
     const COMMS: &str = r#""Collective name": "allreduce", "dtype": "Float", "In msg nelems": 1024, "Out msg nelems": 1024, "Group size": 4, "Process Group Name": "0", "Process Group Description": "default_pg", "Process Group Ranks": "[0, 1, 2, 3]""#;
     let all = [4, 5]
@@ -44,7 +44,7 @@ fn rank(rank: u32, work_us: u32) -> String {
     all.json().replacen('{', &format!("{{{}, ", info(rank)), 1)
 }
 
-/// Four ranks, of which the second computes longer.
+/// Four ranks; the second computes longer.
 pub(super) fn ranks() -> Vec<(String, String)> {
     let work_us = [400, 900, 400, 420];
     let ranks = (0..).zip(work_us);
@@ -75,7 +75,7 @@ fn ranks_of_one_world_are_one_job_and_a_cell_opens_its_rank() {
             .await;
         page.screenshot("job.png").await;
 
-        // Another measure; its figures are in a table.
+        // Another measure, with its figures as a table.
         page.click("[data-measure=idle]").await;
         page.wait_hash("table=idle").await;
         page.click("[data-testid=heat-figures] > summary").await;
@@ -97,13 +97,13 @@ fn ranks_of_one_world_are_one_job_and_a_cell_opens_its_rank() {
         page.wait_hash("window=").await;
         page.wait_hash("file=").await;
 
-        // The job is as it was left; nothing is read, and nothing was ever asked of the server.
+        // The job is as it was left; nothing was read again, and nothing was ever requested from the server.
         page.click("#back-to-job").await;
         page.find("[data-testid=job]").await;
         page.wait_hash("row=1&step=1").await;
         page.wait_for("$('[data-measure=idle]').ariaPressed === 'true'")
             .await;
-        // Its address is of the job, and of no trace.
+        // The address refers to the job, not to a trace.
         page.wait_for("!/window=|file=/.test(location.hash)").await;
         assert_eq!(page.requests_after_load(), []);
     });
@@ -116,7 +116,7 @@ fn a_step_is_shown_rank_by_rank_and_leads_to_a_collective() {
         page.choose_option("#strip-step", "Step 5").await;
         page.wait_hash("step=1").await;
 
-        // Rank 1 computes 500 µs longer than rank 0, which waits for it; then data moves for 1 ms.
+        // Rank 1 computes 500 µs longer than rank 0, which waits for it; then the transfer takes 1 ms.
         page.click("[data-testid=strip-figures] > summary").await;
         let cells = "[...$$('[data-testid=strip-figures] tbody')[0]?.rows ?? []]
             .slice(0, 2).map(row => [1, 5, 6].map(at => row.cells[at].innerText).join()).join(' ')";
@@ -125,7 +125,7 @@ fn a_step_is_shown_rank_by_rank_and_leads_to_a_collective() {
         ))
         .await;
 
-        // By keyboard to rank 1, nearer and back, and into its trace.
+        // By keyboard to rank 1, zoom in and out, and into its trace.
         page.enter("#strip", Key::Down + Key::Down).await;
         page.wait_text("[data-testid=strip-chosen]", "Rank 1").await;
         page.wait_text("[data-testid=strip-chosen]", "Last to start rank 1")
@@ -173,7 +173,7 @@ fn bandwidth_is_drawn_by_message_size() {
         page.wait_for("$$('[data-testid=bandwidth-figures] tbody tr').length === 1")
             .await;
 
-        // What a rank can send to other hosts is a line, and what the messages are held against.
+        // A rank's bandwidth to other nodes is drawn as a line, and messages are compared with it.
         page.enter("#network-gbps", "50").await;
         page.enter("#network-gbps", Key::Enter + "").await;
         page.wait_text("#bandwidth svg", "between hosts, 50").await;
@@ -195,7 +195,7 @@ fn two_ranks_are_compared() {
         page.wait_text("[data-role=reference]", "r3.json").await;
         page.find("#back-to-job").await;
 
-        // Or their timelines, one below the other on the corrected clock of the job.
+        // Or their timelines, one below the other on the job's corrected clock.
         page.click("#back-to-job").await;
         page.click("#pick-0").await;
         page.click("#pick-2").await;
@@ -234,7 +234,7 @@ fn a_damaged_file_is_set_apart_and_the_rest_is_a_job() {
         page.wait_for("$$('[data-testid=job-ranks] tbody tr').length === 3")
             .await;
 
-        // Without any that can be read there is no job, and the page says why.
+        // If no file can be read, there is no job, and the page says why.
         let files = [0, 1].map(|number| {
             (
                 format!("bad{number}.json"),
@@ -273,7 +273,7 @@ fn an_archive_of_ranks_is_a_job() {
         page.choose(archive.path()).await;
         page.wait_text(".file", "Job of 3 ranks").await;
 
-        // A rank opens out of the archive.
+        // A rank is opened from the archive.
         page.click("[data-testid=job-ranks] tbody tr:last-child button")
             .await;
         page.wait_until_shown(1).await;
@@ -294,7 +294,7 @@ fn a_tar_archive_of_ranks_is_a_job() {
             (&long, &third),
         ];
         let whole = tar(&members);
-        // The last of the ranks is cut off, in the middle of its bytes.
+        // The last rank is truncated in the middle of its bytes.
         let start = whole.windows(third.len()).position(|bytes| bytes == third);
         let cut = gzip(&whole[..start.unwrap() + third.len() / 2]);
         let cases = [
@@ -308,7 +308,7 @@ fn a_tar_archive_of_ranks_is_a_job() {
             std::fs::write(archive.path(), bytes).unwrap();
             page.choose(archive.path()).await;
             page.wait_text(".file", "Job of 3 ranks").await;
-            // The slow rank stands first.
+            // The slow rank is first.
             page.click("[data-testid=job-ranks] tbody tr:first-child button")
                 .await;
             page.wait_until_shown(1).await;
@@ -318,7 +318,7 @@ fn a_tar_archive_of_ranks_is_a_job() {
     });
 }
 
-/// The ranks in one file, as a tool merges them: each event says its rank, and processes have other numbers.
+/// The ranks in one file, as a tool merges them: each event has its rank, and processes have other numbers.
 fn merged() -> String {
     let ranks = ranks().into_iter().zip(0_u64..);
     let events = ranks.flat_map(|((_, text), rank)| {
@@ -343,7 +343,7 @@ fn a_file_into_which_ranks_are_merged_is_a_job() {
         page.wait_text(".file", "Job of 4 ranks").await;
         page.wait_text("[data-testid=job-ranks]", "merged.json, rank 3")
             .await;
-        // One of them opens, and only it is read.
+        // One of them is opened, and only that one is read.
         page.click("[data-testid=job-ranks] tbody tr:nth-child(2) button")
             .await;
         page.wait_until_shown(1).await;
@@ -366,7 +366,7 @@ fn endless(rank: u32) -> Vec<u8> {
 #[test]
 fn what_was_read_is_kept_when_reading_is_canceled() {
     with_page("job-cancel", async |page| {
-        // Several are read at once, so that the endless one does not keep the others waiting.
+        // Several are read at once, so that the endless one does not block the others.
         page.before_load(
             "Object.defineProperty(Navigator.prototype, 'hardwareConcurrency', { get: () => 4 })",
         )
@@ -387,7 +387,7 @@ fn what_was_read_is_kept_when_reading_is_canceled() {
         page.enter("#file-input", paths.join("\n")).await;
         page.wait_text("[data-testid=ranks-read]", "2 of 3 ranks")
             .await;
-        // What is read is shown meanwhile, and says of how many files it is; what is opened stays open.
+        // The partial result is shown, with the number of files it covers; opened parts stay open.
         page.wait_text("[data-testid=headline] .read-of", "2 of 3 read")
             .await;
         page.wait_for("$$('.job :is(h2, h3) .read-of').length > 4")

@@ -1,4 +1,4 @@
-//! What stays from one trace to the next, and on this computer; folders, and many files at once.
+//! What carries over from one trace to the next, and traces kept on this computer; folders, and many files at once.
 
 use serde_json::json;
 
@@ -47,7 +47,7 @@ fn a_dropped_folder_gives_a_list_to_choose_from() {
         page.wait_text("[data-role=target]", "rank1.json").await;
         page.wait_text("[data-role=reference]", "rank0.json").await;
 
-        // A folder of one trace needs no list.
+        // A folder with one trace needs no list.
         drop_folder(page, "one", &files[..1]).await;
         page.wait_until_shown(2).await;
         page.wait_text(".file", "rank0.json").await;
@@ -103,7 +103,7 @@ fn a_link_says_which_file_it_wants() {
         page.find("[id^=kernel_summary-]").await;
         page.wait_for("$('#filter')?.value === 'gemm' && !$('[data-testid=wanted]')")
             .await;
-        // A link of another trace, followed while this one is open.
+        // A link to another trace, followed while this one is open.
         page.go("#/operations?file=other.json").await;
         page.wait_text("[data-testid=wanted]", "other.json").await;
     });
@@ -125,7 +125,7 @@ fn traces_are_kept_where_the_user_wants_it() {
         page.click("[data-nav=operations]").await;
         page.wait_hash("file=kept.json").await;
 
-        // A link, or a reload, opens the same place.
+        // A link or a reload opens the same place.
         page.load("#/kernels?file=kept.json").await;
         page.wait_until_shown(1).await;
         page.find("[id^=kernel_summary-]").await;

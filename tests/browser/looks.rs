@@ -1,5 +1,5 @@
-//! Pictures of every view and state, to be looked at; and what can be told without looking: what does not fit, and what axe-core
-//! finds to mend.
+//! Screenshots of every view and state, for manual inspection; and automatic checks: what does not fit, and what
+//! axe-core reports.
 
 use serde_json::json;
 
@@ -12,11 +12,11 @@ type Size = (&'static str, u32, u32);
 
 const WIDE: Size = ("wide", 1440, 900);
 const NARROW: Size = ("narrow", 390, 844);
-/// The narrowest that everything has to fit into.
+/// The narrowest window that everything must fit into.
 const LEAST: Size = ("least", 320, 640);
 const LARGE: Size = ("4k", 3840, 2160);
 
-/// What is looked at in windows of unusual size.
+/// What is tested in windows of unusual size.
 const FEW: [Opened; 3] = [Opened::Nothing, Opened::Sample, Opened::Two];
 
 #[test]
@@ -49,7 +49,8 @@ fn all_is_well_in_a_large_window() {
     all_is_well(&FEW, LARGE, "light", Rules::OfSize);
 }
 
-/// Takes a picture of every state in one size and theme; what does not fit, or what axe-core finds to mend, fails the test.
+/// Takes a screenshot of every state in one size and theme; fails if something does not fit, or if axe-core reports a
+/// violation.
 fn all_is_well(all: &[Opened], (size, width, height): Size, theme: &str, rules: Rules) {
     let axe = Axe::new(rules);
     with_page(&format!("looks-{theme}-{size}"), async |page| {
@@ -71,12 +72,12 @@ fn all_is_well(all: &[Opened], (size, width, height): Size, theme: &str, rules: 
     });
 }
 
-/// What does not fit into the window, or into what holds it, once all has its place.
+/// What overflows the window or its container, once the layout is stable.
 async fn misfits_of(page: &Page) -> Vec<String> {
     settled(async || serde_json::from_value(page.js(MISFITS).await).unwrap()).await
 }
 
-/// Returns a line for each misfit.
+/// Returns a line for each overflow.
 const MISFITS: &str = r#"
     const wrong = new Set();
     const root = document.documentElement, main = $('#main');
@@ -143,7 +144,7 @@ fn dark_mode_has_no_light_part() {
         for (view, mark) in VIEWS {
             page.go(&format!("#/{view}?theme=dark")).await;
             page.find(mark).await;
-            // Elements of some size whose own background is a light grey; series have a color.
+            // Larger elements whose own background is light gray; series have a color.
             page.wait_value(
                     "(() => {
                      const canvas = document.createElement('canvas').getContext('2d', { willReadFrequently: true });

@@ -1,4 +1,4 @@
-//! The Memory view: the peak, the curve with its figures, what holds the peak, and where that leads.
+//! The Memory view: the peak, the curve with its figures, what makes up the peak, and its links.
 
 use dormer_core::testing::Timetable;
 
@@ -36,7 +36,7 @@ fn the_peak_is_said_drawn_and_listed() {
             text.contains("180 MB")
         })
         .await;
-        // Both curves, two steps, and a legend that names them.
+        // Both curves, two steps, and a legend.
         let drawn = "[$$('.memory-chart path').length, $$('.memory-chart rect.step').length]";
         page.wait_for(&format!("String({drawn}) === '4,2'")).await;
         for word in ["In use", "Reserved", "Peak", "2 steps"] {

@@ -1,8 +1,7 @@
 //! The built page in a real Chromium, driven through WebDriver.
 //!
-//! Each test has a tab and a server of its own. The page must have been built into `dist/`,
-//! and Chromium with its driver be installed; where they are not, the tests say so and pass,
-//! except where `CI` is set. What the tests saw lies in `tests/output/`.
+//! Each test has its own tab and server. The page must have been built into `dist/`, and Chromium with its driver must
+//! be installed; otherwise the tests report that and pass, unless `CI` is set. Screenshots are in `tests/output/`.
 
 mod accessibility;
 mod captures;

@@ -1,4 +1,4 @@
-//! The copy of the page for offline use, as the server's log sees it, and the page as an installed app.
+//! The offline copy of the page, as seen in the server's log, and the page as an installed app.
 
 use std::fs;
 use std::path::Path;
@@ -18,12 +18,12 @@ async fn keep(page: &Page) {
     page.wait_text("[data-testid=offline-said]", "Kept.").await;
 }
 
-/// The id of the build that runs.
+/// The id of the running build.
 async fn build(page: &Page) -> String {
     page.value("dormer.build").await
 }
 
-/// The files of a copy, without their build.
+/// The files of a copy, without their build ids.
 async fn kept_files(page: &Page, folder: &str) -> Vec<String> {
     let script = format!(
         "caches.open('dormer-kept:' + new URL({}, location).href)
@@ -34,7 +34,7 @@ async fn kept_files(page: &Page, folder: &str) -> Vec<String> {
     serde_json::from_value(page.js_async(&script, vec![]).await).unwrap()
 }
 
-/// Gives the files of a site another build id, as a new release has.
+/// Gives the files of a site another build id, like a new release.
 fn release(folder: &Path, old: &str, new: &str) {
     for name in weight::files(folder).unwrap() {
         let file = folder.join(&name);
@@ -67,7 +67,7 @@ fn a_kept_copy_needs_no_server() {
         expected.extend(["".to_owned(), "index.html".to_owned()]);
         expected.sort();
         assert_eq!(kept_files(page, "./").await, expected);
-        // What the browser had already, it did not ask for again.
+        // Files that the browser already had were not requested again.
         let asked: Vec<String> = page.log()[n_loaded..]
             .iter()
             .map(|request| request.target.clone())
@@ -79,11 +79,11 @@ fn a_kept_copy_needs_no_server() {
         );
         assert!(asked.len() <= 9, "{asked:?}");
 
-        // From now on the server hears nothing, whatever the query.
+        // From now on the server receives no requests, whatever the query.
         let n_asked = page.log().len();
         page.load("").await;
         page.open_sample().await;
-        // What the palette offers is what can be done with a copy that is kept.
+        // The palette offers the actions for an existing copy.
         page.enter("body", Key::Control + "k").await;
         page.enter("#palette[open] input", "offline").await;
         page.wait_text("#palette-list", "Offline copy: forget it")
@@ -98,7 +98,7 @@ fn a_kept_copy_needs_no_server() {
         page.load("").await;
         page.open_sample().await;
         page.visit_all_views().await;
-        // The manifest comes late, and out of the copy like the rest.
+        // The manifest is loaded late, and from the copy like the rest.
         let has_come = "performance.getEntriesByType('resource').some(of => of.name.includes('manifest.json'))";
         page.wait_for(has_come).await;
         page.wait_value("$('#requests').dataset.count", "0").await;
@@ -107,7 +107,7 @@ fn a_kept_copy_needs_no_server() {
         page.open("offline.json", &trace).await;
         shows(page, &trace).await;
 
-        // The file that Export makes is made of the copy.
+        // Export builds its file from the copy.
         page.click("[data-nav=export]").await;
         page.click("[data-one-file]").await;
         let file = page.downloaded("dormer-offline.html").await;
@@ -124,7 +124,7 @@ fn a_newer_build_is_used_when_the_user_asks_for_it() {
         assert_ne!(old, new);
         release(folder, &old, &new);
 
-        // The server has another build, and another service worker: the page goes on with the copy.
+        // The server has another build and another service worker: the page keeps using the copy.
         page.js_async(
             "navigator.serviceWorker.getRegistration().then(kept => kept.update()).then(() => done())",
             vec![],
@@ -135,7 +135,7 @@ fn a_newer_build_is_used_when_the_user_asks_for_it() {
         assert_eq!(build(page).await, old);
         assert_eq!(page.log()[n_asked..], []);
 
-        // One request says that there is a newer one, and the copy stays as it is.
+        // One request reveals that there is a newer build, and the copy stays unchanged.
         page.click("#offline-line").await;
         page.wait_text("#offline-dialog", &old).await;
         page.click("#look-for-newer").await;
@@ -147,7 +147,7 @@ fn a_newer_build_is_used_when_the_user_asks_for_it() {
         page.load("").await;
         assert_eq!(build(page).await, old);
 
-        // It is replaced at the user's word.
+        // It is replaced when the user asks.
         page.click("#offline-line").await;
         page.click("#look-for-newer").await;
         page.click("#replace-copy").await;
@@ -161,7 +161,7 @@ fn a_newer_build_is_used_when_the_user_asks_for_it() {
         let kept = kept_files(page, "./").await;
         assert!(!kept.iter().any(|file| file.contains(&old)), "{kept:?}");
 
-        // A server between two builds changes nothing.
+        // A server in the middle of an update changes nothing.
         page.load("").await;
         fs::write(
             folder.join("index.html"),
@@ -178,7 +178,7 @@ fn a_newer_build_is_used_when_the_user_asks_for_it() {
         page.load("").await;
         assert_eq!(build(page).await, new);
 
-        // Without a server the question is answered, too.
+        // The question is also answered without a server.
         page.click("#offline-line").await;
         page.stop_server();
         page.click("#look-for-newer").await;
@@ -196,7 +196,7 @@ fn a_newer_build_is_used_when_the_user_asks_for_it() {
 #[test]
 fn two_copies_on_one_host_are_apart() {
     with_files("offline-apart", &[], async |page, folder| {
-        // One below the other, so that the one's service worker could answer for both.
+        // One folder within the other, so that the service worker of one could answer for both.
         let inner = folder.join("inner");
         for name in weight::files(folder).unwrap() {
             let copy = inner.join(&name);
@@ -231,7 +231,7 @@ fn two_copies_on_one_host_are_apart() {
 #[test]
 fn a_copy_can_be_installed_as_an_app() {
     with_files("offline-app", &[], async |page, _| {
-        // Before, the browser is told of no manifest, and asks for none.
+        // Until then, the browser is not given a manifest, and requests none.
         assert!(page.value::<bool>("!$('link[rel=manifest]')").await);
         keep(page).await;
         page.find("link[rel=manifest]").await;

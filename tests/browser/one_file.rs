@@ -1,4 +1,4 @@
-//! `dormer.html`: the whole page as one file, opened without any server, with or without a trace in it.
+//! `dormer.html`: the whole page as one file, opened without a server, with or without an embedded trace.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -40,7 +40,7 @@ fn one_file_shows_the_same_as_the_served_page() {
         page.click("[data-archive=target]").await;
         assert!(page.downloaded("dormer-own.zip").await.starts_with(b"PK"));
         assert_eq!(page.console_errors().await, [""; 0]);
-        // A worker from a blob is all that the browser fetched since.
+        // The only fetch since then is a worker from a blob.
         let fetched: Vec<String> = page
             .value("performance.getEntriesByType('resource').map(e => e.name)")
             .await;
@@ -56,7 +56,7 @@ fn one_file_shows_the_same_as_the_served_page() {
                 "{url}"
             );
         }
-        // They are said on the console.
+        // They are reported on the console.
         page.wait_console_error("").await;
     });
 }
@@ -91,7 +91,7 @@ fn one_file_opens_in_a_frame_that_may_do_nothing_but_run_scripts() {
         let trace = gzip(kernels(&[300, 100]).as_bytes());
         let file = with_traces(folder.path(), &[("own.json.gz", &trace)]);
         let name = file.file_name().unwrap().to_str().unwrap();
-        // As a notebook keeps it.
+        // As embedded in a notebook.
         let text = fs::read_to_string(&file).unwrap();
         let text = text.replace('&', "&amp;").replace('"', "&quot;");
         for (name, source) in [
@@ -126,7 +126,7 @@ fn a_file_that_the_page_saves_shows_the_same_where_its_sender_was() {
         page.wait_for("!$('[data-testid=framed]')").await;
         let folder = tempfile::tempdir().unwrap();
         let hosted = saved(page, "dormer-own.html", folder.path()).await;
-        // It was said, it is counted, and it is the one.
+        // It was announced and counted, and is the only one.
         page.wait_for("$('#requests').dataset.count === '1'").await;
         let asked = page.requests_after_load();
         assert_eq!(asked.len(), 1, "{asked:?}");
@@ -144,7 +144,7 @@ fn a_file_that_the_page_saves_shows_the_same_where_its_sender_was() {
             page.wait_text("#requests", "opened as a file").await;
             page.click("[data-nav=overview]").await;
             assert_eq!(page.text("[data-testid=headline]").await, headline);
-            // And so does what is saved from it.
+            // So does a file saved from it.
             page.click("[data-nav=kernels]").await;
             page.find("[id^=kernel_summary-]").await;
             page.click("[data-nav=export]").await;
@@ -153,7 +153,7 @@ fn a_file_that_the_page_saves_shows_the_same_where_its_sender_was() {
     });
 }
 
-/// The server has got another build since the page was loaded.
+/// The server was updated to another build since the page was loaded.
 #[test]
 fn a_file_of_another_build_is_not_made_into_one() {
     with_files("one-file-newer", &[], async |page, folder| {
@@ -185,7 +185,7 @@ fn a_file_that_is_saved_without_names_has_none() {
         let folder = tempfile::tempdir().unwrap();
         let file = saved(page, "dormer-redacted.html", folder.path()).await;
         let text = fs::read_to_string(&file).unwrap();
-        // Longer than what a module may hold by chance.
+        // Long enough not to occur in a module by chance.
         assert!(!text.contains("acme::secret") && !text.contains("acme.json"));
         let all = traces_in(&text);
         let [(name, trace)] = all.as_slice() else {
@@ -227,14 +227,14 @@ fn what_the_command_writes_opens_and_has_no_name_where_none_is_wanted() {
             page.load_file(&file).await;
             page.wait_until_shown(1).await;
             let shown = page.text("[data-testid=headline]").await;
-            // Units do not part from their numbers.
+            // Numbers are joined to their units by no-break spaces.
             let shown = shown.replace('\u{a0}', " ");
             assert_eq!(shown, plain.report.overview.headline);
         }
     });
 }
 
-/// Saves the page with what is open in it; the file is put into a folder.
+/// Saves the page with what is open, and stores the file in a folder.
 async fn saved(page: &Page, name: &str, folder: &Path) -> PathBuf {
     page.click("[data-one-file]").await;
     page.downloaded(name).await;
@@ -244,7 +244,7 @@ async fn saved(page: &Page, name: &str, folder: &Path) -> PathBuf {
     file
 }
 
-/// What `dormer report --format page` writes, as text.
+/// The output of `dormer report --format page`, as text.
 fn of_command(profile: &Profile, recorded: &[u8], is_redacted: bool) -> String {
     let redacted = is_redacted.then(|| redact(profile));
     let profile = redacted.as_ref().unwrap_or(profile);
@@ -260,13 +260,13 @@ fn of_command(profile: &Profile, recorded: &[u8], is_redacted: bool) -> String {
     format!("{page}{start}{data}{BLOCK_END}")
 }
 
-/// The names of events that are replaced where names are.
+/// The event names that are replaced by redaction.
 fn own_names(profile: &Profile) -> BTreeSet<&str> {
     let (plain, redacted) = (&profile.trace, redact(profile));
     let events = plain.events.ids();
     let changed = events.filter(|event| plain.name(*event) != redacted.trace.name(*event));
     let names = changed.map(|event| plain.name(event));
-    // Shorter ones are words that stand anywhere.
+    // Shorter ones are words that occur anywhere.
     names.filter(|name| name.len() > 12).collect()
 }
 
@@ -285,7 +285,7 @@ fn traces_in(page: &str) -> Vec<(String, String)> {
             .ok()?;
         Some((name.to_owned(), text))
     };
-    // What is no block is the text of the script that writes them.
+    // Matches that are not blocks are text of the script that writes them.
     blocks.filter_map(trace).collect()
 }
 
@@ -304,7 +304,8 @@ fn a_file_that_was_changed_does_not_start() {
     });
 }
 
-/// The one file with traces in it, as `boot.js` finds them; each goes on in a second block, as those do that are too long for one.
+/// The one-file page with embedded traces, in the format that `boot.js` reads; each continues in a second block, like
+/// traces that are too long for one.
 fn with_traces(folder: &Path, traces: &[(&str, &[u8])]) -> PathBuf {
     let mut html = fs::read_to_string(ONE_FILE).unwrap();
     for (name, bytes) in traces {

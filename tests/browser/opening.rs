@@ -1,4 +1,4 @@
-//! Opening traces: every way in, what is shown, and what goes wrong.
+//! Opening traces: every way to open one, what is shown, and errors.
 
 use serde_json::Value;
 use tempfile::NamedTempFile;
@@ -7,7 +7,7 @@ use super::page::{VIEWS, with_page};
 use super::traces::{endless, kernels, overlong, shows};
 use crate::support::container::gzip;
 
-/// A file of the disk, as the file dialog offers it.
+/// A file on disk, for the file dialog.
 fn file(bytes: &[u8]) -> NamedTempFile {
     let suffixed = tempfile::Builder::new().suffix(".json.gz").tempfile();
     let file = suffixed.unwrap();
@@ -40,7 +40,7 @@ fn a_dropped_file_is_shown() {
 #[test]
 fn a_file_that_is_dropped_while_the_page_loads_is_opened_then() {
     with_page("early-drop", async |page| {
-        // The loader has run when the document is parsed, and nothing else has.
+        // The loader has run once the document is parsed, but nothing else has.
         let trace = kernels(&[10, 20]);
         let hook = format!(
             "addEventListener('DOMContentLoaded', () => {{
@@ -101,7 +101,7 @@ fn what_is_no_trace_is_said_where_the_user_looks() {
         }
         page.screenshot("error.png").await;
 
-        // And the page goes on working.
+        // The page keeps working.
         page.open("good.json", &kernels(&[1])).await;
     });
 }
@@ -150,7 +150,7 @@ fn reading_can_be_cancelled_at_once() {
     with_page("cancel", async |page| {
         let file = file(&endless());
         page.choose(file.path()).await;
-        // Let it get going: it says how far it is.
+        // Wait until it has started: it reports progress.
         page.wait_for("$('[data-testid=events]')?.textContent.length > 4")
             .await;
         page.screenshot("loading.png").await;
@@ -190,20 +190,20 @@ fn a_file_that_cannot_be_opened_leaves_the_open_trace_as_it_is() {
         .await;
         page.find("[id^=unified_perf_summary-]").await;
         page.wait_text(".file", "sample trace").await;
-        // Written a moment after it changed.
+        // Written a moment after the change.
         page.wait_value("location.hash", &*hash).await;
         page.click("#open-error ~ [aria-label=Close]").await;
         page.wait_for("!$('#open-error')").await;
 
-        // One that is not waited for is let go of, too.
+        // If it is not waited for, it is closed, too.
         let file = file(&endless());
         page.choose(file.path()).await;
         page.click("#cancel").await;
         page.find("[id^=unified_perf_summary-]").await;
-        // Written a moment after it changed.
+        // Written a moment after the change.
         page.wait_value("location.hash", &*hash).await;
 
-        // The worker of before still answers.
+        // The previous worker still answers.
         page.go("#/kernels").await;
         page.find("[id^=kernel_summary-]").await;
     });
@@ -213,7 +213,7 @@ fn a_file_that_cannot_be_opened_leaves_the_open_trace_as_it_is() {
 fn the_page_goes_on_drawing_while_it_reads() {
     with_page("drawing", async |page| {
         let file = file(&endless());
-        // What each frame says of how far reading is.
+        // Records the progress shown in each frame.
         page.js("window.seen = [];
              const look = () => {
                const events = $('[data-testid=events]')?.textContent;
@@ -223,7 +223,7 @@ fn the_page_goes_on_drawing_while_it_reads() {
              look();")
             .await;
         page.choose(file.path()).await;
-        // Several frames to each message of the worker, and several messages.
+        // Several frames per message of the worker, and several messages.
         page.wait_for("new Set(window.seen).size >= 5 && window.seen.length >= 10")
             .await;
         page.find("[data-testid=loading]").await;
@@ -244,7 +244,7 @@ fn the_hash_says_what_is_shown() {
         page.go("#/operations?find=mm").await;
         page.wait_for("$('#filter')?.value === 'mm'").await;
 
-        // A link opens where it points.
+        // A link opens its place.
         page.load("#/kernels?theme=dark").await;
         page.open_sample().await;
         page.find("[id^=kernel_summary-]").await;
@@ -256,7 +256,7 @@ fn the_hash_says_what_is_shown() {
 #[test]
 fn the_split_is_shown_before_the_findings_and_stays_where_it_is() {
     with_page("answer-first", async |page| {
-        // What stands where whenever something changes, and whether the findings are there.
+        // Records positions whenever something changes, and whether the findings are shown.
         page.js(
             "const parts = ['h1', '.split', '[data-testid=legend]', '[data-testid=most]', '.facts'];
              const box = css => Object.values($(css).getBoundingClientRect().toJSON());

@@ -1,4 +1,4 @@
-//! The details of an operation: opened from every view that names one, and the ways on from it.
+//! The details of an operation: opened from every view that names one, and the links in it.
 
 use dormer_core::testing::Timetable;
 use thirtyfour::prelude::*;
@@ -7,13 +7,13 @@ use super::page::{Page, with_page};
 
 const DETAILS: &str = "[data-testid=op-details]";
 
-/// What the details are of.
+/// The subject of the details.
 async fn told(page: &Page) -> String {
     let name = page.wait_for(&format!("$('{DETAILS} h2').innerText")).await;
     name.as_str().unwrap().to_owned()
 }
 
-/// Waits until the details are of something.
+/// Waits until the details have this subject.
 async fn tells(page: &Page, name: &str) {
     page.wait_value(&format!("$('{DETAILS} h2').innerText"), name)
         .await;
@@ -45,7 +45,7 @@ fn a_row_of_a_table_and_a_mark_of_the_roofline_have_the_same_details() {
         tells(page, &name).await;
         page.click("#close-op-details").await;
         page.wait_for(GONE).await;
-        // A kernel leads to the operations that it is a part of.
+        // A kernel links to the operations that it is a part of.
         page.go("#/kernels").await;
         page.click("[id^=kernel_summary-] td").await;
         page.find(&format!(
@@ -85,14 +85,14 @@ fn a_finding_opens_the_details_of_its_evidence() {
             .await;
         page.wait_hash("story=").await;
         let name = told(page).await;
-        // It knows the finding, and the report has the same evidence below it.
+        // It links to the finding, and the report lists the same evidence there.
         page.click(&format!("{DETAILS} .op-details-findings a"))
             .await;
         page.wait_hash("#/report").await;
         page.click("[data-testid=report] [data-to=op-details]")
             .await;
         tells(page, &name).await;
-        // Back closes it, and goes on to where it came from.
+        // Back closes it, and then returns to the previous place.
         page.js("history.back()").await;
         page.wait_for(GONE).await;
         page.js("history.back()").await;
@@ -152,7 +152,7 @@ fn a_table_of_the_details_shows_where_it_goes_on() {
             page.resize(width, 900).await;
             let kernels = "[data-testid=op-details] .wide[aria-label=Kernels]";
             page.find(kernels).await;
-            // It goes on beyond its box, which the keyboard reaches and which scrolls.
+            // It overflows its box, which can be focused by keyboard and scrolls.
             page.wait_for(&format!(
                 "$('{kernels}').scrollWidth > $('{kernels}').clientWidth + 1"
             ))
@@ -160,11 +160,11 @@ fn a_table_of_the_details_shows_where_it_goes_on() {
             page.enter(kernels, Key::Right).await;
             page.wait_for(&format!("$('{kernels}').scrollLeft > 0"))
                 .await;
-            // Shadows stay at its edges, and lids over them go along with what is scrolled.
+            // Shadows stay at its edges, and the covers over them scroll with the content.
             let moves = format!("getComputedStyle($('{kernels}')).backgroundAttachment");
             page.wait_value(&moves, "local, local, scroll, scroll")
                 .await;
-            // Names that are cut can be read in full.
+            // Truncated names can be read in full.
             page.wait_for(&format!(
                 "$$('{kernels} td.mono').every(cell => cell.title.includes('Functor_add'))"
             ))

@@ -1,4 +1,4 @@
-//! The page as a test sees it: what a user can do, and what is on screen.
+//! The page from a test's perspective: user actions, and what is on screen.
 
 use std::fs;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
@@ -15,14 +15,13 @@ use super::chromium::{Chromium, Programs};
 use super::pool::{self, RUNTIME};
 use crate::support::skipped::skipped;
 
-/// How long anything may take before the test fails. Machines that build and test at the same
-/// time are slow.
+/// How long anything may take before the test fails. Machines that build and test at the same time are slow.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// Between two looks at what is waited for. At 20 ms the looks took a fifth of the time of all tests.
+/// The polling interval. At 20 ms, polling took a fifth of the time of all tests.
 const BETWEEN_LOOKS: Duration = Duration::from_millis(50);
 
-/// How long the address stays as it is before it counts: the page writes a change up to 0.4 s later
+/// How long the address must be unchanged before it counts: the page writes a change up to 0.4 s later
 /// (`app/src/page/browser/address.rs`).
 const HASH_RESTS: Duration = Duration::from_millis(600);
 
@@ -30,7 +29,7 @@ const FINDERS: &str = "const $ = css => document.querySelector(css);
     const $$ = css => [...document.querySelectorAll(css)];
     ";
 
-/// The views, and an element that only that view has.
+/// The views, each with an element that only it has.
 pub(crate) const VIEWS: [(&str, &str); 12] = [
     ("overview", "[data-testid=headline]"),
     ("report", "[data-testid=report]"),
@@ -46,13 +45,13 @@ pub(crate) const VIEWS: [(&str, &str); 12] = [
     ("export", "[data-testid=artifacts]"),
 ];
 
-/// Runs a test on the page, served under `/a/b/` and loaded in a browser without a past. What stands on
-/// the console as an error at the end fails the test.
+/// Runs a test on the page, served under `/a/b/` and loaded in a fresh browser. Errors on the console at the end fail
+/// the test.
 pub(crate) fn with_page(name: &str, test: impl AsyncFnOnce(&mut Page)) {
     with_site(name, |site| site, test);
 }
 
-/// The same, served in another way.
+/// The same, served differently.
 pub(crate) fn with_site(
     name: &str,
     change: impl FnOnce(Site) -> Site,
@@ -83,7 +82,7 @@ pub(crate) fn with_site(
     }
 }
 
-/// The same, served from a copy of the page in a folder of the test's own, with some files beside it.
+/// The same, served from a copy of the page in a folder of its own, with additional files.
 pub(crate) fn with_files(
     name: &str,
     files: &[(&str, &[u8])],
@@ -103,7 +102,7 @@ pub(crate) fn with_files(
     with_site(name, site, async |page| test(page, folder.path()).await);
 }
 
-/// Puts the built page into a folder.
+/// Copies the built page into a folder.
 fn copy_page(folder: &Path) {
     for name in weight::files(&dist()).unwrap() {
         let copy = folder.join(&name);
@@ -112,7 +111,7 @@ fn copy_page(folder: &Path) {
     }
 }
 
-/// What the tests need to run; where it is missing, says so, or fails if `CI` is set.
+/// What the tests need to run; if it is missing, reports that, or fails if `CI` is set.
 fn programs() -> Option<Programs> {
     let missing = if !dist().join("index.html").is_file() {
         "the page is not built; `cargo xtask dist` builds it"
@@ -125,18 +124,18 @@ fn programs() -> Option<Programs> {
     None
 }
 
-/// Says what a test is skipped for; fails if `CI` is set.
+/// Reports why a test is skipped; fails if `CI` is set.
 pub(crate) fn skip(missing: &str) {
     assert!(std::env::var_os("CI").is_none(), "not tested: {missing}");
     skipped(missing);
 }
 
-/// The folder that holds the built page.
+/// The folder of the built page.
 pub(crate) fn dist() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../dist")
 }
 
-/// What is wrong with what is on screen, once that has come to rest: looks again as long as something is.
+/// The problems on screen once it is stable: checks again as long as there are some.
 pub(crate) async fn settled(look: impl AsyncFn() -> Vec<String>) -> Vec<String> {
     const LOOKS: usize = 20;
     let mut wrong = look().await;
@@ -150,12 +149,12 @@ pub(crate) async fn settled(look: impl AsyncFn() -> Vec<String>) -> Vec<String> 
     wrong
 }
 
-/// A browser on the page, and the server it came from.
+/// A browser tab with the page, and the page's server.
 pub(crate) struct Page {
     pub(crate) chromium: Chromium,
     server: Option<Server>,
     url: String,
-    /// Requests answered up to the moment everything was loaded.
+    /// Requests answered until everything was loaded.
     n_load_requests: usize,
 }
 
@@ -174,10 +173,10 @@ impl Page {
         }
     }
 
-    /// Loads the page anew at a hash, and waits until it has everything it will ever need.
+    /// Reloads the page at a hash, and waits until it has everything it will ever need.
     pub(crate) async fn load(&mut self, hash: &str) {
         let driver = &self.chromium.driver;
-        // Another hash alone would not load the page anew.
+        // A changed hash alone would not reload the page.
         driver.goto("about:blank").await.unwrap();
         driver.goto(format!("{}{hash}", self.url)).await.unwrap();
         self.find("#main").await;
@@ -186,17 +185,17 @@ impl Page {
         self.n_load_requests = self.log().len();
     }
 
-    /// Where the page is.
+    /// The URL of the page.
     pub(crate) fn url(&self) -> &str {
         &self.url
     }
 
-    /// Goes to any address.
+    /// Navigates to any address.
     pub(crate) async fn go_to(&self, url: &str) {
         self.chromium.driver.goto(url).await.unwrap();
     }
 
-    /// Goes on in one of the windows, in the order in which they were opened.
+    /// Switches to one of the windows, in the order in which they were opened.
     pub(crate) async fn enter_window(&self, number: usize) {
         let driver = &self.chromium.driver;
         let start = Instant::now();
@@ -210,21 +209,21 @@ impl Page {
         driver.switch_to_window(window).await.unwrap();
     }
 
-    /// Goes on in the page that holds the frame.
+    /// Switches to the page that contains the frame.
     pub(crate) async fn leave_frame(&self) {
         self.chromium.driver.enter_default_frame().await.unwrap();
     }
 
-    /// Goes to a file on this machine, at a hash.
+    /// Navigates to a file on this machine, at a hash.
     pub(crate) async fn go_to_file(&self, file: &Path, hash: &str) {
         let url = format!("file://{}{hash}", file.display()).replace(' ', "%20");
         self.chromium.driver.goto(url).await.unwrap();
     }
 
-    /// Loads the page from where something else serves it, and waits until it has everything it will ever need.
+    /// Loads the page from another server, and waits until it has everything it will ever need.
     pub(crate) async fn load_url(&self, url: &str) {
         let driver = &self.chromium.driver;
-        // Another hash alone would not load the page anew.
+        // A changed hash alone would not reload the page.
         driver.goto("about:blank").await.unwrap();
         driver.goto(url).await.unwrap();
         self.find("#main").await;
@@ -240,18 +239,18 @@ impl Page {
             .await;
     }
 
-    /// The same, at no hash.
+    /// The same without a hash.
     pub(crate) async fn load_file(&self, file: &Path) {
         self.load_file_at(file, "").await;
     }
 
-    /// Goes on in the first frame of the page.
+    /// Switches to the first frame of the page.
     pub(crate) async fn enter_frame(&self) {
         self.find("iframe").await;
         self.chromium.driver.enter_frame(0).await.unwrap();
     }
 
-    /// Runs a script in each page that is loaded from now on, before anything of it runs.
+    /// Runs a script in each page loaded from now on, before the page's own scripts.
     pub(crate) async fn before_load(&self, script: &str) {
         let cdp = self.chromium.driver.cdp();
         let source = json!({"source": script});
@@ -260,7 +259,7 @@ impl Page {
             .unwrap();
     }
 
-    /// Runs a script in the page, where `$` finds an element and `$$` all of them.
+    /// Runs a script in the page, where `$` finds an element and `$$` all matching ones.
     pub(crate) async fn js(&self, script: &str) -> Value {
         self.js_with(script, vec![]).await
     }
@@ -273,7 +272,7 @@ impl Page {
         result.json().clone()
     }
 
-    /// Runs a script that does something with elements, as soon as they are there: until it throws nothing.
+    /// Runs a script that uses elements, as soon as they exist: until it does not throw.
     pub(crate) async fn act(&self, script: &str) {
         let script = format!("(() => {{ {script}; return true; }})()");
         self.wait_for(&script).await;
@@ -293,13 +292,13 @@ impl Page {
         result.json().clone()
     }
 
-    /// Waits until an expression is something else than `null` or `false`. What throws is not there yet.
+    /// Waits until an expression is neither `null` nor `false`. An expression that throws is retried.
     pub(crate) async fn wait_for(&self, expression: &str) -> Value {
         let is_so = |value: &Value| !value.is_null() && *value != json!(false);
         self.wait_until(expression, is_so, "waited in vain").await
     }
 
-    /// Waits until an expression has a value.
+    /// Waits until an expression has this value.
     pub(crate) async fn wait_value(&self, expression: &str, value: impl Into<Value>) {
         let value = value.into();
         let wanted = format!("waited in vain for {value}");
@@ -321,7 +320,7 @@ impl Page {
                 return value;
             }
             if start.elapsed() > PATIENCE {
-                // Says what it throws, if that is why.
+                // If it throws, report that.
                 let value: Value = self.value(expression).await;
                 panic!("{wanted}: {expression} is {value}");
             }
@@ -329,7 +328,7 @@ impl Page {
         }
     }
 
-    /// Waits until an element says some words, among others.
+    /// Waits until an element's text contains some words.
     pub(crate) async fn wait_text(&self, css: &str, words: &str) {
         let (css, words) = (json!(css), json!(words));
         self.wait_for(&format!(
@@ -338,22 +337,22 @@ impl Page {
         .await;
     }
 
-    /// Waits until the URL's hash has some words, among others.
+    /// Waits until the URL's hash contains some words.
     pub(crate) async fn wait_hash(&self, words: &str) {
         let words = json!(words);
         self.wait_for(&format!("location.hash.includes({words})"))
             .await;
     }
 
-    /// Waits until the URL's hash begins with some words.
+    /// Waits until the URL's hash starts with some words.
     pub(crate) async fn wait_hash_begins(&self, words: &str) {
         let words = json!(words);
         self.wait_for(&format!("location.hash.startsWith({words})"))
             .await;
     }
 
-    /// Does something with an element, as soon as it is there and nothing lies over it. One that is drawn anew
-    /// meanwhile is looked for again.
+    /// Uses an element as soon as it exists and nothing covers it. If it is redrawn in the meantime, it is looked up
+    /// again.
     async fn with_element<T>(
         &self,
         css: &str,
@@ -383,18 +382,18 @@ impl Page {
         }
     }
 
-    /// An element, as soon as it is there.
+    /// An element, as soon as it exists.
     pub(crate) async fn find(&self, css: &str) -> WebElement {
         self.with_element(css, async |element| Ok(element)).await
     }
 
-    /// What an element says, as soon as it is there.
+    /// The text of an element, as soon as it exists.
     pub(crate) async fn text(&self, css: &str) -> String {
         self.with_element(css, async |element| element.text().await)
             .await
     }
 
-    /// What an element says, as soon as that is so.
+    /// The text of an element, as soon as it meets a condition.
     pub(crate) async fn text_when(&self, css: &str, is_so: impl Fn(&str) -> bool) -> String {
         let start = Instant::now();
         loop {
@@ -408,18 +407,18 @@ impl Page {
         }
     }
 
-    /// Waits until an element says these words and no others.
+    /// Waits until an element has exactly this text.
     pub(crate) async fn wait_says(&self, css: &str, words: &str) {
         self.text_when(css, |text| text == words).await;
     }
 
-    /// Clicks an element, as soon as it is there.
+    /// Clicks an element, as soon as it exists.
     pub(crate) async fn click(&self, css: &str) {
         self.with_element(css, async |element| element.click().await)
             .await;
     }
 
-    /// Opens the first finding that holds an element, where it is not open.
+    /// Opens the first finding that contains an element, unless it is open.
     pub(crate) async fn unfold_finding(&self, css: &str) {
         let holds = format!("[data-testid=finding]:has({css})");
         self.find(&holds).await;
@@ -429,14 +428,14 @@ impl Page {
         }
     }
 
-    /// Sends keys to an element, as soon as it is there.
+    /// Sends keys to an element, as soon as it exists.
     pub(crate) async fn enter(&self, css: &str, keys: impl Into<TypingData>) {
         let keys = keys.into().to_string();
         self.with_element(css, async |element| element.send_keys(&*keys).await)
             .await;
     }
 
-    /// Chooses the first option of a list that has these words, as soon as it is there.
+    /// Chooses the first option of a list that contains these words, as soon as it exists.
     pub(crate) async fn choose_option(&self, list: &str, words: &str) {
         let (list, words) = (json!(list), json!(words));
         self.act(&format!(
@@ -447,7 +446,7 @@ impl Page {
         .await;
     }
 
-    /// Chooses the first command of the palette for some words.
+    /// Types some words into the palette and chooses the first matching command.
     pub(crate) async fn command(&self, words: &str, command: &str) {
         self.enter("body", Key::Control + "k").await;
         self.enter("#palette[open] input", words).await;
@@ -456,13 +455,13 @@ impl Page {
         self.enter("#palette[open] input", Key::Enter + "").await;
     }
 
-    /// Presses a key on whatever has the keyboard focus.
+    /// Presses a key on the focused element.
     pub(crate) async fn press(&self, key: Key) {
         let keys = self.chromium.driver.action_chain().send_keys(key);
         keys.perform().await.unwrap();
     }
 
-    /// Chooses a file as the file dialog does.
+    /// Chooses a file like the file dialog.
     pub(crate) async fn choose(&self, file: &Path) {
         self.enter("#file-input", file.to_str().unwrap()).await;
     }
@@ -472,12 +471,12 @@ impl Page {
         self.drop_files(&[(name, text)]).await;
     }
 
-    /// Drops files onto the page at once: their names and texts.
+    /// Drops files onto the page together: their names and texts.
     pub(crate) async fn drop_files(&self, files: &[(&str, &str)]) {
         self.drop_at("0", files).await;
     }
 
-    /// Drops a file on the right half of the window, to compare with.
+    /// Drops a file on the right half of the window, as the reference.
     pub(crate) async fn drop_beside(&self, name: &str, text: &str) {
         self.drop_at("innerWidth - 10", &[(name, text)]).await;
     }
@@ -498,7 +497,7 @@ impl Page {
     pub(crate) async fn downloaded(&self, name: &str) -> Vec<u8> {
         let file = self.chromium.downloads.join(name);
         let start = Instant::now();
-        // The browser holds the place with an empty file.
+        // The browser reserves the name with an empty file.
         while std::fs::metadata(&file).map_or(0, |file| file.len()) == 0 {
             assert!(start.elapsed() < PATIENCE, "{name} was not downloaded");
             tokio::time::sleep(BETWEEN_LOOKS).await;
@@ -506,7 +505,7 @@ impl Page {
         std::fs::read(file).unwrap()
     }
 
-    /// Waits until that many traces were opened and shown.
+    /// Waits until this many traces were opened and shown.
     pub(crate) async fn wait_until_shown(&self, n_loads: u32) {
         let shown = format!("document.documentElement.dataset.ready === '{n_loads}'");
         let error = "!!$('#error')";
@@ -522,7 +521,7 @@ impl Page {
         self.wait_until_shown(1).await;
     }
 
-    /// The same, and goes to a hash and waits until an element is there.
+    /// The same, then goes to a hash and waits until an element exists.
     pub(crate) async fn open_sample_at(&self, hash: &str, css: &str) {
         self.open_sample().await;
         self.go(hash).await;
@@ -537,7 +536,7 @@ impl Page {
         self.wait_until_shown(n_before + 1).await;
     }
 
-    /// Goes to a hash, as a link does.
+    /// Goes to a hash, like a link.
     pub(crate) async fn go(&self, hash: &str) {
         self.js(&format!("location.hash = {}", json!(hash))).await;
     }
@@ -550,7 +549,7 @@ impl Page {
         }
     }
 
-    /// The URL's hash, once the page has nothing more to write there.
+    /// The URL's hash, once the page has no pending change to it.
     pub(crate) async fn hash(&self) -> String {
         let start = Instant::now();
         let (mut hash, mut since) = (String::new(), start);
@@ -565,7 +564,7 @@ impl Page {
         hash
     }
 
-    /// Gives the page this many CSS pixels.
+    /// Sets the size of the page in CSS pixels.
     pub(crate) async fn resize(&self, width: u32, height: u32) {
         let size =
             json!({"width": width, "height": height, "deviceScaleFactor": 1, "mobile": false});
@@ -578,7 +577,7 @@ impl Page {
             .unwrap();
     }
 
-    /// Keeps what is on screen as `tests/output/NAME`.
+    /// Saves a screenshot as `tests/output/NAME`.
     pub(crate) async fn screenshot(&self, name: &str) {
         let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("output");
         std::fs::create_dir_all(&folder).unwrap();
@@ -589,14 +588,14 @@ impl Page {
             .unwrap();
     }
 
-    /// Errors on the console since this was last asked, policy violations included.
+    /// Errors on the console since the last call, including policy violations.
     pub(crate) async fn console_errors(&self) -> Vec<String> {
         let log = self.chromium.driver.browser_log().await.unwrap();
         let errors = log.into_iter().filter(|entry| entry.level == "SEVERE");
         errors.map(|entry| entry.message).collect()
     }
 
-    /// Waits until there is an error on the console that has some words in it; the errors until then.
+    /// Waits until there is an error on the console that contains some words; returns the errors until then.
     pub(crate) async fn wait_console_error(&self, words: &str) -> Vec<String> {
         let start = Instant::now();
         let mut errors = Vec::new();
@@ -610,17 +609,17 @@ impl Page {
         }
     }
 
-    /// Everything the server was asked for.
+    /// All requests to the server.
     pub(crate) fn log(&self) -> Vec<Request> {
         self.server.as_ref().map(Server::log).unwrap_or_default()
     }
 
-    /// What the server was asked for after the page was loaded.
+    /// The requests to the server after the page was loaded.
     pub(crate) fn requests_after_load(&self) -> Vec<Request> {
         self.log().split_off(self.n_load_requests)
     }
 
-    /// Takes the server away.
+    /// Stops the server.
     pub(crate) fn stop_server(&mut self) {
         if let Some(server) = self.server.take() {
             server.stop();

@@ -1,6 +1,6 @@
-//! Browsers that tests take one after another: starting one takes as long as most tests.
+//! A pool of browsers that tests use one after another: starting one takes as long as most tests.
 //!
-//! A test gets a tab of its own, without anything that another test has left: no storage, no files, no scripts, no other window.
+//! A test gets a new tab, without leftovers of other tests: no storage, files, scripts, or other windows.
 
 use std::fs;
 use std::sync::{LazyLock, Mutex, PoisonError};
@@ -11,16 +11,16 @@ use tokio::runtime::{Builder, Runtime};
 
 use super::chromium::{Chromium, Programs};
 
-/// What all tests run on: a connection to a driver belongs to the runtime that made it.
+/// The runtime of all tests: a connection to a driver belongs to the runtime that created it.
 pub(super) static RUNTIME: LazyLock<Runtime> = LazyLock::new(|| {
     let mut builder = Builder::new_multi_thread();
     builder.worker_threads(1).enable_all().build().unwrap()
 });
 
-/// Those that no test has.
+/// The browsers not in use.
 static WAITING: Mutex<Vec<Chromium>> = Mutex::new(Vec::new());
 
-/// A browser without a past.
+/// A fresh browser.
 pub(super) async fn take(programs: &Programs) -> Chromium {
     let waiting = WAITING.lock().unwrap_or_else(PoisonError::into_inner).pop();
     match waiting {
@@ -29,7 +29,8 @@ pub(super) async fn take(programs: &Programs) -> Chromium {
     }
 }
 
-/// Leaves a browser to the next test, as new; `origins` are where it has been. One that cannot be made so ends.
+/// Returns a browser to the pool after a reset; `origins` are the visited ones. If the reset fails, the browser is
+/// closed.
 pub(super) async fn leave(chromium: Chromium, origins: &[&str]) {
     match clean(&chromium, origins).await {
         Ok(()) => {
@@ -40,9 +41,9 @@ pub(super) async fn leave(chromium: Chromium, origins: &[&str]) {
     }
 }
 
-/// Ends a browser.
+/// Closes a browser.
 pub(super) async fn end(chromium: Chromium) {
-    // It may have ended by itself.
+    // It may have exited already.
     let _ = chromium.driver.clone().quit().await;
 }
 
@@ -66,7 +67,7 @@ async fn clean(chromium: &Chromium, origins: &[&str]) -> WebDriverResult<()> {
     for file in fs::read_dir(&chromium.downloads)? {
         fs::remove_file(file?.path())?;
     }
-    // Asking for what stands on the console empties it.
+    // Reading the console log clears it.
     driver.browser_log().await?;
     Ok(())
 }

@@ -1,4 +1,4 @@
-//! Nothing leaves the machine: no request after load, and none to anywhere else at all.
+//! Nothing leaves the machine: no requests after load, and none to other servers at all.
 
 use std::collections::BTreeMap;
 use std::io::{Cursor, Read};
@@ -49,7 +49,7 @@ fn everything_works_without_the_server() {
             artifact(&trace, path)
         );
 
-        // The palette finds every file, too.
+        // The palette also finds every file.
         page.command("kernel_summary csv", "kernel_summary.csv")
             .await;
         assert_eq!(
@@ -65,7 +65,7 @@ fn all_files_are_one_archive_and_names_can_be_replaced() {
         let trace = kernels(&[300, 100]);
         page.open("own run.json", &trace).await;
         page.click("[data-nav=export]").await;
-        // Files that are quickly made say how large they are, without being asked for.
+        // Files that are quickly generated show their size without being requested.
         page.wait_for("/[0-9] [kM]?B/.test($('.artifacts .made')?.textContent)")
             .await;
         page.click("[data-archive=target]").await;
@@ -83,7 +83,7 @@ fn all_files_are_one_archive_and_names_can_be_replaced() {
     });
 }
 
-/// Two archives hold the same files.
+/// Asserts that two archives contain the same files.
 fn assert_same(one: &[u8], other: &[u8]) {
     let (one, other) = (unpacked(one), unpacked(other));
     assert!(one.keys().eq(other.keys()), "other files");
@@ -92,7 +92,8 @@ fn assert_same(one: &[u8], other: &[u8]) {
     }
 }
 
-/// What is in an archive, and in those within it. Builds differ in how they deflate, and in the order of the keys of JSON.
+/// The content of an archive, including nested archives. Builds differ in how they deflate, and in the order of JSON
+/// keys.
 fn unpacked(bytes: &[u8]) -> BTreeMap<String, Value> {
     let mut archive = ZipArchive::new(Cursor::new(bytes)).unwrap();
     let mut files = BTreeMap::new();
@@ -124,8 +125,8 @@ fn the_page_may_not_call_another_server() {
 #[test]
 fn the_worker_may_not_call_another_server() {
     with_page("foreign-worker", async |page| {
-        // The page makes its worker's script as a Blob: put a way to call into it, and keep hold
-        // of the worker.
+        // The page creates its worker's script as a Blob: add a hook to call into it, and keep a reference to the
+        // worker.
         let hook = format!(
             "const probe = `addEventListener('message', event => {{
                if (!event.data?.call) return;
@@ -173,16 +174,16 @@ fn the_policy_is_the_one_that_is_promised() {
     });
 }
 
-/// Calls a URL; the answer would not be readable, but the call would have been made.
+/// Fetches a URL; the response would not be readable, but the request would have been made.
 const CALL: &str = "url => fetch(url, { mode: 'no-cors' }).then(() => 'called', () => 'refused')";
 
-/// Has a script call another server, which the browser refuses.
+/// Makes a script call another server, which the browser must block.
 async fn assert_refused(page: &Page, script: &str) {
     let foreign = Server::start(Site::new("."), 0).unwrap();
     let answer = page.js_async(script, vec![json!(foreign.url())]).await;
     assert_eq!(answer, json!("refused"));
     assert_eq!(foreign.log(), []);
-    // It says so on the console; nothing else may stand there.
+    // The browser reports it on the console; nothing else may be there.
     let policy = "Content Security Policy";
     for error in page.wait_console_error(policy).await {
         assert!(error.contains(policy), "{error}");

@@ -1,4 +1,4 @@
-//! What a user can do with operations and their roofline.
+//! The Operations and Roofline views.
 
 use serde_json::json;
 use thirtyfour::prelude::*;
@@ -14,7 +14,7 @@ fn operations_say_how_close_they_come_to_the_roof() {
         page.open_sample_at("#/operations", "[id^=unified_perf_summary-]")
             .await;
         for wanted in ["Operation", "Shapes", "GPU time", "% roofline", "Bound by"] {
-            // Each says what it means.
+            // Each has an explanation.
             page.wait_for(&format!(
                 "$$('table.sheet thead th').some(head => head.innerText.startsWith({}) && head.querySelector('button').title.length > {})",
                 json!(wanted),
@@ -62,7 +62,7 @@ fn every_operation_is_on_the_roof_or_said_to_be_left_out() {
             format!("$('[data-testid=roof-lead]').innerText.startsWith({MARKS} + ' operations (')");
         page.wait_for(&starts).await;
         let n_marks = page.value::<u64>(MARKS).await;
-        // The table beneath has the same rows, and those that have no roof.
+        // The table below has the same rows, plus those without a roofline.
         let asides = page.text("[data-testid=roof-asides]").await;
         let without_roof = asides
             .split_once("Copies between host and GPU (")
@@ -86,7 +86,7 @@ fn the_roof_is_walked_by_keyboard_and_leads_to_operations() {
     with_page("roof-keys", async |page| {
         page.open_sample_at("#/roofline", "#roof .mark").await;
         page.enter("#roof", Key::Right + Key::Right).await;
-        // The second mark: by time, it is the second row of the table.
+        // The second mark by time is the second row of the table.
         page.wait_for(
             "$('#roof [role=status]').textContent.startsWith($('#roof .tip h3').innerText)",
         )
@@ -146,9 +146,9 @@ fn without_a_gpu_the_roofline_says_how_to_choose_one() {
             .await;
         page.go("#/roofline?gpu=MI300X").await;
         page.find("#roof .mark").await;
-        // Without shapes nothing says how much work there is.
+        // Without shapes, FLOPs and bytes are unknown.
         page.open("kernels.json", &kernels(&[30])).await;
-        // The GPU of the trace before is not kept.
+        // The GPU of the previous trace is not kept.
         page.wait_text("[data-testid=no-roofline]", "No GPU chosen")
             .await;
         page.wait_for("!location.hash.includes('gpu=')").await;

@@ -1,4 +1,5 @@
-//! Other windows send traces, as tools send them to Perfetto's page: those that opened the page, or hold it in a frame.
+//! Other windows that send traces, in the protocol of Perfetto's page: those that opened the page, or that contain it
+//! in a frame.
 
 use std::path::Path;
 
@@ -9,7 +10,7 @@ use xtask::server::{Server, Site};
 use super::page::{Page, with_files, with_page};
 use super::traces::{kernels, shows};
 
-/// A page that sends: it asks until it is answered, sends what it is told to, and keeps what it hears.
+/// A sending page: it pings until it gets an answer, sends what the test says, and records what it receives.
 const SENDER: &str = "<!DOCTYPE html><title>sender</title><link rel=\"icon\" href=\"data:,\"><body><script>
     const heard = [];
     addEventListener('message', event => heard.push(event.data));
@@ -27,7 +28,7 @@ const SENDER: &str = "<!DOCTYPE html><title>sender</title><link rel=\"icon\" hre
     const statuses = () => heard.filter(data => data.dormer).map(({ dormer }) => `${dormer.status} ${dormer.name}`);
     </script>";
 
-/// A server of another origin, with the page that sends.
+/// A server of another origin, with the sending page.
 fn foreign() -> (Server, TempDir) {
     let folder = tempfile::tempdir().unwrap();
     std::fs::write(folder.path().join("sender.html"), SENDER).unwrap();
@@ -39,14 +40,14 @@ fn origin(server: &Server) -> String {
     server.url().trim_end_matches('/').to_owned()
 }
 
-/// Has a page open ours, and goes on in the one that sends.
+/// Makes a page open ours, and switches to the sending page.
 async fn open_from(page: &Page, sender: &str) {
     page.go_to(&format!("{sender}sender.html")).await;
     let url = json!(page.url());
     page.js(&format!("window.target = open({url})")).await;
 }
 
-/// Sends a message from the window that opened the page, and goes on in the page.
+/// Sends a message from the window that opened the page, then switches to the page.
 async fn send(page: &Page, message: &str) {
     page.enter_window(0).await;
     page.js_async(&format!("send(target, {message}).then(done)"), vec![])
@@ -54,7 +55,7 @@ async fn send(page: &Page, message: &str) {
     page.enter_window(1).await;
 }
 
-/// What the window that opened the page was told.
+/// The status messages that the opener received.
 async fn statuses(page: &Page) -> Vec<String> {
     page.enter_window(0).await;
     let statuses = page.value("statuses()").await;
@@ -62,7 +63,7 @@ async fn statuses(page: &Page) -> Vec<String> {
     statuses
 }
 
-/// Waits until it was told something.
+/// Waits until it received a status message.
 async fn wait_status(page: &Page, status: &str) {
     page.enter_window(0).await;
     page.wait_for(&format!("statuses().includes({})", json!(status)))
@@ -84,7 +85,7 @@ fn another_site_is_asked_about() {
         open_from(page, &server.url()).await;
         let (first, second) = (kernels(&[300, 100]), kernels(&[7]));
 
-        // No is what the keyboard would press.
+        // "No" has the focus.
         send(page, &message("first", &first, "")).await;
         page.wait_text("#sender-question[open]", &origin(&server))
             .await;
@@ -92,7 +93,7 @@ fn another_site_is_asked_about() {
         page.wait_for("document.activeElement?.id === 'sender-no'")
             .await;
         page.screenshot("sender-question.png").await;
-        // While one is asked about, no other is heard.
+        // While there is a question, other messages are ignored.
         send(page, &message("other", &second, "")).await;
         page.wait_text("#sender-question", "first").await;
         page.click("#sender-no").await;
@@ -100,14 +101,14 @@ fn another_site_is_asked_about() {
         page.wait_for("!$('#sender-question').open && !!$('[data-testid=empty]')")
             .await;
 
-        // Opened once: it is asked about again.
+        // Opened once: the user is asked again.
         send(page, &message("first", &first, "keepApiOpen: true")).await;
         page.click("#sender-question[open] #sender-open").await;
         page.wait_until_shown(1).await;
         shows(page, &first).await;
         wait_status(page, "opened first").await;
 
-        // Always: the next one opens unasked, after a reload too.
+        // Always: the next one opens without a question, even after a reload.
         let named = message(
             "title",
             &second,
@@ -124,7 +125,7 @@ fn another_site_is_asked_about() {
         wait_status(page, "opened third").await;
         assert_eq!(statuses(page).await.len(), 5);
 
-        // The sender did not ask for more to be heard.
+        // The sender did not ask to send more.
         page.js("globalThis.pings = 0; addEventListener('message', () => pings++)")
             .await;
         page.enter_window(0).await;
@@ -137,7 +138,7 @@ fn another_site_is_asked_about() {
         page.wait_for("heard.includes('after')").await;
         assert_eq!(page.value::<Vec<Value>>("heard").await, [json!("after")]);
 
-        // The user takes it back.
+        // The user revokes it.
         page.enter_window(1).await;
         page.click("#offline-button").await;
         page.wait_text("[data-testid=sites]", &origin(&server))
@@ -155,7 +156,7 @@ fn the_own_site_opens_a_trace_unasked() {
     with_files("sender-own", files, async |page, _| {
         open_from(page, page.url()).await;
         let trace = kernels(&[40]);
-        // A stream, whose size nobody told.
+        // A stream of unknown size.
         page.enter_window(0).await;
         let script = format!(
             "const stream = new Blob([{}]).stream();
@@ -205,7 +206,7 @@ fn what_is_no_trace_is_passed_over() {
         page.wait_text("#sender-question[open]", "External trace")
             .await;
         assert_eq!(statuses(page).await, [""; 0]);
-        // Escape is a No.
+        // Escape means "No".
         page.press(thirtyfour::Key::Escape).await;
         page.wait_for("!$('#sender-question').open && !!$('[data-testid=empty]')")
             .await;

@@ -1,7 +1,7 @@
-//! What the page can show: every view, and the states that hide in views. Pictures are taken of
-//! all of them, and axe-core looks at all of them.
+//! Everything the page can show: every view, and the states within views. Screenshots are taken of all of them, and
+//! axe-core checks all of them.
 //!
-//! To add a state: a row in the list of what has to be open for it.
+//! To add a state: a row in the list of what must be open for it.
 
 use std::path::PathBuf;
 
@@ -16,27 +16,27 @@ use crate::support::skipped::partly_skipped;
 
 /// A state of the page.
 pub(crate) struct State {
-    /// Its name, and that of its picture.
+    /// Its name, and that of its screenshot.
     name: &'static str,
-    /// The view and what of it is shown, as the hash says it.
+    /// The view and its focus, as a hash.
     place: &'static str,
-    /// What a user does there.
+    /// The user's actions there.
     steps: &'static [Step],
-    /// An element that is there when the state is.
+    /// An element that exists once the state is reached.
     mark: &'static str,
 }
 
-/// What a user does.
+/// A user action.
 enum Step {
-    /// Clicks an element, as soon as it is there.
+    /// Clicks an element, as soon as it exists.
     Click(&'static str),
-    /// Chooses the first option of a list that says something.
+    /// Chooses the first option of a list that contains a text.
     Choose(&'static str, &'static str),
     /// Presses a letter with Ctrl.
     Command(&'static str),
-    /// Drops a file that is no trace, to compare with.
+    /// Drops a file that is not a trace, as the reference.
     DropBroken,
-    /// Drops a file that is no trace, to be opened instead.
+    /// Drops a file that is not a trace, to be opened instead.
     DropBrokenInstead,
     /// Another site sends a trace.
     Send,
@@ -44,11 +44,11 @@ enum Step {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Opened {
-    /// Nothing: the first page, and what it says of a file that cannot be read.
+    /// Nothing: the start page, and the message about a file that cannot be read.
     Nothing,
     /// The built-in sample.
     Sample,
-    /// The sample, cut in its middle, with a kernel that claims three days.
+    /// The sample, truncated in the middle, with a kernel that claims three days.
     Damaged,
     /// The sample, and the sample with one operator replaced by another.
     Two,
@@ -61,7 +61,7 @@ pub(crate) enum Opened {
 }
 
 impl Opened {
-    /// Everything, in the order in which it is looked at.
+    /// All variants, in the order of visiting.
     pub(crate) const ALL: [Opened; 7] = [
         Opened::Nothing,
         Opened::Sample,
@@ -72,10 +72,10 @@ impl Opened {
         Opened::Real,
     ];
 
-    /// What is looked at in short: a real trace takes long.
+    /// The variants for a quick run: a real trace takes long.
     pub(crate) const SHORT: &[Opened] = Opened::ALL.split_at(6).0;
 
-    /// The word that the names of pictures begin with.
+    /// The prefix of the screenshots' names.
     fn word(self) -> &'static str {
         match self {
             Opened::Nothing => "empty",
@@ -88,7 +88,7 @@ impl Opened {
         }
     }
 
-    /// What there is to see of it beyond the views.
+    /// Its states besides the views.
     fn states(self) -> &'static [State] {
         match self {
             Opened::Nothing => &[],
@@ -100,7 +100,7 @@ impl Opened {
         }
     }
 
-    /// Opens it in a page loaded anew. `false` where it is not on this machine.
+    /// Opens it in a reloaded page. `false` if it is not on this machine.
     async fn open(self, page: &mut Page, theme: &str) -> bool {
         page.load(&format!("#/?theme={theme}")).await;
         match self {
@@ -138,10 +138,10 @@ impl Opened {
     }
 }
 
-/// The real trace that is looked at, where it is.
+/// The path of the real trace, if it is on this machine.
 fn real() -> Option<PathBuf> {
     let file = shared::folder_for_more()?.join("traces/xdit_sd35.json.gz");
-    // The browser takes no `..`.
+    // The browser does not accept `..`.
     let whole = file.canonicalize();
     if whole.is_err() {
         partly_skipped(&format!("no {}", file.display()));
@@ -149,7 +149,7 @@ fn real() -> Option<PathBuf> {
     whole.ok()
 }
 
-/// What a window that the page opened would say: it is of a frame that looks like one, and of no other site.
+/// The message of a window opened by the page: it comes from a frame that looks like one, not from another site.
 const SEND: &str = "
     const frame = document.body.appendChild(document.createElement('iframe'));
     const source = frame.contentWindow;
@@ -158,7 +158,7 @@ const SEND: &str = "
     dispatchEvent(new MessageEvent('message', { data: { perfetto }, origin: 'https://tools.example', source }));
     frame.remove();";
 
-/// What hides in the views of one trace.
+/// States within the views of one trace.
 #[rustfmt::skip]
 const WITHIN: &[State] = &[
     at("rough", "report?table=rough", "[data-testid=report] h2"),
@@ -191,7 +191,7 @@ const WITHIN: &[State] = &[
     by("gpu-figures", "overview", &[Step::Choose("#gpu", "Enter values…")], "#gpu-dialog[open]"),
 ];
 
-/// What a trace that was read in part shows of that.
+/// States of a partially read trace.
 #[rustfmt::skip]
 const DAMAGED: &[State] = &[
     at("overview", "overview", "[data-testid=repaired]"),
@@ -199,7 +199,7 @@ const DAMAGED: &[State] = &[
     at("report", "report", "[data-testid=report] h2"),
 ];
 
-/// What a comparison shows.
+/// States of a comparison.
 #[rustfmt::skip]
 const COMPARED: &[State] = &[
     at("compare", "compare", "[data-testid=compare-headline]"),
@@ -215,7 +215,7 @@ const COMPARED: &[State] = &[
     by("export-redacted", "export", &[Step::Click("#redact")], "#redact:checked"),
 ];
 
-/// What a job of many ranks shows.
+/// States of a job.
 #[rustfmt::skip]
 const OF_JOB: &[State] = &[
     at("job", "job", "#strip canvas"),
@@ -224,19 +224,19 @@ const OF_JOB: &[State] = &[
     by("bandwidth", "job", &[Step::Click("[data-testid=bandwidth-figures] > summary")], "[data-testid=bandwidth-figures] tbody tr"),
 ];
 
-/// What a summary of many traces shows.
+/// States of a summary.
 #[rustfmt::skip]
 const OF_FLEET: &[State] = &[
     at("fleet", "fleet", "[data-testid=fleet-runs] tbody tr[id]"),
     by("run", "fleet", &[Step::Click("[data-testid=fleet-runs] tbody tr[id] td")], "[data-testid=run-chosen] button"),
 ];
 
-/// A state that an address leads to.
+/// A state reached by an address.
 const fn at(name: &'static str, place: &'static str, mark: &'static str) -> State {
     by(name, place, &[], mark)
 }
 
-/// A state that a user's steps lead to.
+/// A state reached by user actions.
 const fn by(
     name: &'static str,
     place: &'static str,
@@ -251,8 +251,8 @@ const fn by(
     }
 }
 
-/// Opens something and looks at every state of it, in one theme. What is not on this machine is
-/// left out. Ends with a check that nothing was fetched.
+/// Opens something and visits all of its states, in one theme. What is not on this machine is skipped. Finally checks
+/// that nothing was fetched.
 pub(crate) async fn visit(
     page: &mut Page,
     opened: Opened,
@@ -280,7 +280,7 @@ pub(crate) async fn visit(
     assert_eq!(page.requests_after_load(), []);
 }
 
-/// Goes to a state as a user does.
+/// Goes to a state like a user.
 async fn reach(page: &Page, state: &State, theme: &str) {
     let more = if state.place.contains('?') { '&' } else { '?' };
     page.go(&format!("#/{}{more}theme={theme}", state.place))
@@ -290,7 +290,7 @@ async fn reach(page: &Page, state: &State, theme: &str) {
     for step in state.steps {
         match step {
             Step::Click(css) => {
-                // What a narrow window scrolls out of sight is clicked there, too.
+                // Also clicks what a narrow window scrolls out of view.
                 page.act(&format!("$(`{css}`).click()")).await;
             }
             Step::Choose(css, says) => {
@@ -311,7 +311,7 @@ async fn reach(page: &Page, state: &State, theme: &str) {
     page.wait_for("!$('.coming')").await;
 }
 
-/// Closes what stands over the views, or changes them.
+/// Closes what covers or changes the views.
 async fn tidy(page: &Page) {
     page.js("$('dialog[open]')?.close();
          $('.menu[open] > summary')?.click();

@@ -1,4 +1,4 @@
-//! Tables: what can be typed into their filter, marking, copying, the order they have; and the palette.
+//! Tables: filter syntax, marking, copying, sort order; and the palette.
 
 use dormer_core::testing::Timetable;
 use serde_json::json;
@@ -7,7 +7,7 @@ use thirtyfour::prelude::*;
 use super::page::{Page, with_page};
 use super::traces::{kernels, slow_product};
 
-/// Keeps what is copied as `window.copied`.
+/// Stores copied text as `window.copied`.
 const CATCH_COPIES: &str =
     "navigator.clipboard.writeText = text => { window.copied = text; return Promise.resolve(); }";
 
@@ -18,7 +18,7 @@ async fn open_product(page: &Page, hash: &str) {
     page.find("table.sheet tbody tr[id]").await;
 }
 
-/// Types into the filter instead of what is there.
+/// Replaces the text of the filter.
 async fn filter(page: &Page, text: &str) {
     let text = json!(text);
     page.act(&format!(
@@ -44,7 +44,7 @@ fn a_search_combines_words_shapes_and_fields() {
             let count = format!("{n_rows} of 3 operations");
             page.wait_text("[data-testid=count]", &count).await;
         }
-        // What is no field is said, and the fields are listed.
+        // An unknown field is reported, and the fields are listed.
         filter(page, "famly:gemm").await;
         page.wait_text("[data-testid=search-remarks]", "famly")
             .await;
@@ -63,7 +63,7 @@ fn a_table_says_its_order_and_is_marked_and_copied() {
         open_product(page, "#/operations").await;
         page.resize(1500, 900).await;
         page.js(CATCH_COPIES).await;
-        // The order that it has of itself.
+        // The default order.
         page.wait_for("$('th[aria-sort=descending]')?.innerText.includes('GPU time')")
             .await;
         page.wait_for("$$('thead th').some(head => head.innerText.includes('Shapes'))")
@@ -128,13 +128,13 @@ fn rows_are_taken_together_by_step() {
             "String({rows}) === 'ProfilerStep#1 1,ProfilerStep#2 1,Outside of steps 1'"
         ))
         .await;
-        // 40 µs in each of the steps, 10 µs in none.
+        // 40 µs in each of the steps, 10 µs outside.
         let sums = "$$('[data-testid=groups] tbody tr').map(row => row.innerText.match(/[\\d.]+ µs/)?.[0])";
         page.wait_for(&format!("String({sums}) === '40.0 µs,40.0 µs,10.0 µs'"))
             .await;
         page.wait_hash("group=step").await;
         page.screenshot("by-step.png").await;
-        // A step alone.
+        // One step only.
         page.click("[data-testid=groups] tbody tr:nth-child(2) button")
             .await;
         page.wait_hash("window=").await;
@@ -181,7 +181,7 @@ fn the_palette_finds_what_the_trace_has_before_files() {
         for kind in ["Category", "Threshold"] {
             page.wait_for(&format!("{kinds}.includes('{kind}')")).await;
         }
-        // Files come last, where there are some.
+        // Files come last, if there are any.
         let last = format!("(at => at < 0 ? Infinity : at)({kinds}.indexOf('Export'))");
         for kind in ["Category", "Threshold"] {
             page.wait_for(&format!(
@@ -191,7 +191,7 @@ fn the_palette_finds_what_the_trace_has_before_files() {
         }
         page.enter("#palette[open] input", Key::Escape + "").await;
 
-        // A setting, a threshold in its place, and a module.
+        // A setting, a threshold at its position, and a module.
         page.command("custom perf", "Custom perf models").await;
         page.find("#models-dialog[open]").await;
         page.click("#models-dialog header button").await;
@@ -252,7 +252,7 @@ fn a_phone_has_a_low_header_and_no_hints_of_keys() {
     });
 }
 
-/// The count of requests stays beside what judges, in windows of every width.
+/// The request count stays beside the GPU choice, in windows of every width.
 #[test]
 fn nothing_of_the_header_lies_over_another() {
     with_page("header", async |page| {

@@ -1,4 +1,4 @@
-//! What a user can do with the timeline.
+//! The Timeline view.
 
 use thirtyfour::prelude::*;
 
@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use super::page::{Page, with_page};
 use super::traces::{kernels, product};
 
-/// Runs a test on the timeline of a trace of kernels that take so many microseconds.
+/// Runs a test on the timeline of a trace with kernels of these durations in microseconds.
 fn on_timeline(name: &str, durations_us: &[u32], test: impl AsyncFnOnce(&mut Page)) {
     with_page(name, async |page| {
         page.open("kernels.json", &kernels(durations_us)).await;
@@ -39,7 +39,7 @@ async fn mark(page: &Page) {
 const COPIES: &str =
     "navigator.clipboard.writeText = text => { window.copied = text; return Promise.resolve(); }";
 
-/// Whether the middle of the first lane is drawn, below its title.
+/// Whether something is drawn in the middle of the first lane, below its title.
 const IS_DRAWN: &str = "(() => {
     const canvas = $('.lanes .tall canvas');
     if (canvas.width <= 300) return false;
@@ -56,7 +56,7 @@ fn the_lanes_of_a_trace_are_drawn_and_a_key_goes_from_the_call_to_its_kernel() {
         page.find("#lanes .lane").await;
         page.wait_text("[data-testid=timeline-lead]", "the GPU is idle for")
             .await;
-        // The first lane is the stream: its kernel lies in the middle.
+        // The first lane is the stream: its kernel is in the middle.
         page.wait_for(IS_DRAWN).await;
         page.enter("#lanes", Key::Right).await;
         page.find(".details [data-to=tree]").await;
@@ -187,7 +187,7 @@ fn the_longest_gap_is_marked_where_it_is() {
     });
 }
 
-/// Whether leaving the page asks first.
+/// Whether the page asks before it is left.
 const ASKS: &str = "!window.dispatchEvent(new Event('beforeunload', { cancelable: true }))";
 
 #[test]
@@ -215,7 +215,7 @@ fn leaving_asks_for_kept_ranges_until_their_link_is_copied() {
         page.find("[data-testid=headline]").await;
         page.wait_value(ASKS, false).await;
 
-        // Who comes by the link has it.
+        // Whoever follows the link has it.
         page.load(&link).await;
         page.open("kernels.json", &kernels(&[30; 200])).await;
         page.wait_text("[data-testid=kept-ranges]", "why so slow")
@@ -228,7 +228,7 @@ fn leaving_asks_for_kept_ranges_until_their_link_is_copied() {
     });
 }
 
-/// Pixels of the lanes that have the color of what is chosen.
+/// The number of pixels in the lanes that have the selection color.
 const CHOSEN: &str = "(() => {
     const canvas = $('.lanes .tall canvas');
     const { data } = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height);
@@ -263,7 +263,7 @@ fn hits_that_are_too_short_to_be_drawn_are_marked() {
     });
 }
 
-/// Two traces of kernels: one to improve, and a reference that takes longer.
+/// Two traces of kernels: one to improve, and a slower reference.
 async fn open_two(page: &Page) {
     let (new, old) = (kernels(&[30, 30]), kernels(&[40; 6]));
     page.drop_files(&[("new.json", &new), ("old.json", &old)])
@@ -296,7 +296,7 @@ fn the_timeline_of_the_reference_stands_below_on_the_same_scale() {
         page.click("#show-all").await;
         page.screenshot("timelines.png").await;
 
-        // An event of the reference says so, and leads to no view of the target.
+        // An event of the reference says so, and links to no view of the target.
         select(page, "GPU", "old").await;
         page.wait_text("[data-testid=details] .trace-name", "old")
             .await;
@@ -308,14 +308,14 @@ fn the_timeline_of_the_reference_stands_below_on_the_same_scale() {
         page.find(".details [data-to=tree]").await;
         page.wait_hash("event=").await;
 
-        // A range is summed up in both.
+        // A range is summarized for both.
         mark(page).await;
         page.wait_text("[data-testid=details] h3 .trace-name", "new")
             .await;
         page.wait_text("[data-testid=range-below]", "old").await;
         page.click("#clear-range").await;
 
-        // The link has the switch, and the reference takes it along when it is closed.
+        // The link contains the switch; closing the reference also removes it.
         page.choose_option("#align-reference", "first GPU activity")
             .await;
         page.wait_hash("below=gpu").await;

@@ -1,4 +1,4 @@
-//! Traces for the page to open, and what it must say about them.
+//! Traces for the page to open, and what it must show for them.
 
 use dormer_core::testing::Timetable;
 
@@ -7,7 +7,7 @@ use crate::support::container::gzip;
 use crate::support::opened::{NO_GPU, profile, report_on};
 use crate::support::text::{event, op, trace};
 
-/// A small trace: operators one after another, each with a kernel of that many microseconds.
+/// A small trace: operators one after another, each with a kernel of the given microseconds.
 pub(crate) fn kernels(durations_us: &[u32]) -> String {
     let calls = durations_us.iter().zip(0..);
     let all = calls.fold(Timetable::new(), |all, (dur_us, at)| {
@@ -16,7 +16,7 @@ pub(crate) fn kernels(durations_us: &[u32]) -> String {
     all.json()
 }
 
-/// Two operators with kernels of 100 and 200 µs, of which the second claims three days.
+/// Two operators with kernels of 100 and 200 µs, the second of which claims three days.
 pub(crate) fn overlong() -> String {
     let true_us = r#""dur": 200.000,"#;
     let whole = kernels(&[100, 200]);
@@ -26,12 +26,12 @@ pub(crate) fn overlong() -> String {
 
 const SHAPES: &str = r#""Input Dims": [[1024, 1024], [1024, 1024]], "Input type": ["c10::BFloat16", "c10::BFloat16"]"#;
 
-/// A matrix product whose shapes were recorded, on a GPU that the trace does not name.
+/// A GEMM with recorded shapes, on a GPU that the trace does not name.
 pub(crate) fn product() -> String {
     call(Timetable::new(), "aten::mm", SHAPES, 0, 40).json()
 }
 
-/// The same recorded without shapes, and the execution trace of its run, which has them.
+/// The same recorded without shapes, and the execution trace of the same run, which has them.
 pub(crate) fn product_and_execution() -> [String; 2] {
     let numbered = r#""Record function id": 9"#;
     let trace = call(Timetable::new(), "aten::mm", numbered, 0, 40).json();
@@ -42,7 +42,7 @@ pub(crate) fn product_and_execution() -> [String; 2] {
     [trace, execution.to_owned()]
 }
 
-/// A product of small matrices that takes the GPU 90 ms, far from any roof; and other operators.
+/// A GEMM with small matrices that takes 90 ms on the GPU, far below its roofline; and other operators.
 pub(crate) fn slow_product(others: &[&str]) -> String {
     let product = call(Timetable::new(), "aten::mm", SHAPES, 0, 90_000);
     let others = others.iter().zip(100..);
@@ -50,7 +50,7 @@ pub(crate) fn slow_product(others: &[&str]) -> String {
     all.json()
 }
 
-/// A slow product below two frames of Python.
+/// A slow GEMM below two Python frames.
 pub(crate) fn slow_product_in_python() -> String {
     let frames = Timetable::new()
         .frame("train.py(12): step", 0..200_000)
@@ -58,7 +58,7 @@ pub(crate) fn slow_product_in_python() -> String {
     call(frames, "aten::mm", SHAPES, 1, 90_000).json()
 }
 
-/// As many operators of different names, each with a kernel.
+/// This many operators with different names, each with a kernel.
 pub(crate) fn many_operations(n_operations: u32) -> String {
     let all = (0..n_operations).fold(Timetable::new(), |all, at| {
         call(all, &format!("my::op_{at}"), "", at, 10 + at % 500)
@@ -73,12 +73,12 @@ pub(crate) fn unlinked() -> String {
     two.kernel(99, "left_over", 5000..14_000).json()
 }
 
-/// Operators and nothing of the GPU.
+/// Operators without GPU activity.
 pub(crate) fn host_only() -> String {
     trace(&[op("aten::mm"), event(r#""name": "aten::add""#)].join(",\n"))
 }
 
-/// A replay of a GPU graph: a GEMM and a norm, that no operator is known of.
+/// A replay of a GPU graph: a GEMM and a norm, without known operators.
 pub(crate) fn replay() -> String {
     let replay = Timetable::new().without_flows();
     let replay = replay.runtime("hipGraphLaunch", 1, 0..10);
@@ -104,7 +104,7 @@ pub(crate) fn capture(launches: &[(&str, &str)]) -> String {
     all.runtime("hipStreamEndCapture", 2, 850..851).json()
 }
 
-/// An operator that begins at so many milliseconds, and its kernel.
+/// An operator that starts at this time in milliseconds, and its kernel.
 fn call(all: Timetable, name: &str, args: &str, at_ms: u32, dur_us: u32) -> Timetable {
     let at = 1000 * at_ms;
     let (launch, kernel) = (at + 10..at + 20, at + 30..at + 30 + dur_us);
@@ -113,8 +113,7 @@ fn call(all: Timetable, name: &str, args: &str, at_ms: u32, dur_us: u32) -> Time
         .launched("sgemm_128x64", launch, kernel)
 }
 
-/// A gzip file of a few megabytes that takes seconds to read: one gzip member many times over,
-/// as gzip allows.
+/// A gzip file of a few megabytes that takes seconds to read: one gzip member repeated many times, as gzip allows.
 pub(crate) fn endless() -> Vec<u8> {
     let events: String = (0..50_000)
         .map(|i| event(&format!(r#""name": "aten::op_{i}""#)) + ",\n")
@@ -128,7 +127,7 @@ pub(crate) fn headline(trace: &str) -> String {
     report_on(&profile(trace), NO_GPU).overview.headline
 }
 
-/// Checks that the page shows a trace: its first sentence.
+/// Asserts that the page shows a trace: its first sentence.
 pub(crate) async fn shows(page: &Page, trace: &str) {
     page.wait_says("[data-testid=headline]", &headline(trace))
         .await;

@@ -1,4 +1,4 @@
-//! The Tree view: the ways its calls are put together, and their order.
+//! The Call tree view: its modes, and the order of calls.
 
 use dormer_core::testing::Timetable;
 use serde_json::Value;
@@ -76,7 +76,7 @@ fn the_flame_is_walked_by_key_and_leads_back_to_the_table() {
             "$('[id^=node-][aria-selected=true] .cut')?.textContent === {name}"
         ))
         .await;
-        // Every way to put calls together has blocks, by either time.
+        // Every aggregating mode has a flame graph, by either time.
         for mode in ["top-down", "bottom-up", "modules", "backward"] {
             for (drawing, time) in [("flame", "GPU"), ("flame-cpu", "CPU")] {
                 page.go(&format!("#/tree?table={mode}&section={drawing}"))
@@ -99,11 +99,11 @@ fn the_selected_call_stays_selected_when_calls_are_put_together() {
         page.click("#hottest").await;
         let selected = "$('[id^=node-][aria-selected=true] .cut')?.textContent";
         let name = page.wait_for(selected).await;
-        // Each call is one, so how many there are is not said.
+        // Calls as recorded have no count.
         let headings = "$$('.sheet.tree th').some(head => head.innerText.startsWith('Calls'))";
         page.wait_value(headings, false).await;
         page.click("[data-mode=top-down]").await;
-        // What a call of the runtime launched is its operator's.
+        // What a runtime call launched belongs to its operator.
         let operator = page
             .wait_for(&format!(
                 "{headings} && {selected} !== {name} && {selected}"
@@ -115,8 +115,7 @@ fn the_selected_call_stays_selected_when_calls_are_put_together() {
     });
 }
 
-/// Three layers of one class with a kernel each, 10, 20 and 30 µs, below four frames, and a call
-/// without GPU activity.
+/// Three layers of one class with a kernel each, 10, 20 and 30 µs, below four frames, and a call without GPU activity.
 fn three_layers() -> String {
     let table = Timetable::new()
         .frame("train.py(1): <module>", 0..1000)
@@ -150,7 +149,7 @@ fn modules_of_one_class_are_merged_and_opened_into_instances() {
         page.click("[id^=node-] .instances").await;
         let split = format!("{NAMES} === 'Layer,Layer_2,Layer_1,Layer_0'");
         page.wait_for(&split).await;
-        // The panel says what one takes, and merges them again.
+        // The panel shows the spread per module, and merges them again.
         page.text_when("[data-testid=details]", |text| {
             text.contains("20.0 µs (10.0–30.0 µs)")
         })

@@ -1,4 +1,4 @@
-//! What a user can do in the views: sort, filter, walk by keyboard, search, judge anew.
+//! User actions in the views: sorting, filtering, keyboard navigation, searching, changing the GPU.
 
 use serde_json::json;
 use thirtyfour::prelude::*;
@@ -12,7 +12,7 @@ fn a_click_on_a_heading_sorts() {
     with_page("sort", async |page| {
         page.open_sample_at("#/operations?table=operators", "[id^=ops_summary-]")
             .await;
-        // Rows come from the worker, a moment after the heading says their order.
+        // Rows come from the worker, a moment after the heading shows their order.
         let counts = "$$('tbody tr[id] td:nth-child(3)').map(cell => Number(cell.textContent))";
         let sorted = |order: &str| {
             format!(
@@ -89,7 +89,7 @@ fn the_tree_opens_closes_and_is_searched() {
 fn the_system_view_says_why_the_gpu_idles_and_leads_into_the_tree() {
     with_page("system", async |page| {
         page.open_sample().await;
-        // A finding about the system leads here.
+        // A finding about the system links here.
         page.unfold_finding("[data-to=system]").await;
         page.click("[data-testid=finding][open] [data-to=system]")
             .await;
@@ -112,7 +112,7 @@ fn the_system_view_says_why_the_gpu_idles_and_leads_into_the_tree() {
             .await;
         page.wait_text("tbody tr[aria-selected=true]", "cudaMemcpyAsync")
             .await;
-        // One trace of kernels has neither copies nor communication.
+        // A trace with only kernels has neither copies nor communication.
         page.open("kernels.json", &kernels(&[30, 20])).await;
         page.go("#/system").await;
         page.wait_for("$$('[data-testid=missing]').length === 2")
@@ -142,7 +142,7 @@ fn a_user_may_bring_figures_of_a_gpu() {
         page.open_sample().await;
         page.choose_option("#gpu", "Enter values…").await;
         page.wait_for("$('#gpu-dialog').open").await;
-        // It starts with the figures of the GPU that judges.
+        // It starts with the specs of the current GPU.
         let has = |field: &str, value: &str| format!("$('#gpu-{field}').value === '{value}'");
         page.wait_for(&has("name", "NVIDIA H100 SXM")).await;
         page.wait_for(&has("mem_bw_gbps", "3350")).await;
@@ -171,7 +171,7 @@ fn a_user_may_bring_figures_of_a_gpu() {
         assert!(!hash.contains("500"), "{hash}");
         // Nothing is kept unless the user asks.
         page.wait_value("localStorage.length", 0).await;
-        // A link to figures that are not here says so, and the report stands all the same.
+        // A link to specs that are not here says so, and the report is still shown.
         page.go("#/overview?gpu=own:Other").await;
         let missing = "$('#gpu-missing')?.textContent.includes('Other')";
         page.wait_for(missing).await;
@@ -188,7 +188,7 @@ fn a_user_may_bring_performance_models() {
         let open = "$('#models-dialog').open";
         let error = "$('#models-error').textContent";
 
-        // A file that is dropped on an open trace, with a mistake in it.
+        // A file with an error, dropped on an open trace.
         let model = "[[model]]\nop = \"aten::*\"\nbytes = \"1000000\"\nprecision = \"fp32\"\n";
         page.drop_file("mine.toml", &format!("{model}flops = \"2*hiden\"\n"))
             .await;
@@ -204,7 +204,7 @@ fn a_user_may_bring_performance_models() {
         page.wait_text("[data-testid=models-in-use] [role=status]", "1 operation,")
             .await;
         page.wait_value(error, "").await;
-        // A bad file after a good one: the good one stays.
+        // An invalid file after a valid one: the valid one stays.
         page.drop_file("worse.toml", "[[model]]").await;
         page.wait_for(&format!("{error}.includes('worse.toml is not used')"))
             .await;
@@ -213,8 +213,8 @@ fn a_user_may_bring_performance_models() {
         page.click("#models-dialog header button").await;
         page.wait_for(&format!("!{open}")).await;
 
-        // Nothing of it stands in the address. One operation a byte is bound by memory, and the
-        // product of matrices that it is by arithmetic.
+        // The address contains none of it. An operation with one FLOP per byte is memory-bound, and the GEMM that it
+        // replaces is compute-bound.
         assert!(!page.hash().await.contains("model"));
         page.go("#/operations?gpu=NVIDIA%20H100%20SXM").await;
         let shows = "$$('table.sheet td').some(cell => cell.textContent === 'memory')";
@@ -256,7 +256,7 @@ fn unattributed_gpu_activity_counts_and_its_chip_explains_it() {
         page.wait_for("location.hash.includes('events=all')").await;
         page.wait_for("$('#events-all').getAttribute('aria-pressed') === 'true'")
             .await;
-        // It stands under every headline.
+        // It is shown under every headline.
         for (view, headline) in [
             ("system", "h1"),
             ("report", "[data-testid=report] > h1"),
@@ -277,7 +277,7 @@ fn a_trace_of_the_host_alone_is_shown() {
         shows(page, &trace).await;
         page.wait_text("[data-testid=quality]", "No GPU activity was recorded")
             .await;
-        // Every view has something to show, or says why not.
+        // Every view shows something, or says why not.
         for (view, mark) in [
             ("report", "[data-testid=report]"),
             ("operations", "tbody tr[id]"),

@@ -1,5 +1,5 @@
-//! From a file to the answer and to what is behind it: finding, details, row, tree, timeline, and
-//! back. Once by mouse, once by keyboard alone.
+//! From a file to the conclusion and to its evidence: finding, details, row, tree, timeline, and back. Once by mouse,
+//! once by keyboard alone.
 
 use serde_json::json;
 use thirtyfour::prelude::*;
@@ -7,7 +7,7 @@ use thirtyfour::prelude::*;
 use super::page::{Page, with_page};
 use super::traces::slow_product_in_python;
 
-/// The ways on, in order: what is activated, and what the address then begins with.
+/// The links in order: what is activated, and the start of the resulting address.
 const WAY: [(&str, &str); 4] = [
     (FINDING, "#/?story="),
     (
@@ -23,7 +23,7 @@ const FINDING: &str = "[data-testid=finding][open] [data-to=op-details]";
 /// A finding about operations, before it is opened.
 const FOLDED: &str = "[data-testid=finding]:not([open]):has([data-to=op-details]) > summary";
 
-/// Waits until the address begins with something and is another one than before.
+/// Waits until the address starts with a text and differs from the previous one.
 async fn arrive(page: &Page, begins: &str, before: &str) -> String {
     page.wait_for(&format!(
         "location.hash.startsWith({}) && location.hash !== {}",
@@ -34,7 +34,7 @@ async fn arrive(page: &Page, begins: &str, before: &str) -> String {
     page.hash().await
 }
 
-/// Goes back by the browser's button: timeline, tree, table, finding with its details, findings.
+/// Goes back with the browser's button: timeline, tree, table, finding with its details, findings.
 async fn go_back(page: &Page) {
     let driver = &page.chromium.driver;
     driver.back().await.unwrap();
@@ -72,7 +72,7 @@ fn by_mouse() {
 
 /// Tabs to an element, and presses Enter.
 async fn enter(page: &Page, css: &str) {
-    /// More stops than this no keyboard user goes through.
+    /// The most tab stops that are acceptable for a keyboard user.
     const STOPS: usize = 60;
     page.find(css).await;
     let is_there = format!("document.activeElement.matches({})", json!(css));
@@ -99,7 +99,7 @@ fn by_keyboard_alone() {
             .await;
         enter(page, row.0).await;
         hash = arrive(page, row.1, &hash).await;
-        // The row is selected, and arrow keys would go on from it; Enter goes into its details.
+        // The row is selected, and arrow keys would continue from it; Enter moves into its details.
         page.wait_for(
             "document.activeElement.matches('table.sheet') && !!$('tbody tr[aria-selected=true]')",
         )
@@ -118,10 +118,10 @@ fn by_keyboard_alone() {
     });
 }
 
-/// What a new user wants to see, the clicks from the answer to it, and what is then true.
+/// What a new user wants to see, the clicks to get there from the Overview, and the condition that then holds.
 type Wanted = (&'static str, &'static [&'static str], &'static str);
 
-/// Of the sample.
+/// For the sample.
 #[rustfmt::skip]
 const WANTED: &[Wanted] = &[
     ("the best finding", &[], "!!$('[data-testid=finding][open] .advice')"),
@@ -130,21 +130,21 @@ const WANTED: &[Wanted] = &[
     ("one step alone", &["[data-testid=step-bars] .bar"], "!!$('#window')"),
 ];
 
-/// Of a product that is called from Python.
+/// For a GEMM called from Python.
 #[rustfmt::skip]
 const WANTED_OF_PYTHON: &[Wanted] = &[
     ("a line of Python", &[WORK], r"/\bmodel\.py\b/.test($('#op-details')?.innerText ?? '')"),
     ("code that reproduces it", &[WORK, "#copy-python button"], "/Copied/.test($('#copy-python')?.innerText ?? '')"),
 ];
 
-/// What a finding is about.
+/// The operation of a finding.
 const WORK: &str = "[data-testid=finding][open] [data-to=op-details]";
 
 #[test]
 fn a_new_user_needs_few_clicks() {
     with_page("clicks", async |page| {
         page.open_sample().await;
-        // The first finding there is about idle time, the next one about operations.
+        // There, the first finding is about idle time, the next one about operations.
         page.click(FOLDED).await;
         few_clicks(page, "#/overview", WANTED).await;
         page.open("python.json", &slow_product_in_python()).await;

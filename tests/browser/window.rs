@@ -1,11 +1,11 @@
-//! A part of the time that is analyzed alone.
+//! Analyzing only a time range.
 
 use dormer_core::testing::Timetable;
 use serde_json::Value;
 
 use super::page::with_page;
 
-/// Whether what is said of the window is that it is a step.
+/// Whether the text about the time range says that it is a step.
 fn of_step(chip: &str) -> bool {
     chip.starts_with("Showing only Step ")
 }
@@ -33,7 +33,7 @@ fn a_step_is_analysed_alone_and_the_whole_again() {
         page.wait_says("#analyze-range", "Analyze this step").await;
         page.click("#analyze-range").await;
         let chip = page.text_when("#window", of_step).await;
-        // The timeline goes on showing all of the trace.
+        // The timeline still shows the whole trace.
         page.wait_text("[data-testid=timeline-lead]", "is analyzed")
             .await;
 
@@ -45,7 +45,7 @@ fn a_step_is_analysed_alone_and_the_whole_again() {
         page.click("[data-nav=report]").await;
         page.wait_text("main", "after the trace begins").await;
 
-        // The same address and the same file show the same.
+        // The same address with the same file shows the same.
         page.click("[data-nav=overview]").await;
         let hash = page.hash().await;
         page.load(&hash).await;
@@ -133,7 +133,7 @@ fn one_of_several_gpus_is_analyzed_alone() {
             .await;
         page.wait_hash("device=5").await;
         page.find("#gpu-alone-1[aria-pressed=true]:focus").await;
-        // Pressed again it is all of them.
+        // Pressed again, it selects all of them.
         page.click("#gpu-alone-1").await;
         page.wait_for("!$('#window')").await;
         page.command("analyze gpu 0 alone", "Analyze").await;

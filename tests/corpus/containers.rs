@@ -1,4 +1,4 @@
-//! The containers traces come in, whole and damaged.
+//! The containers of traces, intact and damaged.
 
 use dormer_core::import::warning::WarningKind::*;
 use dormer_core::import::{ImportErrorKind, import};
@@ -7,7 +7,7 @@ use super::{check, check_bytes, check_rejected, event_names};
 use crate::support::container::{gzip, stored_zip, streamed_zip, tar, zip};
 use crate::support::text::{op, trace};
 
-/// A trace of 2000 events with names that do not compress away.
+/// A trace of 2000 events with names that compress badly.
 fn long_trace() -> String {
     let events: Vec<String> = (0..2000u32)
         .map(|i| op(&format!("{:08x}", i.wrapping_mul(2_654_435_761))))
@@ -50,7 +50,7 @@ fn a_trace_is_found_in_every_container() {
             "gzip twice in zip",
             zip(&[("trace.json.gz", &gzip(gzip(&text)))]),
         ),
-        // Under any name: of a zip, too.
+        // Under any name, also in a zip archive.
         ("zip of another name", zip(&[("run/4711", text.as_bytes())])),
         ("tar", tar(&[readme, file])),
         ("tar in gzip", gzip(tar(&[config, readme, file]))),
@@ -64,7 +64,7 @@ fn a_trace_is_found_in_every_container() {
 
 #[test]
 fn gzip_in_several_members() {
-    // Cut anywhere, also inside an event; an empty member changes nothing.
+    // Cut anywhere, even inside an event; an empty member changes nothing.
     let text = trace(&[op("a"), op("b")].join(","));
     let (first, second) = text.split_at(text.len() / 2);
     let bytes = [gzip(first), gzip(""), gzip(second)].concat();
@@ -81,7 +81,7 @@ fn of_a_zip_archive_with_two_traces_the_first_is_read() {
     check(zip(&ranks), &["a"], &[(OtherZipMembers, 1)]);
 }
 
-/// Members are found one behind the other, and some have no end that can be told.
+/// Members are found one after another, and the end of some cannot be determined.
 #[test]
 fn what_cannot_be_read_in_a_zip_archive_behind_the_trace_loses_nothing_of_it() {
     let first = trace(&op("a"));
@@ -100,7 +100,7 @@ fn what_cannot_be_read_in_a_zip_archive_behind_the_trace_loses_nothing_of_it() {
         changed[header + at] = byte;
         changed
     };
-    // A method that nobody knows, a password, and no header at all.
+    // An unknown method, a password, and no header at all.
     check_bytes(&changed(8, 77), &["a"], &[(OtherZipMembers, 1, None)]);
     check_bytes(&changed(6, 1), &["a"], &[(OtherZipMembers, 1, None)]);
     let whole = Some(first.len() as u64);
@@ -117,7 +117,7 @@ fn of_a_tar_archive_with_two_traces_the_first_is_read() {
     ];
     let archive = tar(&ranks);
     check(&archive, &["a"], &[(OtherZipMembers, 1)]);
-    // What is damaged behind the trace loses nothing of it.
+    // Damage after the trace does not affect it.
     let mut damaged = archive.clone();
     damaged[4 * 512] ^= 1;
     let whole = first.len() as u64;

@@ -1,4 +1,4 @@
-//! Text that is not quite JSON: cut, unclosed, with bytes and brackets that do not belong.
+//! Text that is not quite JSON: truncated, unclosed, with misplaced bytes and brackets.
 
 use dormer_core::import::warning::WarningKind::*;
 
@@ -176,7 +176,7 @@ fn damage_behind_the_events_costs_no_event() {
     assert_eq!(imported.warnings.count(CutJson), 0);
 }
 
-/// Limits against bombs; an ordinary trace nests five deep.
+/// Limits against decompression bombs; an ordinary trace nests five deep.
 #[test]
 fn what_is_nested_too_deep_costs_itself() {
     let deep = [&"[".repeat(70)[..], &"]".repeat(70)].concat();

@@ -1,4 +1,4 @@
-//! Good JSON with values that a trace cannot have.
+//! Valid JSON with values that a trace cannot have.
 
 use dormer_core::import::Imported;
 use dormer_core::import::warning::WarningKind::{self, *};
@@ -9,8 +9,8 @@ use crate::support::text::{event, trace};
 
 const FIRST: EventId = EventId(0);
 
-/// Checks an event named "a" with these fields beside its phase and category, before one named "b". It
-/// is what all warnings name; without a start it is left out.
+/// Checks an event named "a" with these fields besides its phase and category, before one named "b". All warnings refer
+/// to it; without a start it is dropped.
 #[track_caller]
 fn check_with(fields: &str, warnings: &[(WarningKind, u64)]) -> Imported {
     let marks = "▼".repeat(warnings.len());
@@ -20,14 +20,14 @@ fn check_with(fields: &str, warnings: &[(WarningKind, u64)]) -> Imported {
     check_events(&event, names, warnings)
 }
 
-/// Fields, and the kinds of warnings with how often.
+/// Fields, and the expected warnings with their counts.
 type Case = (&'static str, &'static [(WarningKind, u64)]);
 
 #[test]
 fn numbers_that_cannot_be_are_told() {
     #[rustfmt::skip]
     let cases: [Case; 13] = [
-        // No number where one belongs.
+        // Not a number where one is expected.
         (r#""ts": 1, "dur": 2, "args": {"x": NaN}"#, &[(NotANumber, 1)]),
         (r#""ts": 1, "dur": 2, "args": {"x": -nan}"#, &[(NotANumber, 1)]),
         (r#""ts": 1, "dur": 2, "args": {"x": nan}"#, &[(NotANumber, 1)]),
@@ -35,10 +35,10 @@ fn numbers_that_cannot_be_are_told() {
         (r#""ts": 1, "dur": 2, "args": {"x": -Infinity}"#, &[(NotANumber, 1)]),
         (r#""ts": 1, "dur": 2, "args": {"x": inf}"#, &[(NotANumber, 1)]),
         (r#""ts": 1, "dur": 2, "args": {"x": [[1, NaN], Infinity]}"#, &[(NotANumber, 2)]),
-        // Beyond 64 bits: 2⁷⁰. The largest ids are no damage.
+        // Beyond 64 bits: 2⁷⁰. The largest ids are not damage.
         (r#""ts": 1, "dur": 2, "args": {"x": 1180591620717411303424}"#, &[(HugeInteger, 1)]),
         (r#""ts": 1, "dur": 2, "args": {"correlation": 18446744073709551615}"#, &[]),
-        // Without a start an event is left out.
+        // Without a start, an event is dropped.
         (r#""dur": 2"#, &[(MissingTime, 1)]),
         (r#""dur": 2, "ts": "soon""#, &[(MissingTime, 1), (TextNumber, 1)]),
         (r#""dur": 2, "ts": 1e300"#, &[(MissingTime, 1)]),

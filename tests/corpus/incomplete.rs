@@ -1,10 +1,10 @@
-//! Good text that lacks something, or holds what cannot have happened: the profile says so.
+//! Valid text that lacks something, or contains impossible events: the profile reports it.
 
 use dormer_core::import::warning::WarningKind::{self, *};
 use dormer_core::profile::Profile;
 use dormer_core::testing::Timetable;
 
-/// Compares what import and profile say about a trace.
+/// Compares the warnings of import and profile for a trace.
 #[track_caller]
 fn check(timetable: Timetable, warnings: &[(WarningKind, u64)]) -> Profile {
     let profile = timetable.profile();
@@ -49,15 +49,15 @@ fn one_side_alone() {
     check(launched(Timetable::new()), &[(NoHostEvents, 1)]);
     let metadata = r#"{"ph": "M", "name": "process_name", "pid": 1, "args": {"name": "python"}}"#;
     check(Timetable::new().raw(metadata), &[(NothingRecorded, 1)]);
-    // GPU work may be what was left out.
+    // The dropped event may have been GPU activity.
     let lost = r#"{"ph": "X", "cat": "kernel", "name": "gemm", "pid": 0, "tid": 7, "dur": 40, "args": {"stream": 7}}"#;
     check(op().raw(lost), &[(MissingTime, 1), (GpuEventsLost, 1)]);
 }
 
 #[test]
 fn a_call_that_ends_after_its_caller() {
-    // It begins in a call that ends at 50 µs and ends after it. A microsecond is within what
-    // clocks get wrong: then it is taken for the next call. More has no place in the tree.
+    // It starts in a call that ends at 50 µs and ends after it. A microsecond is within the inaccuracy of clocks: then
+    // it counts as the next call. Beyond that, it has no place in the tree.
     let late = |start: f64| {
         let outer = Timetable::new().op("aten::linear", 0..90);
         let inner = outer.op("aten::mm", 0..50).op("late", start..start + 20.0);

@@ -1,7 +1,7 @@
-//! One small input per kind of damage, and what Dormer makes of it.
+//! One small input per kind of damage, and how Dormer handles it.
 //!
-//! In a text, `▼` stands before the byte that a warning names; it is taken out before the text is
-//! read. The first mark belongs to the first warning expected, and so on.
+//! In a text, `▼` precedes the byte that a warning refers to; it is removed before the text is read. The first mark
+//! belongs to the first expected warning, and so on.
 
 mod containers;
 mod damaged_text;
@@ -29,14 +29,14 @@ fn check(marked: impl AsRef<[u8]>, names: &[&str], warnings: &[(WarningKind, u64
     check_bytes(&text, names, &expected)
 }
 
-/// The same of a trace with these events; `‹a›` is an operator of that name.
+/// The same for a trace with these events; `‹a›` is an operator with that name.
 #[track_caller]
 fn check_events(events: &str, names: &[&str], warnings: &[(WarningKind, u64)]) -> Imported {
     check(trace(&with_ops(events)), names, warnings)
 }
 
-/// Checks cases, a line each: a text, or `events:` and those of a trace, `=>`, the names of its events,
-/// `=>`, and what is said of it: kinds of warnings, with how often where that is not once.
+/// Checks cases, one a line: a text, or `events:` and the events of a trace, `=>`, the names of its events, `=>`, and
+/// the expected warnings: their kinds, with a count if it is not one.
 #[track_caller]
 fn check_cases(cases: &str) {
     let lines = cases.lines().map(str::trim);
@@ -63,7 +63,7 @@ fn check_cases(cases: &str) {
     }
 }
 
-/// A text with its operators.
+/// A text with `‹a›` replaced by operators.
 fn with_ops(text: &str) -> String {
     let parts = text.split('‹').map(|part| match part.split_once('›') {
         Some((name, rest)) => op(name) + rest,
@@ -93,7 +93,7 @@ fn check_bytes(
     imported
 }
 
-/// Imports what is no trace, and compares the sentence.
+/// Imports something that is not a trace, and compares the error message.
 #[track_caller]
 fn check_rejected(bytes: impl AsRef<[u8]>, sentence: &str) {
     match import(bytes.as_ref()) {
@@ -111,7 +111,7 @@ fn event_names(imported: &Imported) -> Vec<&str> {
         .collect()
 }
 
-/// The text without its marks, and where they stood.
+/// The text without its marks, and their positions.
 fn take_marks(marked: &[u8]) -> (Vec<u8>, Vec<u64>) {
     let mut text = Vec::new();
     let mut offsets = Vec::new();

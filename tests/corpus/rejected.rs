@@ -1,4 +1,4 @@
-//! What is no trace, and the sentence that says so.
+//! Inputs that are not traces, and their error messages.
 
 use dormer_core::import::{Foreign, ImportErrorKind, import};
 
@@ -7,10 +7,10 @@ use crate::support::container::gzip;
 
 const EXPECTED: &str = "expected a PyTorch profiler trace, the .json or .json.gz that export_chrome_trace or tensorboard_trace_handler writes";
 
-/// A text, and the sentence; `…` stands for what was expected instead.
+/// A text, and the message; `…` stands for what was expected instead.
 #[rustfmt::skip]
 const TEXTS: &[(&str, &str)] = &[
-    // Nothing.
+    // Empty.
     ("", "the file is empty; …"),
     (" \n", "the file is empty; …"),
     // A web page.
@@ -20,19 +20,19 @@ const TEXTS: &[(&str, &str)] = &[
     // The text of a Python object.
     ("{'traceEvents': [{'ph': 'X'}]}", "this is the text of a Python object, with single quotes; write the trace with json.dump or export_chrome_trace (at byte 1)"),
     ("[{'ph': 'X'}]", "this is the text of a Python object, with single quotes; write the trace with json.dump or export_chrome_trace (at byte 1)"),
-    // Another JSON.
+    // Other JSON.
     (r#"{"stackFrames": {}, "samples": []}"#, "this JSON has no traceEvents, only `stackFrames`, `samples`; …"),
     ("{}", "this is an empty JSON object without traceEvents; …"),
     ("[1, 2, 3]", "this is a JSON list, but not of trace events; … (at byte 1)"),
     (r#"[{"name": "Ada", "age": 36}]"#, "this is a JSON list, but not of trace events; …"),
-    // No JSON.
+    // Not JSON.
     ("epoch 1 loss 0.3\n", "this is not JSON; … (at byte 0)"),
     ("\x7fELF\x02\x01\x01", "this is not JSON; … (at byte 0)"),
     ("17", "this is not JSON; … (at byte 0)"),
     ("\"traceEvents\"", "this is not JSON; … (at byte 0)"),
-    // Damage without events behind it.
+    // Damage with no events after it.
     (r#"{"lr": 1, 'a': 2}"#, "this is not JSON; … (at byte 10)"),
-    // Cut before the events.
+    // Truncated before the events.
     ("{", "the text ends before its first event, as after an interrupted copy; copy the file or record it again (at byte 1)"),
     (r#"{"schemaVersi"#, "the text ends before its first event, as after an interrupted copy; copy the file or record it again (at byte 13)"),
     (r#"{"schemaVersion": 1, "deviceProperties": [{"id": 0"#, "the text ends before its first event, as after an interrupted copy; copy the file or record it again (at byte 50)"),
@@ -65,7 +65,7 @@ fn utf16_text() {
     );
 }
 
-/// What is told by its first bytes and not read.
+/// Formats that are recognized by their first bytes but not supported.
 #[test]
 fn files_of_other_tools() {
     use Foreign::*;
@@ -98,7 +98,7 @@ fn files_of_other_tools() {
             "{foreign:?} in gzip"
         );
     }
-    // JSON that begins like an execution trace and is none.
+    // JSON that starts like an execution trace but is not one.
     let config = import(br#"{"schema": "https://example.org/model"}"#).unwrap_err();
     assert_eq!(
         config.kind,
@@ -106,7 +106,7 @@ fn files_of_other_tools() {
     );
 }
 
-/// A report of Nsight Systems is told by its name, where its bytes say nothing.
+/// A report of Nsight Systems is recognized by its name if its bytes are not conclusive.
 #[test]
 fn a_report_of_nsight_systems() {
     let kind = |bytes: &[u8], name: &str| import(bytes).unwrap_err().of_file(name).kind;

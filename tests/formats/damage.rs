@@ -1,4 +1,4 @@
-//! What cuts, flipped bytes and sizes that are too large do to traces in binary formats.
+//! The effects of truncation, flipped bytes and wrong sizes on traces in binary formats.
 
 use std::io::Write;
 
@@ -10,7 +10,7 @@ use flate2::write::GzEncoder;
 use crate::support::protobuf::Message;
 use crate::support::shared;
 
-/// Samples of all formats, where they are.
+/// Available samples of all formats.
 fn samples() -> Vec<(&'static str, Vec<u8>)> {
     let names = ["h100_qwen.pftrace", "jax_conv.xplane.pb"];
     let samples = names.into_iter().filter_map(|name| {
@@ -35,7 +35,7 @@ fn packed(bytes: &[u8]) -> Vec<u8> {
     packed.finish().unwrap()
 }
 
-/// Everything that was read and said.
+/// Everything that was imported and reported.
 fn told(imported: Result<Imported, ImportError>) -> String {
     format!("{:?}", imported.map(|all| (all.trace, all.warnings)))
 }
@@ -77,11 +77,11 @@ fn a_cut_is_named_and_what_is_before_it_is_read() {
     }
 }
 
-/// One byte of each of 200 places is turned around: nothing panics, and where more is missing than what
-/// a changed number of a field hides, that is said.
+/// Flips one byte at each of 200 positions: nothing panics, and if more is missing than a changed field number can
+/// hide, that is reported.
 ///
-/// A changed digit of a varint is a varint: nothing in the format (no checksum, no count of packets) tells that a time, a number of
-/// a name or a field is another one than was written. So a few events may be lost unsaid.
+/// A changed varint is still a valid varint: nothing in the format (no checksum, no packet count) reveals that a time,
+/// a name's number or a field differs from what was written. So a few events may be lost silently.
 #[test]
 fn flipped_bytes_are_survived() {
     const FEW: usize = 30;
@@ -103,7 +103,7 @@ fn flipped_bytes_are_survived() {
     }
 }
 
-/// The same of a sample that takes long to read, at fewer places.
+/// The same for a sample that takes long to read, at fewer positions.
 #[test]
 fn a_large_sample_is_read_in_any_split_and_survives_flipped_bytes() {
     let Some(bytes) = shared::format("rocprofv3_train.json.gz") else {
@@ -127,7 +127,7 @@ fn a_large_sample_is_read_in_any_split_and_survives_flipped_bytes() {
     }
 }
 
-/// A packet with a time, and what follows it.
+/// A packet with a time, followed by other bytes.
 fn with_packet(rest: &[u8]) -> Vec<u8> {
     let packet = Message::new().number(8, 1).number(10, 1);
     [&Message::new().message(1, &packet).0, rest].concat()
@@ -142,7 +142,7 @@ fn lengths_that_cannot_be_end_nothing() {
         .bytes(23, "a");
     let packet = Message::new().number(8, 5).number(10, 1).message(11, &op);
     let good = Message::new().message(1, &packet).0;
-    // 2⁶³ bytes, a varint that never ends, and a group, which nobody writes.
+    // 2⁶³ bytes, a varint that never ends, and a group, which no writer uses.
     for bad in [
         &b"\x0a\x80\x80\x80\x80\x80\x80\x80\x80\x80\x01"[..],
         b"\x0a\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff",
@@ -196,7 +196,7 @@ fn names_that_nothing_uses_cost_nothing_in_the_trace() {
     assert!(imported.trace.strings.bytes() < 1_000);
 }
 
-/// Texts have numbers: a few bytes can say a long one again.
+/// Texts have numbers: a few bytes can repeat a long one.
 #[test]
 fn a_text_that_is_said_often_is_bounded() {
     let text = Message::new().number(1, 1).bytes(2, vec![b'a'; 100_000]);

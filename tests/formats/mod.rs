@@ -1,16 +1,16 @@
-//! Traces that are not Kineto's JSON: what is read of them, and what damage does to it.
+//! Traces in formats other than Kineto's JSON: what is read from them, and the effects of damage.
 
 mod damage;
 mod perfetto;
 mod reference;
 mod xplane;
 
-/// A call and its kernel, as PyTorch writes them.
+/// A call and its kernel, in PyTorch's format.
 pub(crate) fn small_perfetto() -> Vec<u8> {
     perfetto::launch().0.0
 }
 
-/// A convolution, as JAX writes it.
+/// A convolution, in JAX's format.
 pub(crate) fn small_xplane() -> Vec<u8> {
     xplane::space().0
 }

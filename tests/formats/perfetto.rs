@@ -1,4 +1,4 @@
-//! Perfetto traces: what PyTorch and rocprofv3 write, in packets of a few fields.
+//! Perfetto traces in the formats of PyTorch and rocprofv3, with packets of a few fields.
 
 use dormer_core::import::warning::WarningKind;
 use dormer_core::import::{ExecutionTrace, Imported, import};
@@ -18,7 +18,7 @@ impl Trace {
         Trace(Message::new())
     }
 
-    /// As PyTorch begins: both clocks show what it takes off its times, and two threads.
+    /// The start of PyTorch's traces: both clocks reveal the offset subtracted from its times, and two threads.
     fn of_pytorch() -> Trace {
         let clock = |id| Message::new().number(1, id).number(2, BASE_NS);
         let clocks = Message::new().messages(1, &[clock(6), clock(1)]);
@@ -41,7 +41,7 @@ impl Trace {
         self.packet(Message::new().message(60, &Message::new().number(1, uuid).message(4, &thread)))
     }
 
-    /// A named track, as writers other than PyTorch use them.
+    /// A named track, as used by writers other than PyTorch.
     fn track(self, uuid: i64, parent: i64, name: &str) -> Trace {
         let track = Message::new()
             .number(1, uuid)
@@ -59,7 +59,7 @@ impl Trace {
         )
     }
 
-    /// Half of an event, so many nanoseconds after the base.
+    /// Half of an event, this many nanoseconds after the base.
     fn half(self, kind: i64, track: i64, ns: i64, fields: Message) -> Trace {
         let event = Message::new().number(9, kind).number(11, track);
         let event = Message([event.0, fields.0].concat());
@@ -111,6 +111,7 @@ fn integer(number: i64) -> Message {
     Message::new().number(4, number)
 }
 
+///
 /// ```text
 /// ns        0    10   20   30
 /// thread    [a        )
@@ -129,7 +130,7 @@ fn pytorch_writes_ends_in_the_order_of_their_begins() {
     assert!(imported.warnings.is_empty(), "{:?}", imported.warnings);
 }
 
-/// The same halves without PyTorch's clocks: the last to begin ends first.
+/// The same halves without PyTorch's clocks: the last one to start ends first.
 #[test]
 fn others_end_the_last_event_first() {
     let trace = Trace::new()
@@ -163,7 +164,7 @@ fn halves_alone_are_counted() {
     assert_eq!(imported.warnings.count(WarningKind::UnknownPhase), 1);
 }
 
-/// An annotation without a value is an empty list, in a list and by itself.
+/// An annotation without a value is an empty list, both in a list and alone.
 #[test]
 fn arguments_are_those_of_the_json() {
     let dims = list(&[
@@ -195,7 +196,7 @@ fn arguments_are_those_of_the_json() {
     let imported = trace.import();
     let trace = &imported.trace;
     let ids: Vec<_> = trace.events.ids().collect();
-    // Their numbers are the order, whatever the time.
+    // Their numbers are in file order, regardless of time.
     let uids: Vec<u32> = ids.iter().map(|id| trace.events.uid(*id)).collect();
     assert_eq!((trace.name(ids[0]), uids), ("late", vec![2, 4]));
     let id = ids[1];
@@ -227,7 +228,7 @@ fn arguments_are_those_of_the_json() {
     assert_eq!(trace.sequence_numbers, [(id, 5)]);
 }
 
-/// The number that an execution trace of the same run has of an operator, too; 0 is none.
+/// The operator number that also occurs in the execution trace of the same run; 0 means none.
 #[test]
 fn an_execution_trace_adds_shapes() {
     let operator = |trace: Trace, number, ns| {
@@ -344,8 +345,8 @@ fn packets_in_packets_are_inflated() {
     assert_eq!(events(&imported), events(&whole.import()));
 }
 
-/// rocprofv3 writes kernels as slices on tracks of the agent's streams, and times as what they are
-/// behind the packet before.
+/// rocprofv3 writes kernels as slices on tracks of the agent's streams, and times as differences to the previous
+/// packet.
 #[test]
 fn rocprofv3_writes_slices_of_agents() {
     let clock = |id, at, is_incremental| {
@@ -388,7 +389,7 @@ fn rocprofv3_writes_slices_of_agents() {
         .track(2, 1, "THREAD 1 (4711)")
         .track(3, 1, "COMPUTE AGENT [4] STREAM [2] (GPU)");
     trace = slice(trace, 2, "hip_api", "hipLaunchKernel", 100, 20);
-    // A counter that no number counts takes 10 of the 30 ns to the kernel.
+    // A counter event without a number takes 10 of the 30 ns to the kernel.
     let counter = Message::new().number(9, 4).number(11, 9).number(30, 7);
     let counter = Message::new()
         .number(8, 10)

@@ -1,4 +1,4 @@
-//! Real traces in other formats against the reference's sheets.
+//! Real traces in other formats compared with the reference's sheets.
 
 use std::collections::BTreeSet;
 
@@ -14,7 +14,7 @@ use crate::support::container::gunzip;
 use crate::support::opened::Opened;
 use crate::support::shared;
 
-/// H100's trace through PyTorch's encoder gives what its JSON gives.
+/// The H100 trace in PyTorch's encoding gives the same results as its JSON.
 #[test]
 fn the_sheets_of_a_real_trace_agree_with_the_reference() {
     let Some(shared) = golden::shared_with_python() else {
@@ -60,7 +60,7 @@ fn the_sheets_of_a_real_trace_agree_with_the_reference() {
         args["bytes"].as_u64()
     };
     assert_eq!(moved.filter_map(bytes_of).sum::<u64>(), 965);
-    // Behind what PyTorch takes off its times.
+    // After the offset that PyTorch subtracts from its times.
     let spans = || trace.events.ids().map(|id| trace.events.span(id));
     let (first, last) = (
         spans().map(|span| span.start_ns).min(),
@@ -75,7 +75,7 @@ fn the_sheets_of_a_real_trace_agree_with_the_reference() {
     assert_eq!(difference, None);
 }
 
-/// The records of a file, which are all packets.
+/// The number of records in a file, all of which are packets.
 fn n_packets(mut bytes: &[u8]) -> usize {
     let mut n_packets = 0;
     while let [0x0a, rest @ ..] = bytes {
@@ -89,8 +89,8 @@ fn n_packets(mut bytes: &[u8]) -> usize {
     n_packets
 }
 
-/// One step of a convolution in JAX on one GPU, with copies on another. The reference's `op_conv` counts
-/// a sixteenth of its FLOPs: it leaves out the input channels.
+/// One step of a convolution in JAX on one GPU, with copies on another. The reference's `op_conv` counts a sixteenth of
+/// the FLOPs: it ignores the input channels.
 #[test]
 fn a_real_trace_of_jax_gives_the_figures_of_the_reference() {
     let Some(bytes) = shared::format("jax_conv.xplane.pb") else {
@@ -158,8 +158,8 @@ fn a_real_trace_of_jax_gives_the_figures_of_the_reference() {
     assert_eq!(about_pytorch.count(), 0);
 }
 
-/// The reference's report of one rank, of each GPU of that trace: what the sheets of a GPU alone say, and
-/// the sheet that has all of them.
+/// The reference's report of one rank, for each GPU of that trace: the sheets of each GPU, and the sheet with all of
+/// them.
 #[test]
 fn each_gpu_of_a_real_trace_of_jax_has_the_figures_of_the_reference() {
     let Some(bytes) = shared::format("jax_conv.xplane.pb") else {

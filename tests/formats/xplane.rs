@@ -1,4 +1,4 @@
-//! XPlane traces: what XLA's profiler writes, in planes of a few events.
+//! XPlane traces in the format of XLA's profiler, with planes of a few events.
 
 use dormer_core::import::warning::WarningKind;
 use dormer_core::import::{Imported, import};
@@ -16,7 +16,7 @@ fn named(id: i64, name: &str) -> Message {
     entry(id, &Message::new().number(1, id).bytes(2, name))
 }
 
-/// A plane with names of events and statistics, before its lines as after them.
+/// A plane whose names of events and statistics may come before or after its lines.
 fn plane(name: &str, events: &[(i64, &str)], stats: &[&str], lines: &[Message]) -> Message {
     let events: Vec<Message> = events.iter().map(|(id, name)| named(*id, name)).collect();
     let stats = (1..).zip(stats);
@@ -28,7 +28,7 @@ fn plane(name: &str, events: &[(i64, &str)], stats: &[&str], lines: &[Message]) 
         .messages(5, &stats)
 }
 
-/// A line that begins at 1 µs.
+/// A line that starts at 1 µs.
 fn line(id: i64, name: &str, events: &[Message]) -> Message {
     Message::new()
         .number(1, id)
@@ -37,7 +37,7 @@ fn line(id: i64, name: &str, events: &[Message]) -> Message {
         .messages(4, events)
 }
 
-/// An event, in nanoseconds after the line begins.
+/// An event, in nanoseconds after the start of its line.
 fn event(id: i64, ns: i64, dur_ns: i64, stats: &[Message]) -> Message {
     Message::new()
         .number(1, id)
@@ -154,7 +154,7 @@ pub(super) fn space() -> Message {
     let again = line(2, "XLA Ops", &[kernel(1, 500, 11)]);
     let names = [(1, "im2col"), (2, "gemm"), (3, "CopyDeviceToHost")];
     let gpu = plane("/device:GPU:1", &names, &stats, &[stream, again]);
-    // Newer versions give the device of a call by its handle, which is no number of a GPU.
+    // Newer versions identify a call's device by its handle, which is not a GPU number.
     let device = number(2, 0x7f00_0000_1000);
     let call = |id, ns, correlation| event(id, ns, 20, &[number(1, correlation), device.clone()]);
     let thread = line(
@@ -241,7 +241,7 @@ fn streams_and_threads_become_events() {
     assert!(imported.warnings.is_empty(), "{:?}", imported.warnings);
 }
 
-/// Two kernels of one instruction are one operator, from the first call to the last.
+/// Two kernels of one instruction form one operator, from the first call to the last.
 #[test]
 fn instructions_become_operators() {
     let imported = read(&space());
@@ -279,7 +279,7 @@ fn instructions_become_operators() {
     assert_eq!(values.collect::<Vec<_>>(), expected);
 }
 
-/// When the profiler began and stopped, in nanoseconds since 1970, is a fact beside the time that counts.
+/// The profiler's start and stop times, in nanoseconds since 1970, are shown as a separate fact.
 #[test]
 fn how_long_the_profiler_ran_is_shown() {
     const START_NS: i64 = 1_752_839_461_731_516_983;
@@ -292,7 +292,7 @@ fn how_long_the_profiler_ran_is_shown() {
     assert!(facts.contains(&fact), "{facts:?}");
 }
 
-/// Lines can begin at a time since 1970, whose picoseconds fit no 64 bits.
+/// Lines can start at a time since 1970, whose picoseconds do not fit 64 bits.
 #[test]
 fn times_since_1970_keep_their_nanoseconds() {
     const START_NS: i64 = 1_752_839_461_731_516_983;
@@ -308,7 +308,7 @@ fn times_since_1970_keep_their_nanoseconds() {
     assert_eq!(self::of(&imported, Category::CpuOp), expected);
 }
 
-/// Operands of a program that are many times what stands in the file.
+/// Operands of a program that expand to many times their size in the file.
 #[test]
 fn operands_are_bounded() {
     let sizes = vec![1; 10_000];

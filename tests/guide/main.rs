@@ -1,5 +1,5 @@
-//! The pictures of `docs/guide.md`, taken of the page with the built-in sample: `cargo xtask screenshots` builds the page and calls
-//! this.
+//! The screenshots of `docs/guide.md`, taken of the page with the built-in sample: `cargo xtask screenshots` builds the
+//! page and calls this.
 //!
 //! To add one: a row of [`PICTURES`].
 
@@ -33,7 +33,7 @@ mod skipped;
 #[path = "../support/slower.rs"]
 mod slower;
 
-/// `page` finds it where the tests have it.
+/// At the path where `page` expects it.
 mod support {
     pub(crate) use super::skipped;
 }
@@ -50,9 +50,9 @@ use slower::slower;
 
 /// Width and height in CSS pixels.
 const SIZE: (u32, u32) = (1280, 800);
-/// Of the compressed pictures: text stays sharp, and each is some 50 KB.
+/// Quality of the compressed screenshots: text stays sharp, and each is about 50 KB.
 const QUALITY: u32 = 84;
-/// What the second trace has slower, and by how much.
+/// The kernels that are slower in the second trace, and the factor.
 const SLOWER: (&str, f64) = ("nvjet", 1.25);
 
 #[derive(PartialEq)]
@@ -66,9 +66,9 @@ struct Picture {
     name: &'static str,
     open: Open,
     hash: &'static str,
-    /// There once the view is drawn.
+    /// An element that exists once the view is drawn.
     mark: &'static str,
-    /// Run then; what it returns is awaited.
+    /// A script to run then; its result is awaited.
     script: &'static str,
 }
 
@@ -118,7 +118,7 @@ fn main() {
             page.find(picture.mark).await;
             page.wait_for("!$('.coming')").await;
             page.js(picture.script).await;
-            // Answers come from the worker, and canvases are drawn in a frame of their own.
+            // Answers come from the worker, and canvases are drawn in a separate frame.
             tokio::time::sleep(Duration::from_millis(1500)).await;
             let file = folder.join(format!("{}.webp", picture.name));
             let bytes = photograph(page).await;
@@ -128,17 +128,17 @@ fn main() {
     });
 }
 
-/// Opens a second trace, to compare the first one with.
+/// Opens a second trace to compare with the first one.
 async fn drop_beside(page: &Page, trace: &str) {
     page.drop_beside("slower.json", trace).await;
     page.find("[data-testid=compare]").await;
-    // A file dropped there is the reference; the slower one is to be improved.
-    // By script: the header is drawn anew while the comparison comes in.
+    // A file dropped there is the reference, but the slower one should be the target. By script, because the header is
+    // redrawn while the comparison loads.
     page.js("$('#swap').click()").await;
     page.wait_text("[data-testid=compare-headline]", "+").await;
 }
 
-/// What is on screen, as WebP.
+/// A screenshot as WebP.
 async fn photograph(page: &Page) -> Vec<u8> {
     let tools = page.chromium.driver.cdp();
     let options = json!({"format": "webp", "quality": QUALITY});

@@ -1,4 +1,4 @@
-//! However the bytes arrive, the same trace comes out.
+//! The imported trace does not depend on how the bytes arrive.
 
 use dormer_core::import::{
     Cutter, ImportError, Imported, Importer, Inflater, Part, PartReader, Piece, import,
@@ -10,7 +10,7 @@ use crate::support::container::{gzip, stored_zip, tar, zip};
 use crate::support::rocprof;
 use crate::support::text::{event, op, trace};
 
-/// A small trace with something of everything whose middle a chunk can end in.
+/// A small trace with every construct that a chunk boundary can split.
 fn text() -> String {
     let events = [
         op("grüße 😀"),
@@ -27,8 +27,8 @@ fn text() -> String {
     trace(&events.join(",\n  "))
 }
 
-/// A longer one, whose events share names, threads, ids and arguments over some distance, in every way in
-/// which one event leans on others: halves of events, allocators, names of threads, ids that are text.
+/// A longer one, whose events share names, threads, ids and arguments over some distance, in every way in which events
+/// depend on others: halves of events, allocators, names of threads, ids as text.
 fn many() -> String {
     let events = (0..150u32).map(|n| match n % 15 {
         0 => event(&format!(
@@ -52,7 +52,7 @@ fn many() -> String {
     trace(&events.collect::<Vec<_>>().join(",\n  "))
 }
 
-/// The small one with damage of several kinds.
+/// The small one with several kinds of damage.
 fn damaged_text() -> Vec<u8> {
     let events = [
         op("a\nb"),
@@ -69,7 +69,7 @@ fn damaged_text() -> Vec<u8> {
     bytes
 }
 
-/// Every kind of input there is, by name.
+/// Every kind of input, by name.
 fn inputs() -> Vec<(&'static str, Vec<u8>)> {
     let text = text().into_bytes();
     let (first, second) = text.split_at(text.len() / 3);
@@ -141,8 +141,8 @@ fn import_in_pieces(bytes: &[u8], cuts: &[usize]) -> Result<Imported, ImportErro
     importer.finish()
 }
 
-/// The same, inflated apart from reading, unless it is an archive. Of the pieces between events, each
-/// is read by the reader that `readers` names in its turn, or in order with the rest; `n_joined` counts.
+/// The same with separate inflating, unless it is an archive. Of the pieces between events, each is parsed by the
+/// reader that `readers` names in its turn, or in order with the rest; `n_joined` counts the joined parts.
 fn import_apart(
     bytes: &[u8],
     cuts: &[usize],
@@ -182,12 +182,12 @@ fn import_apart(
     Some(pushed.and_then(|()| importer.finish_inflated(&inflated)))
 }
 
-/// As it comes out of another worker.
+/// As received from another worker.
 fn sent(part: Part) -> Option<Part> {
     postcard::from_bytes(&postcard::to_allocvec(&part).ok()?).ok()
 }
 
-/// Everything an import says, to be compared.
+/// Everything an import reports, for comparison.
 fn outcome(result: &Result<Imported, ImportError>) -> String {
     match result {
         Ok(imported) => format!("{imported:#?}"),
@@ -195,7 +195,7 @@ fn outcome(result: &Result<Imported, ImportError>) -> String {
     }
 }
 
-/// The first lines that differ, with those before them.
+/// The first lines that differ, with the preceding ones.
 fn difference(one: &str, other: &str) -> String {
     let mut lines = one.lines().zip(other.lines());
     let same = lines
@@ -241,7 +241,7 @@ fn one_byte_at_a_time_changes_nothing() {
     }
 }
 
-/// Pieces that are read apart are joined, not read once more.
+/// Separately parsed pieces are joined, not parsed again.
 #[test]
 fn pieces_between_events_are_joined() {
     let text = many().into_bytes();

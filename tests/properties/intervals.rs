@@ -1,4 +1,4 @@
-//! Sets of time against sets of single nanoseconds.
+//! Interval sets compared with sets of single nanoseconds.
 
 use std::collections::BTreeSet;
 
@@ -13,7 +13,7 @@ fn any_spans() -> impl Strategy<Value = Vec<Interval>> {
     prop::collection::vec(span, 0..12)
 }
 
-/// Every nanosecond the spans cover.
+/// Every nanosecond that the spans cover.
 fn nanoseconds(spans: &[Interval]) -> BTreeSet<i64> {
     spans
         .iter()

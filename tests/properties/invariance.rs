@@ -1,4 +1,4 @@
-//! Changes of a trace that mean nothing change no number.
+//! Meaningless changes of a trace change no number.
 
 use dormer_core::report::sheet::Sheet;
 use proptest::prelude::*;
@@ -11,7 +11,7 @@ use crate::support::opened::{NO_GPU, profile, report_on};
 #[derive(Debug, Clone)]
 struct Call {
     name: &'static str,
-    /// Time from the end of the call before, and of the call itself, in nanoseconds.
+    /// Time from the end of the previous call, and duration of the call, in nanoseconds.
     gap_ns: i64,
     dur_ns: i64,
     kernels: Vec<Kernel>,
@@ -23,7 +23,7 @@ struct Kernel {
     stream: u32,
     delay_ns: i64,
     dur_ns: i64,
-    /// Joined by a flow arrow; by its correlation id alone otherwise.
+    /// Connected by a flow arrow; otherwise only by its correlation id.
     has_flow: bool,
 }
 
@@ -61,7 +61,7 @@ fn any_calls() -> impl Strategy<Value = Vec<Call>> {
     prop::collection::vec(call, 1..20)
 }
 
-/// The calls as events: first those with a place in time, then the flow arrows.
+/// The calls as events: first those with a duration, then the flow arrows.
 fn events(calls: &[Call], shift_ns: i64) -> (Vec<Value>, Vec<Value>) {
     let (mut timed, mut flows) = (Vec::new(), Vec::new());
     let mut now_ns = 1_700_000_000_000_000_000 + shift_ns;
@@ -96,7 +96,7 @@ fn complete(
     (ts_ns, dur_ns): (i64, i64),
     correlation: Option<u32>,
 ) -> Value {
-    // Times as text would be a warning; as f64 they would lose nanoseconds.
+    // Times as text would cause a warning; as f64 they would lose nanoseconds.
     let [ts, dur] = [ts_ns, dur_ns].map(|ns| format!("@{}.{:03}@", ns / 1000, ns % 1000));
     let args = correlation.map_or(json!({}), |id| json!({"correlation": id}));
     json!({"ph": "X", "cat": cat, "name": name, "pid": pid, "tid": tid, "ts": ts, "dur": dur, "args": args})
@@ -106,8 +106,7 @@ fn flow(phase: &str, id: u32, (pid, tid): (u32, u32)) -> Value {
     json!({"ph": phase, "cat": "ac2g", "name": "ac2g", "id": id, "pid": pid, "tid": tid, "ts": 0, "bp": "e"})
 }
 
-/// Every number of the report, as text; without uids, no column that says where in the file an event
-/// stands.
+/// Every number of the report, as text; without uids, no columns that refer to an event's position in the file.
 fn report(events: &[Value], has_uids: bool) -> String {
     let text = json!({"traceEvents": events})
         .to_string()
@@ -148,7 +147,7 @@ proptest! {
         let (timed, flows) = events(&calls, 0);
         let sorted = report(&[timed.clone(), flows.clone()].concat(), true);
         prop_assert_eq!(&report(&[timed.clone(), order.clone()].concat(), true), &sorted);
-        // Uids count all events, the arrows too.
+        // Uids count all events, including the arrows.
         let last = report(&[timed.clone(), flows].concat(), false);
         prop_assert_eq!(&report(&[order, timed].concat(), false), &last);
     }

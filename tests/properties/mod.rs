@@ -1,4 +1,4 @@
-//! Laws that hold for every input.
+//! Properties that hold for every input.
 
 mod chunks;
 mod intervals;
@@ -7,8 +7,8 @@ mod oracle;
 
 use proptest::prelude::ProptestConfig;
 
-/// That many random cases. What fails becomes a case of the corpus, by name, instead of a line
-/// in a file of random seeds.
+/// The configuration for this many random cases. Failing cases are added to the corpus, by name, instead of to a file
+/// of random seeds.
 fn cases(n_cases: u32) -> ProptestConfig {
     ProptestConfig {
         failure_persistence: None,

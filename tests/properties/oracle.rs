@@ -1,4 +1,4 @@
-//! Random events, written and read by `serde_json`, against the import.
+//! Random events, written and read by `serde_json`, compared with the import.
 
 use dormer_core::import::warning::WarningKind;
 use dormer_core::import::{Imported, import};
@@ -11,7 +11,7 @@ use super::cases;
 /// A category that the profiler does not write.
 const UNKNOWN: &str = "x";
 
-/// One random complete event and what it must become.
+/// One random complete event and the expected result.
 #[derive(Debug, Clone)]
 struct Event {
     name: String,
@@ -23,11 +23,11 @@ struct Event {
     args: Map<String, Value>,
 }
 
-/// The arguments that have a column of their own.
+/// The arguments that have columns.
 const KNOWN: [&str; 4] = ["External id", "Input Dims", "Input type", "correlation"];
 
 impl Event {
-    /// The event as JSON, its times with three decimals as the profiler writes them.
+    /// The event as JSON, with times in three decimals like the profiler's.
     fn json(&self) -> Value {
         json!({
             "ph": "X",
@@ -59,7 +59,7 @@ fn write(events: &[Event], pretty: bool) -> String {
     text.replace("\"@", "").replace("@\"", "")
 }
 
-/// Any text but `@`, which marks times above.
+/// Any text without `@`, which marks times above.
 fn any_text() -> impl Strategy<Value = String> {
     any::<String>().prop_map(|text| text.replace('@', "a"))
 }
@@ -142,7 +142,7 @@ fn extra(trace: &Trace, id: EventId) -> Map<String, Value> {
     serde_json::from_str(&format!("{{{}}}", trace.strings.get(text))).unwrap()
 }
 
-/// The further arguments as `serde_json` reads them back; it may round the last digit of a number.
+/// The other arguments as `serde_json` reads them back; it may round the last digit of a number.
 fn written_extra(event: &Event) -> Map<String, Value> {
     let mut written = event.args.clone();
     written.retain(|key, _| !KNOWN.contains(&key.as_str()));
@@ -151,8 +151,8 @@ fn written_extra(event: &Event) -> Map<String, Value> {
 
 fn check(imported: &Imported, events: &[Event]) -> Result<(), TestCaseError> {
     let trace = &imported.trace;
-    // Nothing is wrong with good events; that one in twenty is of an unknown category is said, and
-    // that any is where there is no GPU work.
+    // Valid events cause no warnings, except that unknown categories are reported if at least one in twenty events has
+    // one, or if there is no GPU activity.
     let n_unknown = events
         .iter()
         .filter(|event| event.category == UNKNOWN)
@@ -178,7 +178,7 @@ fn check(imported: &Imported, events: &[Event]) -> Result<(), TestCaseError> {
         prop_assert_eq!(types(trace, id), event.args.get("Input type").cloned());
         prop_assert_eq!(extra(trace, id), written_extra(event));
     }
-    // Ids need not keep their spelling, but equal ones must stay equal and others differ.
+    // Ids need not keep their spelling, but equal ones must stay equal and different ones different.
     for (a, one) in trace.events.ids().zip(events) {
         for (b, other) in trace.events.ids().zip(events) {
             let same =

@@ -1,4 +1,4 @@
-//! `dormer open` as a process: for the tests of the command, and for those of the page that it serves.
+//! `dormer open` as a process, for the tests of the command and of the page that it serves.
 
 use std::ffi::OsStr;
 use std::io::{BufRead, BufReader};
@@ -7,15 +7,15 @@ use std::process::{Child, Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// A running `dormer open`; it ends with the value.
+/// A running `dormer open`; it is killed when this is dropped.
 pub(crate) struct OpenCommand {
     pub(crate) process: Child,
-    /// The address that it has printed.
+    /// The address that it printed.
     pub(crate) url: String,
 }
 
 impl OpenCommand {
-    /// Starts it in a folder without a browser; the page is that of another folder.
+    /// Starts it in a folder without a browser, with the page of another folder.
     pub(crate) fn start(
         program: impl AsRef<OsStr>,
         folder: &Path,
@@ -40,7 +40,7 @@ impl OpenCommand {
         }
     }
 
-    /// Waits until it has ended by itself: its exit code.
+    /// Waits until it exits by itself; returns its exit code.
     pub(crate) fn end(&mut self) -> Option<i32> {
         let deadline = Instant::now() + Duration::from_secs(60);
         while Instant::now() < deadline {
@@ -55,7 +55,7 @@ impl OpenCommand {
 
 impl Drop for OpenCommand {
     fn drop(&mut self) {
-        // It may have ended by itself.
+        // It may have exited already.
         let _ = self.process.kill();
         let _ = self.process.wait();
     }

@@ -1,4 +1,4 @@
-//! The containers traces come in.
+//! The containers of traces.
 
 use std::io::{Cursor, Read, Write};
 
@@ -15,7 +15,7 @@ pub(crate) fn gzip(bytes: impl AsRef<[u8]>) -> Vec<u8> {
     encoder.finish().unwrap()
 }
 
-/// What a gzip member holds.
+/// The content of a gzip member.
 pub(crate) fn gunzip(bytes: &[u8]) -> Vec<u8> {
     let mut text = Vec::new();
     GzDecoder::new(bytes).read_to_end(&mut text).unwrap();
@@ -38,7 +38,7 @@ pub(crate) fn zip(members: &[(&str, &[u8])]) -> Vec<u8> {
     archive(members, CompressionMethod::Deflated)
 }
 
-/// A zip archive of members as they are.
+/// A zip archive of uncompressed members.
 pub(crate) fn stored_zip(members: &[(&str, &[u8])]) -> Vec<u8> {
     archive(members, CompressionMethod::Stored)
 }
@@ -53,7 +53,7 @@ fn archive(members: &[(&str, &[u8])], method: CompressionMethod) -> Vec<u8> {
     archive.finish().unwrap().into_inner()
 }
 
-/// A zip archive as a program writes it to a pipe: the sizes of a member follow it.
+/// A zip archive as a program writes it to a pipe: the sizes of a member come after it.
 pub(crate) fn streamed_zip(members: &[(&str, &[u8])]) -> Vec<u8> {
     let mut archive = ZipWriter::new_stream(Vec::new());
     for (name, bytes) in members {

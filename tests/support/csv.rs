@@ -1,6 +1,6 @@
-//! CSV as Dormer writes it, read back.
+//! Parses CSV in Dormer's format.
 
-/// Rows of a CSV file, the header among them.
+/// Rows of a CSV file, including the header.
 pub(crate) fn rows(text: &str) -> Vec<Vec<String>> {
     csv::ReaderBuilder::new()
         .has_headers(false)

@@ -1,5 +1,5 @@
-//! What several tests need: small traces as text, containers, CSV, the shared traces, reports, a
-//! slower sample, the source tree, `dormer open` as a process, and what a test says that cannot run.
+//! Shared test code: small traces as text, containers, CSV, the shared traces, reports, a slower sample, the source
+//! tree, `dormer open` as a process, and messages of tests that cannot run.
 
 pub(crate) mod command;
 pub(crate) mod container;

@@ -1,4 +1,4 @@
-//! Traces as the command line opens them.
+//! Opens traces like the command line.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use dormer_core::report::{Report, ReportOptions};
 /// No GPU is chosen.
 pub(crate) const NO_GPU: Option<&GpuSpec> = None;
 
-/// What a trace means.
+/// The profile of a trace.
 pub(crate) fn profile(trace: impl AsRef<[u8]>) -> Profile {
     Profile::new(import(trace.as_ref()).unwrap())
 }
@@ -38,7 +38,7 @@ pub(crate) struct Opened {
 }
 
 impl Opened {
-    /// Judged by the GPU that it was recorded on.
+    /// With the GPU that it was recorded on.
     pub(crate) fn new(name: &str, trace: impl AsRef<[u8]>) -> Opened {
         let profile = profile(trace);
         let gpu = hardware::detect(&profile.trace.devices);
@@ -49,7 +49,7 @@ impl Opened {
         }
     }
 
-    /// Judged by another one, or none.
+    /// With another GPU, or none.
     pub(crate) fn on(
         name: &str,
         trace: impl AsRef<[u8]>,
@@ -68,7 +68,7 @@ impl Opened {
     }
 }
 
-/// The rules that documents break, and how.
+/// The rules that documents violate, and how.
 pub(crate) fn broken_rules(documents: &impl Documents) -> Vec<String> {
     let checks = documents.checks().into_iter();
     let broken = checks.filter_map(|check| match check.verdict {

@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-/// Holds the table behind a mark of `docs/diagnosis.md` against what was measured. With `UPDATE=1` in
-/// the environment it is written instead.
+/// Compares the table after a mark in `docs/diagnosis.md` with the measured one. With `UPDATE=1` in the environment,
+/// the table is updated instead.
 pub(crate) fn assert_table(mark: &str, rows: &str) {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/diagnosis.md");
     let page = std::fs::read_to_string(&path).unwrap();

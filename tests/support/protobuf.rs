@@ -1,6 +1,6 @@
-//! Messages in the wire format of protocol buffers, field by field.
+//! Messages in the Protocol Buffers wire format, built field by field.
 
-/// A message on its way.
+/// A message being built.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Message(pub(crate) Vec<u8>);
 
@@ -9,7 +9,7 @@ impl Message {
         Message::default()
     }
 
-    /// An integer, bool or enum; of a negative one all 64 bits.
+    /// An integer, bool or enum; a negative one takes all 64 bits.
     pub(crate) fn number(mut self, field: u32, number: i64) -> Message {
         self.push(u64::from(field) << 3);
         self.push(number.cast_unsigned());
@@ -23,7 +23,7 @@ impl Message {
         self
     }
 
-    /// A text, bytes or packed numbers.
+    /// A string, bytes or packed numbers.
     pub(crate) fn bytes(mut self, field: u32, bytes: impl AsRef<[u8]>) -> Message {
         self.push(u64::from(field) << 3 | 2);
         self.push(bytes.as_ref().len() as u64);
@@ -31,12 +31,12 @@ impl Message {
         self
     }
 
-    /// A message in this one.
+    /// A nested message.
     pub(crate) fn message(self, field: u32, message: &Message) -> Message {
         self.bytes(field, &message.0)
     }
 
-    /// Several messages in this one.
+    /// Several nested messages.
     pub(crate) fn messages<'a>(
         self,
         field: u32,

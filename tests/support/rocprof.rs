@@ -1,4 +1,4 @@
-//! What rocprofv3 writes: JSON of one or more processes, each on two GPUs, in as few lines as will do.
+//! Minimal traces in rocprofv3's format: JSON of one or more processes, each with two GPUs.
 
 /// A file of processes.
 pub(crate) fn file(processes: &[String]) -> String {
@@ -56,7 +56,7 @@ pub(crate) fn process(pid: u32, records: &str) -> String {
     )
 }
 
-/// A kernel that ran from one time to another: its id, that of its call, the stream.
+/// A kernel with start and end: its id, its call's id, the stream.
 pub(crate) fn dispatch(kernel: u32, call: u32, stream: u32, from: i64, to: i64) -> String {
     format!(
         r#"{{"size": 184, "kind": 11, "operation": 2, "thread_id": 12, "correlation_id": {{"internal": {call}, "external": 0}}, "start_timestamp": {from}, "end_timestamp": {to}, "dispatch_info": {{"size": 72, "agent_id": {{"handle": 72}}, "queue_id": {{"handle": {}}}, "kernel_id": {kernel}, "group_segment_size": 4096, "workgroup_size": {{"x": 256, "y": 2, "z": 1}}, "grid_size": {{"x": 1000, "y": 4, "z": 3}}}}, "stream_id": {{"handle": {stream}}}}}"#,
@@ -64,8 +64,8 @@ pub(crate) fn dispatch(kernel: u32, call: u32, stream: u32, from: i64, to: i64) 
     )
 }
 
-/// A call, a marked range, a copy or an allocation: its kind and operation, the id that ties it to others,
-/// when, and what else stands in it.
+/// A call, a marked range, a copy or an allocation: its kind and operation, the id that connects it to others, start
+/// and end, and additional fields.
 pub(crate) fn record(of: (u32, u32), id: u32, from: i64, to: i64, rest: &str) -> String {
     let (kind, operation) = of;
     format!(
@@ -73,7 +73,7 @@ pub(crate) fn record(of: (u32, u32), id: u32, from: i64, to: i64, rest: &str) ->
     )
 }
 
-/// One process that does something of everything.
+/// One process with a record of every kind.
 pub(crate) fn whole() -> String {
     let memory = |address: &str, bytes: u32| {
         format!(

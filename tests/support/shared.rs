@@ -1,7 +1,7 @@
 //! Real traces and the reference's sheets, which are not part of the repository.
 //!
-//! They lie in a folder `shared` beside the checkout, or where `DORMER_SHARED` says. Tests that
-//! need them say so and pass where they are missing; `cargo xtask test` counts these at its end.
+//! They are in a folder `shared` beside the checkout, or in the one that `DORMER_SHARED` names. Tests that need them
+//! report if they are missing and pass; `cargo xtask test` counts these at its end.
 
 use std::path::{Path, PathBuf};
 
@@ -10,12 +10,12 @@ use dormer_core::sample;
 
 use super::skipped::{partly_skipped, skipped};
 
-/// The folder, where there is one; without it the running test is skipped.
+/// The folder, if it exists; otherwise the running test is skipped.
 pub(crate) fn folder() -> Option<PathBuf> {
     find().map_err(|why| skipped(&why)).ok()
 }
 
-/// The folder, where there is one; without it the running test does less.
+/// The folder, if it exists; otherwise the running test checks less.
 pub(crate) fn folder_for_more() -> Option<PathBuf> {
     find().map_err(|why| partly_skipped(&why)).ok()
 }
@@ -43,7 +43,7 @@ pub(crate) fn traces(folder: &Path) -> Vec<String> {
         .collect()
 }
 
-/// The names of all folders of the reference's sheets, sorted.
+/// The names of all folders with reference sheets, sorted.
 pub(crate) fn goldens(folder: &Path) -> Vec<String> {
     let golden = folder.join("golden");
     let mut names = names_in(&golden);
@@ -59,7 +59,7 @@ fn names_in(folder: &Path) -> Vec<String> {
     names
 }
 
-/// The figures of a GPU that some of the reference's sheets were made with.
+/// The specs of a GPU with which some of the reference's sheets were generated.
 pub(crate) fn gpu(folder: &Path, name: &str) -> GpuSpec {
     let text = std::fs::read_to_string(folder.join(format!("golden/{name}.json"))).unwrap();
     hardware::parse(&text).unwrap()
@@ -70,7 +70,7 @@ pub(crate) fn trace(folder: &Path, name: &str) -> Vec<u8> {
     std::fs::read(folder.join(format!("traces/{name}.json.gz"))).unwrap()
 }
 
-/// The bytes of a trace in another format than Kineto's JSON; without it the running test is skipped.
+/// The bytes of a trace in another format than Kineto's JSON; if it is missing, the running test is skipped.
 pub(crate) fn format(name: &str) -> Option<Vec<u8>> {
     let path = folder()?.join("formats").join(name);
     let bytes = std::fs::read(&path).ok();
@@ -80,7 +80,7 @@ pub(crate) fn format(name: &str) -> Option<Vec<u8>> {
     bytes
 }
 
-/// The folder of the traces of serving engines; without it the running test is skipped.
+/// The folder of serving engine traces; if it is missing, the running test is skipped.
 pub(crate) fn serving_folder() -> Option<PathBuf> {
     let serving = folder()?.join("serving");
     if serving.is_dir() {
@@ -90,7 +90,7 @@ pub(crate) fn serving_folder() -> Option<PathBuf> {
     None
 }
 
-/// The bytes of a trace of a serving engine; without it the running test is skipped.
+/// The bytes of a serving engine trace; if it is missing, the running test is skipped.
 pub(crate) fn serving(name: &str) -> Option<Vec<u8>> {
     let serving = serving_folder()?;
     let bytes = std::fs::read(serving.join(format!("{name}.json.gz"))).ok();
@@ -100,7 +100,7 @@ pub(crate) fn serving(name: &str) -> Option<Vec<u8>> {
     bytes
 }
 
-/// Dormer's own sample, and the real traces where they are: name and bytes.
+/// Dormer's own sample, and the real traces if available: name and bytes.
 pub(crate) fn with_sample() -> Vec<(String, Vec<u8>)> {
     let mut traces = vec![("sample".to_owned(), sample::TRACE.as_bytes().to_vec())];
     if let Some(folder) = folder_for_more() {

@@ -1,16 +1,16 @@
-//! A second trace to compare with: the sample, with some of its kernels slower.
+//! A second trace for comparisons: the sample, with some of its kernels slower.
 
 use serde_json::Value;
 
-/// The trace with all kernels of a name `factor` times as long. What comes later on the GPU is put off by as much, so that nothing
-/// overlaps that did not before. Gives the text, and how much longer they take in all, in microseconds.
+/// The trace with all kernels of a name `factor` times as long. Later GPU activity is delayed by as much, so that no
+/// new overlaps occur. Returns the text, and the total increase in microseconds.
 pub(crate) fn slower(trace: &str, name: &str, factor: f64) -> Option<(String, f64)> {
     let mut trace: Value = serde_json::from_str(trace).ok()?;
     let events = trace["traceEvents"].as_array_mut()?;
     let is_slow = |event: &Value| {
         event["cat"] == "kernel" && event["name"].as_str().is_some_and(|own| own.contains(name))
     };
-    // When each of them ends, and what it takes more.
+    // When each of them ends, and by how much it became longer.
     let mut delays: Vec<(f64, f64)> = events
         .iter()
         .filter(|event| is_slow(event))

@@ -1,4 +1,4 @@
-//! The source tree, which some tests are about.
+//! The source tree, for tests that inspect it.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -8,8 +8,8 @@ pub(crate) fn path(below: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(below)
 }
 
-/// The files of a folder of the checkout whose names end in `.ending`, and of those in it: their
-/// paths from there, sorted, and texts.
+/// All files below a folder of the checkout whose names end in `.ending`: their paths relative to it, sorted, and
+/// texts.
 pub(crate) fn files(folder: &str, ending: &str) -> Vec<(PathBuf, String)> {
     let root = path(folder);
     let (mut found, mut folders) = (Vec::new(), vec![root.clone()]);

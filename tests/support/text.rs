@@ -1,6 +1,6 @@
 //! Small traces as text.
 
-/// A trace with these events, as the profiler frames them.
+/// A trace with these events, in the profiler's frame.
 pub(crate) fn trace(events: &str) -> String {
     format!(r#"{{"schemaVersion": 1, "traceEvents": [{events}], "traceName": "small"}}"#)
 }
@@ -10,7 +10,7 @@ pub(crate) fn op(name: &str) -> String {
     event(&format!(r#""name": "{name}""#))
 }
 
-/// An event of 5 µs with these fields beside its category, thread and times.
+/// An event of 5 µs with these fields besides its category, thread and times.
 pub(crate) fn event(fields: &str) -> String {
     format!(r#"{{"ph": "X", "cat": "cpu_op", {fields}, "pid": 1, "tid": 1, "ts": 10, "dur": 5}}"#)
 }

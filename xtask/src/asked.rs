@@ -1,35 +1,35 @@
-//! What `cargo xtask bench` is asked to do. The command reads it, and so does the program that it calls with it.
+//! The options of `cargo xtask bench`. Parsed by the command, and by the program that it calls with them.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-/// The options, for the usage.
+/// The options, for the usage message.
 pub const USAGE: &str = "TRACE… [--tile N,…] [--ranks N,…] [--runs N] [--frames] [--dist FOLDER] [--dormer PROGRAM] [--save FILE] [--check FILE] [--write FILE]";
 
-/// What is measured, with what, and what becomes of the figures.
+/// What to measure, with which builds, and where the results go.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Asked {
-    /// The files.
+    /// The trace files.
     pub traces: Vec<PathBuf>,
-    /// Each trace is repeated so many times first, for each of these; 1 is the trace itself.
+    /// Each trace is first repeated this many times, for each of these; 1 is the trace itself.
     pub tiles: Vec<u32>,
-    /// How many ranks the jobs have that are made of the first trace and measured; none for no jobs.
+    /// The numbers of ranks in jobs that are generated from the first trace and measured; empty for no jobs.
     pub ranks: Vec<u32>,
-    /// How often each figure is taken.
+    /// How often each value is measured.
     pub n_runs: u32,
-    /// Measures how smooth the page is, and nothing else.
+    /// Only measure how smooth the page is.
     pub frames_only: bool,
-    /// A page that is there already; else it is built.
+    /// An existing build of the page; otherwise it is built.
     pub dist: Option<PathBuf>,
-    /// A command line that is there already; else it is built.
+    /// An existing command line binary; otherwise it is built.
     pub dormer: Option<PathBuf>,
-    /// What both are builds of, in words.
+    /// The source of both builds, in words.
     pub build: Option<String>,
-    /// Where every value goes.
+    /// The file for all measured values.
     pub save: Option<PathBuf>,
-    /// What an earlier run saved, to compare with.
+    /// The saved values of an earlier run, to compare with.
     pub check: Option<PathBuf>,
-    /// A document whose tables are replaced.
+    /// A document whose tables are updated.
     pub write: Option<PathBuf>,
 }
 
@@ -52,7 +52,7 @@ impl Default for Asked {
 }
 
 impl Asked {
-    /// Reads the arguments; files are looked for in `folder`. An error is a sentence for who typed them.
+    /// Parses the arguments; file paths are relative to `folder`. An error is a sentence for the user.
     pub fn parse(args: &[String], folder: &Path) -> Result<Asked, String> {
         let mut asked = Asked::default();
         let mut rest = args.iter();
@@ -86,7 +86,7 @@ impl Asked {
         Ok(asked)
     }
 
-    /// What [`parse`](Asked::parse) reads as this.
+    /// The arguments that [`parse`](Asked::parse) turns into this.
     pub fn args(&self) -> Vec<OsString> {
         let tiles: Vec<String> = self.tiles.iter().map(u32::to_string).collect();
         let mut args: Vec<OsString> = vec![

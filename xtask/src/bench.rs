@@ -1,4 +1,5 @@
-//! `cargo xtask bench`, `tile` and `screenshots`: build what is measured or shown, and call the programs, which live with the tests.
+//! `cargo xtask bench`, `tile` and `screenshots`: build what is measured or shown, and run the programs, which are
+//! among the tests.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -10,7 +11,7 @@ use crate::page::{self, Effort, at};
 use crate::project::{Failure, Project, output, run};
 use crate::tools;
 
-/// Measures each trace, natively and in Chromium: `xtask::asked` has the options.
+/// Measures each trace, natively and in Chromium: the options are in `xtask::asked`.
 pub(crate) fn bench(project: &Project, args: &[String]) -> Result<(), Failure> {
     let mut asked = Asked::parse(args, &here()?).map_err(Failure::Usage)?;
     let mut traces = Vec::new();
@@ -38,7 +39,7 @@ pub(crate) fn bench(project: &Project, args: &[String]) -> Result<(), Failure> {
     Ok(run(program(project).arg("bench").args(asked.args()))?)
 }
 
-/// Takes the pictures of the guide.
+/// Takes the screenshots of the guide.
 pub(crate) fn screenshots(project: &Project) -> Result<(), String> {
     page::build(project, Effort::Release)?;
     tools::for_browser(project)?;
@@ -60,7 +61,7 @@ pub(crate) fn tile(project: &Project, args: &[String]) -> Result<(), Failure> {
     Ok(write_tiled(project, &here.join(from), n, &here.join(out))?)
 }
 
-/// The repeated trace, kept beside the builds: making 1 GB takes a while.
+/// The repeated trace, cached in the target folder: generating 1 GB takes a while.
 fn tiled(project: &Project, trace: &Path, n: u32) -> Result<PathBuf, String> {
     if n == 1 {
         return Ok(trace.to_owned());
@@ -85,7 +86,7 @@ fn write_tiled(project: &Project, trace: &Path, n: u32, out: &Path) -> Result<()
         .arg(out))
 }
 
-/// The benchmark, built as the command line is released.
+/// The benchmark, built like a release of the command line.
 fn program(project: &Project) -> Command {
     let mut command = project.cargo();
     command.args(["bench", "--quiet", "--package", "dormer-tests"]);
@@ -93,7 +94,7 @@ fn program(project: &Project) -> Command {
     command
 }
 
-/// `commit 6fad8dab`, and whether what was built differs from it; `None` outside of Git.
+/// `commit 6fad8dab`, and whether the working tree differs from it; `None` outside of Git.
 fn commit(project: &Project) -> Option<String> {
     let git = |args: &[&str]| output(project.command("git").args(args));
     let commit = git(&["rev-parse", "--short", "HEAD"])?;
@@ -104,7 +105,7 @@ fn commit(project: &Project) -> Option<String> {
     })
 }
 
-/// Cargo runs us where the user is, and the benchmark at the top.
+/// Cargo runs this in the user's folder, but the benchmark in the project root.
 fn here() -> Result<PathBuf, String> {
     env::current_dir().map_err(|error| error.to_string())
 }

@@ -1,4 +1,4 @@
-//! `cargo xtask test`: everything that must hold before a change is taken.
+//! `cargo xtask test`: everything that must pass before a change is accepted.
 
 use std::io::{BufRead, BufReader};
 use std::process::{Command, Stdio};
@@ -11,7 +11,7 @@ use crate::{tools, trunk};
 
 /// Sets up what the checks need, runs them all, and ends with the count of tests.
 ///
-/// A check that fails does not keep the others from running: one run shows everything that is wrong.
+/// A failing check does not stop the others: one run shows everything that is wrong.
 pub(crate) fn test(project: &Project) -> Result<(), Failure> {
     tools::for_lints(project)?;
     tools::for_page(project)?;
@@ -53,7 +53,7 @@ pub(crate) fn test(project: &Project) -> Result<(), Failure> {
     println!("{} passed, {} failed", count.passed, count.failed);
     match failed.is_empty() {
         true => Ok(()),
-        // Said above already: the count is to be the last line.
+        // The failure was printed above: the count must be the last line.
         false => Err(Failure::Failed(String::new())),
     }
 }
@@ -97,13 +97,13 @@ fn clippy(project: &Project, what: &[&str]) -> Command {
 fn tests(project: &Project) -> Command {
     let mut command = project.cargo();
     command.args(["test", "--workspace", "--no-fail-fast"]);
-    // A browser test that cannot run is to fail here: everything it needs was just set up.
+    // A browser test that cannot run must fail here: everything it needs was just set up.
     command.env("CI", "true");
     command.env("DORMER_AXE", tools::axe(project));
     command
 }
 
-/// What all test programs together reported.
+/// The totals over all test programs.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Count {
     passed: u64,
@@ -112,7 +112,7 @@ struct Count {
     succeeded: bool,
 }
 
-/// Shows the output as it comes, and adds up the results in it.
+/// Shows the output as it arrives, and adds up the results in it.
 fn run_tests(command: &mut Command) -> Result<Count, String> {
     let mut child = command
         .stdout(Stdio::piped())

@@ -1,4 +1,4 @@
-//! `cargo xtask dist`: the static site, and how large it is.
+//! `cargo xtask dist`: builds the static site, and prints its size.
 
 use std::cmp::Reverse;
 use std::fs;
@@ -11,7 +11,7 @@ use crate::{one_file, release, tools};
 
 pub(crate) const USAGE: &str = "[--release | --verify]";
 
-/// Builds the site, or what is published of a version.
+/// Builds the site, or all files of a release.
 pub(crate) fn dist(project: &Project, args: &[String]) -> Result<(), Failure> {
     match args {
         [] => site(project)?,
@@ -22,7 +22,7 @@ pub(crate) fn dist(project: &Project, args: &[String]) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Builds `dist/` and prints each file's size: as it is, and as a server would send it.
+/// Builds `dist/` and prints each file's size: uncompressed, and as a server would send it.
 fn site(project: &Project) -> Result<(), String> {
     page::build(project, Effort::Release)?;
     tools::want_brotli(project);
@@ -51,7 +51,7 @@ fn site(project: &Project) -> Result<(), String> {
     Ok(())
 }
 
-/// Several files together; `None` where the compressor is missing.
+/// The sum over several files; `None` if the compressor is missing.
 fn sum<'a>(name: &str, sizes: impl Iterator<Item = &'a Size> + Clone) -> Size {
     Size {
         name: name.to_owned(),

@@ -1,6 +1,6 @@
-//! What the project's commands share with its tests and its benchmark: the web server that `cargo xtask serve` shows the page with
-//! is the one the browser tests load it from, what `cargo xtask bench` is asked is read by the program that measures, and sizes
-//! are those that `cargo xtask dist` prints.
+//! What the project's commands share with its tests and benchmarks: the web server of `cargo xtask serve`, from which
+//! browser tests load the page, the options of `cargo xtask bench`, which the measuring program parses, and the sizes
+//! that `cargo xtask dist` prints.
 //!
 //! The commands themselves are in `main.rs`.
 

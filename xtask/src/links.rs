@@ -1,15 +1,15 @@
-//! The list of what the page is made of: the links of `index.html` that are marked `data-trunk`.
+//! The list of the page's parts: the links of `index.html` that are marked `data-trunk`.
 //!
-//! Trunk reads the same list. So a new style sheet is one row there, for both, and what the links become is the same text.
+//! Trunk reads the same list, so a new style sheet is one line there for both, and the resulting links are the same.
 
 use std::ops::Range;
 
-/// One thing the page is made of; files are named from the top of the checkout.
+/// A part of the page; paths are relative to the project root.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Part {
-    /// A file that is copied as it is.
+    /// A file that is copied unchanged.
     File(String),
-    /// A program that is compiled.
+    /// A program to compile.
     Program(Program),
 }
 
@@ -20,13 +20,13 @@ pub(crate) struct Program {
     pub(crate) manifest: String,
     /// The name of the binary, and of its files.
     pub(crate) name: String,
-    /// Cargo's profile.
+    /// The Cargo profile.
     pub(crate) profile: String,
     /// Workers are started from text, which cannot be a module.
     pub(crate) is_worker: bool,
 }
 
-/// The page's parts in their order, and the page with the links that lead to them.
+/// The page's parts in order, and the page with the resulting links.
 pub(crate) fn read(html: &str) -> Result<(Vec<Part>, String), String> {
     let mut parts = Vec::new();
     let mut page = String::new();
@@ -52,7 +52,7 @@ pub(crate) fn read(html: &str) -> Result<(Vec<Part>, String), String> {
     Ok((parts, page))
 }
 
-/// What one link stands for, and what it becomes, as Trunk writes it.
+/// The part of a link, and its replacement, as Trunk writes it.
 fn part(tag: &Tag) -> Result<(Part, String), String> {
     let relation = tag.get("rel").unwrap_or_default();
     match (tag.name, relation) {
@@ -90,7 +90,7 @@ fn program(tag: &Tag) -> Result<Program, String> {
         "data-bin",
         "data-type",
         "data-cargo-profile",
-        "data-wasm-opt", // ours runs over all modules
+        "data-wasm-opt", // Ours runs on all modules.
     ];
     if let Some((unknown, _)) = tag
         .attributes
@@ -107,12 +107,12 @@ fn program(tag: &Tag) -> Result<Program, String> {
     })
 }
 
-/// The name of a file without its folder: all of the page's files stand in one.
+/// The name of a file without its folder: all of the page's files are in one folder.
 pub(crate) fn base(file: &str) -> &str {
     file.rsplit('/').next().unwrap_or(file)
 }
 
-/// The beginning of an element.
+/// A start tag.
 struct Tag<'a> {
     range: Range<usize>,
     name: &'a str,
@@ -130,7 +130,7 @@ impl<'a> Tag<'a> {
             .ok_or_else(|| format!("index.html: a link of ours has no {name}"))
     }
 
-    /// The attributes that are kept, sorted.
+    /// The attributes to keep, sorted.
     fn others(&self, but: &[&str]) -> String {
         let mut kept: Vec<_> = self
             .attributes
@@ -146,7 +146,7 @@ impl<'a> Tag<'a> {
     }
 }
 
-/// All tags of a page outside of comments. Values with `>` stand in quotes.
+/// All start tags of a page outside of comments. Values with `>` must be quoted.
 fn tags(html: &str) -> Vec<Tag<'_>> {
     let mut tags = Vec::new();
     let mut at = 0;
@@ -184,7 +184,7 @@ fn tags(html: &str) -> Vec<Tag<'_>> {
     tags
 }
 
-/// `a b="c"` as names and values.
+/// Parses `a b="c"` into names and values.
 fn attributes_of(text: &str) -> Vec<(&str, &str)> {
     let mut attributes = Vec::new();
     let mut rest = text.trim();
@@ -270,7 +270,7 @@ mod tests {
         }
     }
 
-    /// The page's own list, and where its files lie.
+    /// The page's own list, and the folder of its files.
     fn of_the_page() -> (Vec<Part>, &'static Path) {
         let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
         let html = std::fs::read_to_string(root.join("index.html")).unwrap();

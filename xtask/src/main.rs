@@ -1,8 +1,8 @@
 //! The project's own commands. `cargo xtask` lists them.
 //!
-//! Each sets up what is missing on the machine, says so before it does, and then does its work. What is not a command of its
-//! own: `project` knows where things are, `tools` what has to be there, `page` how the page is built, `links` of what, `stamp` the
-//! build id, and `trunk` compares with the page that Trunk builds.
+//! Each sets up what is missing on the machine, announces that first, and then does its work. Modules that are not
+//! commands: `project` has the paths, `tools` the required programs, `page` builds the page, `links` lists its parts,
+//! `stamp` adds the build id, and `trunk` compares with the page that Trunk builds.
 
 #![allow(
     clippy::print_stdout,
@@ -97,12 +97,12 @@ fn usage() -> String {
     text
 }
 
-/// Trunk says so to what it calls.
+/// Trunk passes this to the commands it calls.
 fn is_for_release() -> bool {
     std::env::var("TRUNK_PROFILE").is_ok_and(|profile| profile == "release")
 }
 
-/// Trunk names the folder it has built into.
+/// Stamps the folder into which Trunk has built.
 fn stamp_staging(project: &Project) -> Result<(), Failure> {
     let Some(staging) = std::env::var_os("TRUNK_STAGING_DIR").map(PathBuf::from) else {
         return Err(Failure::Usage("`stamp` is called by Trunk".to_owned()));

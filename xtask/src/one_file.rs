@@ -1,9 +1,9 @@
-//! `dormer.html`: the whole page as one file, for who has no web server.
+//! `dormer.html`: the whole page as one file, for users without a web server.
 //!
-//! It opens by a double click, or inside of a frame or a notebook. What the site's page fetches stands in blocks of data in it,
-//! compressed: a browser runs none of them, so no policy applies to them, and more can be put behind the end of the file
-//! (`core/src/output/enclosed.rs`: traces). The style and the one script that runs are named in its policy by their hashes, and
-//! nothing may be requested from anywhere.
+//! It opens by a double click, or inside a frame or a notebook. What the site's page fetches is embedded in compressed
+//! data blocks: a browser does not execute them, so no policy applies to them, and more can be appended to the file
+//! (`core/src/output/enclosed.rs`: traces). Its policy lists the hashes of the style and of the one script that runs,
+//! and allows no requests at all.
 
 use std::fs;
 use std::io::Write;
@@ -23,14 +23,14 @@ pub(crate) const NAME: &str = xtask::weight::ONE_FILE;
 /// What `boot.js` would fetch.
 const FETCHED: [&str; 3] = ["dormer-app_bg.wasm", "worker_bg.wasm", "worker.js"];
 
-/// How the report looks that may be put into it, too: no style can be added later.
+/// The style of a report that may be embedded as well: the policy allows no style to be added later.
 const REPORT: &str = include_str!("../../core/src/output/document/report.css");
 
-/// Where nothing starts.
+/// Shown if nothing starts.
 const HINT: &str =
     "If this stays, scripts are blocked where the file is shown: open it in a browser.";
 
-/// Makes the one file of the finished files of a build, beside them.
+/// Writes the one file from the finished files of a build, beside them.
 pub(crate) fn write(folder: &Path, build: &str) -> Result<(), String> {
     let read = |name: &str| {
         let file = folder.join(name);
@@ -49,7 +49,7 @@ pub(crate) fn write(folder: &Path, build: &str) -> Result<(), String> {
     fs::write(&file, page).map_err(at(&file))
 }
 
-/// A file as a block of the page.
+/// A file as a data block of the page.
 fn block(name: &str, bytes: &[u8]) -> Result<String, String> {
     let mut encoder = GzEncoder::new(Vec::new(), Compression::best());
     let compressed = encoder
@@ -62,7 +62,7 @@ fn block(name: &str, bytes: &[u8]) -> Result<String, String> {
     ))
 }
 
-/// The page of the site, with everything that it names inside of it.
+/// The site's page, with everything that it refers to embedded.
 fn page(
     html: &str,
     text: &impl Fn(&str) -> Result<String, String>,
@@ -102,13 +102,13 @@ fn page(
     Ok(page.replacen("</body>", &end, 1))
 }
 
-/// The style of a page as that of a part of ours.
+/// The style of a whole page, scoped to a part of ours.
 fn of_part(style: &str) -> String {
     let style = style.replace(":root {", "& {").replace("body {", "& {");
     format!(".enclosed {{\n{style}}}\n")
 }
 
-/// The file of the build that a line of the page links to.
+/// The file of the build to which a line of the page links.
 fn linked(line: &str) -> Option<String> {
     let (_, link) = line
         .split_once("href=\"./")
@@ -116,7 +116,7 @@ fn linked(line: &str) -> Option<String> {
     link.split(['"', '?']).next().map(str::to_owned)
 }
 
-/// The one script: the app's, as a function that gives what it exports, then the loader.
+/// The one script: the app's, as a function that returns its exports, then the loader.
 fn script(app: &str, boot: &str, build: &str) -> Result<String, String> {
     let app = app
         .replace("export class ", "class ")
@@ -132,13 +132,13 @@ fn script(app: &str, boot: &str, build: &str) -> Result<String, String> {
     let code: Vec<&str> = code.collect();
     let of_modules = ["export ", "import ", "import.meta"];
     forbid("the app's script", &code.join("\n"), &of_modules)?;
-    // What parses the page knows no comments of scripts, and tags in any case.
+    // The HTML parser does not know script comments, and tags are case-insensitive.
     let parsed = script.to_ascii_lowercase();
     forbid("a script", &parsed, &["</script", "<!--"])?;
     Ok(script)
 }
 
-/// What would end the script early, or cannot work in it.
+/// Rejects text that would end the script early, or cannot work in it.
 fn forbid(what: &str, text: &str, words: &[&str]) -> Result<(), String> {
     match words.iter().find(|word| text.contains(**word)) {
         Some(word) => Err(format!("{NAME}: {what} holds `{word}`")),
@@ -146,7 +146,7 @@ fn forbid(what: &str, text: &str, words: &[&str]) -> Result<(), String> {
     }
 }
 
-/// The text between the first `start` and the next `end`, replaced.
+/// Replaces the text between the first `start` and the next `end`.
 fn replaced(text: &str, start: &str, end: &str, with: &str) -> Result<String, String> {
     let found = text.split_once(start).and_then(|(before, rest)| {
         let (_, after) = rest.split_once(end)?;
@@ -155,7 +155,7 @@ fn replaced(text: &str, start: &str, end: &str, with: &str) -> Result<String, St
     found.ok_or_else(|| format!("index.html has no `{start}`"))
 }
 
-/// As a policy names what may run: over the text between the tags.
+/// The hash of a script or style in a policy: over the text between the tags.
 fn hash(text: &str) -> String {
     format!("sha256-{}", STANDARD.encode(Sha256::digest(text)))
 }
@@ -202,7 +202,7 @@ mod tests {
         assert!(!page.contains("old"));
     }
 
-    /// SHA-256 of the empty text, as the standard's examples have it.
+    /// SHA-256 of the empty text, as in the standard's examples.
     #[test]
     fn hashes_are_as_policies_have_them() {
         assert_eq!(

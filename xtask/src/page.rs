@@ -1,6 +1,6 @@
-//! Building the page.
+//! Builds the page.
 //!
-//! What it is made of stands in `index.html` (`links`). Plain `trunk build --release` reads the same list and gives the same
+//! `index.html` lists its parts (`links`). Plain `trunk build --release` reads the same list and produces the same
 //! files: `Trunk.toml` calls back twice, `cargo xtask prepare` before the build, `cargo xtask stamp` after it.
 
 use std::fs::{self, File};
@@ -14,20 +14,20 @@ use crate::sheets;
 use crate::stamp::{build_id, files, hash, stamp, tidy};
 use crate::tools;
 
-/// What the page is compiled for.
+/// The compilation target of the page.
 pub(crate) const TARGET: &str = "wasm32-unknown-unknown";
 
-/// Cargo's profile of a page to try changes with.
+/// The Cargo profile of a page for trying out changes.
 const QUICK: &str = "quick";
 
-/// How much is done for a small and fast page.
+/// The effort spent on a small and fast page.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Effort {
-    /// Compiled in less time, the second time above all: a page twice as large, and slower.
+    /// Faster to compile, especially incrementally: the page is twice as large, and slower.
     Quick,
-    /// Compiled as it is released, and made small if there is a wasm-opt already.
+    /// Compiled like a release, and optimized if wasm-opt is already available.
     Ready,
-    /// As it is released.
+    /// As in a release.
     Release,
 }
 
@@ -37,13 +37,13 @@ pub(crate) fn build(project: &Project, effort: Effort) -> Result<(), String> {
     if effort == Effort::Release {
         tools::want_wasm_opt(project);
     }
-    // Two builds at a time would take each other's files away.
+    // Concurrent builds would remove each other's files.
     fs::create_dir_all(&project.target).map_err(at(&project.target))?;
     let lock = project.target.join("page.lock");
     let lock = File::create(&lock)
         .and_then(|file| file.lock().map(|()| file))
         .map_err(at(&lock))?;
-    // Beside `dist/`, so that it can take its place.
+    // Beside `dist/`, so that it can be renamed to it.
     let unfinished = project.root.join("dist.new");
     remove(&unfinished)?;
     fs::create_dir(&unfinished).map_err(at(&unfinished))?;
@@ -54,7 +54,7 @@ pub(crate) fn build(project: &Project, effort: Effort) -> Result<(), String> {
     Ok(())
 }
 
-/// Puts everything that `index.html` names into a folder.
+/// Collects all parts listed in `index.html` in a folder.
 fn gather(project: &Project, folder: &Path, effort: Effort) -> Result<(), String> {
     let index = project.root.join("index.html");
     let html = fs::read_to_string(&index).map_err(at(&index))?;
@@ -75,7 +75,7 @@ fn gather(project: &Project, folder: &Path, effort: Effort) -> Result<(), String
     }
     let page = folder.join("index.html");
     fs::write(&page, html).map_err(at(&page))?;
-    // Side by side: neither keeps all cores busy to its end.
+    // In parallel: neither keeps all cores busy until its end.
     let bindgen = thread::scope(|scope| {
         let bindgen = scope.spawn(|| tools::bindgen(project));
         compile(project, &programs)?;
@@ -100,7 +100,7 @@ fn gather(project: &Project, folder: &Path, effort: Effort) -> Result<(), String
     Ok(())
 }
 
-/// Compiles the programs. Those of one package and profile together: linking one leaves cores to the other.
+/// Compiles the programs, those of one package and profile together: while one is linked, the other can use the cores.
 fn compile(project: &Project, programs: &[Program]) -> Result<(), String> {
     let alike = |a: &Program, b: &Program| (&a.manifest, &a.profile) == (&b.manifest, &b.profile);
     for group in programs.chunk_by(alike) {
@@ -121,7 +121,7 @@ fn compile(project: &Project, programs: &[Program]) -> Result<(), String> {
     Ok(())
 }
 
-/// Puts a finished folder in the place of another, which is never there in part.
+/// Replaces a folder by a finished one, so that it is never there in part.
 fn replace(folder: &Path, with: &Path) -> Result<(), String> {
     let old = folder.with_extension("old");
     remove(&old)?;
@@ -140,7 +140,7 @@ fn remove(folder: &Path) -> Result<(), String> {
     }
 }
 
-/// Finishes what was built and does not yet stand in `dist/`.
+/// Finishes a build that is not in `dist/` yet.
 pub(crate) fn finish(project: &Project, staging: &Path, release: bool) -> Result<(), String> {
     if release {
         optimise(project, staging)?;
@@ -152,11 +152,11 @@ pub(crate) fn finish(project: &Project, staging: &Path, release: bool) -> Result
     one_file::write(staging, &id)
 }
 
-/// The level for size: the worker gains nothing measurable from the one for speed. Then functions in the order of their names:
-/// those that are alike, such as one compiled for several types, come to stand side by side, and compress better.
+/// Optimizes for size: the worker has no measurable gain from optimizing for speed. Then functions are sorted by name,
+/// so that similar ones, such as instances of a generic function, are adjacent and compress better.
 const PASSES: [&str; 2] = ["-Oz", "--reorder-functions-by-name"];
 
-/// What rustc's wasm32 target switches on. All of it is in every browser since 2022.
+/// The features that rustc's wasm32 target enables. All browsers have supported them since 2022.
 const FEATURES: &[&str] = &[
     "--enable-bulk-memory",
     "--enable-multivalue",
@@ -166,7 +166,7 @@ const FEATURES: &[&str] = &[
     "--enable-sign-ext",
 ];
 
-/// Runs wasm-opt over the modules, and remembers results: a module that did not change is not optimised again.
+/// Runs wasm-opt on the modules and caches results: an unchanged module is not optimized again.
 fn optimise(project: &Project, staging: &Path) -> Result<(), String> {
     let Some(wasm_opt) = tools::wasm_opt(project) else {
         return Ok(());
@@ -198,7 +198,7 @@ fn optimise(project: &Project, staging: &Path) -> Result<(), String> {
     Ok(())
 }
 
-/// Names the file in an error about it.
+/// Adds the file's name to an error.
 pub(crate) fn at(file: &Path) -> impl Fn(std::io::Error) -> String {
     let file: PathBuf = file.to_owned();
     move |error| format!("{}: {error}", file.display())

@@ -1,4 +1,4 @@
-//! The software bill of materials: every crate that is compiled into what is published, as CycloneDX 1.5.
+//! The software bill of materials: every crate that is compiled into the published files, as CycloneDX 1.5.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -8,12 +8,12 @@ use serde_json::{Value, json};
 use crate::page::{TARGET, at};
 use crate::project::{Project, output};
 
-/// What is published: a package and what it is compiled for.
+/// What is published: a package and its target.
 fn published(host: &str) -> [(&'static str, &str); 2] {
     [("dormer", host), ("dormer-app", TARGET)]
 }
 
-/// The bill as text; `host` is what the command line is compiled for.
+/// The bill as text; `host` is the target of the command line.
 pub(crate) fn bill(project: &Project, host: &str) -> Result<String, String> {
     let lock = project.root.join("Cargo.lock");
     let lock = fs::read_to_string(&lock).map_err(at(&lock))?;
@@ -53,7 +53,7 @@ pub(crate) fn bill(project: &Project, host: &str) -> Result<String, String> {
 /// A crate by name and version.
 type Key = (String, String);
 
-/// The crates that a package is made of, itself included: not those that only build or test it.
+/// The crates that a package consists of, including itself, without build and dev dependencies.
 fn of_package(
     metadata: &Value,
     package: &str,
@@ -91,7 +91,7 @@ fn of_package(
                 "purl": format!("pkg:cargo/{name}@{version}"),
                 "bom-ref": format!("pkg:cargo/{name}@{version}"),
             });
-            // Crates of a decade ago write "MIT/Apache-2.0".
+            // Crates from a decade ago write "MIT/Apache-2.0".
             if let Some(license) = of["license"].as_str() {
                 let license = license.replace('/', " OR ");
                 component["licenses"] = json!([{ "expression": license }]);
@@ -104,7 +104,7 @@ fn of_package(
         .collect()
 }
 
-/// What Cargo.lock says of each crate that came from a registry.
+/// The checksums in Cargo.lock of crates from a registry.
 fn checksums(lock: &str) -> BTreeMap<Key, String> {
     let value = |part: &str, name: &str| {
         let mut lines = part.lines();

@@ -1,15 +1,15 @@
-//! Where things are, and how other programs are run.
+//! Paths, and running other programs.
 
 use std::env;
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-/// Why a command did not do what it was asked for.
+/// Why a command failed.
 pub(crate) enum Failure {
-    /// It was called wrongly: the sentence, then the usage.
+    /// Wrong usage: the sentence, then the usage.
     Usage(String),
-    /// It was tried and went wrong.
+    /// The command itself failed.
     Failed(String),
 }
 
@@ -25,18 +25,19 @@ pub(crate) struct Project {
     pub(crate) root: PathBuf,
     /// The finished page.
     pub(crate) dist: PathBuf,
-    /// Where Cargo builds.
+    /// Cargo's target folder.
     pub(crate) target: PathBuf,
-    /// Where our own copies of build tools are kept, once for all checkouts.
+    /// The folder for our own copies of build tools, shared by all checkouts.
     pub(crate) tools: PathBuf,
-    /// What compilers are told beside what stands in `.cargo/config.toml`.
+    /// Compiler flags in addition to those in `.cargo/config.toml`.
     pub(crate) flags: Vec<String>,
 }
 
 impl Project {
-    /// Finds them from the environment.
+    /// Determines them from the environment.
     pub(crate) fn find() -> Result<Project, String> {
-        // Cargo sets it when it runs us; the one compiled in may be that of another checkout with the same target folder.
+        // Cargo sets it when it runs this program; the compiled-in path may be of another checkout with the same target
+        // folder.
         let manifest = env::var_os("CARGO_MANIFEST_DIR")
             .map_or_else(|| PathBuf::from(env!("CARGO_MANIFEST_DIR")), PathBuf::from);
         let Some(root) = manifest.parent() else {
@@ -56,7 +57,7 @@ impl Project {
         })
     }
 
-    /// A program, run at the top of the checkout, that finds our tools before those of the system.
+    /// A program that runs in the project root, with our tools before those of the system.
     pub(crate) fn command(&self, program: impl AsRef<OsStr>) -> Command {
         let mut command = Command::new(program);
         command
@@ -66,7 +67,7 @@ impl Project {
         command
     }
 
-    /// Cargo, the same one that runs us.
+    /// The Cargo that runs this program.
     pub(crate) fn cargo(&self) -> Command {
         let mut command = self.command(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
         if !self.flags.is_empty() {
@@ -81,7 +82,7 @@ impl Project {
         command
     }
 
-    /// Where a program is that can be called by its name.
+    /// The path of a program on `PATH`.
     pub(crate) fn which(&self, program: &str) -> Option<PathBuf> {
         which::which_in(program, Some(self.path()), &self.root).ok()
     }
@@ -90,7 +91,7 @@ impl Project {
         self.path_after(&self.tools.join("bin"))
     }
 
-    /// Where programs are looked for: in a folder, then where the system has them.
+    /// The search path for programs: a folder, then the system's.
     pub(crate) fn path_after(&self, folder: &Path) -> OsString {
         let theirs = env::var_os("PATH").unwrap_or_default();
         let others = env::split_paths(&theirs).filter(|each| each != folder);
@@ -99,7 +100,7 @@ impl Project {
     }
 }
 
-/// Runs a program to its end with its output shown.
+/// Runs a program to completion and shows its output.
 pub(crate) fn run(command: &mut Command) -> Result<(), String> {
     match command.status() {
         Ok(status) if status.success() => Ok(()),
@@ -108,7 +109,7 @@ pub(crate) fn run(command: &mut Command) -> Result<(), String> {
     }
 }
 
-/// What a program prints on standard output; `None` when it is missing or fails.
+/// A program's standard output; `None` if it is missing or fails.
 pub(crate) fn output(command: &mut Command) -> Option<String> {
     let output = command
         .stdin(Stdio::null())
@@ -119,7 +120,7 @@ pub(crate) fn output(command: &mut Command) -> Option<String> {
     output.status.success().then(|| text.trim().to_owned())
 }
 
-/// A command as one would type it.
+/// A command as typed in a shell.
 pub(crate) fn shown(command: &Command) -> String {
     let program = Path::new(command.get_program());
     std::iter::once(program.file_name().unwrap_or(program.as_os_str()))
@@ -129,7 +130,7 @@ pub(crate) fn shown(command: &Command) -> String {
         .join(" ")
 }
 
-/// The user's cache folder, as the XDG directories have it.
+/// The user's cache folder, by the XDG specification.
 pub(crate) fn cache() -> Result<PathBuf, String> {
     if let Some(folder) = env::var_os("XDG_CACHE_HOME").filter(|folder| !folder.is_empty()) {
         return Ok(PathBuf::from(folder));

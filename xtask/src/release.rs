@@ -1,4 +1,4 @@
-//! `cargo xtask dist --release`: what is published of a version, in `release/`, and whether it comes out the same again.
+//! `cargo xtask dist --release`: the published files of a version, in `release/`, and whether they are reproducible.
 //!
 //! ```text
 //! release/dormer-0.1.0-TARGET        the command line with the page inside
@@ -8,8 +8,8 @@
 //!         SHA256SUMS
 //! ```
 //!
-//! The same commit gives the same bytes wherever it is built, by one version of Rust and of wasm-opt: compilers are told
-//! to leave out where the checkout and Cargo's home are, and archives hold no times.
+//! The same commit gives the same bytes wherever it is built, with the same versions of Rust and wasm-opt: compilers
+//! omit the paths of the checkout and of Cargo's home, and archives contain no times.
 
 use std::env;
 use std::fs::{self, File};
@@ -27,7 +27,7 @@ use crate::{one_file, parts};
 
 const VERSION: &str = env!("CARGO_PKG_VERSION");
 
-/// Cargo's profile of what others get.
+/// The Cargo profile of published builds.
 pub(crate) const PROFILE: &str = "dist";
 
 /// Builds everything into `release/`.
@@ -68,13 +68,13 @@ pub(crate) fn release(project: &Project) -> Result<(), String> {
     Ok(())
 }
 
-/// Builds the last commit twice, in two places, and compares all that is published.
+/// Builds the last commit twice, in two places, and compares all published files.
 pub(crate) fn verify(project: &Project) -> Result<(), String> {
     let base = project.target.join("verify");
     if base.exists() {
         fs::remove_dir_all(&base).map_err(at(&base))?;
     }
-    // Names of other lengths: a path that is left somewhere moves what comes after it.
+    // Paths of different lengths: a path that remains somewhere shifts what follows it.
     let mut sums = Vec::new();
     for place in ["one", "another/place"] {
         let checkout = base.join(place);
@@ -106,7 +106,7 @@ pub(crate) fn verify(project: &Project) -> Result<(), String> {
     }
 }
 
-/// The same project with a folder of its own to build in, where compilers leave out where things are.
+/// The same project with a target folder of its own, where compilers omit paths.
 fn apart(project: &Project) -> Result<Project, String> {
     let home = match env::var_os("CARGO_HOME") {
         Some(home) => PathBuf::from(home),
@@ -116,7 +116,7 @@ fn apart(project: &Project) -> Result<Project, String> {
         }
     };
     let target = project.target.join("release-files");
-    // Of several that fit, compilers take the last.
+    // If several match, compilers use the last.
     let places = [
         (&home, "/cargo"),
         (&project.root, "/dormer"),
@@ -133,7 +133,7 @@ fn apart(project: &Project) -> Result<Project, String> {
     })
 }
 
-/// What this machine runs, as rustc calls it.
+/// This machine's target, as named by rustc.
 fn host(project: &Project) -> Result<String, String> {
     let version = output(project.command("rustc").arg("-vV")).unwrap_or_default();
     let mut lines = version.lines();
@@ -147,8 +147,8 @@ fn copy(from: &Path, to: &Path) -> Result<(), String> {
     Ok(())
 }
 
-/// Packs the files of a site by name, without times and owners. The one file is among them: the site's Export asks for it. Wheels,
-/// which lie in the same folder, are not.
+/// Packs the files of a site, sorted by name, without times and owners. This includes the one-file page, which the
+/// site's Export requests, but not wheels, which are in the same folder.
 fn pack(folder: &Path, archive: &Path) -> io::Result<()> {
     let gzip = GzBuilder::new().write(File::create(archive)?, Compression::best());
     let mut tar = Builder::new(gzip);
@@ -163,7 +163,7 @@ fn pack(folder: &Path, archive: &Path) -> io::Result<()> {
     tar.into_inner()?.finish()?.flush()
 }
 
-/// The checksums of the files in a folder, as `sha256sum --check` reads them.
+/// The checksums of the files in a folder, in the format of `sha256sum --check`.
 fn sums_of(folder: &Path) -> Result<String, String> {
     let mut text = String::new();
     for name in files(folder)? {

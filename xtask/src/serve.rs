@@ -1,4 +1,4 @@
-//! `cargo xtask serve`: builds the page and shows it.
+//! `cargo xtask serve`: builds the page and serves it.
 
 use xtask::server::{Server, Site};
 
@@ -8,11 +8,11 @@ use crate::tools;
 
 const PORT: u16 = 8080;
 
-/// How many ports after the first one are tried.
+/// The number of further ports to try.
 const TRIES: u16 = 100;
 
-/// Builds, then serves `dist/` until it is interrupted. `--port N` insists on a port; without it the next free one is taken.
-/// `--quick` is for who changes the page.
+/// Builds, then serves `dist/` until interrupted. `--port N` insists on a port; by default, the next free one is used.
+/// `--quick` is for trying out changes to the page.
 pub(crate) fn serve(project: &Project, args: &[String]) -> Result<(), Failure> {
     let mut wanted = None;
     let mut effort = Effort::Ready;
@@ -34,7 +34,7 @@ pub(crate) fn serve(project: &Project, args: &[String]) -> Result<(), Failure> {
     } else if tools::wasm_opt(project).is_none() {
         println!("The page is larger than it need be: `cargo xtask dist` sets up wasm-opt.");
     }
-    // The port that was asked for, else the next free one, else any.
+    // The requested port; otherwise the next free one, or any.
     let ports: Vec<u16> = match wanted {
         Some(port) => vec![port],
         None => (PORT..PORT + TRIES).chain([0]).collect(),
@@ -45,7 +45,7 @@ pub(crate) fn serve(project: &Project, args: &[String]) -> Result<(), Failure> {
     Ok(())
 }
 
-/// A server at the first of these ports that can be had.
+/// A server at the first available of these ports.
 fn start(project: &Project, ports: &[u16]) -> Result<Server, String> {
     let mut why = String::new();
     for port in ports {

@@ -1,7 +1,7 @@
 //! A small web server for a folder of static files, such as `dist/`.
 //!
-//! It answers as any static host does, so that what works here works there; tower-http finds and sends the files. For tests
-//! it can put the folder under a path, send `.wasm` with a wrong type, and it keeps a log of what was asked for.
+//! It behaves like any static host, so that what works here works there; tower-http finds and sends the files. For
+//! tests, it can serve the folder under a path, send `.wasm` with a wrong type, and it logs all requests.
 //!
 //! ```no_run
 //! use xtask::server::{Server, Site};
@@ -30,11 +30,11 @@ use axum::response::{IntoResponse, Redirect, Response};
 use tokio::sync::oneshot;
 use tower_http::services::ServeDir;
 
-/// What is served, and how.
+/// What to serve, and how.
 #[derive(Clone, Debug)]
 pub struct Site {
     root: PathBuf,
-    /// The path the folder appears under; begins and ends with `/`.
+    /// The path under which the folder appears; starts and ends with `/`.
     prefix: String,
     wasm_type: &'static str,
 }
@@ -49,13 +49,13 @@ impl Site {
         }
     }
 
-    /// Puts the folder under a path: `/a/b/`.
+    /// Serves the folder under a path: `/a/b/`.
     pub fn under(mut self, path: &str) -> Site {
         self.prefix = format!("/{}/", path.trim_matches('/')).replace("//", "/");
         self
     }
 
-    /// Sends `.wasm` files with this MIME type, as a badly set up host would.
+    /// Sends `.wasm` files with this MIME type, like a misconfigured host.
     pub fn wasm_type(mut self, mime: &'static str) -> Site {
         self.wasm_type = mime;
         self
@@ -65,17 +65,17 @@ impl Site {
 /// One line of the log.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Request {
-    /// `GET`, `HEAD`, or what else was tried.
+    /// `GET`, `HEAD`, or another method.
     pub method: String,
-    /// The path with its query, as it was asked for.
+    /// The path with its query, as requested.
     pub target: String,
-    /// The status that was answered.
+    /// The response status.
     pub status: u16,
-    /// Of the headers that tell who asks, and from where, those that came with it.
+    /// The request's headers that identify the user or the referring page.
     pub told: Vec<&'static str>,
 }
 
-/// Headers that a browser can leave out, and then nobody is told who asks.
+/// Headers that browsers can omit and that identify the user or the referring page.
 const TELLING: [&str; 3] = ["authorization", "cookie", "referer"];
 
 /// A running server. Ends with [`stop`](Server::stop) or when it is dropped.
@@ -91,7 +91,7 @@ pub struct Server {
 type Log = Arc<Mutex<Vec<Request>>>;
 
 impl Server {
-    /// Serves `site` on this machine only. Port 0 takes any free one.
+    /// Serves `site` on this machine only. Port 0 uses any free one.
     pub fn start(site: Site, port: u16) -> io::Result<Server> {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, port))?;
         listener.set_nonblocking(true)?;
@@ -105,7 +105,7 @@ impl Server {
             .layer(middleware::from_fn_with_state(state, answer));
 
         let (running, stopped) = oneshot::channel();
-        // A thread of its own, so that tests may start and stop servers inside a runtime of theirs.
+        // A thread of its own, so that tests may start and stop servers inside their own runtime.
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_all()
             .build()?;
@@ -128,22 +128,22 @@ impl Server {
         })
     }
 
-    /// Where the site's front page is.
+    /// The URL of the site's front page.
     pub fn url(&self) -> String {
         self.url.clone()
     }
 
-    /// Every request answered so far, in the order of the answers.
+    /// Every request answered so far, in the order of the responses.
     pub fn log(&self) -> Vec<Request> {
         locked(&self.log).clone()
     }
 
-    /// Closes the port. Whoever asks from now on is refused.
+    /// Closes the port. Later connections are refused.
     pub fn stop(self) {
         drop(self);
     }
 
-    /// Serves until the process is ended from outside.
+    /// Serves until the process is terminated.
     pub fn wait(mut self) {
         self.join();
     }
@@ -162,7 +162,7 @@ impl Drop for Server {
     }
 }
 
-/// Answers a request from the files of the site and logs it.
+/// Answers a request with a file of the site and logs it.
 async fn answer(
     extract::State((site, log)): extract::State<(Arc<Site>, Log)>,
     mut request: extract::Request,
@@ -182,7 +182,7 @@ async fn answer(
     } else if let Some(Ok(inside)) = inside.map(|path| format!("/{path}{query}").parse()) {
         *request.uri_mut() = inside;
         let mut response = next.run(request).await;
-        // The redirect of a folder does not know the prefix.
+        // The redirect of a folder does not include the prefix.
         if let Some(Ok(to)) = response.headers().get(LOCATION).map(HeaderValue::to_str)
             && let Ok(to) = HeaderValue::try_from(format!("{}{to}", prefix.trim_end_matches('/')))
         {
@@ -194,7 +194,7 @@ async fn answer(
     };
     set_headers(response.headers_mut(), &site, &query);
 
-    // Logged before it is sent: who has the answer also finds it in the log.
+    // Logged before it is sent, so that a client with the response finds it in the log.
     locked(&log).push(Request {
         method,
         target: uri.to_string(),
@@ -217,7 +217,7 @@ fn set_headers(headers: &mut HeaderMap, site: &Site, query: &str) {
         _ => None,
     };
     headers.extend(mime.map(|mime| (CONTENT_TYPE, mime)));
-    // A URL with a build id always means the same bytes; everything else may change with the next build.
+    // A URL with a build id always has the same content; everything else may change with the next build.
     let cache = if query.starts_with("?v=") && !is_page {
         "public, max-age=31536000, immutable"
     } else {
@@ -227,7 +227,7 @@ fn set_headers(headers: &mut HeaderMap, site: &Site, query: &str) {
     headers.insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
 }
 
-/// The log stays readable even if a thread died while it wrote.
+/// The log remains readable even if a thread panicked while writing.
 fn locked(log: &Mutex<Vec<Request>>) -> MutexGuard<'_, Vec<Request>> {
     log.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -1,15 +1,15 @@
-//! One style sheet in place of many, in the order in which the page links to them: together they compress to two thirds, and the
-//! page asks once.
+//! Merges all style sheets into one, in the order of the page's links: together they compress to two thirds, and the
+//! page sends one request.
 
 use std::fs;
 use std::path::Path;
 
 use crate::page::at;
 
-/// What the one style sheet is called.
+/// The name of the merged style sheet.
 const NAME: &str = "style.css";
 
-/// Puts all style sheets of a build into one.
+/// Merges all style sheets of a build.
 pub(crate) fn join(folder: &Path) -> Result<(), String> {
     let page = folder.join("index.html");
     let html = fs::read_to_string(&page).map_err(at(&page))?;
@@ -25,7 +25,7 @@ pub(crate) fn join(folder: &Path) -> Result<(), String> {
     fs::write(&page, html).map_err(at(&page))
 }
 
-/// The page with one link to style sheets, where the first was, and the names of all that it had.
+/// The page with a single style sheet link, in place of the first one, and the names of all linked style sheets.
 fn linked_once(html: &str) -> (String, Vec<&str>) {
     let mut names = Vec::new();
     let mut page = String::new();

@@ -1,7 +1,8 @@
-//! Which tests said that they could not run here, and why: a run that skipped some is not to be mistaken for a whole one.
+//! Which tests reported that they could not run here, and why: an incomplete run must not be mistaken for a complete
+//! one.
 //!
-//! A test that passes says nothing through Cargo. So those that skip add rows to a file of ours: what was skipped (`all` of the
-//! test or a `part`), the test's name and the reason, with tabs between them (`tests/support/skipped.rs`).
+//! Cargo does not show the output of passing tests, so tests that skip append rows to a file: what was skipped (`all`
+//! of the test or a `part`), the test's name and the reason, separated by tabs (`tests/support/skipped.rs`).
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -10,16 +11,16 @@ use std::path::{Path, PathBuf};
 use crate::page::at;
 use crate::project::Project;
 
-/// The variable that names the file.
+/// The environment variable with the file's path.
 pub(crate) const FILE: &str = "DORMER_SKIPPED";
 
-/// The file of one run, which goes with it.
+/// The file of one run, which is removed with it.
 pub(crate) struct Skips {
     file: PathBuf,
 }
 
 impl Skips {
-    /// An empty one.
+    /// Creates an empty one.
     pub(crate) fn new(project: &Project) -> Result<Skips, String> {
         let name = format!("skipped-{}.txt", std::process::id());
         let file = project.target.join(name);

@@ -1,11 +1,12 @@
 //! One build id on every file of a build.
 //!
-//! The files of the page keep their names from build to build, so a browser could mix a new one with an old one from its
-//! cache. Therefore every URL in the page ends in `?v=` and a hash over all files: the same files have the same id, and any
-//! change gives all of them a new one. `boot.js` reads the id from its own URL and passes it on to what it loads.
+//! The files of the page keep their names from build to build, so a browser could combine a new one with an old one
+//! from its cache. Therefore every URL in the page ends in `?v=` and a hash over all files: the same files have the
+//! same id, and any change gives all of them a new one. `boot.js` reads the id from its own URL and passes it on to
+//! what it loads.
 //!
-//! An old page from a cache still finds the new files under its old URLs. So the id also stands in each of them that runs, and
-//! `boot.js` starts nothing that is of another build.
+//! An old page from a cache would still load the new files under its old URLs. So each script and module also contains
+//! the id, and `boot.js` starts nothing that belongs to another build.
 
 use std::fs;
 use std::path::Path;
@@ -14,7 +15,7 @@ use xtask::weight;
 
 use crate::page::at;
 
-/// Takes out of the page what Trunk leaves there, and would otherwise count in the id.
+/// Removes what Trunk leaves in the page and what would otherwise affect the id.
 pub(crate) fn tidy(folder: &Path) -> Result<(), String> {
     let page = folder.join("index.html");
     let html = fs::read_to_string(&page).map_err(at(&page))?;
@@ -62,7 +63,7 @@ pub(crate) fn stamp(folder: &Path, id: &str) -> Result<(), String> {
     Ok(())
 }
 
-/// A short hash that never changes with a compiler or library: FNV-1a of each part's length and bytes.
+/// A short hash that is independent of compiler and library versions: FNV-1a of each part's length and bytes.
 pub(crate) fn hash<'a>(parts: impl IntoIterator<Item = &'a [u8]>) -> String {
     const PRIME: u64 = 0x0000_0100_0000_01b3;
     let mut state = 0xcbf2_9ce4_8422_2325_u64;
@@ -74,7 +75,7 @@ pub(crate) fn hash<'a>(parts: impl IntoIterator<Item = &'a [u8]>) -> String {
     format!("{state:016x}")
 }
 
-/// Adds `?v=ID` to each quoted relative URL of one of the files: links of the page, and what wasm-bindgen's glue imports.
+/// Adds `?v=ID` to each quoted relative URL of one of the files: links of the page, and imports in wasm-bindgen's glue.
 fn with_urls(text: &str, names: &[String], id: &str) -> String {
     let mut text = text.to_owned();
     for name in names {
@@ -86,7 +87,7 @@ fn with_urls(text: &str, names: &[String], id: &str) -> String {
     text
 }
 
-/// Trunk leaves the link to the app's `Cargo.toml` on the page when it is not to replace it by a script.
+/// Trunk leaves the link to the app's `Cargo.toml` in the page if it does not replace it by a script.
 fn without_rust_links(html: &str) -> String {
     let mut parts = html.split("<link");
     let mut kept = parts.next().unwrap_or("").to_owned();
@@ -99,8 +100,8 @@ fn without_rust_links(html: &str) -> String {
     kept
 }
 
-/// JavaScript with its build id: as an export where it is imported as a module, else as its last line. The service worker is
-/// the same in every build, so that a new build alone changes nothing of a copy that is kept.
+/// JavaScript with its build id: as an export if it is imported as a module, otherwise as its last line. The service
+/// worker is the same in every build, so that a new build alone does not change a kept offline copy.
 fn with_mark(name: &str, text: &str, id: &str) -> String {
     match name {
         "dormer-app.js" => format!("{text}\nexport const build = \"{id}\";\n"),
@@ -113,7 +114,7 @@ fn with_mark(name: &str, text: &str, id: &str) -> String {
 fn with_section(module: &[u8], id: &str) -> Vec<u8> {
     const NAME: &[u8] = b"build";
     let lengths = [NAME.len(), NAME.len() + 1 + id.len()].map(|n| n.to_le_bytes()[0]);
-    let [name_length, length] = lengths; // below 128 each, so one byte is their LEB128
+    let [name_length, length] = lengths; // Below 128 each, so one byte is their LEB128.
     let mut bytes = module.to_vec();
     bytes.extend_from_slice(&[0, length, name_length]);
     bytes.extend_from_slice(NAME);
@@ -121,7 +122,7 @@ fn with_section(module: &[u8], id: &str) -> Vec<u8> {
     bytes
 }
 
-/// What a style sheet loads would carry no build id.
+/// Rejects URLs in a style sheet: what it loads would have no build id.
 fn check_sheet(name: &str, text: &str) -> Result<(), String> {
     let loads = text.replace("url(\"data:", "").contains("url(") || text.contains("@import");
     if loads {
@@ -132,7 +133,7 @@ fn check_sheet(name: &str, text: &str) -> Result<(), String> {
     Ok(())
 }
 
-/// Every link of the page is inline data or carries the id: one that was overlooked would be cached for good.
+/// Checks that every link of the page is inline data or has the id: a missed one would be cached forever.
 fn check_links(html: &str, id: &str) -> Result<(), String> {
     let links = ["href=\"", "src=\""]
         .into_iter()
@@ -146,7 +147,7 @@ fn check_links(html: &str, id: &str) -> Result<(), String> {
     Ok(())
 }
 
-/// The names of all files in a folder and those below it, with `/`, sorted.
+/// The paths of all files below a folder, with `/`, sorted.
 pub(crate) fn files(folder: &Path) -> Result<Vec<String>, String> {
     weight::files(folder).map_err(at(folder))
 }

@@ -1,9 +1,9 @@
-//! The programs that the other commands need: how to see whether one is there, how it is installed, and what to say when we
-//! cannot install it.
+//! The programs that the other commands need: how to detect each one, how it is installed, and what to say if it cannot
+//! be installed automatically.
 //!
-//! What npm can give goes into a folder of our own (`~/.cache/dormer/tools`, or `DORMER_TOOLS`), in the one version that is
-//! known to work, and the system is left as it is. Only Chromium comes from the system's packages. Nothing is installed with
-//! Cargo: our wasm-bindgen (`xtask/bindgen`) is compiled with the page, and Trunk is used only where it is.
+//! Packages from npm go into a folder of our own (`~/.cache/dormer/tools`, or `DORMER_TOOLS`), in the one version known
+//! to work, and the system is left unchanged. Only Chromium comes from the system's packages. Nothing is installed with
+//! Cargo: our wasm-bindgen (`xtask/bindgen`) is compiled with the page, and Trunk is used only if it is installed.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -12,35 +12,35 @@ use std::process::Command;
 use crate::page::at;
 use crate::project::{self, Project, output, run};
 
-/// The versions of Trunk whose page is compared with ours; `Trunk.toml` asks for the same.
+/// The version of Trunk whose page is compared with ours; `Trunk.toml` requires the same.
 pub(crate) const TRUNK: &str = "0.21";
 
-/// npm's package of wasm-opt. Debian's 108 gave a module that fails when the page starts.
+/// The npm package of wasm-opt. Debian's version 108 produced a module that fails when the page starts.
 const BINARYEN: &str = "132.0.0";
 
-/// The oldest wasm-opt we let at the page.
+/// The oldest accepted wasm-opt.
 const OLDEST_WASM_OPT: u32 = 116;
 
-/// npm's package of the rules that the page's accessibility is held to.
+/// The npm package of the accessibility rules that the page must satisfy.
 const AXE: &str = "4.14.1";
 
-/// pip's packages that make the Python wheel.
+/// The pip packages that build the Python wheel.
 const MATURIN: &str = "maturin[zig]>=1.9,<2";
 const ZIG: &str = "ziglang";
 
 /// One program or part of the toolchain.
 struct Tool<'a> {
     name: &'a str,
-    /// How it gets here, and what that takes; said before it is done.
+    /// How it is installed, and what that takes; printed before.
     how: &'a str,
-    /// What to type when we cannot do it.
+    /// The manual command if it cannot be installed automatically.
     by_hand: &'a str,
-    /// Whether it is there, in the right version.
+    /// Whether it is installed in the right version.
     is_present: &'a dyn Fn() -> bool,
     install: &'a dyn Fn() -> Result<(), String>,
 }
 
-/// Sets up what compiling the page takes.
+/// Sets up what compiling the page needs.
 pub(crate) fn for_page(project: &Project) -> Result<(), String> {
     const TARGET: &str = "wasm32-unknown-unknown";
     need(&Tool {
@@ -67,7 +67,7 @@ pub(crate) fn for_trunk(project: &Project, release: bool) -> Result<(), String> 
     Ok(())
 }
 
-/// Our own wasm-bindgen, compiled if need be.
+/// Our own wasm-bindgen, compiled if necessary.
 pub(crate) fn bindgen(project: &Project) -> Result<PathBuf, String> {
     run(project
         .cargo()
@@ -76,7 +76,7 @@ pub(crate) fn bindgen(project: &Project) -> Result<PathBuf, String> {
     Ok(project.target.join("debug").join(name))
 }
 
-/// The version of the Trunk that can be called, if it is one of ours.
+/// The version of the installed Trunk, if it is a supported one.
 pub(crate) fn trunk(project: &Project) -> Option<String> {
     // "trunk 0.21.14"
     let line = output(project.command("trunk").arg("--version"))?;
@@ -85,7 +85,7 @@ pub(crate) fn trunk(project: &Project) -> Option<String> {
     is_ours.then(|| version.to_owned())
 }
 
-/// Sets up what the lints take.
+/// Sets up what the lints need.
 pub(crate) fn for_lints(project: &Project) -> Result<(), String> {
     let has = |tool: &str| output(project.cargo().args([tool, "--version"])).is_some();
     need(&Tool {
@@ -98,7 +98,7 @@ pub(crate) fn for_lints(project: &Project) -> Result<(), String> {
     })
 }
 
-/// Sets up what the browser tests take.
+/// Sets up what the browser tests need.
 pub(crate) fn for_browser(project: &Project) -> Result<(), String> {
     let has = |program: &&str| project.which(program).is_some();
     need(&Tool {
@@ -118,7 +118,7 @@ pub(crate) fn for_browser(project: &Project) -> Result<(), String> {
     })
 }
 
-/// Sets up the rules of accessibility that the browser tests read.
+/// Sets up the accessibility rules for the browser tests.
 pub(crate) fn for_accessibility(project: &Project) -> Result<(), String> {
     let folder = axe_folder(project);
     need(&Tool {
@@ -135,17 +135,17 @@ pub(crate) fn for_accessibility(project: &Project) -> Result<(), String> {
     })
 }
 
-/// The script of the rules.
+/// The script with the rules.
 pub(crate) fn axe(project: &Project) -> PathBuf {
     axe_folder(project).join("node_modules/axe-core/axe.min.js")
 }
 
-/// A folder of its own: npm removes what it did not install itself.
+/// A separate folder: npm removes what it did not install itself.
 fn axe_folder(project: &Project) -> PathBuf {
     project.tools.join("axe")
 }
 
-/// The wasm-opt to use, if there is one that can be trusted.
+/// The wasm-opt to use, if there is a suitable one.
 pub(crate) fn wasm_opt(project: &Project) -> Option<PathBuf> {
     let ours = npm_folder(project).join("node_modules/.bin/wasm-opt");
     [Some(ours), project.which("wasm-opt")]
@@ -159,7 +159,7 @@ pub(crate) fn wasm_opt(project: &Project) -> Option<PathBuf> {
         })
 }
 
-/// maturin, which makes the Python wheel, in an environment with Zig beside it.
+/// maturin, which builds the Python wheel, in an environment with Zig.
 pub(crate) fn maturin(project: &Project) -> Result<PathBuf, String> {
     let folder = project.tools.join("python");
     let maturin = folder.join("bin/maturin");
@@ -177,14 +177,14 @@ pub(crate) fn maturin(project: &Project) -> Result<PathBuf, String> {
     Ok(maturin)
 }
 
-/// A new virtual environment of Python in a folder: its interpreter.
+/// Creates a Python virtual environment in a folder; returns its interpreter.
 pub(crate) fn environment(project: &Project, folder: &Path) -> Result<PathBuf, String> {
     let venv = ["-m", "venv", "--clear"];
     run(project.command("python3").args(venv).arg(folder))?;
     Ok(folder.join("bin/python"))
 }
 
-/// Makes sure of one tool.
+/// Ensures that a tool is installed.
 fn need(tool: &Tool) -> Result<(), String> {
     let Tool { name, how, .. } = tool;
     if (tool.is_present)() {
@@ -202,7 +202,7 @@ fn need(tool: &Tool) -> Result<(), String> {
     ))
 }
 
-/// Sizes are measured with it. Nothing fails for the lack of it: a column stays empty.
+/// Used for measuring sizes. Nothing fails without it: a column stays empty.
 pub(crate) fn want_brotli(project: &Project) {
     let wanted = need(&Tool {
         name: "brotli",
@@ -216,7 +216,7 @@ pub(crate) fn want_brotli(project: &Project) {
     }
 }
 
-/// The page works without wasm-opt, only larger: nothing fails for the lack of it.
+/// The page works without wasm-opt, but is larger: nothing fails without it.
 pub(crate) fn want_wasm_opt(project: &Project) {
     let wanted = need(&Tool {
         name: &format!("wasm-opt {BINARYEN}"),
@@ -276,7 +276,7 @@ fn apt_install(project: &Project, packages: &[&str]) -> Result<(), String> {
     apt(&[&install[..], packages].concat())
 }
 
-/// Puts our wasm-bindgen where Trunk looks when none is on `PATH`. One that somebody else put there stays.
+/// Puts our wasm-bindgen where Trunk looks if none is on `PATH`. One that somebody else put there is kept.
 fn show_to_trunk(ours: &Path) -> Result<(), String> {
     let line = output(Command::new(ours).arg("--version")).unwrap_or_default();
     let Some(version) = line.split_whitespace().nth(1) else {

@@ -1,6 +1,6 @@
-//! The same page by Trunk, where there is one: both builds must give the same files.
+//! Builds the same page with Trunk, if it is installed: both builds must give the same files.
 //!
-//! Trunk calls Cargo as we do, so the modules are compiled already and it is done in seconds.
+//! Trunk calls Cargo with the same arguments, so the modules are already compiled and it takes seconds.
 
 use std::fs;
 use std::path::Path;
@@ -10,7 +10,7 @@ use crate::project::{Project, run};
 use crate::stamp::files;
 use crate::tools;
 
-/// Builds the page with Trunk, not into `dist/`, and compares.
+/// Builds the page with Trunk, outside of `dist/`, and compares.
 pub(crate) fn compare(project: &Project) -> Result<(), String> {
     let Some(version) = tools::trunk(project) else {
         println!(
@@ -37,7 +37,7 @@ pub(crate) fn compare(project: &Project) -> Result<(), String> {
     ))
 }
 
-/// The names of the files that are not the same in both folders.
+/// The names of the files that differ between the folders.
 fn differences(ours: &Path, theirs: &Path) -> Result<Vec<String>, String> {
     let mut names = files(ours)?;
     names.extend(files(theirs)?);

@@ -1,4 +1,4 @@
-//! How large the files of a site are: as they are, and as a server would send them.
+//! The sizes of a site's files: uncompressed, and as a server would send them.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -6,23 +6,23 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-/// One file, in bytes.
+/// One file's sizes, in bytes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Size {
-    /// Its path inside of the site, with `/`.
+    /// Its path within the site, with `/`.
     pub name: String,
-    /// As it is.
+    /// Uncompressed.
     pub raw: u64,
-    /// With `gzip -9`; `None` where there is no gzip.
+    /// With `gzip -9`; `None` if gzip is missing.
     pub gzip: Option<u64>,
-    /// With `brotli -q 11`; `None` where there is no brotli.
+    /// With `brotli -q 11`; `None` if brotli is missing.
     pub brotli: Option<u64>,
 }
 
-/// The whole page as one file, which has the site's files in it.
+/// The whole page as one file, which contains the site's files.
 pub const ONE_FILE: &str = "dormer.html";
 
-/// What a server of the site sends: all files but the one that has them in it.
+/// The files that a server of the site sends: all except the one that contains the others.
 ///
 /// ```
 /// use xtask::weight::{ONE_FILE, Size, of_site};
@@ -48,8 +48,8 @@ pub fn sizes(site: &Path) -> io::Result<Vec<Size>> {
     sizes.collect()
 }
 
-/// The files that are there before a trace can be dropped: the page itself, and the style sheets and scripts that it names.
-/// What a script fetches comes after that.
+/// The files that are loaded before a trace can be dropped: the page itself, and the style sheets and scripts that it
+/// links to. What scripts fetch comes later.
 ///
 /// ```
 /// let html = r#"<link href="./base.css?v=1f" rel="stylesheet"><link rel="icon" href="data:,"><script src="./boot.js?v=1f">"#;
@@ -63,7 +63,7 @@ pub fn before_drop(html: &str) -> BTreeSet<String> {
     links.chain(["index.html"]).map(str::to_owned).collect()
 }
 
-/// The names of all files in a folder and those below it, with `/`, sorted.
+/// The paths of all files below a folder, with `/`, sorted.
 pub fn files(folder: &Path) -> io::Result<Vec<String>> {
     let mut names = Vec::new();
     let mut folders = vec![PathBuf::new()];
@@ -82,7 +82,7 @@ pub fn files(folder: &Path) -> io::Result<Vec<String>> {
     Ok(names)
 }
 
-/// How much comes out of a compressor.
+/// The size of a compressor's output.
 fn compressed(command: &mut Command, file: &Path) -> Option<u64> {
     let output = command.arg(file).stderr(Stdio::null()).output().ok()?;
     output.status.success().then_some(())?;

@@ -1,4 +1,4 @@
-//! `cargo xtask wheel`: the Python wheel with the command line in it, the page inside of that, and the tests of its module.
+//! `cargo xtask wheel`: the Python wheel with the command line and the page in it, and the tests of its module.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -10,8 +10,9 @@ use crate::tools;
 
 pub(crate) const USAGE: &str = "[--test [EXTRA,…]]";
 
-/// Builds the wheel into `dist/`. With `--test`, it is installed into a virtual environment of its own, with the extras named
-/// (ray, spark, dask, duckdb, urls), and the module's tests are run; those of extras that are not named say that they are skipped.
+/// Builds the wheel into `dist/`. With `--test`, it is installed into a new virtual environment with the named extras
+/// (ray, spark, dask, duckdb, urls), and the module's tests are run; those for other extras report that they are
+/// skipped.
 pub(crate) fn wheel(project: &Project, args: &[String]) -> Result<(), Failure> {
     let extras = match args {
         [] => None,
@@ -27,7 +28,7 @@ pub(crate) fn wheel(project: &Project, args: &[String]) -> Result<(), Failure> {
     Ok(())
 }
 
-/// What a wheel is to weigh at most, with the page in it.
+/// The largest allowed size of a wheel with the page.
 const MOST_MB: f64 = 8.0;
 
 fn size(wheel: &Path) -> Result<String, String> {
@@ -50,7 +51,7 @@ fn build(project: &Project) -> Result<PathBuf, String> {
         .env("DORMER_DIST", &project.dist)
         .args(["build", "--profile", PROFILE, "--features", "page", "--out"])
         .arg(&project.dist);
-    // Clusters have old C libraries: Zig links against one of 2014.
+    // Clusters have old C libraries: Zig links against one from 2014.
     if cfg!(target_os = "linux") {
         command.args(["--zig", "--compatibility", "manylinux2014"]);
     }
@@ -68,7 +69,7 @@ fn wheels(folder: &Path) -> Vec<PathBuf> {
         .collect()
 }
 
-/// In an environment made anew: nothing that happens to be installed helps.
+/// In a new environment, so that nothing already installed has an influence.
 fn test(project: &Project, wheel: &Path, extras: &str) -> Result<(), String> {
     let folder = project.target.join("wheel-test");
     let python = tools::environment(project, &folder)?;

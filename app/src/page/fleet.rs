@@ -1,4 +1,4 @@
-//! Many traces, as the page knows them.
+//! Many traces, from the page's point of view.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ pub const VIEW: &str = "fleet";
 /// What the page is doing with a summary of many traces.
 #[derive(Debug, Clone, Default)]
 pub enum FleetStage {
-    /// There is none.
+    /// There is no summary.
     #[default]
     Empty,
     Reading,
@@ -20,7 +20,7 @@ pub enum FleetStage {
         /// The name of its file.
         name: String,
         opened: Arc<FleetOpened>,
-        /// From choosing the file to now.
+        /// Milliseconds from choosing the file until it was open.
         ms: f64,
     },
 }

@@ -1,19 +1,19 @@
-//! Every key that the page hears, in one list: the sheet shows it, and a test holds the sources to it.
+//! Every key that the page handles, in one list: the shortcut sheet shows it, and a test checks it against the sources.
 
 /// Keys of one part of the page.
 pub struct KeyGroup {
     /// The part.
     pub title: &'static str,
-    /// The sources that hear them, below `app/src`.
+    /// The source files that handle them, below `app/src`.
     pub sources: &'static [&'static str],
     pub rows: &'static [KeyRow],
 }
 
-/// Keys that do one thing.
+/// Keys that do the same thing.
 pub struct KeyRow {
-    /// As the browser calls them.
+    /// The browser's names of the keys.
     pub keys: &'static [&'static str],
-    /// Held down with them; empty for nothing.
+    /// The modifier held with them; empty for none.
     pub held: &'static str,
     pub does: &'static str,
 }
@@ -26,7 +26,7 @@ const fn row(keys: &'static [&'static str], does: &'static str) -> KeyRow {
     }
 }
 
-/// The digits that go to the first ten views, in their order.
+/// The digits that go to the first ten views, in order.
 pub const DIGITS: &[&str] = &["1", "2", "3", "4", "5", "6", "7", "8", "9", "0"];
 
 #[rustfmt::skip]
@@ -197,7 +197,7 @@ pub const KEYS: &[KeyGroup] = &[
 ];
 
 impl KeyRow {
-    /// What stands on the keys; those that differ by Shift alone once.
+    /// The labels of the keys; keys that differ only by Shift are listed once.
     pub fn caps(&self) -> Vec<String> {
         let mut caps: Vec<String> = Vec::new();
         for key in self.keys {
@@ -233,8 +233,7 @@ mod tests {
 
     use super::*;
 
-    /// The string literals before the arrows of matches on a key, and those that a key is compared
-    /// with.
+    /// The string literals before the arrows of matches on a key, and those that a key is compared with.
     fn heard(source: &str) -> BTreeSet<String> {
         let mut heard = BTreeSet::new();
         let mut take = |code: &str| {
@@ -317,7 +316,7 @@ mod tests {
             }
             assert_eq!(heard_here, listed, "{}", group.title);
         }
-        // What is in no group hears no key.
+        // A source in no group handles no key.
         for (name, text) in all {
             let n_heard = text.matches("event.key()").count();
             assert_eq!(n_heard, 0, "{name} hears keys that no group lists");

@@ -2,12 +2,12 @@
 //!
 //! | module | what |
 //! |---|---|
-//! | [`shell`] | header, navigation, and the view that is shown |
+//! | [`shell`] | header, navigation, and the current view |
 //! | [`views`] | the views, and the list of them |
-//! | [`components`] | what views are made of |
-//! | [`state`], [`url`] | what the page knows, and what of it the URL says |
-//! | [`engine`] | the only door to the worker |
-//! | [`keys`] | the keys of the page |
+//! | [`components`] | the parts that views are made of |
+//! | [`state`], [`url`] | what the page knows, and which part of it the URL encodes |
+//! | [`engine`] | the only access to the worker |
+//! | [`keys`] | the page's keyboard shortcuts |
 //! | [`prelude`] | what every view and component uses |
 //! | [`ranks`] | many files as ranks of one job |
 //! | [`fleet`] | the summary of many traces |

@@ -1,5 +1,4 @@
-//! What every view and component uses: Leptos, the page's state and engine, and the parts that views
-//! are made of.
+//! What every view and component uses: Leptos, the page's state and engine, and the components.
 
 pub use dormer_core::base::format;
 pub use leptos::ev::{KeyboardEvent, MouseEvent};

@@ -13,13 +13,13 @@ use crate::protocol::wire::part;
 /// The slug of the view of runs.
 pub const VIEW: &str = "runs";
 
-/// Where the list is.
+/// The path of the list.
 pub const LIST: &str = "traces/list.json";
 
-/// What the page knows of the runs; it is there where `dormer open` was given a folder.
+/// What the page knows of the runs, if `dormer open` was given a folder.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct RunsStage {
-    /// What was listed last.
+    /// The last list.
     pub listed: Option<Arc<Runs>>,
     /// Why there is no newer list.
     pub error: Option<String>,
@@ -29,7 +29,7 @@ pub struct RunsStage {
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Runs {
     pub folder: String,
-    /// Files that are called like a trace and are none.
+    /// Files named like traces that are not traces.
     pub n_others: u64,
     /// The newest first.
     pub runs: Vec<Run>,
@@ -38,7 +38,7 @@ pub struct Runs {
 /// A folder that holds traces.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Run {
-    /// Where it is below the log directory.
+    /// Its path relative to the log directory.
     pub name: String,
     /// The newest first.
     pub traces: Vec<RunTrace>,
@@ -50,7 +50,7 @@ pub struct RunTrace {
     pub url: String,
     pub file: String,
     pub worker: String,
-    /// Its place among those of its worker, from 1, and how many these are.
+    /// Its position among the traces of its worker, from 1, and their number.
     pub nth: (u64, u64),
     pub rank: Option<u64>,
     pub world_size: Option<u64>,
@@ -59,7 +59,7 @@ pub struct RunTrace {
     pub bytes: u64,
 }
 
-/// What some traces are together.
+/// What the chosen traces form together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Together {
     One,
@@ -67,12 +67,12 @@ pub enum Together {
     Two,
     /// Ranks of one job.
     Job,
-    /// Nothing that can be opened at once.
+    /// Nothing that can be opened together.
     Nothing,
 }
 
 impl Runs {
-    /// Reads the answer of the server; what it does not say is empty.
+    /// Reads the server's answer; missing fields become empty.
     pub fn of(json: &JsValue) -> Runs {
         Runs {
             folder: text(json, "folder"),
@@ -94,7 +94,7 @@ impl Runs {
         name.rsplit(['/', '\\']).next().unwrap_or(name)
     }
 
-    /// The chosen traces, the newest first.
+    /// The chosen traces, newest first.
     pub fn chosen(&self, urls: &[String]) -> Vec<&RunTrace> {
         let traces = self.runs.iter().flat_map(|run| &run.traces);
         let mut chosen: Vec<&RunTrace> = traces.filter(|trace| urls.contains(&trace.url)).collect();
@@ -104,14 +104,14 @@ impl Runs {
 }
 
 impl Run {
-    /// Whether a text stands in its name or in that of one of its traces, in any case.
+    /// Whether its name or one of its traces' names contains a text, ignoring case.
     pub fn has(&self, find: &str) -> bool {
         let find = find.trim().to_lowercase();
         let has = |text: &str| text.to_lowercase().contains(&find);
         has(&self.name) || self.traces.iter().any(|trace| has(&trace.file))
     }
 
-    /// The newest trace of each rank of the job that the run is of; none where it is of a single process.
+    /// The newest trace of each rank of the run's job; empty if the run is a single process.
     pub fn ranks(&self) -> Vec<&RunTrace> {
         let of_job = |trace: &&RunTrace| trace.rank.is_some() && trace.world_size.is_some();
         let newest = self.traces.iter().find(of_job);
@@ -150,7 +150,7 @@ impl RunTrace {
     }
 }
 
-/// What some traces are together: how files that are opened at once are told apart, too.
+/// What some traces form together, by the same rules as for files opened together.
 pub fn together(traces: &[&RunTrace]) -> Together {
     let [first, others @ ..] = traces else {
         return Together::Nothing;
@@ -168,14 +168,14 @@ pub fn together(traces: &[&RunTrace]) -> Together {
     }
 }
 
-/// The place in the page where some traces are open: of two, the first is compared with the second.
+/// The hash that opens some traces: of two, the first is compared with the second.
 pub fn link(traces: &[&RunTrace]) -> String {
     let urls = traces.iter();
     let urls = urls.map(|trace| format!("url={}", utf8_percent_encode(&trace.url, PLAIN)));
     format!("#/?{}", urls.collect::<Vec<String>>().join("&"))
 }
 
-/// What the header says: the name of the folder, and how much is in it.
+/// The header text: the name of the folder, and how much is in it.
 pub fn header_facts(stage: &RunsStage) -> Option<(String, String)> {
     let runs = stage.listed.as_ref()?;
     let n_runs = format::counted(runs.runs.len() as u64, "run");

@@ -1,4 +1,4 @@
-//! The shell: header, navigation, and whatever the page is doing with a file.
+//! The shell: header, navigation, and the state of the page's file.
 
 use leptos::attr::custom::custom_attribute;
 use web_sys::File;
@@ -44,7 +44,7 @@ pub fn app() -> impl IntoView {
         if let Some(link) = state.follow(&hash) {
             engine.open_link(link);
         }
-        // The link that was followed is gone with its view, or stands beside the next one.
+        // The followed link is gone with its view, or remains beside the new one.
         let has_left = untrack(|| state.view().slug) != before;
         if has_left {
             browser::scroll_to_top("main");
@@ -77,7 +77,7 @@ pub fn app() -> impl IntoView {
             || state.shows_runs()
             || is_open.get()
     });
-    // The button that opened a trace is gone when it is open.
+    // The button that opened a trace is gone once it is open.
     Effect::new(move || {
         if is_shown.get() {
             browser::catch_focus(None, &IN_VIEW, "main");
@@ -137,11 +137,10 @@ pub fn app() -> impl IntoView {
     }
 }
 
-/// What the buttons that ask for a file offer: browsers compare what follows the last dot.
+/// The file types that the file dialogs offer: browsers compare what follows the last dot.
 const TRACES: &str = ".json,.pftrace,.perfetto-trace,.pb,.gz,.zip,.tar,.tgz,application/json,application/gzip,application/zip,application/x-tar";
 
-/// What the buttons that ask for a file open; inside the content, so that every element is in a
-/// landmark.
+/// The file inputs behind the buttons that open files; inside the content, so that every element is in a landmark.
 fn file_inputs() -> impl IntoView {
     let engine = expect_context::<Engine>();
     let open = move |files: Vec<File>| engine.open_together(files);
@@ -164,15 +163,15 @@ fn file_inputs() -> impl IntoView {
     }
 }
 
-/// Files were dropped: a trace with its captures, or two to compare; on the right half of the window, what the open
-/// trace is to be compared with; or performance models.
+/// Opens dropped files: a trace with its captures, or two to compare; on the right half of the window, the reference of
+/// the open trace; or performance models.
 fn take_dropped(state: AppState, engine: Engine, dropped: Dropped, half: Half) {
     engine.take_together(dropped, move |dropped| {
         take_traces(state, engine, dropped, half)
     });
 }
 
-/// They are no ranks of one job.
+/// For files that are not ranks of one job.
 fn take_traces(state: AppState, engine: Engine, dropped: Dropped, half: Half) {
     if dropped.is_to_choose() {
         engine.choose_among(dropped);
@@ -193,7 +192,7 @@ fn take_traces(state: AppState, engine: Engine, dropped: Dropped, half: Half) {
     }
 }
 
-/// Where a file can be dropped, while one hovers over the window.
+/// The drop zones, while a file is dragged over the window.
 fn drop_zones() -> impl IntoView {
     let state = expect_context::<AppState>();
     move || {
@@ -233,7 +232,7 @@ fn title(state: AppState) -> String {
     })
 }
 
-/// What a printed view is of: the file, the GPU that judges, the part of the time.
+/// The line on a printed view: file, GPU, and time range.
 fn on_paper(state: AppState) -> String {
     let file = state.file_name.get();
     state.overview.with(|overview| {
@@ -245,7 +244,7 @@ fn on_paper(state: AppState) -> String {
     })
 }
 
-/// Another GPU, population of GPU events or threshold: the same trace, judged anew.
+/// Another GPU, population of GPU events or threshold: the same trace, analyzed again.
 fn judge_anew(state: AppState, engine: Engine, choice: &Choice) {
     let is_open = untrack(|| state.is_open());
     if is_open {
@@ -279,7 +278,7 @@ fn stages() -> impl IntoView {
         1 => loading().into_any(),
         2 => failed().into_any(),
         3 => {
-            // Another trace starts every view from its beginning.
+            // With another trace, every view starts over.
             state.loads.track();
             let view = view.get();
             untrack(view.draw)

@@ -1,42 +1,40 @@
-//! What the user chooses for the whole page.
+//! The user's options for the whole page.
 
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-/// Stands before the name of a GPU whose figures are the user's own.
+/// The prefix of the name of a GPU with the user's own figures.
 pub const OWN: &str = "own:";
 
-/// What the user chose that changes the report.
+/// The user's options that affect the report.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Choice {
-    /// The GPU by name; `None` takes the one the trace names. The user's own has
-    /// [`OWN`] before its name.
+    /// The GPU by name; `None` for the one named in the trace. The user's own has the prefix [`OWN`].
     pub gpu: Option<String>,
-    /// The user's own figures, the text of a file, where they are to judge.
+    /// The user's own GPU figures, as the text of a file, if they are used.
     pub profile: Option<String>,
-    /// The same of the reference, where two traces are compared.
+    /// The GPU of the reference, if two traces are compared.
     pub reference_gpu: Option<String>,
-    /// The user's own figures, where they are to judge the reference.
+    /// The user's own GPU figures for the reference, if they are used.
     pub reference_profile: Option<String>,
-    /// The user's own performance models, the text of a file.
+    /// The user's own performance models, as the text of a file.
     pub perf_models: Option<String>,
-    /// The part of the target's time that is analyzed: nanoseconds after the first event of the
-    /// trace. `None` for all of it.
+    /// The analyzed time range of the target, in nanoseconds after the first event of the trace. `None` for all of it.
     pub window: Option<(u64, u64)>,
-    /// The one GPU of the target that is analyzed, as the trace numbers it; it comes before `window`.
+    /// The only GPU of the target to analyze, by its number in the trace; takes precedence over `window`.
     pub device: Option<String>,
-    /// Judge by printed peaks, also where achievable figures are known.
+    /// Use printed peaks even if achievable figures are known.
     pub peak: bool,
-    /// All GPU events, also those no launching CPU call was found for.
+    /// Include GPU events without a known launching CPU call.
     pub all_gpu_events: bool,
-    /// Thresholds by name that are not the usual ones.
+    /// Non-default thresholds by name.
     pub thresholds: BTreeMap<String, f64>,
 }
 
 impl Choice {
-    /// The choice by which the reference is judged: on its own GPU, by the same lines. Which part of
-    /// it is analyzed follows from the target's.
+    /// The options for the reference: its own GPU, the same thresholds. Which part of it is analyzed follows from the
+    /// target's.
     pub fn of_reference(&self) -> Choice {
         Choice {
             gpu: self.reference_gpu.clone(),
@@ -60,24 +58,24 @@ pub struct ModelsText {
     pub text: String,
 }
 
-/// What they do in the trace that is open.
+/// The effect of performance models in the open trace.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CheckedModels {
-    /// What they do, in a sentence.
+    /// Their effect, in a sentence.
     pub sentence: String,
     /// Each model, in the order of the file.
     pub models: Vec<ModelUse>,
 }
 
-/// What a model of the user's does in a trace.
+/// The effect of a user's model in a trace.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ModelUse {
-    /// The op's name, or what names begin with and a `*`.
+    /// The op's name, or a prefix followed by `*`.
     pub op: String,
-    /// How many operations it counts the work of, digits grouped.
+    /// Number of operations that it applies to, with digit grouping.
     pub operations: String,
-    /// Their GPU time; empty where there are none.
+    /// Their GPU time; empty if there are none.
     pub time: String,
-    /// Why it counts less than it could.
+    /// Why it does not apply everywhere it could.
     pub note: Option<String>,
 }

@@ -1,4 +1,4 @@
-//! Two traces: the second one on its way, and the Compare view.
+//! Two traces: opening the second one, and the Compare view.
 
 use dormer_core::report::overview::{Limit, SplitPart};
 use serde::{Deserialize, Serialize};
@@ -8,67 +8,67 @@ use super::{Branch, Evidence, Findings, Opened};
 /// The names of two files.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FileNames {
-    /// Of the trace to improve.
+    /// The trace to improve.
     pub target: String,
-    /// Of the trace that it is compared with.
+    /// The trace that it is compared with.
     pub reference: String,
 }
 
 /// What the header shows of the reference.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ReferenceOpened {
-    /// The GPU that the trace names, if Dormer knows it.
+    /// The GPU named in the trace, if Dormer knows it.
     pub detected: Option<String>,
-    /// Events in the file, digits grouped.
+    /// Events in the file, with digit grouping.
     pub events: String,
-    /// It replays GPU graphs, whose captures can be merged with it.
+    /// Whether it replays GPU graphs, whose captures can be merged with it.
     pub takes_captures: bool,
 }
 
-/// Makes the target the reference, and the reference the target.
+/// Swaps target and reference.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct SwapTraces {
-    /// The user's choice after that.
+    /// The user's options afterwards.
     pub choice: super::Choice,
 }
 
 /// The traces after they were swapped.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Swapped {
-    /// What all views but this one show.
+    /// The trace that all other views show.
     pub target: Opened,
-    /// What it is compared with.
+    /// The trace that it is compared with.
     pub reference: ReferenceOpened,
 }
 
-/// Forgets the reference.
+/// Closes the reference.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 pub struct CloseReference;
 
-/// Asks what the Compare view shows.
+/// Asks for the contents of the Compare view.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 pub struct CompareQuery;
 
-/// What two traces say about each other.
+/// The comparison of two traces.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct CompareFacts {
-    /// The answer in a sentence.
+    /// The main result in a sentence.
     pub headline: String,
-    /// How much of it the hardware explains, and what cannot be told.
+    /// How much of it is explained by the hardware, and what is unknown.
     pub sentences: Vec<String>,
-    /// What limits trust in the numbers of either.
+    /// Limits to the reliability of the numbers of either trace.
     pub limits: Vec<Limit>,
     /// Reference and target.
     pub sides: Vec<ComparedSide>,
-    /// The way from the time of the reference to that of the target; empty where nothing differs.
+    /// The steps from the time of the reference to that of the target; empty if nothing differs.
     pub steps: Vec<WaterfallStep>,
-    /// Where the scale of the steps starts, where that is not zero.
+    /// The start of the steps' scale, if it is not zero.
     pub scale_from: Option<String>,
     /// How the operations of both were judged.
     pub verdicts: Vec<VerdictCount>,
-    /// Where the target falls behind, what is worth most first.
+    /// Where the target falls behind, the largest savings first.
     pub findings: Findings,
-    /// What both traces lose in the same way, what is worth most first.
+    /// Time that both traces lose in the same way, the largest savings first.
     pub waste: Vec<SharedWaste>,
     /// The tables that have rows.
     pub tables: Vec<ComparedTable>,
@@ -79,11 +79,11 @@ pub struct CompareFacts {
 pub struct ComparedSide {
     /// "Reference" or "Target".
     pub role: String,
-    /// What it is called.
+    /// Its name.
     pub name: String,
-    /// The device it ran on; empty where that is not known.
+    /// The device it ran on; empty if unknown.
     pub device: String,
-    /// How long it takes.
+    /// Its total time.
     pub total: String,
     /// That time in percent of the longer one.
     pub percent: f64,
@@ -91,13 +91,13 @@ pub struct ComparedSide {
     pub split: Vec<SplitPart>,
 }
 
-/// A step of the way, or one of its ends.
+/// A step of the waterfall chart, or one of its ends.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct WaterfallStep {
     pub label: String,
     /// `total`, `slower`, `faster` or `equal`.
     pub kind: String,
-    /// The color token of its category; empty where it has none.
+    /// The color token of its category; empty if it has none.
     pub token: String,
     /// The ends of its bar, in percent of the scale.
     pub span: (f64, f64),
@@ -105,14 +105,14 @@ pub struct WaterfallStep {
     pub reference: String,
     /// Its time in the target; empty for the ends.
     pub target: String,
-    /// How much longer the target takes; of the ends, the whole time.
+    /// How much longer the target takes; for the ends, the total time.
     pub difference: String,
 }
 
-/// What both traces lose in the same way.
+/// Time that both traces lose in the same way.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct SharedWaste {
-    /// Names in backticks.
+    /// The title, with names in backticks.
     pub title: String,
     /// What it saves on the target, with its share of the run.
     pub saves: String,
@@ -122,18 +122,18 @@ pub struct SharedWaste {
     pub advice: String,
     /// Operations of the target that show it.
     pub evidence: Vec<Evidence>,
-    /// Those beyond the named ones.
+    /// Number of further operations.
     pub n_more: usize,
 }
 
-/// Operations that were judged alike.
+/// Operations with the same verdict.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct VerdictCount {
-    /// As it is filtered by.
+    /// The key for filtering.
     pub key: String,
-    /// For people.
+    /// The label for people.
     pub label: String,
-    /// How many, digits grouped.
+    /// Number of operations, with digit grouping.
     pub count: String,
     /// How much longer they take in the target.
     pub difference: String,
@@ -142,9 +142,9 @@ pub struct VerdictCount {
 /// A table of the comparison.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ComparedTable {
-    /// What it is asked for by.
+    /// The key for requesting it.
     pub key: String,
-    /// How many rows it has, digits grouped.
+    /// Number of rows, with digit grouping.
     pub count: String,
 }
 
@@ -159,35 +159,35 @@ pub struct DiffRowsQuery {
 /// A call of one trace, or of both.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct DiffRow {
-    /// The node; stays the same while both traces are open.
+    /// The node's id; it stays the same while both traces are open.
     pub node: u32,
-    /// What is above all threads lies at 0.
+    /// Its position in the tree; the node above all threads has depth 0.
     pub branch: Branch,
-    /// Shortened in the middle, without what a run decides.
+    /// The name without parts that vary between runs, shortened in the middle.
     pub name: String,
-    /// As either trace has it; empty where that one has no such call, or no other name.
+    /// The name recorded in each trace; empty if it has no such call, or the same name.
     pub recorded: [String; 2],
-    /// The color token of its category; empty where it launches nothing itself.
+    /// The color token of its category; empty if it launches nothing itself.
     pub token: String,
     /// The only trace that has it: `reference` or `target`; empty for a call of both.
     pub only: String,
-    /// What is different, in words; empty for a call that is the same in both.
+    /// What differs, in words; empty for a call that is the same in both.
     pub mark: String,
-    /// It stands for no call: all threads, a thread, or work that belongs to no call.
+    /// Whether it is not a call: all threads, a thread, or GPU activity that belongs to no call.
     pub is_heading: bool,
-    /// GPU time of all below it, of reference and target; empty for one that has nothing there.
+    /// GPU time including calls below, of reference and target; empty for a trace without any.
     pub times: [String; 2],
     /// Target minus reference.
     pub difference: String,
-    /// That in percent of the largest one of all rows, with its sign.
+    /// The difference in percent of the largest one of all rows, signed.
     pub percent: f64,
     /// What it launches itself, in the reference and in the target.
     pub kernels: [String; 2],
-    /// `N` of `dormer tree --uid N` in the target, where it is a call of the target.
+    /// `N` of `dormer tree --uid N` in the target, if it is a call of the target.
     pub uid: Option<u32>,
 }
 
-/// The sheets of the comparison, as tables are asked for.
+/// The keys of the comparison's tables.
 pub mod sheet {
     /// Operations of both traces.
     pub const OPERATIONS: &str = "compare_operations";
@@ -203,9 +203,9 @@ pub mod sheet {
     pub const COLLECTIVES: &str = "compare_collectives";
     /// Steps of serving engines by phase and batch size.
     pub const STEPS: &str = "compare_steps";
-    /// Peaks of memory, and what operators hold of them.
+    /// Peaks of memory, and the operators that hold it.
     pub const MEMORY: &str = "compare_memory";
-    /// Both call trees, side by side; not a table.
+    /// Both call trees side by side; not a table.
     pub const TREE: &str = "compare_tree";
     /// Places where the call trees differ.
     pub const PLACES: &str = "compare_places";
@@ -215,13 +215,13 @@ pub mod sheet {
 
 /// The columns of the sheets of the comparison.
 pub mod column {
-    /// What a row is.
+    /// The name of a row.
     pub const NAME: &str = "name";
     /// The shapes of its operands.
     pub const SHAPES: &str = "shapes";
-    /// What the reference alone calls at a place of the tree.
+    /// What only the reference calls at a place in the tree.
     pub const REFERENCE_CALLS: &str = "calls in the reference";
-    /// What the target alone calls there.
+    /// What only the target calls there.
     pub const TARGET_CALLS: &str = "calls in the target";
     pub const REFERENCE: &str = "reference time";
     pub const TARGET: &str = "target time";
@@ -233,23 +233,23 @@ pub mod column {
     pub const TARGET_MB: &str = "target MB";
     /// Target minus reference, of memory.
     pub const DIFFERENCE_MB: &str = "difference MB";
-    /// Target over reference, of a call.
+    /// Time per call, target divided by reference.
     pub const RATIO: &str = "measured ratio";
-    /// The same as the hardware predicts it.
+    /// The ratio predicted by the hardware.
     pub const EXPECTED: &str = "expected ratio";
-    /// The one over the other.
+    /// Measured divided by expected ratio.
     pub const EXCESS: &str = "measured ÷ expected";
     /// Whether the hardware explains it.
     pub const VERDICT: &str = "verdict";
-    /// The same by printed peaks alone.
+    /// The verdict on the other basis, printed peaks or achievable figures.
     pub const OTHER_VERDICT: &str = "verdict on the other basis";
-    /// How often in the reference.
+    /// Number of calls in the reference.
     pub const REFERENCE_COUNT: &str = "reference count";
-    /// How often in the target.
+    /// Number of calls in the target.
     pub const TARGET_COUNT: &str = "target count";
-    /// Its time, of what one trace alone has.
+    /// The time, in tables of only one trace.
     pub const TIME: &str = "time";
-    /// How often, of what one trace alone has.
+    /// The number of calls, in tables of only one trace.
     pub const COUNT: &str = "count";
     /// Share of the time in which its trace computes.
     pub const SHARE: &str = "share of compute";

@@ -1,4 +1,4 @@
-//! Reports and artifacts.
+//! Reports and downloads.
 
 use dormer_core::base::format;
 use dormer_core::output::enclosed::View;
@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 /// Asks for a report.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum DocumentQuery {
-    /// Prioritized recommendations.
+    /// The report with prioritized recommendations.
     Report,
     /// Every step of the analysis.
     Notes,
@@ -17,73 +17,73 @@ pub enum DocumentQuery {
 pub enum About {
     /// The trace to improve.
     Target,
-    /// It, compared with another one.
+    /// The comparison of both traces.
     Comparison,
 }
 
-/// Asks what can be downloaded.
+/// Asks for the available downloads.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 pub struct ArtifactsQuery {
-    /// With names replaced.
+    /// Whether names are replaced.
     pub is_redacted: bool,
 }
 
-/// All that can be downloaded about one thing.
+/// All downloads about one subject.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Offer {
     pub about: About,
-    /// Names are replaced.
+    /// Whether names are replaced.
     pub is_redacted: bool,
     pub groups: Vec<ArtifactGroup>,
 }
 
-/// Kinds of files that are there for the same.
+/// Kinds of files with the same purpose.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ArtifactGroup {
-    /// What for, for people.
+    /// The purpose, for people.
     pub title: String,
-    /// Its kinds of files, none without files.
+    /// Its kinds of files, all of which have files.
     pub kinds: Vec<ArtifactKind>,
 }
 
 /// A kind of file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ArtifactKind {
-    /// What the command line's `--format` takes.
+    /// The value of the command line's `--format`.
     pub format: String,
-    /// What it is, for people.
+    /// Its title for people.
     pub title: String,
-    /// Who opens it, and with what.
+    /// Who uses it, and with which tool.
     pub purpose: String,
-    /// Its files can be made only to know their size.
+    /// Whether its files are quick to make, so that their size can be shown.
     pub is_quick: bool,
     pub lines: Vec<ArtifactLine>,
 }
 
-/// Something that can be downloaded. It is made when it is asked for.
+/// A download. It is made on request.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ArtifactLine {
     pub about: About,
-    /// Its path, as the command line writes it.
+    /// Its path, as written by the command line.
     pub path: String,
-    /// What it is, for people.
+    /// Its title for people.
     pub title: String,
 }
 
-/// Asks for the bytes of one artifact; they travel beside the answer.
+/// Asks for the bytes of one artifact; they are sent alongside the answer.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ArtifactQuery {
     pub about: About,
-    /// Its path; `None` for all of them as one archive.
+    /// Its path; `None` for an archive of all artifacts.
     pub path: Option<String>,
-    /// With names replaced.
+    /// Whether names are replaced.
     pub is_redacted: bool,
-    /// Its size alone: no bytes travel.
+    /// Whether only the size is requested, without the bytes.
     pub is_measured: bool,
 }
 
 impl ArtifactQuery {
-    /// Asks for the bytes too.
+    /// A query that includes the bytes.
     pub fn new(about: About, path: Option<&str>, is_redacted: bool) -> ArtifactQuery {
         ArtifactQuery {
             about,
@@ -98,12 +98,12 @@ impl ArtifactQuery {
 pub struct MadeArtifact {
     /// Its MIME type.
     pub mime: String,
-    /// Its size for people.
+    /// Its size, formatted.
     pub size: String,
 }
 
 impl MadeArtifact {
-    /// Of the bytes that travel beside it.
+    /// Describes the bytes sent alongside it.
     pub fn new(mime: &str, bytes: &[u8]) -> MadeArtifact {
         MadeArtifact {
             mime: mime.to_owned(),
@@ -112,42 +112,42 @@ impl MadeArtifact {
     }
 }
 
-/// Asks for what stands around the traces in a file that has the page in it, too.
+/// Asks for the parts around the traces in a self-contained file that includes the page.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct EnclosedQuery {
-    /// With names replaced.
+    /// Whether names are replaced.
     pub is_redacted: bool,
-    /// Where its reader lands.
+    /// The view that it opens with.
     pub view: View,
 }
 
-/// Asks for one of the open traces as the profiler's JSON, compressed; its bytes travel beside the answer, which says nothing.
+/// Asks for one of the open traces as compressed profiler JSON; its bytes are sent alongside an empty answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WrittenTraceQuery {
-    /// With names replaced.
+    /// Whether names are replaced.
     pub is_redacted: bool,
-    /// The one that the other is compared with.
+    /// Whether to send the reference instead of the target.
     pub is_reference: bool,
 }
 
-/// Asks for a program that runs an operation alone.
+/// Asks for a program that reproduces a single operation.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 pub struct ReproducerQuery {
     /// Its row in the sheet of operations.
     pub row: u32,
-    /// Make it; its bytes travel beside the answer. Else only say whether it can be made.
+    /// Whether to make it and send its bytes alongside the answer, or only check whether it can be made.
     pub make: bool,
 }
 
-/// Whether an operation can be run alone.
+/// Whether an operation can be reproduced.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Reproducer {
-    /// What to call the file.
+    /// The file name.
     pub file_name: String,
-    /// Why it cannot be rebuilt; half a sentence.
+    /// Why it cannot be reproduced, as a clause.
     pub reason: Option<String>,
-    /// The same in a few lines of Python; `None` where it cannot be rebuilt or has no such lines.
+    /// A short Python version; `None` if it cannot be reproduced or there is none.
     pub python: Option<String>,
-    /// The file, where it was to be made.
+    /// The file, if it was requested.
     pub made: Option<MadeArtifact>,
 }

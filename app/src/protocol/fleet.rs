@@ -5,19 +5,19 @@ use serde::{Deserialize, Serialize};
 
 use super::{Sort, TableRow};
 
-/// A summary that is open.
+/// An open summary.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct FleetOpened {
-    /// What it comes to.
+    /// The main result.
     pub sentence: String,
-    /// What it is of: label and figure.
+    /// What it covers, as label and figure.
     pub facts: Vec<(String, String)>,
     /// What became slower or faster.
     pub changes: Vec<FleetChange>,
-    /// The times of a model on a GPU, build after build.
+    /// The times of a model on a GPU over builds.
     pub trends: Vec<FleetTrend>,
-    /// What all of it comes to: time lost, findings, operations, kernels, jobs, machines, files that were not read. The
-    /// key of each, and the table.
+    /// Overall results, as key and table: lost time, findings, operations, kernels, jobs, machines, files that were not
+    /// read.
     pub tables: Vec<(String, FactTable)>,
     pub n_runs: u32,
 }
@@ -26,23 +26,23 @@ pub struct FleetOpened {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct FleetChange {
     pub title: String,
-    /// The model and the ranks that it is of.
+    /// Its model and number of ranks.
     pub scope: String,
-    /// Figures, their interval, and of how many runs they are.
+    /// Figures, their interval, and the number of runs.
     pub evidence: String,
     pub is_slower: bool,
-    /// The build after it says the same.
+    /// Whether the next build confirms it.
     pub is_confirmed: bool,
-    /// The operations and kernels that carry it.
+    /// The operations and kernels that contribute to it.
     pub carriers: Option<FactTable>,
-    /// The build that it changed with, among `points`.
+    /// The index in `points` of the build that it changed with.
     pub at: Option<u32>,
     pub points: Vec<FleetPoint>,
-    /// Where two runs to compare were read: of the build, and of those before.
+    /// Where two runs to compare were read: one of the build, and one of previous builds.
     pub runs: [String; 2],
 }
 
-/// The median of the runs of a build.
+/// The median over the runs of a build.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FleetPoint {
     pub build: String,
@@ -50,43 +50,43 @@ pub struct FleetPoint {
     pub ns: i64,
 }
 
-/// A model on a GPU.
+/// The times of a model on a GPU.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct FleetTrend {
     pub model: String,
     pub gpu: String,
     /// From the first to the last GPU activity, in the order of builds.
     pub points: Vec<FleetPoint>,
-    /// The share of that in which the GPU is idle, in the last build; for people.
+    /// The GPU's idle share in the last build, formatted.
     pub idle: String,
 }
 
 /// Asks for runs `offset .. offset + count`, filtered and sorted.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct FleetRunsQuery {
-    /// Words that a run has, each in any of its texts; case does not count.
+    /// Words that each must occur in any of a run's texts; case is ignored.
     pub find: String,
-    /// By one of [`RUN_COLUMNS`]; `None`: the newest first.
+    /// The order, by one of [`RUN_COLUMNS`]; `None` for the newest first.
     pub sort: Option<Sort>,
     pub offset: usize,
     pub count: usize,
-    /// A run, by its place in the summary, whose place in this order is wanted.
+    /// A run to locate in this order, by its index in the summary.
     pub locate: Option<u32>,
 }
 
 /// A window of the runs.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct FleetRuns {
-    /// Runs that the filter leaves.
+    /// Number of runs that match the filter.
     pub matching: usize,
     pub offset: usize,
-    /// Cells are those of [`RUN_COLUMNS`].
+    /// The rows, with the cells of [`RUN_COLUMNS`].
     pub rows: Vec<TableRow>,
-    /// Where the run that was to be located stands.
+    /// The position of the run to locate.
     pub located: Option<usize>,
 }
 
-/// The columns of runs: what the order calls them, their title, and whether they are numbers.
+/// The columns of runs: their sort key, their title, and whether they are numeric.
 pub const RUN_COLUMNS: [(&str, &str, bool); 10] = [
     ("recorded", "Recorded", false),
     ("model", "Model", false),

@@ -1,27 +1,25 @@
-//! How well a text answers to what was typed.
+//! Fuzzy matching of a text with a query.
 //!
-//! nucleo-matcher, fuzzy-matcher and sublime_fuzzy take letters in order anywhere, which long names
-//! of kernels nearly always have: of the 231 operators and kernels of a diffusion trace they show
-//! 107 for `rms` and 62 for `gemm`, where this shows 17 and 18. nucleo-matcher is also 71 KB
-//! of code (x86-64, optimized for size) where this is 16 KB.
+//! nucleo-matcher, fuzzy-matcher and sublime_fuzzy match letters in order anywhere, which long kernel names nearly
+//! always contain: of the 231 operators and kernels of a diffusion trace they match 107 for `rms` and 62 for `gemm`,
+//! while this matches 17 and 18. nucleo-matcher is also 71 KB of code (x86-64, optimized for size) compared with 16 KB.
 
 use dormer_core::base::sort::Arrange;
 
-/// Letters of a text that is looked at: names of kernels have no end.
+/// At most this many letters of a text are considered, because kernel names can be very long.
 const MAX_CHARS: usize = 400;
 
-/// A word begins where what was typed begins.
+/// Score of a match at the start of a word.
 const WORD_START: i32 = 40;
-/// The text itself does.
+/// Score of a match at the start of the text.
 const TEXT_START: i32 = 60;
-/// What was typed stands there as one piece.
+/// Score of a contiguous match.
 const IN_ONE: i32 = 100;
 
-/// How well a text answers to a query, the more the better; `None` where it does not.
+/// How well a text matches a query, higher is better; `None` if it does not.
 ///
-/// Every word of the query has to be in the text, as one piece or letter by letter in order; case
-/// does not count. What stands together, at the start of words and early is better. An empty query
-/// suits every text equally.
+/// Every word of the query must occur in the text, contiguously or letter by letter in order; case is ignored.
+/// Contiguous, early, and word-start matches are better. An empty query matches every text equally.
 pub fn score(query: &str, text: &str) -> Option<i32> {
     let letters: Vec<char> = text.chars().take(MAX_CHARS).map(lower).collect();
     query
@@ -33,7 +31,7 @@ pub fn score(query: &str, text: &str) -> Option<i32> {
         .sum()
 }
 
-/// Whether a text answers to all words of a query in one piece each, and not letter by letter alone.
+/// Whether all words of a query match contiguously, and not only letter by letter.
 pub fn is_strong(query: &str, score: i32) -> bool {
     let n_words = i32::try_from(query.split_whitespace().count()).unwrap_or(i32::MAX);
     score >= n_words.saturating_mul(IN_ONE - MAX_EARLY)
@@ -43,7 +41,7 @@ fn lower(letter: char) -> char {
     letter.to_lowercase().next().unwrap_or(letter)
 }
 
-/// A word that stands in the text as one piece, at its best place.
+/// The score of the best contiguous match of a word.
 fn in_one(word: &[char], letters: &[char]) -> Option<i32> {
     let places = letters.windows(word.len()).enumerate();
     places
@@ -52,8 +50,8 @@ fn in_one(word: &[char], letters: &[char]) -> Option<i32> {
         .max()
 }
 
-/// A word whose letters come in order, with others between them: each gap costs its length, and
-/// the letters have to begin where a word does.
+/// The score of a word whose letters occur in order, with others between them: each gap costs its length, and the match
+/// must start at the start of a word.
 fn letter_by_letter(word: &[char], letters: &[char]) -> Option<i32> {
     let (first, rest) = word.split_first()?;
     let starts = (0..letters.len()).filter(|start| {
@@ -75,10 +73,10 @@ fn letter_by_letter(word: &[char], letters: &[char]) -> Option<i32> {
         .max()
 }
 
-/// The most that coming late costs.
+/// The maximum penalty for a late match.
 const MAX_EARLY: i32 = 20;
 
-/// What a place in a text is worth: its start, the start of a word, early.
+/// The score of a match position: at the start of the text or of a word, and early.
 fn at(start: usize, letters: &[char]) -> i32 {
     let before = start.checked_sub(1).and_then(|before| letters.get(before));
     let worth = match before {
@@ -89,7 +87,7 @@ fn at(start: usize, letters: &[char]) -> i32 {
     worth - i32::try_from(start).unwrap_or(MAX_EARLY).min(MAX_EARLY)
 }
 
-/// The `most` best of some texts by their scores, best first; equal ones stay in their order.
+/// The `most` best texts by score, best first; ties keep their order.
 pub fn best<T>(scored: impl Iterator<Item = (i32, T)>, most: usize) -> Vec<T> {
     let mut scored: Vec<(i32, T)> = scored.collect();
     scored.arrange_by_key(|(score, _)| std::cmp::Reverse(*score));
@@ -102,7 +100,7 @@ mod tests {
 
     #[test]
     fn a_piece_counts_by_its_place() {
-        // 100 for one piece; 60 at the start of the text; 40 at that of a word, less its place.
+        // 100 for contiguous; 60 at the start of the text; 40 at that of a word, minus its position.
         assert_eq!(score("aten", "aten::mm"), Some(160));
         assert_eq!(score("mm", "aten::mm"), Some(100 + 40 - 6));
         assert_eq!(score("ten", "aten::mm"), Some(100 - 1));
@@ -111,7 +109,7 @@ mod tests {
 
     #[test]
     fn letters_in_order_will_do_from_the_start_of_a_word() {
-        // Three letters of "flash_att": from place 0 to 7, five others between them.
+        // Three letters of "flash_att": from position 0 to 7, five others between them.
         assert_eq!(score("fat", "flash_att"), Some(60 - 5));
         assert_eq!(score("lat", "flash_att"), None);
         assert_eq!(score("fx", "flash_att"), None);

@@ -4,71 +4,70 @@ use dormer_core::job::bandwidth::BandwidthChart;
 use dormer_core::job::overview::JobOverview;
 use serde::{Deserialize, Serialize};
 
-/// Reduces the file that travels beside the message to its digest.
+/// Reduces the file sent with the message to its digest.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct DigestRequest {
-    /// Its name, with the folders that it came in.
+    /// Its name, including its folders.
     pub path: String,
-    /// Another worker inflates it meanwhile.
+    /// Whether another worker decompresses it in parallel.
     pub has_second: bool,
 }
 
-/// Puts the digests that travel beside the message together with those that came before.
+/// Combines the digests sent with the message with earlier ones.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct JobRequest {
-    /// The window to show, the newest first.
+    /// The index of the window to show, the newest first.
     pub window: u32,
-    /// Files that could not be read: name, bytes, why.
+    /// Files that could not be read: name, size in bytes, reason.
     pub unreadable: Vec<(String, u64, String)>,
-    /// What a rank can send to other hosts, in GB/s, where the user says it.
+    /// Network bandwidth per rank in GB/s, if the user specified it.
     pub network_gbps: Option<f64>,
 }
 
-/// A job that is open.
+/// An open job.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct JobOpened {
-    /// What is shown of it.
+    /// Its overview.
     pub overview: JobOverview,
-    /// How fast its data moved.
+    /// Its achieved bandwidths.
     pub bandwidth: BandwidthChart,
-    /// One moment of all ranks by the clock of each trace, by position; none where clocks cannot be compared.
+    /// The same moment by the clock of each rank's trace, by rank index; empty if clocks cannot be compared.
     pub moments: Vec<i64>,
     /// Windows of the profiler, the newest first: "steps 8–11".
     pub windows: Vec<String>,
-    /// The one that is shown.
+    /// The index of the one that is shown.
     pub window: u32,
 }
 
 /// Asks how the ranks ran a step of the open job.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StepRequest {
-    /// By position.
+    /// The index of the step.
     pub step: u32,
-    /// A rank, by position, that is to be shown; of many not all are.
+    /// The index of a rank that must be shown; if there are many, not all are.
     pub rank: Option<u32>,
 }
 
-/// Tells a moment of the target and of the reference, each by the clock of its trace, so that their timelines can
-/// be aligned by it.
+/// Sends the same moment of target and reference, each by the clock of its trace, for aligning their timelines.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MomentQuery {
     pub target_ns: i64,
     pub reference_ns: i64,
 }
 
-/// A further rank of a job, whose timeline is to be shown below the two that are open.
+/// Another rank of a job, whose timeline is shown below the two open ones.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct BelowRequest {
-    /// What it is called.
+    /// Its name.
     pub name: String,
-    /// A moment of the target and of this one.
+    /// The same moment of the target and of this rank.
     pub moment: MomentQuery,
 }
 
-/// Looks for an event of the open trace; the answer is the number by which views know it.
+/// Looks up an event of the open trace; the answer is its number in views.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct EventAtQuery {
     pub name: String,
-    /// When it starts, by the clock of the trace; of several of that name the nearest is meant.
+    /// When it starts, by the clock of the trace; of several events with that name, the nearest one is used.
     pub start_ns: i64,
 }

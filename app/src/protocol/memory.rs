@@ -1,7 +1,7 @@
-//! The Memory view: what is in use over time, and who holds it.
+//! The Memory view: memory in use over time, and what holds it.
 
 use serde::{Deserialize, Serialize};
 
-/// Asks what the Memory view shows.
+/// Asks for the contents of the Memory view.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 pub struct MemoryQuery;

@@ -1,18 +1,18 @@
-//! What page and worker say to each other.
+//! The message protocol between page and worker.
 //!
-//! A message is a plain JavaScript object `{ id, body }`; `body` is one of the types below, as bytes
-//! through serde. What serde cannot carry travels beside it: a `File` on the way in, large blocks on
-//! the way out.
-//! What `dormer_core::report` holds to be shown travels as it is; other numbers come as text that
-//! `dormer-core` formatted, with the raw value where something is drawn from it.
+//! A message is a plain JavaScript object `{ id, body }`; `body` is one of the types below, serialized to bytes
+//! with serde. What serde cannot represent is transferred alongside: a `File` to the worker, large blocks to the page.
 //!
-//! | module | what is said about |
+//! Data that `dormer_core::report` prepares for display is sent unchanged. Other numbers are sent as text formatted by
+//! `dormer-core`, plus the raw value if something is drawn from it.
+//!
+//! | module | what its messages are about |
 //! |---|---|
-//! | [`choice`] | what the user chooses for the whole page |
-//! | [`compare`] | the second trace, and what both say about each other |
-//! | [`opening`] | a file on its way to being open |
-//! | [`query`] | every query, with the type of its answer |
-//! | [`search`] | what is typed into the filter of a table |
+//! | [`choice`] | the user's options for the whole page |
+//! | [`compare`] | the second trace, and the comparison of both |
+//! | [`opening`] | a file that is being opened |
+//! | [`query`] | all queries, with the types of their answers |
+//! | [`search`] | the text in the filter of a table |
 //! | the others | the view they are named after |
 
 pub mod choice;
@@ -57,92 +57,89 @@ pub use table::*;
 pub use timeline::*;
 pub use tree::*;
 
-/// The name of a worker that analyzes the sample again and again, for nothing but to be fast later. It is
-/// asked nothing.
+/// The name of a worker that analyzes the sample repeatedly, only to warm up the code. It receives no queries.
 pub const WARM_UP: &str = "warm-up";
 
 /// The name of a worker that reads one file of a job.
 pub const ONE_FILE: &str = "one-file";
 
-/// The name of the worker that has the job.
+/// The name of the worker that holds the job.
 pub const OF_JOB: &str = "job";
 
-/// The name of the worker that has a summary of many traces.
+/// The name of the worker that holds a summary of many traces.
 pub const OF_FLEET: &str = "fleet";
 
-/// Page to worker.
+/// A message from page to worker.
 #[derive(Debug, Serialize, Deserialize)]
 pub enum Request {
-    /// Analyze the files that travel beside this message: a trace with its captures, or two to
-    /// compare. Another trace may be open in another worker.
+    /// Analyze the files sent with this message: a trace with its captures, or two to compare. Another trace may be
+    /// open in another worker.
     OpenFiles(Choice, IsBeside),
-    /// Add the files that travel beside this message to the open trace, or open the trace among them.
+    /// Add the files sent with this message to the open trace, or open the trace among them.
     AddFiles(Choice),
-    /// Stop reading the files that are to be added.
+    /// Stop reading the files to add.
     CancelAdding,
     /// Analyze the built-in sample.
     OpenSample(Choice),
-    /// Compare the open trace with the `File` that travels beside this message. The choice
-    /// is that of the reference.
+    /// Compare the open trace with the `File` sent with this message. The options are those of the reference.
     OpenReference(Choice, FileNames),
-    /// Show the timeline of the `File` beside this message below those that are open. The choice is that of the
+    /// Show the timeline of the `File` sent with this message below the open ones. The options are those of the
     /// reference.
     OpenBelow(Choice, BelowRequest),
     /// Stop reading the file of the reference.
     CancelReference,
-    /// Reduce the file beside this message to what a job keeps of it.
+    /// Reduce the file sent with this message to its job digest.
     Digest(DigestRequest),
-    /// Put ranks together.
+    /// Combine ranks into a job.
     OpenJob(JobRequest),
-    /// Tell how the ranks ran a step.
+    /// Report how the ranks ran a step.
     JobStep(StepRequest),
-    /// Read the summary of many traces in the file beside this message.
+    /// Read the summary of many traces from the file sent with this message.
     OpenFleet,
-    /// Tell runs of it; answered as a query is.
+    /// Report runs of that summary; answered like a query.
     FleetRuns(FleetRunsQuery),
     /// Answer a query about the open trace.
     Ask(AnyQuery),
 }
 
-/// Worker to page.
+/// A message from worker to page.
 #[derive(Debug, Serialize, Deserialize)]
 pub enum Reply {
-    /// How far opening has come.
+    /// Progress of opening.
     Progress(Progress),
-    /// The trace is open. Where its findings are still being looked for, [`Reply::Judged`] follows.
+    /// The trace is open. If its findings are still being computed, [`Reply::Judged`] follows.
     Opened(Box<Opened>),
-    /// The findings of the trace that was opened without.
+    /// The findings of a trace that was opened without them.
     Judged(Box<Judged>),
     /// The file cannot be analyzed.
     Failed(Failure),
-    /// Several ranks are merged into the file: it is a job.
+    /// The file contains several merged ranks: it is a job.
     IsJob,
-    /// How far reading the files that are to be added has come.
+    /// Progress of reading the files to add.
     AddProgress(Progress),
-    /// The files are added: what the open trace is with them.
+    /// The files were added: the open trace including them.
     Added(Box<Opened>),
-    /// There was a trace among the files: it is open in the place of the other.
+    /// There was a trace among the files: it replaces the open one.
     Replaced(Box<Opened>),
-    /// Nothing is added; the open trace is as it was.
+    /// Nothing was added; the open trace is unchanged.
     NotAdded(Vec<LeftOut>),
-    /// How far opening the reference has come.
+    /// Progress of opening the reference.
     ReferenceProgress(Progress),
     ReferenceOpened(ReferenceOpened),
     /// The reference cannot be analyzed; the target is still open.
     ReferenceFailed(Failure),
-    /// The timeline that was to be shown below can be, or its file cannot be read.
+    /// The timeline to show below is ready, or its file cannot be read.
     BelowOpened(Option<Failure>),
-    /// Beside this message is the digest of the file, or of each rank that is merged into it; whether the file was one
-    /// already.
+    /// Sent with the digest of the file, or of each rank merged into it; true if the file was already a digest.
     Digest(bool),
     /// The ranks are one job.
     JobOpened(Box<JobOpened>),
-    /// They are none.
+    /// The ranks are not one job.
     JobFailed(Failure),
     /// How the ranks of the job ran a step.
     JobStep(Box<StepStrip>),
     /// The summary is open.
     FleetOpened(Box<FleetOpened>),
-    /// The value beside this message answers the query of the same id.
+    /// The value sent with this message answers the query with the same id.
     Answer,
 }

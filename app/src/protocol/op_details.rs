@@ -12,6 +12,6 @@ pub enum DetailsQuery {
         /// Its position in the sheet.
         row: u32,
     },
-    /// An event of the trace: what it is part of.
+    /// The operation, kernel or call that an event belongs to.
     Event(u32),
 }

@@ -1,4 +1,4 @@
-//! A file on its way to being open.
+//! A file that is being opened.
 
 use serde::{Deserialize, Serialize};
 
@@ -12,19 +12,19 @@ pub enum OpeningStep {
     /// Reading and parsing the file.
     #[default]
     Reading,
-    /// Building the call tree and joining kernels to their ops.
+    /// Building the call tree and linking kernels to their ops.
     Profiling,
-    /// Putting the tables together.
+    /// Building the tables.
     Reporting,
 }
 
 impl OpeningStep {
-    /// How far it is, the bytes of the file tell.
+    /// Whether progress is measured in bytes of the file.
     pub fn counts_bytes(self) -> bool {
         matches!(self, OpeningStep::Fetching | OpeningStep::Reading)
     }
 
-    /// For people.
+    /// Its label for people.
     pub fn label(self) -> &'static str {
         match self {
             OpeningStep::Fetching => "Fetching the trace",
@@ -35,34 +35,33 @@ impl OpeningStep {
     }
 }
 
-/// How far opening has come.
+/// Progress of opening.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 pub struct Progress {
-    /// What is being done.
+    /// The current step.
     pub step: OpeningStep,
-    /// Bytes of the file read.
+    /// Bytes read so far.
     pub bytes_read: f64,
-    /// Bytes of the file.
+    /// Size of the file in bytes.
     pub bytes_total: f64,
-    /// Events found.
+    /// Events found so far.
     pub events: f64,
 }
 
 /// How fast a file is read.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Pace {
-    /// Bytes of the file in a second.
+    /// Bytes of the file per second.
     pub bytes_per_s: f64,
-    /// Seconds until all of it is read; `None` where its size is not known.
+    /// Seconds until the whole file is read; `None` if its size is unknown.
     pub left_s: Option<f64>,
 }
 
 impl Progress {
-    /// Before this nothing is said: it would jump.
+    /// No pace is shown before this time, because it would fluctuate.
     const SETTLED_MS: f64 = 500.0;
 
-    /// How fast it is read, so many milliseconds after reading began; `None` too early to tell, and once
-    /// all is read.
+    /// The pace this many milliseconds after reading started; `None` if it is too early to tell, and after reading.
     pub fn pace(&self, elapsed_ms: f64) -> Option<Pace> {
         if !self.step.counts_bytes() || elapsed_ms < Self::SETTLED_MS || self.bytes_read <= 0.0 {
             return None;
@@ -79,16 +78,16 @@ impl Progress {
 /// Why a file cannot be analyzed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Failure {
-    /// What was found, what was expected, and the way out.
+    /// What was found, what was expected, and how to fix it.
     pub sentence: String,
-    /// Where: the byte in the decompressed text, digits grouped.
+    /// The byte offset in the decompressed text, with digit grouping.
     pub at_byte: Option<String>,
 }
 
-/// A file that was not opened, or not added, while others may be.
+/// A file that was not opened or added, although others may have been.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LeftOut {
-    /// Its name; `None` where the sentence names what it is about.
+    /// Its name; `None` if the sentence names the file.
     pub name: Option<String>,
     /// Why.
     pub failure: Failure,
@@ -104,10 +103,10 @@ impl LeftOut {
     }
 }
 
-/// A file of many that came at once.
+/// One of several files that were dropped or selected together.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CandidateFile {
-    /// Its name, with the folders that it came in.
+    /// Its name, including its folders.
     pub path: String,
     pub bytes: f64,
 }
@@ -118,53 +117,53 @@ pub const TOO_MANY: &str = "open one trace, or two to compare";
 /// Whether another trace is open.
 pub type IsBeside = bool;
 
-/// Takes off a capture that is merged with the open trace, or the configuration of its model.
+/// Removes a capture that is merged with the open trace, or the configuration of its model.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct TakeOff {
     /// The capture's name; `None` for the configuration.
     pub name: Option<String>,
-    /// The user's choice.
+    /// The user's options.
     pub choice: Choice,
 }
 
 /// A trace that is open, and everything the header and the Overview show of it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Opened {
-    /// What its file is called.
+    /// Its file name.
     pub file_name: String,
-    /// It holds captures of GPU graphs and no GPU activity.
+    /// Whether it has only captures of GPU graphs and no GPU activity.
     pub is_capture: bool,
-    /// What it is compared with, by its file's name, where both came together.
+    /// The reference and its file name, if both were opened together.
     pub reference: Option<(String, ReferenceOpened)>,
-    /// Files that came with it and are not used.
+    /// Files that were opened with it and are not used.
     pub left_out: Vec<LeftOut>,
-    /// Events in the file, digits grouped.
+    /// Events in the file, with digit grouping.
     pub events: String,
-    /// The GPUs that can be chosen, in the table's order.
+    /// The selectable GPUs, in the table's order.
     pub gpus: Vec<String>,
-    /// The GPU that the trace names, if Dormer knows it.
+    /// The GPU named in the trace, if Dormer knows it.
     pub detected: Option<String>,
-    /// How many GPU events no launching CPU call was found for, digits grouped; `None` where that leaves
-    /// nothing to choose.
+    /// Number of GPU events without a known launching CPU call, with digit grouping; `None` if there is no choice to
+    /// offer.
     pub unlinked: Option<String>,
-    /// GPU activity was recorded.
+    /// Whether GPU activity was recorded.
     pub has_gpu_events: bool,
-    /// Parts of the run that the program named.
+    /// Parts of the run that the program named, such as steps.
     pub steps: Vec<StepLine>,
-    /// The GPUs of a trace of several.
+    /// The GPUs, if the trace has several.
     pub gpus_alone: Vec<GpuLine>,
-    /// The report under the user's choice.
+    /// The report with the user's options.
     pub overview: Overview,
-    /// Bytes of wasm memory the worker holds.
+    /// Wasm memory of the worker, in bytes.
     pub wasm_bytes: f64,
 }
 
-/// What a trace was opened without: everything that its findings decide.
+/// What a trace was opened without: everything that depends on its findings.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Judged {
-    /// The report under the user's choice, whole.
+    /// The complete report with the user's options.
     pub overview: Overview,
-    /// Bytes of wasm memory the worker holds.
+    /// Wasm memory of the worker, in bytes.
     pub wasm_bytes: f64,
 }
 

@@ -1,4 +1,4 @@
-//! The Overview: the answer, what to do, the evidence.
+//! The Overview: the main result, what to do, the evidence.
 
 use dormer_core::NoGpu;
 use dormer_core::report::cards::{Asides, Worth};
@@ -8,125 +8,121 @@ use dormer_core::report::overview::{
 };
 use serde::{Deserialize, Serialize};
 
-/// The Overview, ready to be shown.
+/// The Overview, ready for display.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Overview {
-    /// The part of the time that all of this is of; `None` for the whole trace, where no part of it
-    /// would be analyzed without a choice.
+    /// The time range that all of this is about; `None` for the whole trace, if that is the default.
     pub window: Option<WindowFacts>,
-    /// The answer in one or two sentences.
+    /// The main result in one or two sentences.
     pub headline: String,
-    /// Of a serving engine or a diffusion pipeline: its steps.
+    /// For a serving engine or a diffusion pipeline: its steps.
     pub serving: Option<ServingFacts>,
-    /// Why nothing is said of the GPU, and the way to it; `None` where something is.
+    /// Why there are no GPU results, and how to get them; `None` if there are.
     pub no_gpu: Option<NoGpu>,
     /// Where the recorded GPU time went; empty without GPU activity.
     pub split: Vec<SplitPart>,
-    /// What to do, what is worth most first; `None` while it is being looked for.
+    /// What to do, the largest savings first; `None` while it is being computed.
     pub findings: Option<Findings>,
     /// A few figures of the whole trace: label and value.
     pub facts: Vec<(String, String)>,
     /// Kernel time by Dormer's categories, largest first.
     pub families: Vec<FamilyTime>,
-    /// Share of that time whose category a kernel's name alone tells; `None` where it is next to
-    /// nothing.
+    /// Share of that time whose category is known only from the kernel's name; `None` if it is negligible.
     pub guessed: Option<String>,
-    /// That attention runs in separate operations, which count elsewhere; `None` where it does not.
+    /// A note that attention runs as separate operations, which are counted elsewhere; `None` if it does not.
     pub unfused: Option<String>,
-    /// The operations, and collectives, that took the most time, largest first; kernels, where no
-    /// operators were recorded.
+    /// The operations, and collectives, that took the most time, largest first; kernels, if no operators were recorded.
     pub top: Vec<TopOperation>,
-    /// `top` are kernels.
+    /// Whether `top` has kernels.
     pub top_is_kernels: bool,
-    /// What the times of `top` are, "GPU time" or "CPU time".
+    /// The measure of the times in `top`: "GPU time" or "CPU time".
     pub top_measure: String,
-    /// What import and profile had to say.
+    /// Problems found by import and profile.
     pub quality: Quality,
-    /// What limits trust in the numbers, in a few words each.
+    /// Limits to the reliability of the numbers, in a few words each.
     pub limits: Vec<Limit>,
-    /// Captures of the GPU graphs that it replays.
+    /// Captures of the GPU graphs that the trace replays.
     pub captures: CaptureFacts,
-    /// The GPU the report is judged against.
+    /// The GPU whose roofline is used.
     pub gpu: GpuFacts,
 }
 
 /// Captures of the GPU graphs that a trace replays.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CaptureFacts {
-    /// Files that are merged: what each is called, and how much it explains.
+    /// Merged files: the name of each, and how much it explains.
     pub merged: Vec<(String, String)>,
     /// The model whose configuration was given.
     pub model: Option<String>,
-    /// Graphs are replayed that no capture is merged with.
+    /// Whether graphs are replayed without a merged capture.
     pub is_wanted: bool,
 }
 
 impl CaptureFacts {
-    /// Whether captures can be merged with the trace, or are.
+    /// Whether captures can be, or are, merged with the trace.
     pub fn are_taken(&self) -> bool {
         self.is_wanted || !self.merged.is_empty()
     }
 }
 
-/// A GPU of a trace of several, to be analyzed alone.
+/// A GPU of a trace with several, which can be analyzed alone.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct GpuLine {
-    /// As the choice has it: the number that the trace gives it.
+    /// Its value in the options: its number in the trace.
     pub device: String,
-    /// For people: "GPU 7".
+    /// Its label for people: "GPU 7".
     pub name: String,
-    /// From its first start to its last end.
+    /// Time from its first start to its last end.
     pub length: String,
 }
 
-/// What is analyzed of a trace, where that is a part of it or could be.
+/// The analyzed part of a trace, if it is a part or could be.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WindowFacts {
-    /// What it is: a step, the steps of a serving engine, a GPU, or from when to when.
+    /// What it is: a step, the steps of a serving engine, a GPU, or a time range.
     pub name: String,
-    /// How long it is.
+    /// Its length.
     pub length: String,
-    /// It is all of the trace, of which the steps alone could be analyzed.
+    /// Whether it is the whole trace, although only its steps could be analyzed.
     pub is_whole: bool,
-    /// The choice of the steps of a serving engine, where something else is chosen.
+    /// The option to analyze the steps of a serving engine, if something else is selected.
     pub steps: Option<WindowChoice>,
-    /// The choice of the whole trace, where something else is chosen.
+    /// The option to analyze the whole trace, if something else is selected.
     pub whole: Option<WindowChoice>,
 }
 
-/// What to choose to analyze a part of the time: `None` for what is analyzed without a choice.
+/// The option that analyzes a time range: `None` for the default.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WindowChoice {
-    /// As the choice has it.
+    /// Its value in the options.
     pub window: Option<(u64, u64)>,
 }
 
-/// What to do, what is worth most first.
+/// What to do, the largest savings first.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Findings {
-    /// In order.
+    /// The findings, in order.
     pub cards: Vec<Card>,
-    /// What is said beside them.
+    /// Additional remarks.
     pub asides: Asides,
 }
 
-/// A finding: what is slow, what to do about it, and what that is worth. Names from the trace
-/// stand in backticks.
+/// A finding: what is slow, what to do about it, and what that saves. Names from the trace are in backticks.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Card {
-    /// What it is known by while the report changes.
+    /// A key that is stable when the report changes.
     pub key: String,
     /// Its number, from 1.
     pub number: usize,
-    /// A few words.
+    /// The title, a few words.
     pub title: String,
-    /// How much it matters, in a word.
+    /// The severity, in a word.
     pub severity: String,
     /// The name of its color in style sheets.
     pub light: String,
-    /// Why the longest of its operations takes longer than its roofline time.
+    /// Why its longest operation takes longer than its roofline time.
     pub gap: Option<GapChart>,
-    /// How sure it is that it is what it is called, in a word; empty where nothing is left to guess.
+    /// The confidence in it, in a word; empty if it is certain.
     pub confidence: String,
     /// The analysis that found it.
     pub analysis: String,
@@ -134,25 +130,25 @@ pub struct Card {
     pub issue: String,
     /// What to change in the model.
     pub model: String,
-    /// What to ask of the kernel.
+    /// What to change in the kernel.
     pub kernel: String,
-    /// What it saves; `None` where a trace cannot tell.
+    /// What it saves; `None` if a trace cannot show it.
     pub worth: Option<Worth>,
-    /// What that is estimated from, or that it is not.
+    /// What the savings are estimated from, or that they are not.
     pub basis: String,
-    /// The memory that it is about, where it is about that and not about time.
+    /// The amount of memory, if it is about memory and not about time.
     pub memory: Option<String>,
-    /// What shows it, the longest first.
+    /// The evidence, the longest first.
     pub evidence: Vec<Evidence>,
-    /// How many more show it.
+    /// Number of further pieces of evidence.
     pub n_more: usize,
-    /// Findings that go with it, by their titles.
+    /// Titles of related findings.
     pub within: Vec<String>,
-    /// Where the report says more of it: a heading's slug.
+    /// The slug of the report's heading with details.
     pub details: String,
-    /// The Idle & communication view shows what it is about.
+    /// Whether the Idle & communication view shows it.
     pub is_system: bool,
-    /// The Memory view shows what it is about.
+    /// Whether the Memory view shows it.
     pub is_memory: bool,
 }
 
@@ -163,40 +159,40 @@ pub struct Evidence {
     pub name: String,
     /// Shapes and types of its tensors.
     pub shapes: String,
-    /// Its time, and of how many calls.
+    /// Its time, and the number of calls.
     pub time: String,
-    /// The color token of its category; empty where it has none.
+    /// The color token of its category; empty if it has none.
     pub token: String,
     /// Its row in the sheet of operations.
     pub row: Option<u32>,
-    /// The event: of an operation its first call; `None` for one of a comparison.
+    /// The event, or the first call of an operation; `None` in a comparison.
     pub uid: Option<u32>,
-    /// The tree has it, or what launched it.
+    /// Whether it, or the call that launched it, is in the call tree.
     pub in_tree: bool,
-    /// Calls or runs of it can be shown; of an annotation there are none.
+    /// Whether calls or runs of it can be shown; an annotation has none.
     pub has_runs: bool,
 }
 
 /// One of the operations that took the most time.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct TopOperation {
-    /// What it is, and its time.
+    /// Its name and time.
     pub time: WorkTime,
-    /// It is a kernel, to be found in the table of kernels.
+    /// Whether it is a kernel, listed in the table of kernels.
     pub is_kernel: bool,
     /// The operator's row in the sheet `ops_summary`.
     pub row: Option<u32>,
 }
 
-/// The GPU the report is judged against.
+/// The GPU whose roofline is used.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct GpuFacts {
-    /// Its name; `None` when it is neither told by the trace nor chosen.
+    /// Its name; `None` if it is neither in the trace nor selected.
     pub name: Option<String>,
     /// Label and value of each figure.
     pub figures: Vec<(String, String)>,
     /// Whether they are peak or achievable figures, and where they come from.
     pub basis: String,
-    /// Some are peak and some achievable figures.
+    /// Whether some figures are peaks and others achievable.
     pub mixed: bool,
 }

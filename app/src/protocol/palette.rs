@@ -1,15 +1,15 @@
-//! What of the trace answers to what was typed.
+//! Search of the command palette in the trace.
 
 use serde::{Deserialize, Serialize};
 
-/// Asks for what answers best to what was typed, a few of each kind.
+/// Asks for the best matches of the typed text, a few of each kind.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct FindInTrace {
-    /// What was typed.
+    /// The typed text.
     pub text: String,
 }
 
-/// What something is that was found, and how it is reached.
+/// The kind of a match, and how to navigate to it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum FoundKind {
     /// A finding, by its heading in the report.
@@ -18,19 +18,19 @@ pub enum FoundKind {
     Category(String),
     /// A class of modules, by its name.
     Module(String),
-    /// Its row in the sheet of operations.
+    /// An operation, by its row in the sheet of operations.
     Operation(u32),
-    /// Its row in the sheet of kernels.
+    /// A kernel, by its row in the sheet of kernels.
     Kernel(u32),
 }
 
-/// Something of the trace that answers to it.
+/// A match in the trace.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Found {
     pub kind: FoundKind,
-    /// The color token of its family; empty for what has none.
+    /// The color token of its family; empty if it has none.
     pub token: String,
     pub name: String,
-    /// What is said beside it: shapes, time, what it saves.
+    /// Additional text: shapes, time, or savings.
     pub note: String,
 }

@@ -1,7 +1,7 @@
-//! Every query of the page, with the type of its answer.
+//! All queries of the page, with the types of their answers.
 //!
-//! To add one: its types in the module of its view, a row of `queries!`, and an arm in the worker's
-//! `answer.rs`. A row without one does not compile.
+//! To add one: its types in the module of its view, a row of `queries!`, and an arm in the worker's `answer.rs`. A row
+//! without an arm does not compile.
 
 use dormer_core::output::document::Document;
 use dormer_core::output::enclosed::Parts;
@@ -21,20 +21,20 @@ pub trait Query: Into<AnyQuery> {
     /// What the worker answers.
     type Answer: Serialize + DeserializeOwned + 'static;
 
-    /// An answer to it, as it travels.
+    /// Encodes an answer to it.
     fn said(&self, answer: &Self::Answer) -> JsValue {
         to_js(answer)
     }
 }
 
-/// What a GPU is called.
+/// The name of a GPU.
 type GpuName = String;
-/// What is wrong with a text, with the place; without a full stop.
+/// An error in a text, with its location; without a period at the end.
 type WhatIsWrong = String;
 
 macro_rules! queries {
     ($($query:ident -> $answer:ty;)*) => {
-        /// Every query, as it travels.
+        /// Any query, for sending.
         #[derive(Debug, Serialize, Deserialize)]
         pub enum AnyQuery {
             $(#[doc = concat!("[`", stringify!($query), "`]")] $query($query),)*

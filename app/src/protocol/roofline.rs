@@ -7,43 +7,43 @@ use serde::{Deserialize, Serialize};
 
 use super::Note;
 
-/// Asks what the Roofline view draws.
+/// Asks for the contents of the Roofline view.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 pub struct RooflineQuery;
 
-/// The operations on the roofline of the chosen GPU.
+/// The operations on the roofline of the selected GPU.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct RooflineChart {
     /// Why there is nothing to draw; the rest is empty then.
     pub missing: Option<Missing>,
-    /// What is drawn, in a sentence.
+    /// A sentence on what the chart shows.
     pub lead: String,
     /// The sloping part of the roofline.
     pub memory: Option<MemoryRoof>,
-    /// Its level parts, one for each kind of arithmetic in use, the highest first.
+    /// The horizontal parts, one for each kind of arithmetic in use, the highest first.
     pub ceilings: Vec<Ceiling>,
     /// The operations, the longest first.
     pub marks: Vec<Mark>,
     /// The categories of the marks, the longest first.
     pub families: Vec<FamilyTime>,
-    /// How much of the time has a bandwidth and no arithmetic.
+    /// How much of the time has bytes but no FLOPs.
     pub without_flops: Option<String>,
     /// How much of the time is not drawn.
     pub left_out: Option<String>,
-    /// What has no roofline and is not drawn either: communication, copies over a link.
+    /// What has no roofline and is also not drawn: communication, copies over a link.
     pub without_roof: Option<String>,
 }
 
 /// Why there is no roofline.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Missing {
-    /// No GPU is chosen, and the trace names none that is known.
+    /// No GPU is selected, and the trace names no known GPU.
     Gpu,
     /// There is no GPU activity.
     Activity,
-    /// No operators were recorded, so nothing says how much work a kernel does.
+    /// No operators were recorded, so the FLOPs and bytes of kernels are unknown.
     Operators,
-    /// Operators were recorded, and of none is it known how much work it does.
+    /// Operators were recorded, but none has known FLOPs or bytes.
     Work,
 }
 
@@ -58,12 +58,12 @@ pub struct Mark {
     pub shapes: String,
     /// Its category.
     pub family: Family,
-    /// Where it stands.
+    /// Its position.
     pub spot: Spot,
-    /// Its share of the GPU time: its area.
+    /// Its share of the GPU time, shown as its area.
     pub percent: f64,
-    /// Label and value of what is said about it.
+    /// Details, as label and value.
     pub figures: Vec<(String, String)>,
-    /// What has to be said about how close it comes to the roofline.
+    /// A note on how close it comes to the roofline.
     pub note: Option<Note>,
 }

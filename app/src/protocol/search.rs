@@ -1,4 +1,4 @@
-//! What is typed into the filter of a table: words, and conditions on fields.
+//! The query language of table filters: words, and conditions on fields.
 //!
 //! ```text
 //! mm 2816                       both words, wherever they stand in a row
@@ -8,10 +8,10 @@
 //!
 //! The page lists the fields, the worker matches rows. To add a field: a row of [`FIELDS`].
 
-/// What the value of a field is.
+/// The type of a field's value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FieldKind {
-    /// A text that contains what is given.
+    /// A text that contains the given value.
     Text,
     /// A time, with its unit.
     Time,
@@ -19,15 +19,15 @@ pub enum FieldKind {
     Number,
 }
 
-/// Something of a row that can be asked for by name.
+/// A named field of a row.
 #[derive(Debug, PartialEq, Eq)]
 pub struct SearchField {
-    /// What it can be called; the first is the one that the help names.
+    /// Its names; the help shows the first.
     pub names: &'static [&'static str],
-    /// What it is, for the help.
+    /// Its description in the help.
     pub what: &'static str,
     pub kind: FieldKind,
-    /// The columns that have it, in sheets or beside them: of a table the first that it has.
+    /// The columns that contain it, in sheets or in addition to them; the first that a table has is used.
     pub columns: &'static [&'static str],
 }
 
@@ -71,35 +71,35 @@ pub enum Than {
     Is,
 }
 
-/// What a row has to be.
+/// A condition on a row.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Test {
     /// It has this word, [folded](fold), in one of its texts.
     Word(String),
-    /// A text of it has this word, folded.
+    /// The field's text contains this word, folded.
     Has(&'static SearchField, String),
-    /// A number of it, times in microseconds.
+    /// The field's number compares like this, with times in microseconds.
     Compares(&'static SearchField, Than, f64),
 }
 
-/// A part of what is typed.
+/// A term of a search.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Term {
-    /// A row must not be like this.
+    /// Whether the condition is negated.
     pub is_not: bool,
     pub test: Test,
 }
 
-/// What is typed, read.
+/// A parsed search.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Search {
-    /// All of them have to hold.
+    /// All terms must match.
     pub terms: Vec<Term>,
-    /// What could not be read as it seems to be meant, in sentences.
+    /// Sentences on what could not be parsed as it was probably meant.
     pub remarks: Vec<String>,
 }
 
-/// A text as it is compared: case, the sign of multiplication and what groups digits do not count.
+/// Normalizes a text for comparison: case, multiplication signs and digit grouping are ignored.
 pub fn fold(text: &str) -> String {
     text.chars()
         .filter(|letter| *letter != '\u{202F}')
@@ -116,7 +116,7 @@ pub fn fold(text: &str) -> String {
 }
 
 impl Search {
-    /// Reads what is typed. Nothing is an error: what is no field is a word.
+    /// Parses a search. Nothing is an error: what is not a field is a word.
     pub fn parse(typed: &str) -> Search {
         let mut search = Search::default();
         for piece in pieces(typed) {
@@ -134,7 +134,7 @@ impl Search {
         search
     }
 
-    /// What a piece asks for; `None` while its value is still to be typed.
+    /// Parses a token; `None` if its value has not been typed yet.
     fn test(&mut self, text: &str) -> Option<Test> {
         let word = || Some(Test::Word(fold(text)));
         let Some((name, operator, value)) = condition(text) else {
@@ -194,7 +194,7 @@ impl Search {
     }
 }
 
-/// The field of a name.
+/// The field with a name.
 fn field(name: &str) -> Option<&'static SearchField> {
     let name = name.to_ascii_lowercase();
     FIELDS
@@ -204,8 +204,7 @@ fn field(name: &str) -> Option<&'static SearchField> {
 
 const OPERATORS: [&str; 6] = [">=", "<=", ">", "<", "=", ":"];
 
-/// Name, operator and value of `dur>1ms`; `None` for what is no condition, as `aten::mm` and
-/// `my_kernel<float>`.
+/// Name, operator and value of `dur>1ms`; `None` if it is not a condition, such as `aten::mm` and `my_kernel<float>`.
 fn condition(text: &str) -> Option<(&str, &'static str, &str)> {
     let at = text.find([':', '>', '<', '='])?;
     let (name, rest) = text.split_at(at);
@@ -217,7 +216,7 @@ fn condition(text: &str) -> Option<(&str, &'static str, &str)> {
     (is_name && !value.starts_with(':')).then_some((name, operator, value))
 }
 
-/// A number and what follows it, in small letters as they are typed: `1.5ms`.
+/// A number and the unit after it: `1.5ms`.
 fn amount(value: &str) -> Option<(f64, &str)> {
     let value = value.trim();
     let is_digit = |letter: char| letter.is_ascii_digit() || matches!(letter, '.' | '-');
@@ -233,16 +232,16 @@ fn amount(value: &str) -> Option<(f64, &str)> {
     Some((number, unit))
 }
 
-/// A piece that is typed.
+/// A token of the typed text.
 #[derive(Debug, Default)]
 struct Piece {
     text: String,
-    /// It begins with a quotation mark: nothing in it is a condition.
+    /// Whether it starts with a quotation mark, so that it is never a condition.
     is_quoted: bool,
 }
 
-/// What stands between spaces; what is in quotes is one, and so is a condition with spaces around its
-/// operator or before its unit, as times are displayed: `dur > 1.00 ms`.
+/// Splits text at spaces. Quoted text is one token, and so is a condition with spaces around its operator or before its
+/// unit, as in displayed times: `dur > 1.00 ms`.
 fn pieces(typed: &str) -> Vec<Piece> {
     let mut pieces: Vec<Piece> = Vec::new();
     let mut now = Piece::default();
@@ -275,7 +274,7 @@ fn add(pieces: &mut Vec<Piece>, next: Piece) {
     pieces.push(next);
 }
 
-/// Whether a piece belongs to the one before it: the operator of a field, its value, or its unit.
+/// Whether a token continues the previous one: as the operator of a field, its value, or its unit.
 fn goes_on(last: &str, next: &str) -> bool {
     const UNITS: [&str; 7] = ["ns", "us", "µs", "μs", "ms", "s", "%"];
     let is_operator = |text: &str| OPERATORS.iter().any(|known| text.starts_with(known));
@@ -293,7 +292,7 @@ fn goes_on(last: &str, next: &str) -> bool {
 mod tests {
     use super::*;
 
-    /// What a search comes to: words as they are, fields by their first name.
+    /// A parsed search as text: words unchanged, fields with their first name.
     fn read(typed: &str) -> Vec<String> {
         let terms = Search::parse(typed).terms.into_iter();
         let said = terms.map(|term| {
@@ -333,11 +332,11 @@ mod tests {
                 &["not category has memory copy"],
             ),
             ("stream:7", &["stream Is 7"]),
-            // Names of C++ and of operators are no conditions.
+            // Names of C++ functions and of operators are not conditions.
             ("aten::mm", &["aten::mm"]),
             ("gemm<float>", &["gemm<float>"]),
             ("my_op:x", &["my_op:x"]),
-            // A value is still to be typed.
+            // The value has not been typed yet.
             ("dur> category:", &[]),
             ("-", &["-"]),
             ("", &[]),

@@ -1,4 +1,4 @@
-//! The Steps view: what each step took, side by side.
+//! The Steps view: the times of all steps.
 
 use dormer_core::report::fact_table::FactTable;
 use dormer_core::report::overview::SplitPart;
@@ -7,58 +7,58 @@ use serde::{Deserialize, Serialize};
 
 use super::StepLine;
 
-/// Asks what the Steps view shows.
+/// Asks for the contents of the Steps view.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 pub struct StepsQuery;
 
 /// The steps of the whole trace.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct StepTimes {
-    /// The answer in a sentence; why there is none where there are no steps.
+    /// The main result in a sentence; if there are no steps, the reason.
     pub headline: String,
-    /// What becomes of the steps over the recording, a sentence each.
+    /// Sentences on how steps change over the recording.
     pub notes: Vec<String>,
-    /// Steps of a steady load, to be analyzed together.
+    /// Steps with a steady load, which can be analyzed together.
     pub choices: Vec<StepChoice>,
-    /// The step of median length, where many steps are alike: to be analyzed for all of them.
+    /// The step of median length if many steps are alike, which can be analyzed in place of all.
     pub median: Option<StepChoice>,
-    /// Of a serving engine: a bar for each step.
+    /// For a serving engine: a bar per step.
     pub chart: Option<StepChart>,
-    /// Of a serving engine: its batches and graphs.
+    /// For a serving engine: its batches and graphs.
     pub tables: Vec<FactTable>,
     /// Columns of [`StepTime::cells`].
     pub columns: Vec<String>,
-    /// In the order in which they ran.
+    /// The steps, in the order in which they ran.
     pub steps: Vec<StepTime>,
-    /// How many more there are.
+    /// Number of further steps.
     pub n_more: usize,
 }
 
-/// Steps that follow each other.
+/// Consecutive steps.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct StepChoice {
-    /// What they are.
+    /// Their label.
     pub label: String,
     /// Which they are, and their median.
     pub text: String,
-    /// When the GPU worked for them.
+    /// Start and end of their GPU activity.
     pub window: (u64, u64),
 }
 
-/// What the GPU did for one step.
+/// The GPU activity of one step.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct StepTime {
     pub line: StepLine,
-    /// How long it takes.
+    /// Its duration.
     pub time: String,
-    /// How many times the median of the steps its window is: "1.22×"; empty for a single step. Of a
-    /// serving engine how much longer it takes than the steps like it.
+    /// Its duration relative to the median step: "1.22×"; empty for a single step. For a serving engine, how much
+    /// longer it takes than similar steps.
     pub of_median: String,
-    /// That is much.
+    /// Whether that is a lot.
     pub is_slow: bool,
-    /// Of a serving engine: its batch and its launches, a text for each of [`StepTimes::columns`].
+    /// For a serving engine: its batch and its launches, one text for each of [`StepTimes::columns`].
     pub cells: Vec<String>,
     pub parts: Vec<SplitPart>,
-    /// Its length in percent of the longest, to draw it.
+    /// Its duration in percent of the longest, for drawing.
     pub percent: f64,
 }

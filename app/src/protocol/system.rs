@@ -4,18 +4,18 @@ use dormer_core::report::fact_table::FactTable;
 use dormer_core::report::overview::{Limit, SplitPart};
 use serde::{Deserialize, Serialize};
 
-/// Asks what the Idle & communication view shows.
+/// Asks for the contents of the Idle & communication view.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 pub struct SystemQuery;
 
-/// What keeps the GPU from computing.
+/// What prevents the GPU from computing.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct SystemFacts {
-    /// The answer in a sentence.
+    /// The main result in a sentence.
     pub headline: String,
-    /// What limits trust in these numbers.
+    /// Limits to the reliability of these numbers.
     pub limits: Vec<Limit>,
-    /// A sentence each on communication and on copies.
+    /// One sentence each on communication and copies.
     pub lead: Vec<String>,
     /// Where the recorded GPU time went; empty without GPU activity.
     pub split: Vec<SplitPart>,
@@ -26,75 +26,75 @@ pub struct SystemFacts {
 /// One kind of time in which the GPU does not compute.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct SystemSection {
-    /// What it is known by.
+    /// Its key.
     pub key: String,
-    /// For people.
+    /// Its title for people.
     pub title: String,
-    /// Why there is nothing to show; all but the notes is empty then.
+    /// Why there is nothing to show; then everything except the notes is empty.
     pub missing: Option<String>,
-    /// Label and value.
+    /// Figures, as label and value.
     pub figures: Vec<(String, String)>,
-    /// How much of it runs beside other work.
+    /// How much of it is overlapped by other activity.
     pub overlap: Option<OverlapBar>,
-    /// Charts whose rows are bars.
+    /// Bar charts.
     pub charts: Vec<BarChart>,
     /// The longest gaps, the longest first.
     pub gaps: Vec<Gap>,
     pub tables: Vec<FactTable>,
-    /// Sentences on what cannot be told.
+    /// Sentences on what is unknown.
     pub notes: Vec<String>,
 }
 
-/// Time that other work hides, beside time that nothing hides.
+/// Hidden time, overlapped by other activity, and exposed time.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct OverlapBar {
     pub token: String,
-    /// What it is time of.
+    /// What the time is spent on.
     pub label: String,
     /// Share and time of the hidden part.
     pub hidden: String,
-    /// Share and time of the rest.
+    /// Share and time of the exposed part.
     pub exposed: String,
-    /// The hidden share as a number, to draw it.
+    /// The hidden share as a number, for drawing.
     pub hidden_percent: f64,
 }
 
 /// A table with a bar in each row.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct BarChart {
-    /// What is drawn.
+    /// What the chart shows.
     pub title: String,
-    /// What stands above the label and above each cell.
+    /// The headers of the label and of each cell.
     pub columns: Vec<String>,
     pub rows: Vec<BarRow>,
 }
 
-/// A bar with what it stands for.
+/// A bar with its label and numbers.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct BarRow {
-    /// For people.
+    /// Its label for people.
     pub label: String,
     /// The length of the bar in percent of the longest.
     pub percent: f64,
-    /// Numbers, the one that is drawn first.
+    /// Numbers, starting with the one that is drawn.
     pub cells: Vec<String>,
 }
 
 /// A gap between GPU events.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Gap {
-    /// How long it is.
+    /// Its length.
     pub length: String,
-    /// When it starts, from the start of GPU activity.
+    /// Its start, relative to the start of GPU activity.
     pub start: String,
-    /// Why, in a few words.
+    /// Its cause, in a few words.
     pub cause: String,
     /// The kernel that ends before it, and its stream.
     pub before: (String, String),
     /// The kernel that starts after it, and its stream.
     pub after: (String, String),
-    /// What the CPU did meanwhile: label and value.
+    /// What the CPU did during the gap, as label and value.
     pub cpu: Vec<(String, String)>,
-    /// The event to look for in the tree.
+    /// The event to show in the tree.
     pub event: Option<u32>,
 }

@@ -1,4 +1,4 @@
-//! Tables: windows of a sheet, filtered and sorted.
+//! Tables: pages of a sheet, filtered and sorted.
 
 use serde::{Deserialize, Serialize};
 
@@ -7,26 +7,26 @@ use serde::{Deserialize, Serialize};
 pub struct Sort {
     /// The column's label.
     pub column: String,
-    /// Largest first.
+    /// Whether the largest comes first.
     pub descending: bool,
 }
 
-/// The column that every table has beside its sheet's: Dormer's own category.
+/// An additional column of every table: Dormer's own category.
 pub const FAMILY: &str = "family";
-/// A column beside those of a sheet of operations: shapes and types of the tensors, for people.
+/// An additional column of operations: shapes and types of the tensors, formatted.
 pub const SHAPES: &str = "shapes";
-/// A column beside those of a sheet of operations: kernel time, each in its own unit.
+/// An additional column of operations: kernel time, each with its own unit.
 pub const TIME: &str = "gpu_time";
-/// A column beside those of sheets of GPU activity: the share of the time in which anything runs.
+/// An additional column of GPU activity: the share of the busy time.
 pub const SHARE: &str = "busy_share";
-/// A column beside those of a sheet of operations: what keeps the GPU from being faster, in a word.
+/// An additional column of operations: the bound, in a word.
 pub const BOUND: &str = "bound";
 
-/// A column beside those of a sheet of operations: M×N×K of a GEMM.
+/// An additional column of operations: M×N×K of a GEMM.
 pub const SIZES: &str = "M×N×K";
-/// A column beside those of sheets of operations and operators: the module around their first call.
+/// An additional column of operations and operators: the module around their first call.
 pub const MODULE: &str = "module";
-/// Columns beside those of the sheet of kernels: what they were launched with, and their durations.
+/// Additional columns of kernels: their launch parameters and durations.
 pub const GRID: &str = "grid";
 pub const BLOCK: &str = "block";
 pub const REGISTERS: &str = "registers";
@@ -40,38 +40,37 @@ pub const P95: &str = "p95";
 pub struct RowsQuery {
     /// The sheet's name.
     pub sheet: String,
-    /// Labels of the wanted columns, in the wanted order; those beside the sheet's among them.
+    /// Labels of the requested columns, in order, including additional ones.
     pub columns: Vec<String>,
-    /// For each wanted column how many letters it has room for; 0, and where none is given, for any
-    /// number.
+    /// How many letters fit in each requested column; 0 or missing for any number.
     pub rooms: Vec<usize>,
-    /// What a row has to be, as [`super::search`] reads it.
+    /// The filter, in the syntax of [`super::search`].
     pub find: String,
-    /// Color tokens of the categories that are wanted; empty for all.
+    /// Color tokens of the requested categories; empty for all.
     pub only: Vec<String>,
-    /// The order; `None` leaves the sheet's own.
+    /// The order; `None` for the sheet's own.
     pub sort: Option<Sort>,
     /// First row.
     pub offset: usize,
     pub count: usize,
-    /// A row of the sheet whose place in this order is wanted.
+    /// A row of the sheet to locate in this order.
     pub locate: Option<usize>,
 }
 
-/// A window of a table.
+/// A page of a table.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct RowsPage {
-    /// What each wanted column means; `None` for those that the sheet does not have.
+    /// The documentation of each requested column; `None` for those that the sheet does not have.
     pub docs: Vec<Option<String>>,
-    /// What of the search could not be taken as it seems to be meant, in sentences.
+    /// Sentences on what in the search could not be parsed as it was probably meant.
     pub remarks: Vec<String>,
-    /// The order that the rows have of themselves, where none was asked for and a column tells it.
+    /// The default order of the rows, if none was requested and it is that of a column.
     pub own_order: Option<Sort>,
-    /// Where the row that was to be located stands; `None` where the filter leaves it out.
+    /// The position of the row to locate; `None` if the filter excludes it.
     pub located: Option<usize>,
-    /// Rows of the sheet.
+    /// Number of rows of the sheet.
     pub total: usize,
-    /// Rows that the filter leaves.
+    /// Number of rows that match the filter.
     pub matching: usize,
     /// Position of the first row below.
     pub offset: usize,
@@ -80,51 +79,51 @@ pub struct RowsPage {
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct TableRow {
-    /// Its position in the sheet, whatever the order on screen.
+    /// Its index in the sheet, regardless of the order on screen.
     pub row: usize,
     /// The color token of its family.
     pub token: String,
-    /// One for each wanted column.
+    /// One cell for each requested column.
     pub cells: Vec<TableCell>,
 }
 
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct TableCell {
-    /// For reading; empty when unknown.
+    /// The displayed text; empty if unknown.
     pub text: String,
-    /// The whole text as it is recorded, where `text` is shorter.
+    /// The full recorded text, if `text` is shorter.
     pub whole: Option<String>,
-    /// The parts of `text`, in bytes, that its column has no room for.
+    /// The byte ranges of `text` that do not fit in its column.
     pub left_out: Vec<(usize, usize)>,
     /// The number in the unit of the column.
     pub number: Option<f64>,
-    /// What has to be said about it.
+    /// A note about it.
     pub note: Option<Note>,
 }
 
-/// What has to be said about a cell.
+/// A note about a cell.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Note {
-    /// It cannot be: why.
+    /// The value is impossible, with the reason.
     Odd(String),
-    /// It is measured by another figure than those around it: by which.
+    /// The value uses a different figure than its neighbors, with the explanation.
     Aside(String),
-    /// It is told by less than those around it: by what.
+    /// The value is less certain than its neighbors, with its source.
     Guess(String),
 }
 
-/// Asks what some rows of a sheet come to together.
+/// Asks for the totals of some rows of a sheet.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct TotalsQuery {
     /// The sheet's name.
     pub sheet: String,
-    /// Their positions in the sheet.
+    /// Their indices in the sheet.
     pub rows: Vec<u32>,
     /// Labels of the columns; those that cannot be added are left out of the answer.
     pub columns: Vec<String>,
 }
 
-/// A column of some rows, added up.
+/// The total of a column over some rows.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Total {
     /// The column's label.
@@ -133,37 +132,37 @@ pub struct Total {
     pub text: String,
 }
 
-/// What rows are taken together by that are no field of theirs: the steps that their calls are in.
+/// A grouping that is not a field: the steps that calls are in.
 pub const STEP: &str = "step";
 
-/// Asks for the rows of a sheet that a search leaves, taken together by one of its fields.
+/// Asks for the rows of a sheet that match a search, grouped by a field.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct GroupsQuery {
     /// The sheet's name.
     pub sheet: String,
     /// The [field](super::search::FIELDS) by its first name, or [`STEP`].
     pub by: String,
-    /// What a row has to be.
+    /// The filter.
     pub find: String,
-    /// Color tokens of the categories that are wanted; empty for all.
+    /// Color tokens of the requested categories; empty for all.
     pub only: Vec<String>,
-    /// Labels of the columns to add up; those that cannot be are left out of the answer.
+    /// Labels of the columns to add up; those that cannot be added are left out of the answer.
     pub columns: Vec<String>,
 }
 
 /// Rows that have a value in common.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RowGroup {
-    /// The value; empty for rows of which it is not known.
+    /// The value; empty for rows for which it is unknown.
     pub name: String,
-    /// The color token of its category; empty where it has none.
+    /// The color token of its category; empty if it has none.
     pub token: String,
-    /// What leaves these rows alone, as it is typed; empty where nothing does.
+    /// The filter text that selects only these rows; empty if there is none.
     pub find: String,
-    /// The part of the time that leaves them alone, of rows of a step.
+    /// The time range that selects only these rows, for rows of a step.
     pub window: Option<(u64, u64)>,
     pub n_rows: usize,
-    /// Its columns, added up.
+    /// The totals of its columns.
     pub totals: Vec<Total>,
 }
 

@@ -1,32 +1,32 @@
 //! The Timeline view.
 //!
-//! Times are nanoseconds from the start of the trace's first event, as JavaScript has numbers.
-//! Rows are numbered through all lanes, from top to bottom.
+//! Times are nanoseconds from the start of the trace's first event, as floats like JavaScript's numbers. Rows are
+//! numbered across all lanes, from top to bottom.
 
 use serde::{Deserialize, Serialize};
 
 use super::Direction;
 
-/// Asks what lanes there are. Whatever is asked afterwards is about these.
+/// Asks for the lanes. All later queries refer to these.
 #[derive(Debug, Clone, Copy, Default, Serialize, Deserialize)]
 pub struct TimelineQuery {
-    /// Those of the reference, too, below those of the target; nothing without a reference.
+    /// Includes the reference's lanes below those of the target, if there is a reference.
     pub below: Option<Align>,
 }
 
-/// One of the traces that are open.
+/// One of the open traces.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum TraceSide {
     #[default]
     Target,
     Reference,
-    /// Of the ranks of a job that are shown below both.
+    /// The first rank of a job that is shown below both.
     Third,
     Fourth,
 }
 
 impl TraceSide {
-    /// From top to bottom.
+    /// All traces, from top to bottom.
     pub const ALL: [TraceSide; 4] = [
         TraceSide::Target,
         TraceSide::Reference,
@@ -34,13 +34,13 @@ impl TraceSide {
         TraceSide::Fourth,
     ];
 
-    /// Its position among the traces below the target; `None` for that.
+    /// Its index among the traces below the target; `None` for the target.
     pub fn below(self) -> Option<usize> {
         (self as usize).checked_sub(1)
     }
 }
 
-/// What of two traces stands at the same time of the timeline.
+/// Which points of two traces are aligned in the timeline.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Align {
     /// Their first events.
@@ -48,16 +48,16 @@ pub enum Align {
     Start,
     /// Their first GPU activity.
     Gpu,
-    /// The starts of the parts that are analyzed: a step of the same name.
+    /// The starts of the analyzed parts: a step of the same name.
     Analyzed,
-    /// What happened at the same time, by the corrected clocks of their job.
+    /// Simultaneous moments, by the corrected clocks of their job.
     Clock,
 }
 
 impl Align {
     pub const ALL: [Align; 4] = [Align::Start, Align::Gpu, Align::Analyzed, Align::Clock];
 
-    /// In a link.
+    /// The word for it in links.
     pub fn word(self) -> &'static str {
         match self {
             Align::Start => "start",
@@ -86,20 +86,20 @@ impl Align {
 pub struct TimelineOutline {
     /// From the first event to the end of the last.
     pub length_ns: f64,
-    /// What to see here, in a sentence.
+    /// A sentence on what the timeline shows.
     pub lead: String,
-    /// From top to bottom.
+    /// The lanes, from top to bottom.
     pub lanes: Vec<LaneLine>,
-    /// The part of the time that all other views are of: from its start to its end.
+    /// The time range that all other views show: start and end.
     pub window: Option<(f64, f64)>,
-    /// The GPU activity that is shown first: from its start to its end.
+    /// The GPU activity that is shown initially: start and end.
     pub gpu: Option<(f64, f64)>,
-    /// Color tokens; a block has the position of its own.
+    /// Color tokens; a block refers to its token by index.
     pub tokens: Vec<String>,
-    /// How busy the GPU is, 0 to 1, in each of [`MINIMAP_PARTS`] equal parts of the recording; the CPU
-    /// in a trace without GPU activity.
+    /// The busy share, 0 to 1, of the GPU in each of [`MINIMAP_PARTS`] equal parts of the recording; of the CPU in a
+    /// trace without GPU activity.
     pub minimap: Vec<f32>,
-    /// The reference, and what is shown below it: their lanes follow those of the target.
+    /// The reference and further traces below it; their lanes follow those of the target.
     pub below: Vec<TraceBelow>,
 }
 
@@ -107,63 +107,63 @@ pub struct TimelineOutline {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct TraceBelow {
     pub side: TraceSide,
-    /// What it is called.
+    /// Its name.
     pub name: String,
-    /// What is to be known of its place in time.
+    /// A note on its alignment.
     pub note: String,
-    /// What stands at the same time.
+    /// The current alignment.
     pub align: Align,
-    /// What can.
+    /// The available alignments.
     pub aligns: Vec<Align>,
-    /// The part of its time that is analyzed: from its start to its end.
+    /// The time range that is analyzed: start and end.
     pub window: Option<(f64, f64)>,
-    /// As that of the target.
+    /// Like that of the target.
     pub minimap: Vec<f32>,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct LaneLine {
     pub side: TraceSide,
-    /// What its trace is called; empty while only one is shown.
+    /// The name of its trace; empty if only one is shown.
     pub trace: String,
     pub title: String,
-    /// What is to be known of it; empty for nothing.
+    /// A note about it, or empty.
     pub note: String,
     pub first_row: usize,
-    /// How many rows it has.
+    /// Number of rows.
     pub rows: usize,
-    /// Idle gaps of the GPU are marked behind it.
+    /// Whether the GPU's idle gaps are marked behind it.
     pub has_gaps: bool,
-    /// So many rows from the top have one call alone, which all others run inside.
+    /// Number of rows at the top that have a single call, which contains all others.
     pub stack: usize,
-    /// A number over time, which has no rows.
+    /// Set for a counter over time, which has no rows.
     pub counter: Option<CounterLine>,
 }
 
-/// A number over time.
+/// A counter over time.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct CounterLine {
-    /// Its position among the counters.
+    /// Its index among the counters.
     pub number: u32,
-    /// Its greatest value, which is as high as its lane.
+    /// Its maximum, at the top of its lane.
     pub most: f64,
-    /// That, with its unit.
+    /// The maximum, formatted with its unit.
     pub most_text: String,
 }
 
-/// Parts that the minimap has.
+/// Number of parts of the minimap.
 pub const MINIMAP_PARTS: usize = 1000;
 
 /// Looks for the next event whose name contains a text.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct FindEvents {
-    /// Case does not count. Empty for no search.
+    /// Case is ignored. Empty if there is no search.
     pub text: String,
     /// The trace to look in first.
     pub side: TraceSide,
-    /// The event of that trace to start from.
+    /// The event of that trace at which to start.
     pub from: Option<u32>,
-    /// Without one, the time to start from.
+    /// The time at which to start if there is no event.
     pub from_ns: f64,
     pub direction: Direction,
 }
@@ -173,13 +173,13 @@ pub struct FindEvents {
 pub struct FoundEvents {
     /// The event to go to.
     pub card: Option<SpanCard>,
-    /// The how many-eth that is, by start; zero for none.
+    /// Its position among the matches, by start, from 1; zero for none.
     pub position: usize,
-    /// How many there are.
+    /// Number of matches.
     pub of: usize,
-    /// The parts of the minimap in which some start, ascending.
+    /// The parts of the minimap in which matches start, ascending.
     pub marks: Vec<u16>,
-    /// The same of each trace below.
+    /// The same for each trace below.
     pub marks_below: Vec<Vec<u16>>,
 }
 
@@ -189,48 +189,47 @@ pub struct StepLine {
     pub name: String,
     pub from_ns: f64,
     pub to_ns: f64,
-    /// When the GPU worked for it, to be analyzed alone: start and end.
+    /// Start and end of its GPU activity, for analyzing it alone.
     pub window: (u64, u64),
-    /// How long that is.
+    /// The length of that window.
     pub window_length: String,
 }
 
-/// Asks what some rows look like. The blocks travel beside the answer, [`BLOCK_BYTES`] each.
+/// Asks for the blocks of some rows. They are sent alongside the answer, [`BLOCK_BYTES`] each.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct DrawQuery {
     /// Time at the left edge.
     pub from_ns: f64,
-    /// Nanoseconds in a pixel.
+    /// Nanoseconds per pixel.
     pub ns_per_px: f64,
-    /// Pixels.
+    /// Width in pixels.
     pub width_px: f64,
     pub rows: Vec<usize>,
-    /// Numbers of counters.
+    /// Indices of counters.
     pub counters: Vec<u32>,
 }
 
-/// A block as it travels: left and right edge in pixels (`f32`), the event's number (`u32`), and
-/// row, hue and fill (`u16`, `u8`, `u8`), little-endian.
+/// The binary format of a block: left and right edge in pixels (`f32`), the event's number (`u32`), and row, hue and
+/// fill (`u16`, `u8`, `u8`), little-endian.
 pub const BLOCK_BYTES: usize = 16;
 
-/// The hue of a block that is none: it marks where events lie whose name contains the text that is
-/// searched, and which are too short to be drawn by themselves.
+/// The hue of a pseudo-block that marks search matches which are too short to be drawn individually.
 pub const MARK_HUE: u8 = u8::MAX;
 
-/// What does not travel as bytes.
+/// The part of the answer that is not sent as raw bytes.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Drawn {
-    /// Names of blocks with room for one, by their position.
+    /// Names of blocks that are wide enough, by index of the block.
     pub labels: Vec<(u32, String)>,
-    /// Idle gaps that can be seen.
+    /// Visible idle gaps.
     pub gaps: Vec<GapMark>,
-    /// Blocks of one event whose name contains the text that is searched, by their position.
+    /// Indices of single-event blocks that match the search.
     pub hits: Vec<u32>,
-    /// By number of a counter: its greatest value in each pixel.
+    /// The maximum value in each pixel, by index of the counter.
     pub counters: Vec<(u32, Vec<f32>)>,
 }
 
-/// A time in which the GPU did nothing.
+/// An idle gap of the GPU.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct GapMark {
     pub side: TraceSide,
@@ -245,29 +244,29 @@ pub struct GapMark {
 /// Asks about one event.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub enum SpanQuery {
-    /// What is drawn in a row at a time, or near it.
+    /// The event drawn in a row at or near a time.
     At(GlanceQuery),
-    /// The target's event of a number.
+    /// The target's event with a number.
     Event(u32),
-    /// What stands beside the event of a number.
+    /// The neighbor of the event with a number.
     Beside(TraceSide, u32, Towards),
 }
 
-/// Asks what to say at the pointer: little, of what is drawn in a row at a time or near it.
+/// Asks for a short card for the pointer, about the event drawn in a row at or near a time.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct GlanceQuery {
     pub row: usize,
     pub ns: f64,
-    /// How far away it may be.
+    /// Maximum distance.
     pub within_ns: f64,
 }
 
 /// A direction in the timeline.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Towards {
-    /// The one before in its row.
+    /// The previous one in its row.
     Before,
-    /// The one after in its row.
+    /// The next one in its row.
     After,
     /// The nearest one in the rows above.
     Above,
@@ -275,31 +274,31 @@ pub enum Towards {
     Below,
 }
 
-/// One event, for a card. At the pointer it has little: its place, its name shortened in the middle,
-/// and the fields that matter most.
+/// The card of an event. At the pointer it is short: its position, its name shortened in the middle, and the most
+/// important fields.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct SpanCard {
     pub side: TraceSide,
-    /// What its trace is called; empty while only one is shown.
+    /// The name of its trace; empty if only one is shown.
     pub trace: String,
     /// Its number: `N` of `dormer tree --uid N`.
     pub uid: u32,
-    /// Where it is drawn.
+    /// The row in which it is drawn.
     pub row: usize,
     pub from_ns: f64,
     pub to_ns: f64,
     pub name: String,
-    /// What it was recorded as.
+    /// The category it was recorded as.
     pub kind: String,
     /// The color token of its category.
     pub token: String,
-    /// What is known of it: label and value.
+    /// Details, as label and value.
     pub fields: Vec<(String, String)>,
     /// The other ends of its arrows: kernels that it launched, or the call that launched it.
     pub arrows: Vec<ArrowEnd>,
-    /// The call tree has it, or the call that launched it.
+    /// Whether it, or the call that launched it, is in the call tree.
     pub in_tree: bool,
-    /// The GPU's idle time that ends as it starts: its start.
+    /// Start of the GPU idle gap that ends when it starts.
     pub gap_from_ns: Option<f64>,
 }
 
@@ -309,35 +308,35 @@ pub struct ArrowEnd {
     pub ns: f64,
 }
 
-/// Asks what happened in a part of the time.
+/// Asks for a summary of a time range.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct RangeQuery {
     pub from_ns: f64,
     pub to_ns: f64,
 }
 
-/// What happened in a part of the time.
+/// The summary of a time range.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct RangeCard {
-    /// What the trace is called; empty while only one is shown.
+    /// The name of the trace; empty if only one is shown.
     pub trace: String,
     pub length: String,
-    /// How it splits.
+    /// How the time is divided.
     pub parts: Vec<RangePart>,
-    /// Kernels, copies and fills.
+    /// Number of kernels, copies and fills.
     pub n_work: String,
-    /// The longest of it.
+    /// The longest ones.
     pub work: Vec<RangeLine>,
-    /// How many names more there are.
+    /// Number of further names.
     pub more: usize,
-    /// The same part of the time in each trace below.
+    /// The same time range in each trace below.
     pub below: Vec<RangeBelow>,
 }
 
-/// What happened in a trace below in a part of the time.
+/// The summary of a time range in a trace below.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct RangeBelow {
-    /// What the trace is called.
+    /// The name of the trace.
     pub trace: String,
     pub parts: Vec<RangePart>,
     pub n_work: String,
@@ -350,14 +349,14 @@ pub struct RangePart {
     pub share: String,
 }
 
-/// GPU activity of one name.
+/// GPU activity with the same name.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct RangeLine {
     /// The operator or kernel.
     pub name: String,
     /// The color token of its category.
     pub token: String,
-    /// Pieces of work.
+    /// Number of kernels, copies and fills.
     pub count: String,
     /// Their time inside the range.
     pub time: String,

@@ -4,24 +4,24 @@ use serde::{Deserialize, Serialize};
 
 use super::Sort;
 
-/// How calls are put together.
+/// How calls are grouped.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum TreeMode {
-    /// Every call by itself, thread by thread.
+    /// Every call separately, per thread.
     #[default]
     Recorded,
-    /// Calls of a name below the same callers.
+    /// Calls with the same name and the same callers are merged.
     TopDown,
-    /// A name with its callers below.
+    /// Names at the top, with their callers below.
     BottomUp,
     /// Operators below modules and named ranges.
     Modules,
-    /// The same, with the backward pass of an operator below it.
+    /// The same, with each operator's backward pass below it.
     Backward,
 }
 
 impl TreeMode {
-    /// All of them, with what the URL and the page call them.
+    /// All modes, with their names in the URL and on the page.
     pub const ALL: [(TreeMode, &'static str, &'static str); 5] = [
         (TreeMode::Recorded, "", "As recorded"),
         (TreeMode::TopDown, "top-down", "Top-down"),
@@ -36,25 +36,25 @@ impl TreeMode {
         known.map(|(_, slug, _)| *slug).unwrap_or_default()
     }
 
-    /// The one of a word in the URL.
+    /// The mode for a word in the URL.
     pub fn of(slug: &str) -> TreeMode {
         let named = TreeMode::ALL.iter().find(|(_, known, _)| *known == slug);
         named.map(|(mode, ..)| *mode).unwrap_or_default()
     }
 }
 
-/// The columns that siblings are sorted by, as the URL has them.
+/// The columns by which siblings are sorted, as in the URL.
 pub mod tree_sort {
     /// The order of the trace.
     pub const RECORDED: &str = "recorded";
     pub const NAME: &str = "name";
-    /// GPU time with calls below.
+    /// GPU time including calls below.
     pub const GPU: &str = "gpu";
-    /// GPU time of the calls themselves.
+    /// GPU self time.
     pub const GPU_OWN: &str = "gpu-own";
-    /// CPU time with calls below.
+    /// CPU time including calls below.
     pub const CPU: &str = "cpu";
-    /// CPU time of the calls themselves.
+    /// CPU self time.
     pub const CPU_OWN: &str = "cpu-own";
     /// Number of calls.
     pub const CALLS: &str = "calls";
@@ -62,20 +62,20 @@ pub mod tree_sort {
     pub const KERNELS: &str = "kernels";
 }
 
-/// How the tree is shown.
+/// How the tree is displayed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TreeLook {
-    /// How calls are put together.
+    /// How calls are grouped.
     pub mode: TreeMode,
     /// The order of siblings; `None` for that of the trace.
     pub sort: Option<Sort>,
-    /// A node of the tree as it was shown before, to go to where this one has it.
+    /// A node of the previously displayed tree, to navigate to in this one.
     pub keep: Option<u32>,
-    /// Calls without GPU activity are rows, too.
+    /// Whether calls without GPU activity are shown, too.
     pub all_rows: bool,
 }
 
-/// Asks for rows `offset .. offset + count` of the unfolded call tree.
+/// Asks for rows `offset .. offset + count` of the expanded call tree.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct TreeRowsQuery {
     /// First row.
@@ -83,82 +83,82 @@ pub struct TreeRowsQuery {
     pub count: usize,
 }
 
-/// A window of the rows of a tree.
+/// A page of a tree's rows.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct TreePage<T> {
-    /// Rows in all.
+    /// Total number of rows.
     pub total: usize,
     /// Position of the first row below.
     pub offset: usize,
     pub rows: Vec<T>,
 }
 
-/// Where a row stands in its tree.
+/// The position of a row in its tree.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Branch {
-    /// How deep it lies, from 0.
+    /// Its depth, from 0.
     pub depth: u32,
     /// Position among its siblings, from 1.
     pub position: u32,
-    /// Number of siblings, itself included.
+    /// Number of siblings, including itself.
     pub siblings: u32,
-    /// `None` for a leaf, else whether its children are shown.
+    /// Whether its children are shown; `None` for a leaf.
     pub open: Option<bool>,
 }
 
 /// One node of the call tree.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct TreeRow {
-    /// The node; stays the same while the trace is open.
+    /// The node's id; it stays the same while the trace is open.
     pub node: u32,
-    /// A thread lies at 0.
+    /// Its position in the tree; a thread has depth 0.
     pub branch: Branch,
-    /// Shortened in the middle.
+    /// Its name, shortened in the middle.
     pub name: String,
-    /// The whole name, where `name` is shortened.
+    /// The full name, if `name` is shortened.
     pub whole: Option<String>,
     /// What it is: "CPU op", "module", "Python, own code", "thread" …
     pub kind: String,
-    /// Whose code a Python function is: "own", "pytorch" or "library"; empty for what is none.
+    /// Whose code a Python function is: "own", "pytorch" or "library"; empty if it is not a Python function.
     pub code: String,
-    /// The modules that it stands for, where these are several.
+    /// The modules that it represents, if there are several.
     pub instances: Option<TreeInstances>,
-    /// The color token of its category; empty where it has none.
+    /// The color token of its category; empty if it has none.
     pub token: String,
-    /// Durations of everything it launched, directly or below, summed.
+    /// Sum of the durations of everything it launched, directly or in calls below.
     pub gpu_time: String,
-    /// Durations of what it launched itself.
+    /// Sum of the durations of what it launched directly.
     pub gpu_own: String,
-    /// That time as a share of what the row above has, to draw it; at the top of all GPU time.
+    /// `gpu_time` as a share of the parent row's, for drawing; at the top, of all GPU time.
     pub gpu_percent: Option<f64>,
-    /// That time as a share of all GPU time.
+    /// `gpu_time` as a share of all GPU time.
     pub gpu_of_all: String,
-    /// How many kernels, copies and fills those are.
+    /// Number of kernels, copies and fills.
     pub gpu_count: String,
     /// Its duration on the CPU.
     pub cpu_time: String,
-    /// That without the calls below.
+    /// Its CPU self time.
     pub cpu_own: String,
-    /// How many calls it stands for; empty for one that was recorded.
+    /// Number of calls that it represents; empty for a single recorded one.
     pub calls: String,
     /// `N` of `dormer tree --uid N`, of the first of its calls; `None` for a thread.
     pub uid: Option<u32>,
 }
 
-/// Modules of one class that are one row.
+/// Modules of the same class that are merged into one row.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct TreeInstances {
-    /// How many they are.
+    /// Number of modules.
     pub n: u32,
-    /// The mean of their GPU times; of their CPU times in a trace without GPU activity.
+    /// Their average GPU time, or CPU time in a trace without GPU activity.
     pub mean: String,
-    /// The least and the most of these.
+    /// The minimum and the maximum.
     pub range: String,
-    /// They stand below the row by themselves.
+    /// Whether they are shown separately below the row.
     pub split: bool,
 }
 
-/// Does something to the call tree, or to both call trees that are compared.
+/// An action on the call tree, or on the compared call trees.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct TreeQuery {
     pub of_both: bool,
@@ -169,80 +169,78 @@ pub struct TreeQuery {
 pub enum TreeStep {
     /// Shows a node's children, or hides them.
     Toggle(u32),
-    /// Opens whatever lies above a node.
+    /// Opens all nodes above a node.
     Reveal(u32),
-    /// Goes to the parent of a node; opens and closes nothing.
+    /// Goes to the parent of a node, without opening or closing anything.
     Parent(u32),
     /// Closes everything.
     CloseAll,
-    /// Looks for the next node of a name.
+    /// Searches the next node with a name.
     Find(FindInTree),
-    /// Shows the call tree in another way; all later questions are about that.
+    /// Changes how the call tree is displayed; all later queries refer to that.
     Look(TreeLook),
-    /// Opens what lies above the call that an event is, or that launched it: `N` of
-    /// `dormer tree --uid N`.
+    /// Opens all nodes above an event's call, or the call that launched it: `N` of `dormer tree --uid N`.
     RevealEvent(u32),
-    /// Follows the child with the most GPU time, from a node or from the top, down to the call
-    /// that launches the work.
+    /// Follows the child with the most GPU time, from a node or from the top, down to the call that launches GPU
+    /// activity.
     Hottest(Option<u32>),
-    /// Opens so many levels and closes what is below.
+    /// Opens this many levels and closes everything below.
     ToDepth(u32),
-    /// Puts the modules of a row below it by themselves, or together again.
+    /// Splits the merged modules of a row, or merges them again.
     Instances(u32),
-    /// Makes a call of the folded stack the first row; `None` shows all of the stack.
+    /// Makes a call of the folded stack the first row; `None` shows the whole stack.
     StartAt(Option<u32>),
-    /// Folds the calls that are around all others.
+    /// Folds the outermost calls that contain all others.
     FoldStack,
-    /// Shows of both trees only what differs and the calls around it, or all.
+    /// Shows only differences of both trees and the calls around them, or everything.
     OnlyDifferences(bool),
-    /// Goes to a difference of both trees: 1 is the largest. What is beyond the last one is the
-    /// first again.
+    /// Goes to a difference of both trees: 1 is the largest. After the last one the first follows.
     Difference(usize),
 }
 
-/// What that did.
+/// The result of a tree action.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TreeChange {
-    /// Rows in all.
+    /// Total number of rows.
     pub total: usize,
-    /// The row to go to; everything above it is open. `None` where there is none to go to.
+    /// The row to go to; everything above it is open. `None` if there is none.
     pub target: Option<TreeTarget>,
-    /// The how many-eth match or difference that is, from 1; zero for none.
+    /// The index of the match or difference, from 1; zero for none.
     pub position: usize,
-    /// Matches of a search; else places where both trees differ. Places that are alike are one.
+    /// Number of search matches, or of places where both trees differ. Identical places count once.
     pub of: usize,
-    /// Why there are no rows, where there are none; whether both trees differ.
+    /// A message: why there are no rows, or whether both trees differ.
     pub says: String,
     /// The calls around all rows, outermost first, with their names.
     pub stack: Vec<(u32, String)>,
-    /// More calls are around all others than those.
+    /// Whether there are more calls that contain all others.
     pub can_fold: bool,
-    /// Rows below open ones that are left out, as they have no GPU time.
+    /// Number of rows below open ones that are hidden because they have no GPU time.
     pub hidden: usize,
 }
 
-/// A row of the unfolded call tree.
+/// A row of the expanded call tree.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TreeTarget {
     pub row: usize,
     pub node: u32,
 }
 
-/// Looks for the next node whose name contains `text`.
+/// Searches the next node whose name contains `text`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FindInTree {
-    /// The text; case does not count.
+    /// The text; case is ignored.
     pub text: String,
     /// The node to start from; `None` starts at the top.
     pub from: Option<u32>,
-    /// Which way.
+    /// The direction.
     pub direction: Direction,
 }
 
-/// Which way a search goes. Both ways it goes around the end.
+/// The direction of a search, which wraps around in both directions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Direction {
-    /// Stays at the node if it still fits, else goes down: the text is being typed.
+    /// Stays at the node if it still matches, else goes down: used while typing.
     Here,
     /// Down.
     Next,
@@ -250,7 +248,7 @@ pub enum Direction {
     Previous,
 }
 
-/// A block of the [`Flame`]: a call, or calls beside each other that are too narrow to be drawn apart.
+/// A block of the [`Flame`]: a call, or adjacent calls that are too narrow to draw separately.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct FlameBlock {
     pub left_px: f64,
@@ -258,18 +256,18 @@ pub struct FlameBlock {
     /// Durations of GPU activity.
     pub gpu_ns: f64,
     pub cpu_ns: f64,
-    /// The call; of several the one with the most time.
+    /// The call; if there are several, the one with the most time.
     pub node: u32,
-    /// Its name, as a position in the list of names.
+    /// The index of its name in the list of names.
     pub name: usize,
-    /// How many calls it stands for.
+    /// Number of calls that it represents.
     pub n_calls: u32,
     pub row: usize,
     pub hue: usize,
 }
 
 impl FlameBlock {
-    /// As it travels: its numbers in their order, little-endian.
+    /// The bytes to send: its numbers in order, little-endian.
     pub fn bytes(&self) -> impl Iterator<Item = u8> + use<> {
         let numbers = [
             self.left_px,
@@ -285,7 +283,7 @@ impl FlameBlock {
         numbers.into_iter().flat_map(f64::to_le_bytes)
     }
 
-    /// The blocks that travelled; what is cut off at their end is left out.
+    /// Decodes blocks; an incomplete block at the end is left out.
     pub fn read_all(bytes: &[u8]) -> Vec<FlameBlock> {
         let (numbers, _) = bytes.as_chunks();
         let numbers: Vec<f64> = numbers.iter().copied().map(f64::from_le_bytes).collect();
@@ -318,32 +316,32 @@ impl FlameBlock {
     }
 }
 
-/// Asks for the call tree as blocks, of which only those come that can be seen.
+/// Asks for the call tree as blocks; only visible blocks are sent.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct FlameQuery {
     /// The call at the top; `None` for all calls.
     pub root: Option<u32>,
     /// Width of the drawing.
     pub width_px: f64,
-    /// Blocks are as wide as the CPU time, else as the GPU time.
+    /// Whether the width of blocks is CPU time instead of GPU time.
     pub by_cpu: bool,
 }
 
-/// The call tree as blocks. The blocks travel beside it: row by row, each from left to right.
+/// The call tree as blocks. They are sent alongside: row by row, each from left to right.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Flame {
     /// The color tokens by hue.
     pub tokens: Vec<String>,
-    /// The names of the blocks, each once.
+    /// The distinct names of the blocks.
     pub names: Vec<String>,
     pub rows: usize,
-    /// The call at the top, where it has time.
+    /// The call at the top, if it has time.
     pub root: Option<u32>,
     /// The calls from the outermost to the one at the top, with their names.
     pub path: Vec<(u32, String)>,
-    /// The time of all calls, in nanoseconds: what shares are of.
+    /// The time of all calls, in nanoseconds, which shares refer to.
     pub all_ns: f64,
     pub shown_ns: f64,
-    /// Why there are no blocks, where there are none.
+    /// Why there are no blocks, if there are none.
     pub missing: Option<String>,
 }

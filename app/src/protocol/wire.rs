@@ -1,14 +1,14 @@
-//! How a message is carried: a plain JavaScript object, whose values of Rust are bytes.
+//! Encoding of messages: a plain JavaScript object in which Rust values are bytes.
 //!
-//! Page and worker are of one build, so neither has to be told what a field is called: the bytes hold values alone. That is
-//! a quarter of the code that names take, on both sides, and one copy in the browser in place of an object for each value.
+//! Page and worker are from the same build, so field names need not be sent: the bytes contain only values. That takes
+//! a quarter of the code needed with names, on both sides, and one copy in the browser instead of an object per value.
 
 use js_sys::{Object, Reflect, Uint8Array};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use wasm_bindgen::prelude::*;
 
-/// What an exception says.
+/// The message of an exception.
 pub fn error_text(error: &JsValue) -> String {
     error
         .dyn_ref::<js_sys::Error>()
@@ -17,7 +17,7 @@ pub fn error_text(error: &JsValue) -> String {
         .unwrap_or_else(|| format!("{error:?}"))
 }
 
-/// A value as it travels; 64-bit numbers whole, however large a broken trace makes them.
+/// Encodes a value, with exact 64-bit numbers, even huge ones from a broken trace.
 pub fn to_js(value: &impl Serialize) -> JsValue {
     match postcard::to_allocvec(value) {
         Ok(bytes) => Uint8Array::from(bytes.as_slice()).into(),
@@ -25,13 +25,13 @@ pub fn to_js(value: &impl Serialize) -> JsValue {
     }
 }
 
-/// A value that has traveled. Fails on what another build has sent, or nobody.
+/// Decodes a value. Fails if it was sent by another build, or is missing.
 pub fn from_js<T: DeserializeOwned>(value: &JsValue) -> Result<T, postcard::Error> {
     let bytes = value.dyn_ref::<Uint8Array>().map(Uint8Array::to_vec);
     postcard::from_bytes(&bytes.unwrap_or_default())
 }
 
-/// A message to the worker, or one part of a message from it.
+/// A message to the worker, or part of a message from it.
 pub fn message(parts: &[(&str, JsValue)]) -> Object {
     let message = Object::new();
     for (name, value) in parts {
@@ -40,12 +40,12 @@ pub fn message(parts: &[(&str, JsValue)]) -> Object {
     message
 }
 
-/// A part of a message; undefined when it is missing.
+/// A part of a message; undefined if it is missing.
 pub fn part(message: &JsValue, name: &str) -> JsValue {
     Reflect::get(message, &name.into()).unwrap_or(JsValue::UNDEFINED)
 }
 
-/// A resource that came over the network: blobs and data URLs never leave the page.
+/// Whether a resource came over the network; blobs and data URLs never leave the page.
 pub fn is_request(url: &str) -> bool {
     !url.starts_with("blob:") && !url.starts_with("data:")
 }

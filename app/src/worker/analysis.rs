@@ -35,32 +35,32 @@ use crate::protocol::{
 /// An open trace.
 pub struct Analysis {
     pub(super) whole: Profile,
-    /// The part of the time that the user chose, where it is not all; all but the timeline shows it
-    /// alone.
+    /// The part of the trace that the user chose, if not all of it; everything except the timeline shows only that
+    /// part.
     pub(super) part: Option<Profile>,
     pub(super) chosen: Option<Window>,
     pub(super) steps: Steps,
     pub(super) report: Report,
-    /// Of the whole trace, for its tables, where its steps are analyzed without being chosen.
+    /// The report on the whole trace, for its tables, if its steps are analyzed by default.
     of_tables: OnceCell<Report>,
     pub(super) detected: Option<&'static GpuSpec>,
-    /// Of the whole trace: a name has the same color in all its parts.
+    /// Of the whole trace, so that a name has the same color in all its parts.
     pub(super) families: Families,
     pub(super) rows: Rows,
     pub(super) tree: TreeView,
-    /// Nothing of it is worked out before the view is first opened.
+    /// Built when the view is first opened.
     pub(super) timeline: Option<Open>,
-    /// It replays graphs that no capture is merged with.
+    /// It replays graphs without a merged capture.
     wants_captures: bool,
 }
 
 impl Analysis {
-    /// Judges a profile under the user's choice.
+    /// Analyzes a profile with the user's choice.
     pub fn new(profile: Profile, choice: &Choice) -> Analysis {
         Analysis::telling(profile, choice, None)
     }
 
-    /// The same; says before what of the GPU can be shown until then.
+    /// The same; first reports what can be shown before the GPU's figures are applied.
     pub(super) fn telling(
         profile: Profile,
         choice: &Choice,
@@ -104,20 +104,20 @@ impl Analysis {
         self.part.as_ref().unwrap_or(&self.whole)
     }
 
-    /// What the page shows first. `wasm_bytes` is for the worker to fill in.
+    /// What the page shows first. The worker fills in `wasm_bytes`.
     pub fn opened(&self) -> Opened {
         opened(&self.whole, self.detected, &self.steps, self.overview())
     }
 
-    /// Judges the trace under another choice; a part of it, where that is the choice.
+    /// Analyzes the trace with another choice, which may select a part of it.
     pub fn choose(&mut self, choice: &Choice) -> Overview {
         let wanted = self.steps.wanted(choice);
         self.judge(options(choice, self.detected), wanted);
         self.overview()
     }
 
-    /// Judges the trace as the one that another is compared with: of a step of that one, its own step
-    /// of the same name, where it has one; else the whole. Without a choice by what it was judged by.
+    /// Analyzes this trace as the reference of another one: if that one shows a step, the step of the same name here,
+    /// if there is one; otherwise the whole trace. Without a choice, keeps the previous settings.
     pub(super) fn choose_beside(&mut self, other: &Analysis, choice: Option<&Choice>) {
         let step = other.chosen.as_ref().filter(|_| other.part.is_some());
         let wanted = match step == other.steps.usual.as_ref() {
@@ -146,7 +146,7 @@ impl Analysis {
         }
     }
 
-    /// A window of a table.
+    /// A window of a table's rows.
     pub fn rows(&mut self, query: &RowsQuery) -> RowsPage {
         let profile = self.part.as_ref().unwrap_or(&self.whole);
         let sheet = self.report.sheet(profile, &query.sheet);
@@ -154,13 +154,13 @@ impl Analysis {
         self.rows.page(table.as_ref(), query)
     }
 
-    /// Everything about one row of a table.
+    /// All fields of one row of a table.
     pub fn row(&self, sheet: &str, row: usize) -> Vec<Field> {
         let table = self.table(sheet);
         table.map_or_else(Vec::new, |table| rows::fields(&table, row))
     }
 
-    /// A sheet as it is shown; `None` where the report has none of that name.
+    /// A sheet as shown; `None` if the report has no such sheet.
     pub(super) fn table(&self, sheet: &str) -> Option<Table<'_>> {
         let sheet = self.report.sheet(self.analyzed(), sheet)?;
         Some(Table::new(
@@ -171,8 +171,8 @@ impl Analysis {
         ))
     }
 
-    /// The details of a row of a table, or of an event; `None` where there is no such row or event,
-    /// and where the table's rows are nothing that runs on the GPU.
+    /// The details of a row of a table, or of an event; `None` if there is no such row or event, or if the table's rows
+    /// do not run on the GPU.
     pub fn details(&self, query: &DetailsQuery) -> Option<OpDetails> {
         let (profile, report) = (self.analyzed(), &self.report);
         let events = &profile.trace.events;
@@ -189,7 +189,7 @@ impl Analysis {
         Some(details)
     }
 
-    /// The call tree, and what it needs to answer.
+    /// The call tree, and the profile it needs to answer.
     pub fn tree(&mut self) -> (&mut TreeView, &Profile) {
         let profile = self.part.as_ref().unwrap_or(&self.whole);
         (&mut self.tree, profile)
@@ -206,7 +206,7 @@ impl Analysis {
         Timeline::of(&mut self.timeline, source)
     }
 
-    /// A report.
+    /// A document.
     pub fn document(&self, query: DocumentQuery) -> Document {
         match query {
             DocumentQuery::Report => self.files().fair(),
@@ -214,7 +214,7 @@ impl Analysis {
         }
     }
 
-    /// What the files about this trace are made from.
+    /// The input of the files about this trace.
     pub fn files(&self) -> export::Input<'_> {
         let files = export::Input::new(self.analyzed(), &self.report);
         let is_usual = self.part.is_some() && self.chosen == self.steps.usual;
@@ -235,7 +235,7 @@ impl Analysis {
         overview
     }
 
-    /// The captures that are merged, and whether there could be more.
+    /// The merged captures, and whether more can be merged.
     pub(super) fn captures(&self) -> CaptureFacts {
         let merged = self.whole.coverage.iter().flat_map(|of| of.merged_files());
         CaptureFacts {
@@ -245,7 +245,7 @@ impl Analysis {
         }
     }
 
-    /// Merges captures; or says why nothing is merged, with everything as it was.
+    /// Merges captures; otherwise says why nothing is merged, and leaves everything unchanged.
     pub(super) fn merge(&mut self, files: &[CaptureFile], choice: &Choice) -> Result<(), String> {
         let merging = self.whole.merging(files);
         let coverage = merging.coverage();
@@ -256,7 +256,7 @@ impl Analysis {
         Ok(())
     }
 
-    /// Takes off all captures, and merges these.
+    /// Removes all captures, and merges these.
     pub(super) fn merge_only(&mut self, files: &[CaptureFile], choice: &Choice) {
         self.replace(choice, |whole| {
             let whole = whole.without_captures()?;
@@ -268,26 +268,26 @@ impl Analysis {
         });
     }
 
-    /// Takes the sizes of the model, which tell shapes that no capture does; `None` forgets them.
+    /// Sets the model's sizes, from which shapes missing in captures are derived; `None` removes them.
     pub(super) fn configure(&mut self, config: Option<&Arc<ModelConfig>>, choice: &Choice) {
         self.replace(choice, |whole| Ok(configured(whole, config)));
     }
 
-    /// Makes all anew with another profile of the trace.
+    /// Rebuilds everything with another profile of the trace.
     fn replace(
         &mut self,
         choice: &Choice,
         change: impl FnOnce(Profile) -> Result<Profile, Box<Profile>>,
     ) {
         let nothing = Analysis::new(Profile::new(Imported::default()), &Choice::default());
-        // All that shares the trace is gone then.
+        // By then, nothing else shares the trace.
         let Analysis { whole, .. } = std::mem::replace(self, nothing);
         let whole = change(whole).unwrap_or_else(|whole| *whole);
         *self = Analysis::new(whole, choice);
     }
 }
 
-/// A part of the time; `None` for a window around everything.
+/// A part of the trace; `None` for a window that contains everything.
 fn part(whole: &Profile, window: &Window) -> Option<Profile> {
     Some(whole.window(window)).filter(|part| part.window.is_some())
 }
@@ -317,7 +317,7 @@ fn opened(
     }
 }
 
-/// The GPUs to choose from: first those that the trace may have been recorded on.
+/// The GPUs to choose from, first those on which the trace may have been recorded.
 fn gpus(whole: &Profile) -> Vec<String> {
     let candidates = hardware::candidates(&whole.trace.devices);
     let others = GPUS.iter().filter(|gpu| !candidates.contains(gpu));
@@ -325,7 +325,7 @@ fn gpus(whole: &Profile) -> Vec<String> {
     all.map(|gpu| gpu.name.to_string()).collect()
 }
 
-/// The profile with the sizes of the model, or without.
+/// The profile with the model's sizes, or without them.
 pub(super) fn configured(profile: Profile, config: Option<&Arc<ModelConfig>>) -> Profile {
     let mut sources: ShapeSources = profile.sources.clone();
     sources.config = config.cloned();
@@ -365,8 +365,7 @@ fn options(choice: &Choice, detected: Option<&'static GpuSpec>) -> ReportOptions
     }
 }
 
-/// The usual thresholds but for those that were chosen. A name nobody knows changes nothing: links
-/// outlive versions.
+/// The default thresholds, except those that were chosen. Unknown names are ignored: links outlive versions.
 fn thresholds(chosen: &BTreeMap<String, f64>) -> Thresholds {
     let mut thresholds = Thresholds::default();
     for threshold in Thresholds::ALL {
@@ -406,7 +405,7 @@ mod tests {
         let whole = analysis.opened();
         assert!(first.overview.findings.is_none());
         assert!(!first.overview.split.is_empty() && !first.overview.top.is_empty());
-        // Of this trace nothing else is left to find.
+        // Nothing else remains to be computed for this trace.
         first.overview.findings.clone_from(&whole.overview.findings);
         assert_eq!(first, whole);
     }
@@ -444,7 +443,7 @@ mod tests {
 
     #[test]
     fn details_are_of_rows_and_of_events_with_every_figure_of_the_row() {
-        // The call, the call that launches and its arrow, and the kernel: events 0 to 3.
+        // The call, the launching call and its arrow, and the kernel: events 0 to 3.
         let profile = Timetable::new()
             .work("aten::mm", "gemm", 100..130)
             .profile();

@@ -12,7 +12,7 @@ use super::traces::Traces;
 use crate::protocol::{AnyQuery, Query};
 
 impl Traces {
-    /// The answer, as it travels, and the bytes that travel beside it, uncopied.
+    /// The serialized answer, and the bytes sent with it without copying.
     pub fn answer(&mut self, query: AnyQuery) -> (JsValue, Option<Vec<u8>>) {
         let mut bytes = None;
         let value = match query {

@@ -1,4 +1,4 @@
-//! Cells for people, as numbers, and in order.
+//! Cells as text, as numbers, and in sort order.
 
 use std::cmp::Ordering;
 
@@ -7,7 +7,7 @@ use dormer_core::report::sheet::{Cell, Column, Unit};
 
 use crate::protocol::FAMILY;
 
-/// A cell for people, with its unit.
+/// A cell as text, with its unit.
 pub(super) fn text(column: &Column, cell: &Cell) -> String {
     match (cell, column.unit) {
         (Cell::Empty, _) => String::new(),
@@ -37,7 +37,7 @@ pub(super) fn number(cell: &Cell) -> Option<f64> {
     }
 }
 
-/// Orders two cells of a column; what is unknown comes last either way.
+/// Compares two cells of a column; unknown values come last in either direction.
 pub(super) fn compare(one: Option<&Cell>, other: Option<&Cell>, descending: bool) -> Ordering {
     let known = |cell: Option<&Cell>| cell.is_some_and(|cell| *cell != Cell::Empty);
     match (known(one), known(other)) {
@@ -62,7 +62,7 @@ fn words(cell: Option<&Cell>) -> Option<&str> {
     }
 }
 
-/// A column's label for reading: the values carry their unit, so the label need not.
+/// A column's label as displayed: the values have units, so the label does not need one.
 pub(super) fn plain_label(label: &str, unit: Unit) -> String {
     if label == FAMILY {
         return "Category".to_owned();
@@ -77,7 +77,7 @@ pub(super) fn plain_label(label: &str, unit: Unit) -> String {
     format::capitalized(&label)
 }
 
-/// A list of names as the reference writes it, `['GEMM', 'other']`, as `GEMM, other`.
+/// A list of names in the reference's format, `['GEMM', 'other']`, as `GEMM, other`.
 fn plain_list(text: &str) -> String {
     match text
         .strip_prefix("['")
@@ -92,7 +92,7 @@ fn plain_list(text: &str) -> String {
 mod tests {
     use super::*;
 
-    /// What the value carries, the label need not; other units stay.
+    /// The label omits a unit that the values have; other units stay.
     #[test]
     fn a_label_has_no_unit_where_the_value_has_one() {
         for (label, unit, expected) in [

@@ -1,4 +1,4 @@
-//! The bytes of a file as they come.
+//! The bytes of a file as they arrive.
 
 use js_sys::{Promise, Reflect, Uint8Array};
 use wasm_bindgen::prelude::*;
@@ -15,10 +15,10 @@ pub(super) enum Chunks {
     Asked(MessagePort),
 }
 
-/// The property of a file under which a worker finds the port to ask the page for its bytes.
+/// The property of a file with the port to ask the page for its bytes.
 const PORT: &str = "port";
 
-/// Has a file read by the page.
+/// Makes the page read a file.
 pub(super) fn ask_page(file: &File, port: &JsValue) {
     let _ = Reflect::set(file, &PORT.into(), port);
 }
@@ -31,7 +31,7 @@ impl Chunks {
         }
     }
 
-    /// The next one; `None` at the end.
+    /// The next chunk; `None` at the end.
     pub(super) async fn next(&self) -> Result<Option<Vec<u8>>, JsValue> {
         let chunk = match self {
             Chunks::Own(reader) => JsFuture::from(reader.read()).await?,
@@ -45,7 +45,7 @@ impl Chunks {
     }
 }
 
-/// The next chunk, as a reader of the file would give it.
+/// The next chunk, in the format of the file's own reader.
 async fn asked(port: &MessagePort) -> Result<JsValue, JsValue> {
     let heard = Promise::new(&mut |resolve, _| port.set_onmessage(Some(&resolve)));
     port.post_message(&JsValue::NULL)?;

@@ -1,4 +1,4 @@
-//! The columns that tables have beside those of their sheet, made of what core knows of the row.
+//! Columns that tables have in addition to those of their sheet, computed from what the core crate knows about the row.
 //!
 //! To add one: a row in [`BESIDE`].
 
@@ -14,13 +14,13 @@ use crate::protocol::{
     SHARED_MEMORY, SIZES, TIME,
 };
 
-/// The sheet whose rows are the operations of the profile, in their order.
+/// The sheet whose rows are the profile's operations, in order.
 pub(super) const OPERATIONS: &str = "unified_perf_summary";
-/// The sheet whose rows are the operators of the profile, in their order.
+/// The sheet whose rows are the profile's operators, in order.
 pub(super) const OPERATORS: &str = "ops_summary";
 /// The sheet of kernels.
 const KERNELS: &str = "kernel_summary";
-/// The columns of GPU time of sheets, with what makes microseconds of them.
+/// The GPU time columns of sheets, with their factors to microseconds.
 const GPU_TIME: &[(&str, &str, f64)] = &[
     (OPERATIONS, "Kernel Time (µs)_sum", 1.0),
     (OPERATORS, "total_direct_kernel_time_ms", 1e3),
@@ -28,34 +28,33 @@ const GPU_TIME: &[(&str, &str, f64)] = &[
     ("kernels_by_layer", "Kernel duration (µs)_sum", 1.0),
 ];
 
-/// The column of GPU time of a sheet: where it stands, and what makes microseconds of it.
+/// A sheet's GPU time column: its index and its factor to microseconds.
 pub(super) fn gpu_time(sheet: &Sheet) -> Option<(usize, f64)> {
     let (_, label, to_us) = GPU_TIME.iter().find(|(name, ..)| *name == sheet.name)?;
     Some((sheet.column(label)?, *to_us))
 }
 
 pub(super) struct Beside {
-    /// How the page calls it.
+    /// Its label on the page.
     pub(super) label: &'static str,
-    /// What its cells are.
+    /// The unit of its cells.
     unit: Unit,
     source: ColumnSource,
     pub(super) cell: fn(&Table, usize) -> Cell,
 }
 
 enum ColumnSource {
-    /// Every sheet has it; this is what it means.
+    /// Every sheet has it; with its description.
     Everywhere(&'static str),
-    /// The sheet of operations has it; this is what it means.
+    /// The sheet of operations has it; with its description.
     Operations(&'static str),
-    /// The sheets of operations and of operators have it; this is what it means.
+    /// The sheets of operations and of operators have it; with its description.
     Operators(&'static str),
-    /// The sheet of kernels has it; this is what it means.
+    /// The sheet of kernels has it; with its description.
     Kernels(&'static str),
-    /// That sheet has it where it has this column, which means the same to programs.
+    /// The sheet of operations has it in place of this column, with the same description.
     Instead(&'static str),
-    /// Sheets that have a column of GPU time have it instead of a share of their own sum; this is
-    /// what it means.
+    /// Sheets with a GPU time column have it instead of a share of the sheet's own sum; with its description.
     GpuWork(&'static str),
 }
 
@@ -71,7 +70,7 @@ pub(super) const BESIDE: &[Beside] = &[
         unit: Unit::Text,
         source: ColumnSource::Everywhere("How the category was determined."),
         cell: |table, row| match table.certainty(row) {
-            // The sheet says it itself.
+            // The sheet has this column itself.
             _ if table.sheet.column(TOLD_BY).is_some() => Cell::Empty,
             Certainty::ByOperator => Cell::Empty,
             Certainty::ByKernelName => Cell::Text(BY_KERNEL_NAME.to_owned()),
@@ -217,7 +216,7 @@ fn known_us(ns: Option<i64>) -> Cell {
 }
 
 impl Beside {
-    /// As a column of this sheet; `None` where it is none.
+    /// The column in this sheet; `None` if the sheet does not have it.
     pub(super) fn column(&self, sheet: &Sheet) -> Option<Column> {
         let doc = match self.source {
             ColumnSource::Everywhere(doc) => doc,
@@ -239,7 +238,7 @@ impl Beside {
         })
     }
 
-    /// Nothing in the sheet says the same.
+    /// No column of the sheet has the same content.
     pub(super) fn adds(&self) -> bool {
         !matches!(
             self.source,
@@ -248,7 +247,7 @@ impl Beside {
     }
 }
 
-/// What keeps an operation from being faster, in a word.
+/// What limits an operation's speed, in a word.
 pub(super) fn bound(bound: Bound) -> &'static str {
     match bound {
         Bound::Compute => "compute",
@@ -256,7 +255,7 @@ pub(super) fn bound(bound: Bound) -> &'static str {
     }
 }
 
-/// The columns that a sheet has beside its own, with what makes them.
+/// The additional columns of a sheet, with their definitions.
 pub(super) fn beside(sheet: &Sheet) -> impl Iterator<Item = (&'static Beside, Column)> {
     let columns = BESIDE
         .iter()

@@ -1,4 +1,4 @@
-//! The family of every op of the trace, so that a name has one color everywhere.
+//! The category of every op in the trace, so that a name has the same color everywhere.
 
 use std::collections::HashMap;
 
@@ -7,14 +7,14 @@ use dormer_core::names::{Family, family_of_kernel, family_of_op, op_category};
 use dormer_core::report::overview::WorkTime;
 use dormer_core::trace::{EventId, StringId};
 
-/// Families by the name of the op.
+/// Categories by op name.
 #[derive(Debug, Default, Clone)]
 pub(super) struct Families {
     by_op: HashMap<String, Family>,
 }
 
-/// The calls that launched a collective, with their names: the operator, or the runtime's call where
-/// none is around it.
+/// The calls that launched a collective, with their names: the operator, or the runtime call if there is no operator
+/// around it.
 pub(super) fn launched_collectives(
     profile: &Profile,
 ) -> impl Iterator<Item = (EventId, StringId)> + '_ {
@@ -27,8 +27,8 @@ pub(super) fn launched_collectives(
 }
 
 impl Families {
-    /// Given the largest operations of the Overview, which looked at all of their kernels; for the rest one has
-    /// to do.
+    /// Uses the Overview's largest operations, for which all kernels were examined; for all other ops, only one kernel
+    /// is.
     pub(super) fn new(profile: &Profile, largest: &[WorkTime]) -> Families {
         let strings = &profile.trace.strings;
         let mut by_op: HashMap<String, Family> = largest
@@ -48,7 +48,7 @@ impl Families {
                 .entry(name.to_owned())
                 .or_insert_with(|| family_of_op(label, name, kernel));
         }
-        // Collectives count in no operator; those that launch nothing else have their color.
+        // Collectives do not count towards operators; calls that launch nothing else have their color.
         for (_, name) in launched_collectives(profile) {
             let name = strings.get(name).to_owned();
             by_op.entry(name).or_insert(Family::Communication);
@@ -63,7 +63,7 @@ impl Families {
         }
     }
 
-    /// The family of a kernel that an op launched, or of one without an op.
+    /// The category of a kernel that an op launched, or of one without an op.
     pub(super) fn of_kernel(&self, op: Option<&str>, kernel: &str) -> Family {
         match op {
             Some(op) => family_of_op(op_category(op, Some(kernel)), op, Some(kernel)),

@@ -1,4 +1,4 @@
-//! What can be downloaded, and making it.
+//! The files that can be downloaded, and their generation.
 
 use dormer_core::output::document::html;
 use dormer_core::output::documents::Documents;
@@ -7,18 +7,17 @@ use dormer_core::output::{archive, kineto};
 
 use crate::protocol::{About, ArtifactGroup, ArtifactKind, ArtifactLine, MadeArtifact, Offer};
 
-/// What files are made from.
+/// The input of the files.
 pub(super) struct Files<'a> {
     pub(super) target: export::Input<'a>,
-    /// Where there is a reference.
+    /// Set if there is a reference.
     pub(super) comparison: Option<pair::Input<'a>>,
-    /// Names are replaced.
+    /// Whether names are replaced.
     pub(super) is_redacted: bool,
 }
 
 impl Files<'_> {
-    /// What can be downloaded: about the comparison first, where there is one. Nothing of it is made
-    /// yet.
+    /// The files on offer, first those about the comparison, if there is one. Nothing is generated yet.
     pub(super) fn offers(&self) -> Vec<Offer> {
         let comparison = self.comparison.as_ref();
         let comparison = comparison.map(|of| offer(of, About::Comparison, self.is_redacted));
@@ -26,7 +25,7 @@ impl Files<'_> {
         comparison.into_iter().chain([target]).collect()
     }
 
-    /// Makes a file about the target or the comparison, or an archive of all.
+    /// Generates a file about the target or the comparison, or an archive of all.
     pub(super) fn make(&self, about: About, path: Option<&str>) -> Option<(MadeArtifact, Vec<u8>)> {
         match about {
             About::Target => make(&self.target, path),
@@ -34,7 +33,7 @@ impl Files<'_> {
         }
     }
 
-    /// The report about the target or the comparison, as a part of a page.
+    /// The report about the target or the comparison, as a part of an HTML page.
     pub(super) fn report(&self, about: About) -> String {
         let compared = self
             .comparison
@@ -46,7 +45,7 @@ impl Files<'_> {
         })
     }
 
-    /// The trace of the target, or of what it is compared with, as the profiler's JSON, compressed.
+    /// The trace of the target or of the reference as compressed profiler JSON.
     pub(super) fn written(&self, is_reference: bool) -> Option<Vec<u8>> {
         let profile = match is_reference {
             true => self.comparison.as_ref()?.reference.profile,
@@ -56,7 +55,7 @@ impl Files<'_> {
     }
 }
 
-/// All files of a source by group; nothing of them is made yet.
+/// All files of a source by group; none is generated yet.
 fn offer<S: Source>(source: &S, about: About, is_redacted: bool) -> Offer {
     let exporters = S::exporters();
     let kinds = |group: Group| -> Vec<ArtifactKind> {
@@ -88,7 +87,7 @@ fn offer<S: Source>(source: &S, about: About, is_redacted: bool) -> Offer {
     }
 }
 
-/// Makes one file, or all of them as an archive: what is said of it, and its bytes.
+/// Generates one file, or an archive of all: its description, and its bytes.
 fn make<S: Source>(source: &S, path: Option<&str>) -> Option<(MadeArtifact, Vec<u8>)> {
     let (mime, bytes) = match path {
         Some(path) => {

@@ -1,4 +1,4 @@
-//! What to do, as cards with ways to the evidence.
+//! What to do, as cards with links to the evidence.
 
 use dormer_core::findings::{Finding, RankedFinding};
 use dormer_core::output::document::slug;
@@ -12,9 +12,9 @@ use dormer_core::{Profile, Report, base::format};
 
 use crate::protocol::{Card, Evidence, Findings};
 
-/// Operations or events that a card names; the report has all.
+/// Operations or events named on a card; the report has all.
 const NAMED: usize = 4;
-/// Longer than this no name is on a card.
+/// Longer names are shortened on a card.
 const NAME_CHARS: usize = 64;
 
 pub(super) fn findings(profile: &Profile, report: &Report) -> Findings {
@@ -28,7 +28,7 @@ pub(super) fn findings(profile: &Profile, report: &Report) -> Findings {
 fn card(profile: &Profile, report: &Report, ranked: &RankedFinding) -> Card {
     let finding = &ranked.finding;
     let impact = finding.impact.as_ref();
-    // Events beside operations are calls of these: one instance of a pattern.
+    // Events next to operations are their calls: one instance of a pattern.
     let events = match finding.operations.is_empty() {
         true => finding.events.as_slice(),
         false => &[],
@@ -52,7 +52,7 @@ fn card(profile: &Profile, report: &Report, ranked: &RankedFinding) -> Card {
             .confidence
             .map_or(String::new(), |confidence| confidence.label().to_owned()),
         analysis: ranked.analysis.title.to_owned(),
-        // What the chart shows is not said twice.
+        // The text does not repeat what the chart shows.
         issue: match finding
             .tables
             .iter()
@@ -81,7 +81,7 @@ fn card(profile: &Profile, report: &Report, ranked: &RankedFinding) -> Card {
     }
 }
 
-/// Of the longest of its operations, where the finding is about kernels.
+/// The chart for the longest of the finding's operations, if it is about kernels.
 fn gap(profile: &Profile, report: &Report, finding: &Finding) -> Option<GapChart> {
     let is_shown = finding
         .tables
@@ -91,7 +91,7 @@ fn gap(profile: &Profile, report: &Report, finding: &Finding) -> Option<GapChart
     GapChart::of(profile, report, *longest)
 }
 
-/// What goes with a finding, by its number.
+/// The findings contained in a finding, which is given by its number.
 fn within(report: &Report, number: usize) -> Vec<String> {
     let within = report.analyses.findings.within.iter();
     let within = within.filter(|one| one.number == number);
@@ -139,7 +139,7 @@ fn event(profile: &Profile, finding: &Finding, id: EventId) -> Evidence {
     }
 }
 
-/// How long the GPU is idle before an event, where the finding is about that.
+/// How long the GPU is idle before an event, if the finding is about idle time.
 fn gap_before(finding: &Finding, uid: u32) -> Option<String> {
     let table = finding
         .tables
@@ -159,7 +159,7 @@ mod tests {
 
     use super::*;
 
-    /// The data loader's annotation of the sample: the first of all findings.
+    /// The data loader's annotation in the sample: the first of all findings.
     #[test]
     fn what_has_no_calls_leads_to_its_place_in_time() {
         let profile = Profile::new(import(dormer_core::sample::TRACE.as_bytes()).unwrap());
@@ -173,8 +173,8 @@ mod tests {
 
     #[test]
     fn the_longest_product_leads_to_its_row_and_its_call() {
-        // Event 0 is the GEMM, event 2 the kernel it launches with call 1: long, so that it is
-        // far from any roofline.
+        // Event 0 is the GEMM, event 2 the kernel it launches with call 1, which is long, so that it is far from any
+        // roofline.
         let trace = r#"{"traceEvents": [
             {"ph": "X", "cat": "cpu_op", "name": "aten::mm", "pid": 1, "tid": 1, "ts": 0, "dur": 50, "args": {"External id": 1, "Input Dims": [[512, 512], [512, 512]], "Input type": ["float", "float"]}},
             {"ph": "X", "cat": "cuda_runtime", "name": "cudaLaunchKernel", "pid": 1, "tid": 1, "ts": 10, "dur": 10, "args": {"correlation": 7}},

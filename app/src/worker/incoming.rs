@@ -1,5 +1,4 @@
-//! Files on their way in, told apart by their content: runs, captures of their GPU graphs, and what lies
-//! beside both.
+//! Incoming files, classified by content: runs, captures of their GPU graphs, and files that accompany both.
 
 use dormer_core::import::warning::WarningKind;
 use dormer_core::import::{ExecutionTrace, Foreign, Imported};
@@ -21,19 +20,19 @@ pub struct Incoming {
 pub enum Content {
     /// What a profiler recorded.
     Recording(Box<Imported>),
-    /// Which capture is of which batch size.
+    /// Which capture has which batch size.
     Notes(Vec<Note>),
     /// The shapes of operators, without times.
     Execution(ExecutionTrace),
-    /// The sizes of a model, or why they cannot be told.
+    /// The sizes of a model, or why they cannot be determined.
     Config(Result<ModelConfig, String>),
 }
 
-/// Larger files are recordings.
+/// Larger files are always recordings.
 pub(super) const MOST_ASIDE_BYTES: f64 = 1_048_576.0;
 
 impl Content {
-    /// What lies beside recordings; `None` for anything else.
+    /// The content of a file that accompanies recordings; `None` for anything else.
     pub fn aside(bytes: &[u8]) -> Option<Content> {
         let text = std::str::from_utf8(bytes).ok()?.trim_start();
         match text.as_bytes().first()? {
@@ -50,29 +49,29 @@ impl Content {
     }
 }
 
-/// Why the sizes of a model are of no use.
+/// Why the model's sizes are not used.
 pub(super) const NO_REPLAYS: &str = "it is the configuration of a model: it tells the shapes of kernels that a GPU graph replays, and no open trace replays one";
 
 /// A recording and the name of its file.
 pub(super) type Named = (String, Imported);
 
-/// Files that came together, by what they are.
+/// Files that were opened together, by kind.
 #[derive(Default)]
 pub(super) struct Group {
-    /// What ran, in the order of the files.
+    /// Recordings of runs, in the order of the files.
     pub(super) runs: Vec<Named>,
-    /// What was recorded while GPU graphs were captured.
+    /// Recordings of GPU graph captures.
     pub(super) captures: Vec<Named>,
     notes: Vec<Note>,
     executions: Vec<(String, ExecutionTrace)>,
-    /// The sizes of the model, with the name of the file.
+    /// The model's sizes, with the name of the file.
     pub(super) config: Option<(String, ModelConfig)>,
-    /// What cannot be read or is of no use.
+    /// Files that cannot be read or are not used.
     pub(super) left_out: Vec<LeftOut>,
 }
 
 impl Group {
-    /// Tells files apart.
+    /// Classifies files.
     pub(super) fn new(files: Vec<Incoming>) -> Group {
         let mut group = Group::default();
         let mut names_of_notes = Vec::new();
@@ -106,8 +105,7 @@ impl Group {
         group
     }
 
-    /// Beside a trace that takes captures, a recording without GPU activity that is cut off or empty
-    /// is a capture that broke.
+    /// Beside a trace that accepts captures, a truncated or empty recording without GPU activity is a broken capture.
     pub(super) fn beside_replays(mut self) -> Group {
         let (broken, runs) = self.runs.into_iter().partition(|(_, run)| {
             let is_cut = [WarningKind::CutGzip, WarningKind::CutJson]
@@ -120,7 +118,7 @@ impl Group {
         self
     }
 
-    /// Gives the runs the shapes of their execution traces.
+    /// Adds the shapes of the execution traces to their runs.
     pub(super) fn add_executions(&mut self) {
         for (name, execution) in std::mem::take(&mut self.executions) {
             let runs = self.runs.iter_mut();
@@ -133,8 +131,8 @@ impl Group {
         }
     }
 
-    /// Where nothing else ran, a capture in which graphs are replayed is a run as well; so is one that
-    /// came alone, where that is allowed. Else says why nothing can be opened; `why` of captures.
+    /// If there is no other run, a capture that also replays graphs counts as a run; so does a single capture, if that
+    /// is allowed. Otherwise says why nothing can be opened; `why` is the reason for captures.
     pub(super) fn with_a_run(mut self, is_allowed: bool, why: &str) -> Result<Group, Failure> {
         self.add_executions();
         if !self.runs.is_empty() {
@@ -161,7 +159,7 @@ impl Group {
         })
     }
 
-    /// The captures, as they are merged.
+    /// The captures, in the form for merging.
     pub(super) fn files(&mut self) -> Vec<CaptureFile> {
         let captures = std::mem::take(&mut self.captures).into_iter();
         captures
@@ -169,7 +167,7 @@ impl Group {
             .collect()
     }
 
-    /// Says why a file is of no use.
+    /// Records why a file is not used.
     pub(super) fn leave_out(&mut self, name: String, sentence: &str) {
         self.left_out.push(LeftOut {
             name: Some(name),
@@ -182,7 +180,7 @@ impl Group {
 }
 
 impl LeftOut {
-    /// Captures that are not merged, and why: sentences that name them.
+    /// Captures that are not merged, and why, in sentences that name them.
     pub(super) fn captures(why: &str) -> LeftOut {
         LeftOut {
             name: None,

@@ -1,4 +1,4 @@
-//! Ranks of one job: a file to its digest, in a worker that ends with it; digests to the job.
+//! Ranks of one job: converts a file to its digest, in a worker that ends with it; combines digests into the job.
 
 use std::cell::RefCell;
 
@@ -21,7 +21,7 @@ use crate::protocol::{
     DigestRequest, EventAtQuery, Failure, JobOpened, JobRequest, OpeningStep, Reply, StepRequest,
 };
 
-/// So much of a file tells whether it is a digest.
+/// The number of bytes that identify a digest.
 const HEAD_BYTES: f64 = 4096.0;
 
 /// Reads a file and sends its digest.
@@ -43,7 +43,7 @@ pub(super) async fn digest(file: Option<File>, request: DigestRequest) {
     }
 }
 
-/// The bytes of the digest, of several where ranks are merged into the file; and whether they are those of the file.
+/// The digest's bytes, several if ranks are merged into the file; and whether they are the file's own bytes.
 async fn digest_of(file: &File, request: DigestRequest) -> Result<(Vec<Vec<u8>>, bool), Failure> {
     let head = bytes_of(file, HEAD_BYTES).await?;
     if Digest::from_file(&head).is_some() {
@@ -67,7 +67,8 @@ async fn digest_of(file: &File, request: DigestRequest) -> Result<(Vec<Vec<u8>>,
     Ok((digests.iter().map(Digest::to_file).collect(), false))
 }
 
-/// Leaves of each file into which ranks are merged the rank that its name tells; `false` where one tells none.
+/// Keeps, for each file with several merged ranks, only the rank that its name specifies; `false` if a name specifies
+/// none.
 pub(super) fn take_apart(files: &mut [Incoming]) -> bool {
     files.iter_mut().all(|file| {
         let Ok(Content::Recording(imported)) = &mut file.content else {
@@ -85,10 +86,10 @@ fn failure(sentence: String) -> Failure {
     }
 }
 
-/// The job that this worker has.
+/// The job that this worker holds.
 #[derive(Default)]
 struct Whole {
-    /// The files of all digests, as they came.
+    /// All digest files, in the order of arrival.
     digests: Vec<Vec<u8>>,
     open: Option<(Job, Analysis)>,
 }
@@ -97,13 +98,13 @@ thread_local! {
     static JOB: RefCell<Whole> = RefCell::default();
 }
 
-/// Puts digests together, with those that came before, and sends what is shown of the job.
+/// Combines digests with those that came before, and sends what is shown of the job.
 pub(super) fn open(digests: &JsValue, request: JobRequest) {
     let digests: Array = digests.clone().unchecked_into();
     let digests = digests.iter().map(|bytes| Uint8Array::new(&bytes).to_vec());
     let opened = JOB.with_borrow_mut(|job| {
         job.digests.extend(digests);
-        // There is no room for two.
+        // There is not enough memory for two.
         job.open = None;
         let (opened, open) = opened(&job.digests, request)?;
         job.open = Some(open);
@@ -170,7 +171,7 @@ fn name_of(window: &Window) -> String {
 }
 
 impl super::Analysis {
-    /// An event by its name and its start.
+    /// An event by its name and its start time.
     pub(super) fn event_at(&self, query: &EventAtQuery) -> Option<u32> {
         let trace = &self.whole.trace;
         let events = &trace.events;

@@ -1,4 +1,4 @@
-//! Which rows of a table a search leaves.
+//! Which rows of a table match a search.
 
 use dormer_core::report::sheet::{Cell, Unit};
 
@@ -14,7 +14,7 @@ pub(super) struct Matcher {
     terms: Vec<(Term, Place)>,
 }
 
-/// Where a term is looked for.
+/// Where a term is searched.
 enum Place {
     /// In all texts of a row.
     Anywhere,
@@ -24,13 +24,13 @@ enum Place {
     Nowhere,
 }
 
-/// The column of a table that has a field.
+/// The column of a table for a field.
 pub(super) fn column_of(table: &Table, field: &SearchField) -> Option<&'static str> {
     let mut columns = field.columns.iter();
     columns.find(|label| table.column(label).is_some()).copied()
 }
 
-/// What of a search is not as it seems to be meant, in sentences.
+/// Hints, in sentences, about a search that probably does not do what the user meant.
 pub(super) fn remarks(table: &Table, find: &str) -> Vec<String> {
     let search = Search::parse(find);
     let fields = search.terms.iter().filter_map(|term| match &term.test {
@@ -65,7 +65,7 @@ impl Matcher {
         }
     }
 
-    /// Whether a row is as all terms want it.
+    /// Whether a row matches all terms.
     pub(super) fn fits(&self, table: &Table, row: usize) -> bool {
         let mut texts = None;
         self.terms.iter().all(|(term, place)| match (&term.test, place) {
@@ -77,13 +77,13 @@ impl Matcher {
             (Test::Has(_, text), Place::Column(label)) => {
                 let cell = table.cell(row, label);
                 let has = matches!(cell, Some(Cell::Text(cell)) if fold(&cell).contains(text.as_str()));
-                // Links call categories by their tokens.
+                // Links refer to categories by their tokens.
                 let is_token = *label == FAMILY && table.family(row).token() == text;
                 (has || is_token) != term.is_not
             }
             (Test::Compares(_, than, wanted), Place::Column(label)) => {
                 let known = in_us(table, row, label);
-                // Of what is not known nothing can be said, also not that it is not so.
+                // An unknown value matches neither a condition nor its negation.
                 known.is_some_and(|known| compares(known, *than, *wanted) != term.is_not)
             }
             _ => false,
@@ -91,7 +91,7 @@ impl Matcher {
     }
 }
 
-/// A number of a row, times in microseconds.
+/// A number in a row; times in microseconds.
 fn in_us(table: &Table, row: usize, label: &str) -> Option<f64> {
     let factor = match table.column(label)?.unit {
         Unit::Ms => 1e3,
@@ -110,7 +110,7 @@ fn compares(known: f64, than: Than, wanted: f64) -> bool {
     }
 }
 
-/// All texts of a row as they are recorded and as they are displayed, folded, one below the other.
+/// All texts of a row, as recorded and as displayed, case-folded, one per line.
 fn texts_of(table: &Table, row: usize) -> String {
     let mut all = String::new();
     let mut add = |text: &str| {

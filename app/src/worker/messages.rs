@@ -1,8 +1,8 @@
-//! The worker: reads the trace, owns what it means, answers the page.
+//! The worker: reads the trace, owns its analysis, answers the page.
 //!
-//! It starts once its script has the compiled module (`page/browser/worker.rs` writes that script). A message
-//! is `{ id, body, files? }`, as `protocol` says. Reading awaits the file's chunks; everything else
-//! runs to its end. To stop it the page ends the worker.
+//! It starts once its script has the compiled module (`page/browser/worker.rs` has that script). A message is `{ id,
+//! body, files? }`, as `protocol` defines. Reading awaits the file's chunks; everything else runs to completion. To
+//! stop it, the page ends the worker.
 
 use std::cell::{Cell, RefCell};
 
@@ -27,13 +27,13 @@ use crate::protocol::{
 
 thread_local! {
     static TRACES: RefCell<Option<Traces>> = const { RefCell::new(None) };
-    /// Counts the references that were asked for: reading one ends when another is.
+    /// Counts the requested references: reading one ends when another is requested.
     static REFERENCE: Cell<u32> = const { Cell::new(0) };
-    /// The same of files that are to be added.
+    /// The same for files that are to be added.
     static ADDING: Cell<u32> = const { Cell::new(0) };
 }
 
-/// Does what the worker's name says: hears the page, unless it has one.
+/// Starts as the worker's name says: handles the page's messages, unless the name says otherwise.
 pub fn start() {
     match scope().name().as_str() {
         second::NAME => return second::serve(),
@@ -80,7 +80,7 @@ pub fn start() {
     hear.forget();
 }
 
-/// The files beside a message.
+/// The files in a message.
 fn files(message: &JsValue) -> Vec<File> {
     let files: Array = part(message, "files").unchecked_into();
     let files: Vec<File> = files.iter().map(JsCast::unchecked_into).collect();
@@ -103,7 +103,7 @@ async fn open_files(files: Vec<File>, choice: Choice, is_beside: bool) {
     }
 }
 
-/// Reads files beside what is open, which stays where they are of no use.
+/// Reads files to add to what is open, which stays unchanged if they cannot be used.
 async fn add_files(files: Vec<File>, choice: Choice) {
     let number = ADDING.get() + 1;
     ADDING.set(number);
@@ -124,7 +124,7 @@ async fn add_files(files: Vec<File>, choice: Choice) {
     send(&reply, &[]);
 }
 
-/// Reads a second file beside the one that is open, which stays whatever comes of it.
+/// Reads a second file beside the open one, which stays open in any case.
 async fn open_reference(files: Vec<File>, choice: Choice, names: FileNames) {
     let number = REFERENCE.get() + 1;
     REFERENCE.set(number);
@@ -148,7 +148,7 @@ async fn open_reference(files: Vec<File>, choice: Choice, names: FileNames) {
     }
 }
 
-/// Reads a further rank of a job, to show its timeline below those of the two that are open.
+/// Reads a further rank of a job, to show its timeline below the two that are open.
 async fn open_below(files: Vec<File>, choice: Choice, request: BelowRequest) {
     let mut teller = Teller::of(Reply::ReferenceProgress, &files);
     let Some(mut incoming) = read_all(files, &mut teller, || true).await else {

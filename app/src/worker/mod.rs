@@ -1,20 +1,21 @@
-//! The worker: reads traces, owns what they mean, answers the page's queries.
+//! The worker: reads traces, owns their analysis, answers the page's queries.
 //!
 //! | module | what |
 //! |---|---|
-//! | `messages` | hears the page and does what it asks |
-//! | `replies` | what it sends to the page |
-//! | `reading` | files to what they hold |
-//! | `job` | files to the digests of ranks, and those to a job |
+//! | `messages` | handles the page's messages |
+//! | `replies` | sends messages to the page |
+//! | `reading` | reads files and identifies their content |
+//! | `job` | converts files to the digests of ranks, and those to a job |
 //! | `fleet` | the summary of many traces |
-//! | `second` | another worker, which inflates what this one reads, and reads some of it |
+//! | `second` | another worker, which inflates the file for this one and parses some of it |
 //! | `warm_up` | another worker, which has all code compiled before the first trace |
-//! | [`Traces`] | the open traces: the one to improve, and the one it is compared with |
+//! | [`Traces`] | the open traces: the one to improve, and the reference |
 //! | [`Analysis`] | one open trace |
-//! | `answer` | which of the others answers which query |
+//! | `answer` | dispatches queries to the other modules |
 //! | the others | the answers of the view they are named after |
 //!
-//! What touches the browser (`messages`, `job`, `fleet`, `reading`, `chunks`, `replies`, `second`, `warm_up`) is tested in one; all else natively.
+//! Modules that touch the browser (`messages`, `job`, `fleet`, `reading`, `chunks`, `replies`, `second`, `warm_up`) are
+//! tested in one; all others natively.
 
 mod analysis;
 mod answer;

@@ -1,4 +1,4 @@
-//! The user's own performance models: what they do in the trace that is open.
+//! The user's own performance models: what they do in the open trace.
 
 use dormer_core::base::interval::sum;
 use dormer_core::perf::UserModels;
@@ -10,11 +10,11 @@ use crate::protocol::{CheckedModels, ModelUse};
 struct Use {
     n_operations: u64,
     ns: i64,
-    /// Operations with an argument missing that an expression needs.
+    /// Operations that lack an argument needed by an expression.
     n_unknown: u64,
 }
 
-/// Reads a file of models and says which operations they count the work of.
+/// Parses a file of models and says for which operations they count FLOPs and bytes.
 pub(super) fn check(text: &str, profile: &Profile) -> Result<CheckedModels, String> {
     let models = UserModels::parse(text).map_err(|error| error.to_string())?;
     let mut uses = vec![Use::default(); models.len()];
@@ -112,7 +112,7 @@ mod tests {
             let note = of.note.is_some();
             format!("{}: {}, {}, {note}", of.op, of.operations, of.time)
         });
-        // Shapes of the library's were not recorded.
+        // Shapes of the library's ops were not recorded.
         let expected = [
             "aten::mm: 1, 30.0 µs, false",
             "my_lib::*: 2, 30.0 µs, true",

@@ -1,5 +1,5 @@
-//! The names in a column of a table: how each is written, and what of it is left out where the column
-//! has no room, so that two names that differ never look equal.
+//! The names in a column of a table: how each is displayed, and which parts are omitted if the column is too narrow, so
+//! that different names never look the same.
 //!
 //! ```text
 //! with room for 18 letters            what is shown
@@ -15,34 +15,34 @@ use std::ops::Range;
 use dormer_core::base::format;
 use dormer_core::base::sort::{Arrange, Gather};
 
-/// Letters of the end that are kept where the middle is left out.
+/// Letters kept at the end if the middle is omitted.
 const TAIL: usize = 18;
-/// Letters of the beginning that are kept beside what tells names apart.
+/// Letters kept at the start, next to the distinguishing part.
 const HEAD: usize = 12;
-/// Letters that are shown at least around what tells names apart.
+/// The fewest letters shown around the distinguishing part.
 const LEAST_PIECE: usize = 4;
-/// Letters before what tells names apart that are shown at most, so that it is a whole word.
+/// The most letters shown before the distinguishing part, so that it is a whole word.
 const MOST_BEFORE: usize = 12;
-/// Places at which a name is told from others at most. Beyond that it is not cut.
+/// The most distinguishing positions of a name. A name that needs more is not shortened.
 const MOST_MARKS: usize = 6;
-/// Letters around what tells names apart that are alike when written for reading.
+/// Letters around the distinguishing part of names with the same displayed form.
 const PIECE: usize = 20;
 
-/// A name as it stands in its column.
+/// A name as displayed in its column.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct ShownName {
-    /// For reading.
+    /// The displayed form.
     pub text: String,
-    /// The parts of the text, in bytes, that there is no room for.
+    /// The omitted parts of the text, in bytes.
     pub left_out: Vec<(usize, usize)>,
 }
 
-/// How the names of a column are shown, by what they are as recorded, with room for so many letters.
+/// How the names of a column are displayed if this many letters fit, by recorded name.
 pub(super) fn column_names(names: BTreeSet<String>, room: usize) -> BTreeMap<String, ShownName> {
     let texts = texts(names);
     let letters: Vec<Vec<char>> = texts.values().map(|text| text.chars().collect()).collect();
     let mut kept = cuts(&letters, room);
-    // With too many places to tell them apart by, two may look equal after all: they stay whole.
+    // Names with too many distinguishing positions may still look the same: these are not shortened.
     let mut seen: BTreeMap<String, usize> = BTreeMap::new();
     for (letters, kept) in letters.iter().zip(&kept) {
         *seen.entry(text_of(letters, kept)).or_default() += 1;
@@ -60,8 +60,8 @@ pub(super) fn column_names(names: BTreeSet<String>, room: usize) -> BTreeMap<Str
         .gather()
 }
 
-/// A name for reading. What the reference calls a kernel without an operator of its own,
-/// `hipGraphLaunch->kernel (Synthetic Op)`, is the kernel; an operator before it stays.
+/// The displayed form of a name. The reference's name of a kernel without an operator, `hipGraphLaunch->kernel
+/// (Synthetic Op)`, is reduced to the kernel; an operator before it stays.
 pub(super) fn short_name(name: &str) -> String {
     let synthetic = name.strip_suffix(" (Synthetic Op)");
     match synthetic.and_then(|name| name.split_once("->")) {
@@ -71,7 +71,7 @@ pub(super) fn short_name(name: &str) -> String {
     }
 }
 
-/// Names for reading. Those that read alike though they differ get pieces of what tells them apart.
+/// Displayed forms of names. If different names have the same form, the parts that distinguish them are added.
 fn texts(names: BTreeSet<String>) -> BTreeMap<String, String> {
     let mut alike: BTreeMap<String, Vec<String>> = BTreeMap::new();
     for name in names {
@@ -92,7 +92,7 @@ fn texts(names: BTreeSet<String>) -> BTreeMap<String, String> {
     texts
 }
 
-/// What is kept of each name, as ranges of its letters.
+/// The kept parts of each name, as ranges of letters.
 fn cuts(names: &[Vec<char>], room: usize) -> Vec<Vec<Range<usize>>> {
     let is_long = |letters: &&Vec<char>| room > 0 && letters.len() > room;
     let long: Vec<Vec<char>> = names.iter().filter(is_long).cloned().collect();
@@ -112,7 +112,7 @@ fn whole(letters: &[char]) -> Vec<Range<usize>> {
     std::iter::once(0..letters.len()).collect()
 }
 
-/// What each of some names comes to with the marks it takes to tell it from the others.
+/// What `show` makes of each name, with the marks needed to distinguish it from the others.
 fn settled(names: &[Vec<char>], show: &dyn Fn(&[char], &[usize]) -> String) -> Vec<String> {
     let marks = marks_of(names, show).into_iter();
     names
@@ -122,12 +122,12 @@ fn settled(names: &[Vec<char>], show: &dyn Fn(&[char], &[usize]) -> String) -> V
         .collect()
 }
 
-/// The places that have to be shown of each name, so that `show` makes of no two of them the same. Where
-/// it takes more than [`MOST_MARKS`] they stay alike.
+/// The positions that must be shown of each name so that `show` returns distinct texts. Names that would need more than
+/// [`MOST_MARKS`] stay the same.
 fn marks_of(names: &[Vec<char>], show: &dyn Fn(&[char], &[usize]) -> String) -> Vec<Vec<usize>> {
     let mut marks: Vec<Vec<usize>> = vec![Vec::new(); names.len()];
     let mut looks: Vec<String> = names.iter().map(|letters| show(letters, &[])).collect();
-    // A mark moves what else is shown of a name, so that it may look like another one then.
+    // A mark changes what else is shown of a name, so that it may then look like another one.
     for _ in 0..MOST_MARKS {
         let mut alike: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
         for (at, look) in looks.iter().enumerate() {
@@ -157,18 +157,17 @@ fn marks_of(names: &[Vec<char>], show: &dyn Fn(&[char], &[usize]) -> String) -> 
     marks
 }
 
-/// How many letters names begin with that all of them have.
+/// The length of the names' common prefix.
 fn common(names: &[&[char]]) -> usize {
     let (Some(first), Some(last)) = (names.iter().min(), names.iter().max()) else {
         return 0;
     };
-    // In order, the first and the last have the least in common.
+    // In sorted order, the first and the last have the shortest common prefix.
     let same = first.iter().zip(*last);
     same.take_while(|(one, other)| one == other).count()
 }
 
-/// What is kept of a name that is longer than its room: both ends, or the beginning and what stands at
-/// the marks.
+/// The kept parts of a name that does not fit: both ends, or the start and the parts at the marks.
 fn kept(letters: &[char], marks: &[usize], room: usize) -> Vec<Range<usize>> {
     let n = letters.len();
     if marks.is_empty() {
@@ -186,14 +185,14 @@ fn kept(letters: &[char], marks: &[usize], room: usize) -> Vec<Range<usize>> {
     let around = marks.iter().map(|mark| {
         let start = mark.saturating_sub(before(letters, *mark, piece));
         let end = (start + piece).max(mark + 1).min(n);
-        // Where the name ends, more of what stands before it.
+        // At the end of the name, more of what precedes it.
         end.saturating_sub(piece).min(start)..end
     });
     let ranges = joined(std::iter::once(0..head).chain(around).collect(), n);
     widened(ranges, n, room)
 }
 
-/// How many letters before a place belong to its word, as far as a piece has room for them.
+/// How many letters before a position belong to its word, as far as they fit into a piece.
 fn before(letters: &[char], at: usize, piece: usize) -> usize {
     let most = MOST_BEFORE.min(piece / 2);
     let is_of_word = |letter: &char| letter.is_alphanumeric() || *letter == '_';
@@ -208,7 +207,7 @@ fn before(letters: &[char], at: usize, piece: usize) -> usize {
     }
 }
 
-/// Ranges in order. What a single letter parts is one: an ellipsis would take its place.
+/// Sorts and merges ranges. Ranges with only one letter between them are merged: the ellipsis would be as long.
 fn joined(mut ranges: Vec<Range<usize>>, n: usize) -> Vec<Range<usize>> {
     ranges.retain(|range| range.start < range.end);
     ranges.arrange_by_key(|range| (range.start, range.end));
@@ -227,7 +226,7 @@ fn joined(mut ranges: Vec<Range<usize>>, n: usize) -> Vec<Range<usize>> {
     all
 }
 
-/// Room that is left goes to the last piece.
+/// Adds remaining space to the last piece.
 fn widened(mut ranges: Vec<Range<usize>>, n: usize, room: usize) -> Vec<Range<usize>> {
     let shown: usize = ranges.iter().map(ExactSizeIterator::len).sum();
     let is_open = ranges.last().is_some_and(|last| last.end < n);
@@ -239,7 +238,7 @@ fn widened(mut ranges: Vec<Range<usize>>, n: usize, room: usize) -> Vec<Range<us
     joined(ranges, n)
 }
 
-/// A name as it looks with parts left out.
+/// A name with the omitted parts replaced by ellipses.
 fn text_of(letters: &[char], kept: &[Range<usize>]) -> String {
     let mut text = String::new();
     let mut end = 0;
@@ -256,7 +255,7 @@ fn text_of(letters: &[char], kept: &[Range<usize>]) -> String {
     text
 }
 
-/// What of a name is not kept, in bytes.
+/// The omitted parts of a name, in bytes.
 fn hidden(letters: &[char], kept: &[Range<usize>]) -> Vec<(usize, usize)> {
     let bytes = |to: usize| -> usize {
         let before = letters.iter().take(to);
@@ -269,7 +268,7 @@ fn hidden(letters: &[char], kept: &[Range<usize>]) -> Vec<(usize, usize)> {
     gaps.map(|(from, to)| (bytes(from), bytes(to))).collect()
 }
 
-/// The letters around the marks of a name; nothing without marks.
+/// The letters around the marks of a name; empty without marks.
 fn pieces(letters: &[char], marks: &[usize]) -> String {
     let around = marks.iter().map(|mark| {
         let start = mark.saturating_sub(LEAST_PIECE);
@@ -286,7 +285,7 @@ fn pieces(letters: &[char], marks: &[usize]) -> String {
 mod tests {
     use super::*;
 
-    /// The names as they look with room for so many letters.
+    /// The names as displayed if this many letters fit.
     fn looks(names: &[&str], room: usize) -> Vec<String> {
         let all = names.iter().map(|name| (*name).to_owned()).collect();
         let all = column_names(all, room);
@@ -309,7 +308,7 @@ mod tests {
         assert_eq!(looks(&names, 40), names);
         assert_eq!(looks(&names, 31), names);
         assert_eq!(looks(&names, 0), names, "no room is asked for");
-        // The middle goes: its ends tell most.
+        // The middle is omitted: the ends say the most.
         assert_eq!(
             looks(&names, 30),
             ["aten::mm", "my::kernel_of_…layer<4, float>"]
@@ -331,7 +330,7 @@ mod tests {
                 "triton_…rds_div_and_more_of_t…",
             ]
         );
-        // One that only begins alike is cut as by itself.
+        // A name that only has the same start is shortened independently.
         assert_eq!(
             looks(&[&add, "triton_poi_fused_layer_norm_of_another_kind_3"], 30)[1],
             "triton_poi_fus…_another_kind_3"

@@ -1,4 +1,4 @@
-//! What has to be said about figures of operations.
+//! Notes on the figures of operations.
 
 use dormer_core::assess::Judged;
 use dormer_core::base::format;
@@ -7,7 +7,7 @@ use dormer_core::report::ReportOptions;
 
 use crate::protocol::Note;
 
-/// What has to be said about how close an operation comes to the roofline.
+/// The note on how close an operation is to the roofline.
 pub(super) fn note(judged: &Judged, options: &ReportOptions) -> Option<Note> {
     if judged.is_anomaly {
         return Some(Note::Odd(format!(
@@ -18,7 +18,7 @@ pub(super) fn note(judged: &Judged, options: &ReportOptions) -> Option<Note> {
     let roof = judged.roof?;
     let basis = (roof.bound == Bound::Compute).then_some(roof.basis)?;
     let gpu = options.gpu.as_deref()?;
-    // A GPU with figures of one kind needs no marks.
+    // A GPU with only one kind of figures needs no marks.
     let mut rates = gpu.rates.iter();
     let has_wanted = rates.any(|rates| rates.basis == options.basis);
     (has_wanted && basis != options.basis)
@@ -34,7 +34,7 @@ mod tests {
 
     use super::*;
 
-    /// 708 million million operations on 1 GB: compute-bound everywhere.
+    /// 708·10¹² operations on 1 GB: compute-bound on every GPU.
     fn judged(unit: Unit, options: &ReportOptions, measured_us: f64) -> Judged {
         let work = Work {
             flops: 708e12,
@@ -65,7 +65,7 @@ mod tests {
         // All figures of the H100 are peaks.
         let h100 = options_on("H100");
         assert_eq!(note(&judged(Unit::Matrix, &h100, 2e6), &h100), None);
-        // Of a second, half a second is impossible.
+        // One second of work in half a second is impossible.
         let odd = note(&judged(Unit::Matrix, &mi300x, 5e5), &mi300x);
         assert!(matches!(odd, Some(Note::Odd(_))), "{odd:?}");
     }

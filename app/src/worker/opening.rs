@@ -1,4 +1,4 @@
-//! Opening files that came together, and adding files to what is open.
+//! Opening files together, and adding files to what is open.
 
 use std::sync::Arc;
 
@@ -13,31 +13,31 @@ use crate::protocol::{
     Choice, Failure, FileNames, LeftOut, Opened, OpeningStep, TOO_MANY, TakeOff,
 };
 
-/// Why captures alone are no trace.
+/// Why captures alone are not a trace.
 const ALONE: &str = "all of them are captures of GPU graphs; drop the trace that replays the graphs together with them";
 const BESIDE: &str = "it is a capture of a GPU graph, and the open trace replays no graph that a capture could explain";
 const NO_REFERENCE: &str = "it is a capture of a GPU graph and no run to compare with; dropped on the left half of the page, it is merged with the open trace";
 
-/// What is said while files are being opened.
+/// Progress while files are being opened.
 pub enum Told {
-    /// What is being done.
+    /// The current step.
     Step(OpeningStep),
-    /// What can be shown until the trace is judged.
+    /// What can be shown before the analysis is complete.
     First(Box<Opened>),
 }
 
-/// What came of files that were added to open traces.
+/// The outcome of adding files to open traces.
 pub enum Added {
-    /// They are merged: what the target is now.
+    /// They are merged; the updated target.
     Merged(Box<Opened>),
-    /// There was a trace among them, which is open instead.
+    /// One of them was a trace, which is open instead.
     Replaced(Box<Opened>),
     /// Nothing has changed.
     Refused(Vec<LeftOut>),
 }
 
 impl Analysis {
-    /// A file that another trace is to be compared with.
+    /// The reference from a file.
     pub fn of_run(files: Vec<Incoming>, choice: &Choice) -> Result<Analysis, Failure> {
         let group = Group::new(files).with_a_run(false, NO_REFERENCE)?;
         let run = group.runs.into_iter().next();
@@ -47,8 +47,8 @@ impl Analysis {
 }
 
 impl Traces {
-    /// Opens files that came together: a run with the captures of its graphs, or two runs to compare.
-    /// A capture alone is opened where nothing else is open. `told` hears what is being done.
+    /// Opens files together: a run with the captures of its graphs, or two runs to compare. A single capture is only
+    /// opened if nothing else is open. `told` receives progress.
     pub fn open(
         files: Vec<Incoming>,
         choice: &Choice,
@@ -77,7 +77,7 @@ impl Traces {
         told(Told::Step(OpeningStep::Profiling));
         let (target, why) = merged(target, &captures);
         let reference = reference.map(|(name, run)| (name, merged(run, &captures)));
-        // What one of them needs is of use.
+        // Captures are only reported as unused if neither trace needs them.
         let other = reference.as_ref().map(|(_, (_, why))| why.is_some());
         if let Some(why) = why.filter(|_| other != Some(false)) {
             group.left_out.push(LeftOut::captures(&why));
@@ -125,9 +125,8 @@ impl Traces {
         Ok((traces, opened))
     }
 
-    /// Adds files: captures are merged with the target, and with the reference where that replays
-    /// graphs of theirs; a run is opened in the target's place. Whatever cannot be used leaves all
-    /// as it is.
+    /// Adds files: captures are merged with the target, and with the reference if that replays their graphs; a run is
+    /// opened in place of the target. If nothing can be used, everything stays as it is.
     pub fn add(
         &mut self,
         files: Vec<Incoming>,
@@ -137,7 +136,7 @@ impl Traces {
         let mut group = Group::new(files).beside_replays();
         group.add_executions();
         if !group.runs.is_empty() {
-            // What is open stays on screen until the other one is judged.
+            // What is open stays on screen until the new trace is analyzed.
             let told = |one| match one {
                 Told::Step(step) => told(step),
                 Told::First(_) => {}
@@ -179,7 +178,7 @@ impl Traces {
         }
     }
 
-    /// The target, and the reference where there is one.
+    /// The target, and the reference if there is one.
     fn sides_mut(&mut self) -> impl Iterator<Item = &mut Analysis> {
         let reference = self.reference.as_mut().map(|of| &mut of.analysis);
         std::iter::once(&mut self.target).chain(reference)
@@ -204,7 +203,7 @@ impl Traces {
         Ok(())
     }
 
-    /// Gives the sizes of the model to what replays graphs.
+    /// Passes the model's sizes to traces that replay graphs.
     fn configure(&mut self, choice: &Choice) {
         let config = self.config.clone();
         let choices = [choice.clone(), choice.of_reference()];
@@ -216,7 +215,7 @@ impl Traces {
         self.judge_reference(choice);
     }
 
-    /// Takes off a capture, or the sizes of the model; `None` where they are not used.
+    /// Removes a capture, or the model's sizes; `None` if it is not used.
     pub fn take_off(&mut self, query: &TakeOff) -> Option<Opened> {
         let Some(name) = &query.name else {
             self.config.take()?;
@@ -246,7 +245,7 @@ impl Traces {
         }
     }
 
-    /// Keeps the captures that something was merged of.
+    /// Keeps the captures that were at least partly merged.
     fn keep(&mut self, captures: Vec<CaptureFile>) {
         let used: Vec<String> = self
             .sides_mut()
@@ -257,7 +256,7 @@ impl Traces {
         self.captures.extend(captures.into_iter().filter(used));
     }
 
-    /// What the page shows first of the target.
+    /// What the page shows first for the target.
     pub(super) fn opened(&self) -> Opened {
         Opened {
             file_name: self.name.clone(),
@@ -266,12 +265,12 @@ impl Traces {
     }
 }
 
-/// Whether graphs are replayed, the shapes of whose kernels may be told from elsewhere.
+/// Whether graphs are replayed whose kernels' shapes may come from other files.
 fn takes_shapes(profile: &Profile) -> bool {
     profile.coverage.is_some() || has_bare_replays(&profile.trace, &profile.launches)
 }
 
-/// What a run means with the captures of its graphs; and why none of them is merged, where that is so.
+/// The profile of a run with the captures of its graphs; and why none of them is merged, if so.
 fn merged(run: Imported, captures: &[CaptureFile]) -> (Profile, Option<String>) {
     let mut profile = Profile::with_captures(run, captures);
     let coverage = profile.coverage.as_ref();

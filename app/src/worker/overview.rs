@@ -1,4 +1,4 @@
-//! The Overview of core as the page shows it: numbers as text, and what is drawn beside them.
+//! The core crate's overview as the page shows it: numbers as text, and the charts beside them.
 
 use dormer_core::base::format;
 use dormer_core::base::sort::Arrange;
@@ -11,10 +11,10 @@ use dormer_core::{Profile, Report};
 use super::findings::findings;
 use crate::protocol::{CaptureFacts, GpuFacts, Overview, TopOperation, WindowFacts};
 
-/// Less than this share of the GPU time is not worth a word.
+/// Below this share of GPU time, nothing is mentioned.
 const LEAST_PERCENT: f64 = 0.5;
 
-/// Rows of the table of what took the most time.
+/// Rows in the table of the operations with the most time.
 const N_TOP: usize = 10;
 
 pub(super) fn overview(
@@ -28,7 +28,7 @@ pub(super) fn overview(
     }
 }
 
-/// All but what to do.
+/// Everything except the findings.
 pub(super) fn without_findings(
     profile: &Profile,
     overview: &Found,
@@ -61,8 +61,8 @@ pub(super) fn without_findings(
     }
 }
 
-/// What took the most time. Collectives belong to no operation; a call that launches a kernel says
-/// nothing of what it is.
+/// The operations with the most time. Collectives belong to no operation, and a call that launches a kernel does not
+/// say what the kernel does.
 fn top(profile: &Profile, overview: &Found) -> Vec<TopOperation> {
     let has_operators = profile.has_host_ops();
     let one = |time: &WorkTime, row, is_kernel| TopOperation {
@@ -83,7 +83,7 @@ fn top(profile: &Profile, overview: &Found) -> Vec<TopOperation> {
     top
 }
 
-/// The row of an operator in the sheet of operators: of several, one for each module, the longest.
+/// The operator's row in the sheet of operators; if there are several, one per module, the longest.
 fn row_of(profile: &Profile, time: &WorkTime) -> Option<u32> {
     let rows = OperatorRows::of(profile);
     let row = rows.0.iter().position(|row| {
@@ -134,7 +134,7 @@ mod tests {
         let report = Report::new(&profile, &ReportOptions::default());
         let top = overview(&profile, &report, None).top;
         assert_eq!(top.len(), 3);
-        // The sheet has the longest first; a collective is found among the kernels.
+        // The sheet is sorted by time, longest first; a collective is found among the kernels.
         for (one, name, row) in [
             (&top[0], "aten::mm", Some(0)),
             (&top[1], "aten::add", Some(1)),

@@ -1,4 +1,4 @@
-//! What of a trace answers to what was typed, for the page's palette.
+//! What in a trace matches typed text, for the page's command palette.
 
 use dormer_core::base::format;
 use dormer_core::report::cards::detail_heading;
@@ -11,14 +11,14 @@ use super::table::Table;
 use crate::protocol::fuzzy;
 use crate::protocol::{Found, FoundKind, SHAPES, SIZES, TIME};
 
-/// Operations and kernels of one answer, of each.
+/// The most operations and the most kernels in an answer.
 const MOST: usize = 20;
-/// Findings, categories and modules of one answer, of each.
+/// The most findings, categories and modules in an answer, of each.
 const FEW: usize = 6;
 
 impl Analysis {
-    /// What answers best, by kind: findings, categories, modules, operations, kernels; best first, equally
-    /// good ones in the order of their lists, which is by time.
+    /// The best matches by kind: findings, categories, modules, operations, kernels; best first. Equal matches keep the
+    /// order of their lists, which is by time.
     pub fn find(&self, typed: &str) -> Vec<Found> {
         if typed.trim().is_empty() {
             return Vec::new();
@@ -72,7 +72,7 @@ impl Analysis {
         let rows = 0..table.sheet.rows.len();
         let named = rows.filter_map(|row| {
             let name = text(&table, row, "nn.Module");
-            // What runs outside of modules is none.
+            // GPU activity outside of modules is not a module.
             let class = name.strip_prefix("nn.Module: ").unwrap_or(&name);
             let time = table.cell(row, "total_subtree_kernel_time_ms");
             let time = time.and_then(|cell| number(&cell));
@@ -86,7 +86,7 @@ impl Analysis {
         named.collect()
     }
 
-    /// Rows of a sheet whose names and shapes answer best.
+    /// Rows of a sheet whose names and shapes match best.
     fn rows_found(&self, typed: &str, sheet: &str, kind: fn(u32) -> FoundKind) -> Vec<Found> {
         let Some(table) = self.table(sheet) else {
             return Vec::new();
@@ -94,7 +94,7 @@ impl Analysis {
         let rows = 0..table.sheet.rows.len();
         let scored = rows.filter_map(|row| {
             let name = name(&table, row);
-            // What is searched beside the name is as it is displayed.
+            // Text beside the name is matched as displayed.
             let sizes = format!("{} {}", text(&table, row, SHAPES), text(&table, row, SIZES));
             let plain = typed.replace('x', "×");
             let searched = format!("{name} {sizes}");
@@ -137,7 +137,7 @@ fn text(table: &Table, row: usize, label: &str) -> String {
     }
 }
 
-/// Those whose names answer best.
+/// The items whose names match best.
 fn best(typed: &str, most: usize, all: Vec<Found>) -> Vec<Found> {
     let scored = all
         .into_iter()
@@ -145,7 +145,7 @@ fn best(typed: &str, most: usize, all: Vec<Found>) -> Vec<Found> {
     strongest(typed, most, scored)
 }
 
-/// The best; where some have what was typed in one piece, those alone.
+/// The best matches; if some contain the typed text as a whole, only those.
 fn strongest<T>(typed: &str, most: usize, scored: impl Iterator<Item = (i32, T)>) -> Vec<T> {
     let mut scored: Vec<(i32, T)> = scored.collect();
     let is_strong = |(score, _): &(i32, T)| fuzzy::is_strong(typed, *score);
@@ -186,7 +186,7 @@ mod tests {
             ("aten::mm", FoundKind::Operation(1)),
             ("aten::bmm", FoundKind::Operation(0)),
         );
-        // The longer one is the first row; "mm" is a word of the other one.
+        // The longer one is the first row; "mm" is a word in the other one.
         assert_eq!(rows(&analysis.find("mm")), [mm, bmm.clone()]);
         assert_eq!(rows(&analysis.find("BMM")), [bmm]);
         assert!(analysis.find("conv").is_empty());

@@ -1,4 +1,4 @@
-//! The rows of a table taken together by one of their fields.
+//! A table's rows grouped by one of their fields.
 
 use dormer_core::base::sort::Arrange;
 use dormer_core::report::sheet::Cell;
@@ -10,8 +10,8 @@ use super::table::Table;
 use crate::protocol::search::{FIELDS, FieldKind};
 use crate::protocol::{FAMILY, GroupsQuery, RowGroup, TotalsQuery};
 
-/// The groups of the rows that a search leaves: those with the most in their first column that can be
-/// added up first, what is not known last.
+/// The groups of the matching rows, sorted by the first column that can be summed, largest first; unknown values come
+/// last.
 pub(super) fn groups(table: &Table, query: &GroupsQuery) -> Vec<RowGroup> {
     let field = FIELDS
         .iter()
@@ -29,7 +29,7 @@ pub(super) fn groups(table: &Table, query: &GroupsQuery) -> Vec<RowGroup> {
             None => groups.push((name, vec![row])),
         }
     }
-    // How much a group is: what is first among its columns.
+    // The size of a group: its sum in the first column.
     let first = query.columns.first();
     let amount = |rows: &[u32]| -> f64 {
         let cells = rows
@@ -117,7 +117,7 @@ mod tests {
             ]
         );
         assert_eq!(by("category", "bmm").len(), 1);
-        // Nothing is recorded of modules, and there are no streams of operations.
+        // No modules were recorded, and operations have no streams.
         assert_eq!(by("module", ""), [group("", 3, "100 µs", "")]);
         assert_eq!(by("stream", ""), []);
     }

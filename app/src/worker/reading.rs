@@ -1,4 +1,4 @@
-//! Files to what they hold.
+//! Reads files and identifies their content.
 
 use std::cell::RefCell;
 
@@ -15,7 +15,7 @@ use super::second::{Arrived, Second};
 use crate::protocol::Failure;
 use crate::protocol::wire::error_text;
 
-/// So much of a file tells whether it is an execution trace.
+/// The number of bytes that identify an execution trace.
 const HEAD_BYTES: f64 = 4096.0;
 
 thread_local! {
@@ -48,12 +48,12 @@ pub(super) async fn read_all(
             content,
         });
     }
-    // Another one is started where more files come.
+    // A new one is started if more files come.
     SECOND.set(None);
     Some(incoming)
 }
 
-/// Reads one file of many, with another worker beside this one or alone.
+/// Reads one of many files, with or without another worker.
 pub(super) async fn read_one(
     file: &File,
     teller: &mut Teller,
@@ -65,8 +65,8 @@ pub(super) async fn read_one(
     }
 }
 
-/// Reads a file to its end; `None` where it is no longer wanted. A second worker inflates what is large
-/// enough to be worth it.
+/// Reads a file to its end; `None` if it is no longer wanted. A second worker inflates files that are large enough to
+/// be worth it.
 async fn read(
     file: &File,
     teller: &mut Teller,
@@ -79,7 +79,7 @@ async fn read(
         match second.next().await {
             Ok(Arrived::Alone) => SECOND.set(Some(second)),
             Ok(first) => return read_inflated(second, first, teller, is_wanted).await,
-            // It cannot be had: nothing of the file was read yet.
+            // The second worker is not available: nothing of the file has been read yet.
             Err(_) => {}
         }
     }
@@ -126,7 +126,7 @@ async fn read_inflated(
     }
 }
 
-/// Reads a file to its end, chunk by chunk; `None` where it is no longer wanted.
+/// Reads a file to its end, chunk by chunk; `None` if it is no longer wanted.
 async fn read_alone(
     file: &File,
     teller: &mut Teller,
@@ -134,7 +134,7 @@ async fn read_alone(
 ) -> Result<Option<Content>, Failure> {
     let chunks = Chunks::of(file);
     let mut importer = Importer::new();
-    // What lies beside traces is small, and is told apart as a whole.
+    // Files that accompany traces are small, and are identified as a whole.
     let mut small = (file.size() <= MOST_ASIDE_BYTES).then(Vec::new);
     let failure = |error: ImportError| analysis::failure(&error.of_file(&file.name()));
     while let Some(bytes) = chunks.next().await.map_err(|error| unreadable(&error))? {

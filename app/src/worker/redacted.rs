@@ -1,4 +1,4 @@
-//! The open traces with their names replaced, for files that others may see.
+//! The open traces with their names replaced, for files to share.
 
 use dormer_core::compare::Side;
 use dormer_core::output::export::pair::{Cache, Input};
@@ -8,14 +8,14 @@ use dormer_core::{Profile, Report, output::export};
 use super::Analysis;
 use super::files::Files;
 
-/// The traces that are open, without their names.
+/// The open traces without their names.
 pub(super) struct Redacted {
     target: Judged,
     reference: Option<Judged>,
     cache: Cache,
 }
 
-/// A trace and what is said about it.
+/// A trace and its report.
 struct Judged {
     profile: Profile,
     report: Report,
@@ -32,7 +32,7 @@ impl Judged {
 }
 
 impl Redacted {
-    /// Works everything out anew, as long as opening the traces took but for reading them.
+    /// Analyzes everything again, which takes as long as opening the traces, except for reading them.
     pub(super) fn new(target: &Analysis, reference: Option<&Analysis>) -> Redacted {
         Redacted {
             target: Judged::new(target),
@@ -41,7 +41,7 @@ impl Redacted {
         }
     }
 
-    /// What their files are made from.
+    /// The input of their files.
     pub(super) fn files(&self) -> Files<'_> {
         Files {
             target: export::Input::new(&self.target.profile, &self.target.report),
@@ -52,7 +52,7 @@ impl Redacted {
 
     fn comparison(&self) -> Option<Input<'_>> {
         let (reference, target) = (self.reference.as_ref()?, &self.target);
-        // Their files' names would tell what they are.
+        // The names of their files could reveal what they are.
         let reference = Side::new("reference", &reference.profile, &reference.report);
         let target = Side::new("target", &target.profile, &target.report);
         Some(Input::new(reference, target, &self.cache))

@@ -1,4 +1,4 @@
-//! What the worker sends to the page: replies, and how far reading has come.
+//! Messages from the worker to the page: replies, and reading progress.
 
 use dormer_core::import::{ImportError, Importer};
 use js_sys::Array;
@@ -8,21 +8,21 @@ use web_sys::{DedicatedWorkerGlobalScope, File, Performance, PerformanceEntry};
 use crate::protocol::wire::{is_request, message, to_js};
 use crate::protocol::{OpeningStep, Progress, Reply};
 
-/// Compressed bytes between two looks at the clock: some milliseconds of work.
+/// Compressed bytes between two checks of the clock: a few milliseconds of work.
 const SLICE: usize = 128 * 1024;
-/// Between two messages about progress.
+/// The interval between progress messages.
 const PROGRESS_MS: f64 = 80.0;
 
 pub(super) fn scope() -> DedicatedWorkerGlobalScope {
     js_sys::global().unchecked_into()
 }
 
-/// Sends a reply with the number of requests the worker made so far.
+/// Sends a reply with the number of requests that the worker has made so far.
 pub(super) fn send(reply: &Reply, parts: &[(&str, JsValue)]) {
     send_giving(reply, parts, &Array::new());
 }
 
-/// The same; gives away what it lists, which is not copied then.
+/// The same; transfers the listed objects instead of copying them.
 pub(super) fn send_giving(reply: &Reply, parts: &[(&str, JsValue)], given: &Array) {
     let body = to_js(reply);
     let message = message(parts);
@@ -50,12 +50,12 @@ fn n_requests() -> u32 {
     entries.map_or(0, |all| all.iter().filter(counts).count() as u32)
 }
 
-/// Tells the page how far reading has come, a few times a second.
+/// Reports reading progress to the page, a few times a second.
 pub(super) struct Teller {
     reply: fn(Progress) -> Reply,
     bytes_total: f64,
     last_ms: f64,
-    /// Of the files that were read: bytes and events.
+    /// Bytes and events of the files already read.
     before: [f64; 2],
     now: [f64; 2],
 }
@@ -101,7 +101,7 @@ impl Teller {
         Ok(())
     }
 
-    /// Text was read, up to so many bytes of the file.
+    /// Text was read, up to this many bytes of the file.
     pub(super) fn has_read(&mut self, importer: &Importer, bytes_read: f64) {
         self.now = [bytes_read, importer.progress().events as f64];
         self.tell_at_times();

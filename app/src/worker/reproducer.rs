@@ -1,4 +1,4 @@
-//! A program that runs one operation alone, with the arguments that the trace recorded.
+//! A program that runs a single operation with the arguments that the trace recorded.
 
 use dormer_core::output::archive;
 use dormer_core::output::replay::{Entry, Package};
@@ -6,8 +6,7 @@ use dormer_core::{Profile, Report};
 
 use crate::protocol::{MadeArtifact, Reproducer, ReproducerQuery};
 
-/// Whether an operation can be rebuilt, and the package where it is asked for; `None` where there
-/// is no such operation.
+/// Whether an operation can be reproduced, and the package if requested; `None` if there is no such operation.
 pub(super) fn reproducer(
     profile: &Profile,
     report: &Report,
@@ -34,7 +33,7 @@ pub(super) fn reproducer(
 
 /// `aten::addmm` as `replay_aten_addmm.zip`.
 fn file_name(operation: &str) -> String {
-    /// Longer than this no part of a file's name is.
+    /// The operation's part of a file name is cut to this length.
     const MAX_CHARS: usize = 60;
     let plain = operation.replace("::", "_");
     let letters = plain.chars().take(MAX_CHARS).map(|letter| match letter {

@@ -15,7 +15,7 @@ use super::columns::bound;
 use super::notes::note;
 use crate::protocol::{Mark, Missing, RooflineChart};
 
-/// Names of operations that a sentence lists.
+/// Operation names listed in a sentence.
 const LISTED: usize = 3;
 
 pub(super) fn roofline(profile: &Profile, report: &Report) -> RooflineChart {
@@ -35,7 +35,7 @@ pub(super) fn roofline(profile: &Profile, report: &Report) -> RooflineChart {
     let Some(roof) = charts::roofline(profile, report) else {
         return missing(Missing::Work);
     };
-    // As everywhere: of the time in which anything runs, communication too.
+    // As everywhere, relative to the time in which anything runs, including communication.
     let all_ns = report.overview.busy_ns.unwrap_or(0);
     let share = |ns: i64| 100.0 * ns as f64 / all_ns.max(1) as f64;
     let drawn = roof.marks;
@@ -69,7 +69,7 @@ pub(super) fn roofline(profile: &Profile, report: &Report) -> RooflineChart {
     }
 }
 
-/// The operations that count, the longest first.
+/// The operations that count, longest first.
 fn counted<'a>(
     profile: &'a Profile,
     report: &'a Report,
@@ -114,7 +114,7 @@ fn mark(profile: &Profile, report: &Report, drawn: &charts::Mark, percent: f64) 
     }
 }
 
-/// The categories of what is drawn, the longest first.
+/// The categories of the drawn operations, longest first.
 fn families(drawn: &[charts::Mark], share: impl Fn(i64) -> f64) -> Vec<FamilyTime> {
     let mut times: Vec<FamilyTime> = Vec::new();
     for charts::Mark { operation, .. } in drawn {
@@ -135,7 +135,7 @@ fn families(drawn: &[charts::Mark], share: impl Fn(i64) -> f64) -> Vec<FamilyTim
     times
 }
 
-/// What has no roofline, where there is some of it.
+/// A note on operations without a roofline, if there are any.
 fn without_roof(profile: &Profile, report: &Report) -> Option<String> {
     let copies = counted(profile, report).filter(|(_, judged)| judged.is_over_link);
     let n_link_copies = copies.count();
@@ -157,7 +157,7 @@ fn without_roof(profile: &Profile, report: &Report) -> Option<String> {
     (!sentences.is_empty()).then(|| sentences.join(" "))
 }
 
-/// What is not drawn, and how much of the time that is.
+/// A note on what is not drawn, and its share of the time.
 fn left_out(profile: &Profile, report: &Report, share: impl Fn(i64) -> f64) -> Option<String> {
     let is_left_out = |judged: &Judged| !judged.is_over_link && charts::spot(judged).is_none();
     let mut ns = 0;
@@ -192,7 +192,7 @@ mod tests {
 
     use super::*;
 
-    /// A GEMM, a fill, and an op without a model; 40, 20 and 20 µs of 80.
+    /// A GEMM, a fill, and an op without a model: 40, 20 and 20 µs of 80.
     fn timetable() -> Timetable {
         let two = r#""Input Dims": [[1024, 1024], [1024, 1024]], "Input type": ["c10::BFloat16", "c10::BFloat16"]"#;
         let one = r#""Input Dims": [[1024, 1024], []], "Input type": ["float", "Scalar"]"#;

@@ -1,4 +1,4 @@
-//! Windows of a sheet: filtered, sorted, as text.
+//! Windows of a sheet's rows: filtered, sorted, as text.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -15,29 +15,29 @@ use crate::protocol::{
     RowsPage, RowsQuery, SHARE, Sort, TIME, TableCell, TableRow, Total, TotalsQuery, column,
 };
 
-/// The order that was asked for last: pages of one table are asked for one after the other.
+/// The last requested order: pages of one table are requested one after another.
 #[derive(Debug, Default)]
 pub(super) struct Rows {
-    /// What was asked, and the rows of the sheet that the filter leaves, in order.
+    /// The last query, and the sheet's matching rows in order.
     known: Option<(Order, Vec<usize>)>,
-    /// How names are shown, by the sheet and the column.
+    /// How names are displayed, by sheet and column.
     names: BTreeMap<(String, String), Names>,
 }
 
 /// The names of a column.
 #[derive(Debug)]
 struct Names {
-    /// The letters that there is room for.
+    /// The number of letters that fit.
     room: usize,
-    /// By what they are as recorded.
+    /// By recorded name.
     shown: BTreeMap<String, ShownName>,
 }
 
-/// Name of the sheet, text that is looked for, categories, order.
+/// Name of the sheet, search text, categories, order.
 type Order = (String, String, Vec<String>, Option<Sort>);
 
 impl Rows {
-    /// A window of a table, empty where there is none.
+    /// A window of a table's rows; empty if there is no such table.
     pub(super) fn page(&mut self, table: Option<&Table>, query: &RowsQuery) -> RowsPage {
         let Some(table) = table else {
             return RowsPage {
@@ -91,8 +91,8 @@ impl Rows {
 }
 
 impl Names {
-    /// Sees to it that the names of a column are known for a room; nothing for a column of numbers, or
-    /// without a room.
+    /// Ensures that the names of a column are shortened to this many letters; does nothing for a column of numbers, or
+    /// without a limit.
     fn prepare(
         all: &mut BTreeMap<(String, String), Names>,
         table: &Table,
@@ -110,7 +110,7 @@ impl Names {
         if known.is_some_and(|known| known.room == room) {
             return;
         }
-        // All rows, whatever the filter leaves: a name looks the same wherever it is.
+        // All rows, regardless of the filter, so that a name looks the same everywhere.
         let names: BTreeSet<String> = match known {
             Some(known) => known.shown.keys().cloned().gather(),
             None => {
@@ -124,7 +124,7 @@ impl Names {
     }
 }
 
-/// Every column of a row, whole: those beside the sheet first.
+/// All columns of a row in full, the additional ones first.
 pub(super) fn fields(table: &Table, row: usize) -> Vec<Field> {
     let Some(cells) = table.sheet.rows.get(row) else {
         return Vec::new();
@@ -156,15 +156,14 @@ pub(super) fn order(table: &Table, find: &str, only: &[String], sort: Option<&So
             && search.fits(table, row)
     };
     let rows = (0..table.sheet.rows.len()).filter(|row| fits(*row));
-    // The cells that decide, once for each row: those beside the sheet are made anew each time, and
-    // case does not count.
+    // The cells to sort by, computed once per row: additional columns are computed on each access, and case is ignored.
     let label = sort.map_or("", |sort| &sort.column);
     let decides = |row: usize| match table.cell(row, label) {
         Some(Cell::Text(text)) => Some(Cell::Text(text.to_lowercase())),
         cell => cell,
     };
     let mut rows: Vec<(usize, Option<Cell>)> = rows.map(|row| (row, decides(row))).collect();
-    // Stable: rows of equal value keep the sheet's order, whichever way the order goes.
+    // Stable: rows with equal values keep the sheet's order in either direction.
     if let Some(sort) = sort {
         rows.arrange_by(|(_, one), (_, other)| {
             compare(one.as_ref(), other.as_ref(), sort.descending)
@@ -173,13 +172,13 @@ pub(super) fn order(table: &Table, find: &str, only: &[String], sort: Option<&So
     rows.into_iter().map(|(row, _)| row).collect()
 }
 
-/// A cell for people; empty where it is not known.
+/// A cell as text; empty if unknown.
 pub(super) fn text_of(table: &Table, row: usize, label: &str) -> String {
     let cell = table.column(label).zip(table.cell(row, label));
     cell.map_or_else(String::new, |(column, cell)| text(&column, &cell))
 }
 
-/// What some rows come to together, for columns that can be added: times, counts and shares.
+/// The totals of some rows, for columns that can be summed: times, counts and shares.
 pub(super) fn totals(table: &Table, query: &TotalsQuery) -> Vec<Total> {
     let total = |label: &String| {
         let column = table
@@ -204,7 +203,7 @@ pub(super) fn totals(table: &Table, query: &TotalsQuery) -> Vec<Total> {
     query.columns.iter().filter_map(total).collect()
 }
 
-/// Columns whose values of several rows are a value of all of them together.
+/// Columns whose values can be summed over rows.
 #[rustfmt::skip]
 const CAN_BE_ADDED: &[&str] = &[
     TIME, SHARE, "operation_count", "Count", "Kernel duration (µs)_sum", "Kernel duration (µs)_count",
@@ -213,13 +212,13 @@ const CAN_BE_ADDED: &[&str] = &[
     column::TARGET_COUNT, column::SHARE,
 ];
 
-/// The columns by which sheets may be in order of themselves.
+/// The columns by which sheets may be sorted by default.
 #[rustfmt::skip]
 const OWN_ORDERS: &[&str] = &[
     TIME, "Kernel duration (µs)_sum", "total_direct_kernel_time_ms", "self_cpu_time_ms", column::TIME,
 ];
 
-/// The column whose largest values come first in the order that a sheet has of itself.
+/// The column by which a sheet is sorted by default, largest first.
 fn own_order(table: &Table, rows: &[usize]) -> Option<Sort> {
     let is_in_order = |label: &&&str| {
         let numbers = rows
@@ -228,7 +227,7 @@ fn own_order(table: &Table, rows: &[usize]) -> Option<Sort> {
         let numbers: Vec<f64> = numbers
             .map(|number| number.unwrap_or(f64::NEG_INFINITY))
             .collect();
-        // In microseconds, nanoseconds may be off by the last digit.
+        // When converted to microseconds, nanoseconds may be off by the last digit.
         let falls = |pair: &[f64]| match pair {
             [one, next] => next <= one || (next - one).abs() <= 1e-9 * next.abs(),
             _ => true,
@@ -242,7 +241,7 @@ fn own_order(table: &Table, rows: &[usize]) -> Option<Sort> {
     })
 }
 
-/// Names by what they are as recorded.
+/// Displayed names by recorded name.
 type NamesOf<'a> = Option<&'a BTreeMap<String, ShownName>>;
 
 fn table_row(
@@ -287,7 +286,7 @@ mod tests {
     use crate::protocol::FAMILY;
     use crate::worker::table::RowKind;
 
-    /// Names of one sheet, as much of them as there is room for, also where the filter leaves few.
+    /// Names of one sheet, shortened to what fits, even if the filter leaves only a few.
     #[test]
     fn names_are_cut_to_the_room_that_is_given() {
         let sheet = sheet();

@@ -1,7 +1,7 @@
-//! The rows of a table taken together by step: what their calls have in each.
+//! A table's rows grouped by step, with the share of their calls in each step.
 //!
-//! A row is of many steps, so its calls are added up, not the row: each counts in the step that
-//! launched its GPU activity, or outside of all. Together they come to what the table has.
+//! A row spans many steps, so its calls are summed, not the row: each counts in the step that launched its GPU
+//! activity, or outside of all steps. Together they add up to the table's totals.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -19,17 +19,17 @@ use super::table::Table;
 use super::window::Steps;
 use crate::protocol::{GroupsQuery, RowGroup, SHARE, TIME, Total};
 
-/// What calls outside of every step are called.
+/// The name of the group of calls outside of every step.
 const OUTSIDE: &str = "Outside of steps";
 
 /// A call of a row, or a run of a kernel.
 struct Piece {
-    /// The first of its GPU activity.
+    /// Its first GPU activity.
     work: GpuId,
     gpu_ns: i64,
 }
 
-/// What some rows have in a step.
+/// The part of some rows in a step.
 #[derive(Default)]
 struct InStep {
     rows: BTreeSet<usize>,
@@ -37,7 +37,7 @@ struct InStep {
     gpu_ns: i64,
 }
 
-/// Steps by their position; those that are not listed are one, and what is in none comes last.
+/// Steps by position; unlisted steps form one group, and what is outside of all steps comes last.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Place {
     Step(usize),
@@ -45,7 +45,7 @@ enum Place {
     Outside,
 }
 
-/// The steps that the rows which a search leaves have calls in, in the order of time.
+/// The steps in which the matching rows have calls, in chronological order.
 pub(super) fn groups_by_step(table: &Table, steps: &Steps, query: &GroupsQuery) -> Vec<RowGroup> {
     let Some(profile) = table.profile() else {
         return Vec::new();
@@ -93,7 +93,7 @@ pub(super) fn groups_by_step(table: &Table, steps: &Steps, query: &GroupsQuery) 
     found.into_iter().map(group).collect()
 }
 
-/// The names of the listed steps; of those that have one in common also which it is.
+/// The names of the listed steps; steps with the same name are numbered.
 fn names(steps: &Steps) -> Vec<String> {
     let names: Vec<String> = steps.lines().into_iter().map(|line| line.name).collect();
     let mut all: HashMap<&str, usize> = HashMap::new();
@@ -113,7 +113,7 @@ fn names(steps: &Steps) -> Vec<String> {
     numbered
 }
 
-/// Runs of kernels by what is one row of their sheet.
+/// Runs of kernels, by the row of their sheet.
 type Runs = HashMap<KernelKey, Vec<(GpuId, i64)>>;
 
 /// The calls of a row, or the runs of its kernel.
@@ -167,7 +167,7 @@ fn kernel_runs(profile: &Profile) -> Runs {
     runs
 }
 
-/// What a column comes to in a step; `None` for one that is not added up by call.
+/// The total of a column in a step; `None` for a column that is not summed by call.
 fn total(table: &Table, label: &str, of_step: &InStep) -> Option<Total> {
     let column = table.column(label)?;
     let ns = of_step.gpu_ns as f64;
@@ -194,7 +194,7 @@ mod tests {
     use crate::protocol::{Choice, STEP};
     use crate::worker::{Analysis, Traces};
 
-    /// Two steps of a GEMM and a sum each, the second twice as long, after a copy before them.
+    /// Two steps with a GEMM and an addition each, the second twice as long, preceded by a copy.
     fn trace() -> Timetable {
         Timetable::new()
             .op("aten::copy_", 0..8)
@@ -211,7 +211,7 @@ mod tests {
             .launched("add", 1124..1126, 1210..1230)
     }
 
-    /// Of each group its name, its rows, and its columns.
+    /// For each group its name, its rows, and its columns.
     fn grouped(trace: Timetable, sheet: &str, columns: &[&str], find: &str) -> Vec<String> {
         let mut traces = Traces::new(Analysis::new(trace.profile(), &Choice::default()));
         let groups = traces.groups(&GroupsQuery {
@@ -229,7 +229,7 @@ mod tests {
         groups.into_iter().map(line).collect()
     }
 
-    /// 160 µs in all tables, of which 10 µs are of no step.
+    /// 160 µs in all tables, 10 µs of them outside of steps.
     #[test]
     fn what_tables_have_is_split_by_step() {
         let us = ["50.0 µs", "100 µs", "10.0 µs", "10.0 µs", "20.0 µs"];

@@ -1,4 +1,4 @@
-//! The Steps view: what each step took, side by side.
+//! The Steps view: the time of each step, side by side.
 
 use dormer_core::base::format;
 use dormer_core::base::interval::percent_of;
@@ -15,11 +15,11 @@ use dormer_core::report::steps::{
 use super::analysis::Analysis;
 use crate::protocol::{StepChoice, StepTime, StepTimes};
 
-/// A step that takes so much of the median is slow.
+/// A step is slow if it takes this percentage of the median.
 const SLOW_PERCENT: f64 = 110.0;
 
 impl Analysis {
-    /// The steps of the whole trace, whatever part of it is analyzed.
+    /// The steps of the whole trace, regardless of which part is analyzed.
     pub(super) fn step_times(&self) -> StepTimes {
         let windows = self.steps.windows();
         let length = |step: &StepWindow| step.window.span.length();
@@ -67,7 +67,7 @@ impl Analysis {
         }
     }
 
-    /// Of steps that are no batches of requests: those may all be different.
+    /// The median step, unless steps are batches of requests: those may all be different.
     fn median_step(&self) -> Option<StepChoice> {
         let steps = self.steps.all();
         let lengths = steps.iter().map(|step| step.window.span.length());
@@ -82,7 +82,7 @@ impl Analysis {
         })
     }
 
-    /// The steps of a serving engine: each beside those like it, with its batch.
+    /// The steps of a serving engine, each compared with similar ones, with its batch.
     fn of_engine(&self, serving: &Serving, mut times: StepTimes) -> StepTimes {
         let thresholds = &self.report.options.thresholds;
         let figures = step_figures(serving, thresholds);
@@ -127,7 +127,7 @@ impl Analysis {
     }
 }
 
-/// What is said of each step of a serving engine.
+/// The columns for each step of a serving engine.
 const COLUMNS: [&str; 8] = [
     "Phase",
     "Requests",
@@ -158,7 +158,7 @@ fn cells(step: &StepFigures) -> Vec<String> {
     ]
 }
 
-/// Columns that no step has something in are not shown.
+/// Hides columns that are empty in every step.
 fn drop_empty(times: &mut StepTimes) {
     let is_shown: Vec<bool> = (0..times.columns.len())
         .map(|at| {
@@ -211,7 +211,7 @@ mod tests {
     use super::*;
     use crate::protocol::Choice;
 
-    /// Steps with a kernel each, 20 µs after they begin; that of the last is twice as long.
+    /// Steps with a kernel each, 20 µs after their start; that of the last is twice as long.
     fn three_steps() -> Timetable {
         let step = |trace: Timetable, number: u32, kernel_us: u32| {
             let start = 1000 + number * 100;
@@ -329,7 +329,7 @@ mod tests {
             (chart.bars.len(), chart.per_bar, &*chart.top),
             (12, 1, "190 µs")
         );
-        // Steps 1 to 12 are one load; its window is known by name.
+        // Steps 1 to 12 are one load; its window has a name.
         let own = &times.choices[0];
         assert!(
             own.text

@@ -1,4 +1,4 @@
-//! A sheet with what is known of its rows: its own cells, those beside it, and what a row is.
+//! A sheet with what is known about its rows: its own cells, additional cells, and the kind of each row.
 
 use dormer_core::assess::Judged;
 use dormer_core::names::{Certainty, Family};
@@ -16,30 +16,30 @@ use super::families::Families;
 use super::notes::note;
 use crate::protocol::{FAMILY, Note};
 
-/// The column of the sheet of operations that says how close an operation comes to the roofline.
+/// The column of the sheet of operations for the percentage of roofline.
 const OF_ROOF: &str = "Pct Roofline";
 
-/// The columns of sheets of kernels that say what kind of work one is, and what tells it.
+/// The columns of kernel sheets for the category of a kernel, and for how it was determined.
 const CATEGORY: &str = "Dormer category";
 pub(super) const TOLD_BY: &str = "Dormer category by";
-/// What is said where no operator tells the kind of work.
+/// The text if no operator determines the category.
 pub(super) const BY_KERNEL_NAME: &str = "the kernel name alone; no launching operator is known";
 
-/// What a row is, where that is known before.
+/// The kind of a row, if known in advance.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct RowKind {
     /// Its category.
     pub family: Family,
-    /// What else tables can be filtered by; empty where there is nothing.
+    /// Another word by which tables can be filtered; may be empty.
     pub class: &'static str,
 }
 
-/// A sheet with what is known of its rows.
+/// A sheet with what is known about its rows.
 pub(super) struct Table<'a> {
     pub sheet: &'a Sheet,
-    /// The report that it is a sheet of.
+    /// The report to which the sheet belongs.
     report: Option<(&'a Families, &'a Profile, &'a Report)>,
-    /// What each row is, of a sheet of no report.
+    /// The kind of each row, for a sheet outside of reports.
     kinds: &'a [RowKind],
 }
 
@@ -58,7 +58,7 @@ impl<'a> Table<'a> {
         }
     }
 
-    /// A sheet whose rows are known.
+    /// A sheet whose rows have known kinds.
     pub(super) fn of_kinds(sheet: &'a Sheet, kinds: &'a [RowKind]) -> Table<'a> {
         Table {
             sheet,
@@ -75,7 +75,7 @@ impl<'a> Table<'a> {
         self.report.map(|(.., report)| report)
     }
 
-    /// A column of the sheet or beside it.
+    /// A column of the sheet, or an additional one.
     pub(super) fn column(&self, label: &str) -> Option<Column> {
         match BESIDE.iter().find(|beside| beside.label == label) {
             Some(beside) => beside.column(self.sheet),
@@ -83,12 +83,12 @@ impl<'a> Table<'a> {
         }
     }
 
-    /// A cell of the sheet or beside it.
+    /// A cell of the sheet, or an additional one.
     pub(super) fn cell(&self, row: usize, label: &str) -> Option<Cell> {
         if let Some(beside) = BESIDE.iter().find(|beside| beside.label == label) {
             return Some((beside.cell)(self, row));
         }
-        // The memory of the GPU is no roofline of a copy over a link.
+        // GPU memory bandwidth is not the roofline of a copy over a link.
         let is_over_link = |judged: &Judged| judged.is_over_link;
         if label == OF_ROOF
             && self.sheet.name == OPERATIONS
@@ -103,7 +103,7 @@ impl<'a> Table<'a> {
         cells.get(self.sheet.column(label)?).cloned()
     }
 
-    /// The operation of a row and the parts of it that are judged apart, as attention to a sliding window.
+    /// The operation of a row and its parts that are analyzed separately, such as attention with a sliding window.
     pub(super) fn parts(&self, row: usize) -> Vec<(&'a Operation, &'a Judged)> {
         let (Some(profile), Some(report), Some(operation)) =
             (self.profile(), self.report(), self.operation(row))
@@ -118,8 +118,8 @@ impl<'a> Table<'a> {
         own.into_iter().chain(parts).collect()
     }
 
-    /// A rate of an operation that reads less than its arguments say, or in parts: what the sheet has counts
-    /// the full context for each call. Empty where the work is not known.
+    /// A rate of an operation that has parts or reads less than its arguments suggest: the sheet assumes the full
+    /// context for each call. Empty if FLOPs and bytes are unknown.
     fn rate_of_parts(&self, row: usize, label: &str) -> Option<Cell> {
         if self.sheet.name != OPERATIONS {
             return None;
@@ -148,7 +148,7 @@ impl<'a> Table<'a> {
         })
     }
 
-    /// Dormer's own category of a row: of the operation, as the sheet says it, else of the operator.
+    /// Dormer's own category of a row: of the operation, as the sheet has it, or else of the operator.
     pub(super) fn family(&self, row: usize) -> Family {
         let Some((families, ..)) = self.report else {
             let kind = self.kinds.get(row);
@@ -166,13 +166,13 @@ impl<'a> Table<'a> {
         name.map_or(Family::Other, |name| families.of_op(name))
     }
 
-    /// Whether a row is what a filter's word stands for: of that category, or of that class.
+    /// Whether a row matches a filter word: a category, or a class.
     pub(super) fn is_of(&self, row: usize, word: &str) -> bool {
         let kind = self.kinds.get(row);
         self.family(row).token() == word || kind.is_some_and(|kind| kind.class == word)
     }
 
-    /// What tells the category of a row.
+    /// How the category of a row was determined.
     pub(super) fn certainty(&self, row: usize) -> Certainty {
         match self.sheet.column(TOLD_BY) {
             Some(_) if self.text(row, TOLD_BY) == Some(Certainty::ByKernelName.label()) => {
@@ -185,7 +185,7 @@ impl<'a> Table<'a> {
         }
     }
 
-    /// The calls of a row have their names in common, so the first piece of work speaks for all.
+    /// The calls of a row have the same name, so the first GPU activity represents all.
     fn certainty_of_first_work(&self, row: usize) -> Option<Certainty> {
         let work = self.first_work(row)?;
         Some(match work.parent_op.is_some() {
@@ -209,11 +209,11 @@ impl<'a> Table<'a> {
         profile.gpu.get(work)
     }
 
-    /// The class of the innermost module around the first call of a row.
+    /// The class of the innermost module around a row's first call.
     pub(super) fn module(&self, row: usize) -> Option<String> {
         let call = self.first_work(row)?.launched_by?;
         let module = module_of(self.profile()?, call)?;
-        // All of them are called so.
+        // All of them have this prefix.
         let class = module.strip_prefix("nn.Module: ").unwrap_or(module);
         Some(class.to_owned())
     }
@@ -230,7 +230,7 @@ impl<'a> Table<'a> {
         }
     }
 
-    /// What has to be said about a cell.
+    /// The note on a cell.
     pub(super) fn note(&self, row: usize, label: &str) -> Option<Note> {
         match label {
             OF_ROOF => note(self.judged(row)?, &self.report()?.options),
@@ -248,17 +248,17 @@ impl<'a> Table<'a> {
         Some(time * 1e3 / self.busy_ns()? as f64 * 100.0)
     }
 
-    /// The time in which anything runs; `None` where nothing does.
+    /// The time in which anything runs; `None` if nothing does.
     pub(super) fn busy_ns(&self) -> Option<i64> {
         self.report()?.overview.busy_ns.filter(|ns| *ns > 0)
     }
 
-    /// What a row is about; `None` where that is nothing that runs on the GPU.
+    /// What a row is about; `None` if it does not run on the GPU.
     pub(super) fn subject(&self, row: usize) -> Option<Subject> {
         Subject::of_row(self.profile()?, self.report()?, self.sheet.name, row)
     }
 
-    /// The operation of a row with the parts of it that are judged apart.
+    /// The operation of a row, with its parts that are analyzed separately.
     pub(super) fn operations(&self, row: usize) -> Vec<&'a Operation> {
         let parts = self.parts(row).into_iter();
         parts.map(|(operation, _)| operation).collect()
@@ -302,8 +302,8 @@ mod tests {
         assert_eq!(shares("kernel_summary"), [percent(75.0), percent(50.0)]);
     }
 
-    /// Eight layers of attention, every second one to a window of unknown width: the sheet counts the full
-    /// context for all of them.
+    /// Eight layers of attention, every second one with a window of unknown size: the sheet assumes the full context
+    /// for all of them.
     #[test]
     fn attention_to_a_window_of_unknown_width_has_no_rate() {
         let step = "execute_3_context_0(sq0sk0sqsq0sqsk0)_generation_3(sq3sk9sqsq3sqsk9)";
@@ -332,7 +332,7 @@ mod tests {
         assert!(matches!(own, Some(Cell::Float(_))), "{own:?}");
     }
 
-    /// One kernel below an operator, one that a graph ran.
+    /// One kernel below an operator, and one that a graph ran.
     #[test]
     fn a_category_that_a_kernels_name_alone_tells_is_marked() {
         let profile = Timetable::new()
@@ -347,7 +347,7 @@ mod tests {
             rows.map(|row| {
                 let is_marked = table.note(row, FAMILY).is_some();
                 let told_by = matches!(table.cell(row, "told by"), Some(Cell::Text(_)));
-                // A sheet of kernels has a column of its own for it.
+                // A sheet of kernels has its own column for this.
                 let is_told = is_marked && sheet != "kernel_summary";
                 assert_eq!(told_by, is_told, "{sheet} {row}");
                 let name = table.text(row, name).unwrap();

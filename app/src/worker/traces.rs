@@ -1,7 +1,6 @@
-//! The traces that are open: the one to improve, and the one it is compared with.
+//! The open traces: the one to improve, and the reference.
 //!
-//! All views but Compare show the target. Without a reference nothing here does anything beyond
-//! what [`Analysis`] does.
+//! All views except Compare show the target. Without a reference, nothing here does more than [`Analysis`].
 
 use std::sync::Arc;
 
@@ -31,28 +30,28 @@ use crate::protocol::{
 /// The traces that are open.
 pub struct Traces {
     pub(super) target: Analysis,
-    /// What its file is called.
+    /// The name of its file.
     pub(super) name: String,
-    /// The files that are merged with it or with the reference.
+    /// The files merged with it or with the reference.
     pub(super) captures: Vec<CaptureFile>,
-    /// The sizes of the model.
+    /// The model's sizes.
     pub(super) config: Option<Arc<ModelConfig>>,
     pub(super) reference: Option<Reference>,
-    /// The reference is shown below the target's timeline.
+    /// If set, the reference is shown below the target's timeline.
     pub(super) below: Option<Align>,
-    /// A moment of both, where they are ranks of a job.
+    /// A moment in both, if they are ranks of a job.
     pub(super) moment: Option<MomentQuery>,
-    /// Further ranks of it, of which only timelines are shown.
+    /// Further ranks of the job, of which only timelines are shown.
     ranks: Vec<(Analysis, BelowRequest)>,
-    /// Made when it is first asked for.
+    /// Built on first use.
     compared: Option<Compared>,
-    /// Kept as long as files of it are asked for.
+    /// Kept while redacted files are requested.
     redacted: Option<Redacted>,
 }
 
 pub(super) struct Reference {
     pub(super) analysis: Analysis,
-    /// What both traces are called, which differs.
+    /// The names of both traces, which differ.
     names: [String; 2],
     files: FileNames,
 }
@@ -88,13 +87,13 @@ impl Traces {
         }
     }
 
-    /// The trace that is to be improved.
+    /// The trace to improve.
     pub fn target(&mut self) -> &mut Analysis {
         &mut self.target
     }
 
-    /// The timeline of the target, with that of the reference below it where that is shown, and those of further
-    /// ranks of their job below both.
+    /// The timeline of the target, with that of the reference below it if shown, and those of further ranks of their
+    /// job below both.
     pub(super) fn timelines(&mut self) -> Timelines<'_> {
         let target = self.target.timeline();
         let shown = self.reference.as_mut().zip(self.below);
@@ -139,14 +138,14 @@ impl Traces {
         opened
     }
 
-    /// Forgets the reference.
+    /// Closes the reference.
     pub fn close_reference(&mut self) {
         self.reference = None;
         self.ranks.clear();
         self.forget();
     }
 
-    /// Makes the target the reference and the reference the target; `None` without a reference.
+    /// Swaps the target and the reference; `None` without a reference.
     pub fn swap(&mut self, choice: &Choice) -> Option<Swapped> {
         let Reference {
             analysis, files, ..
@@ -157,7 +156,7 @@ impl Traces {
             target_ns: moment.reference_ns,
             reference_ns: moment.target_ns,
         });
-        // Of the others the moment of the old target is known; both traces share one.
+        // The others refer to the old target's moment; both traces share one.
         for (_, rank) in &mut self.ranks {
             if let Some(moment) = self.moment {
                 let later_ns = rank.moment.target_ns.saturating_sub(moment.reference_ns);
@@ -177,13 +176,13 @@ impl Traces {
         })
     }
 
-    /// Throws away what follows from both sides as they were.
+    /// Drops cached results that depend on the previous state.
     pub(super) fn forget(&mut self) {
         self.compared = None;
         self.redacted = None;
     }
 
-    /// Judges both under another choice. A step is compared with the reference's step of its name.
+    /// Analyzes both with another choice. A step is compared with the reference's step of the same name.
     pub fn choose(&mut self, choice: &Choice) -> Overview {
         self.forget();
         let overview = self.target.choose(choice);
@@ -193,13 +192,13 @@ impl Traces {
         overview
     }
 
-    /// What the Compare view shows; nothing without a reference.
+    /// What the Compare view shows; empty without a reference.
     pub fn compare(&mut self) -> CompareFacts {
         let facts = self.compared().map(|compared| compared.facts());
         facts.unwrap_or_default()
     }
 
-    /// A window of a table, of the comparison or of the target.
+    /// A window of rows of a table, of the comparison or of the target.
     pub fn rows(&mut self, query: &RowsQuery) -> RowsPage {
         if !Compared::has(&query.sheet) {
             return self.target.rows(query);
@@ -208,7 +207,7 @@ impl Traces {
         compared.map_or_else(RowsPage::default, |compared| compared.rows(query))
     }
 
-    /// Everything about one row of a table.
+    /// All fields of one row of a table.
     pub fn row(&mut self, query: &RowQuery) -> Vec<Field> {
         if !Compared::has(&query.sheet) {
             return self.target.row(&query.sheet, query.row);
@@ -217,7 +216,7 @@ impl Traces {
         compared.map_or_else(Vec::new, |compared| compared.row(&query.sheet, query.row))
     }
 
-    /// What some rows of a table come to together.
+    /// The totals of some rows of a table.
     pub fn totals(&mut self, query: &TotalsQuery) -> Vec<Total> {
         if !Compared::has(&query.sheet) {
             let table = self.target.table(&query.sheet);
@@ -227,8 +226,7 @@ impl Traces {
         compared.map_or_else(Vec::new, |compared| compared.totals(query))
     }
 
-    /// The rows of a table, taken together by one of its fields or by step; of tables of the target
-    /// alone.
+    /// A table's rows, grouped by one of their fields or by step; only for tables of the target.
     pub fn groups(&mut self, query: &GroupsQuery) -> Vec<RowGroup> {
         let Some(table) = self.target.table(&query.sheet) else {
             return Vec::new();
@@ -255,7 +253,7 @@ impl Traces {
         })
     }
 
-    /// What can be downloaded.
+    /// The files on offer.
     pub fn artifacts(&mut self, query: ArtifactsQuery) -> Vec<Offer> {
         if !query.is_redacted {
             self.redacted = None;
@@ -263,13 +261,13 @@ impl Traces {
         self.files(query.is_redacted, About::Comparison).offers()
     }
 
-    /// Makes a file, or an archive of all.
+    /// Generates a file, or an archive of all.
     pub fn artifact(&mut self, query: &ArtifactQuery) -> Option<(MadeArtifact, Vec<u8>)> {
         let files = self.files(query.is_redacted, query.about);
         files.make(query.about, query.path.as_deref())
     }
 
-    /// What stands around the traces in a file that has the page in it, too.
+    /// The parts around the traces in a one-file page.
     pub fn enclosed(&mut self, query: &EnclosedQuery) -> Parts {
         let about = match self.reference {
             Some(_) => About::Comparison,
@@ -279,7 +277,7 @@ impl Traces {
         Parts::new(&files.report(about), &query.view, query.is_redacted)
     }
 
-    /// One of the traces as the profiler's JSON, compressed.
+    /// One of the traces as compressed profiler JSON.
     pub fn written(&mut self, query: WrittenTraceQuery) -> Option<Vec<u8>> {
         let about = match query.is_reference {
             true => About::Comparison,
@@ -289,13 +287,13 @@ impl Traces {
             .written(query.is_reference)
     }
 
-    /// What files are made from: traces are not compared for those about the target.
+    /// The input of files; traces are not compared for files about the target.
     fn files(&mut self, is_redacted: bool, about: About) -> Files<'_> {
         if is_redacted {
             return self.redacted().files();
         }
         if about == About::Comparison {
-            // Made before it is borrowed beside the target.
+            // Built before it is borrowed together with the target.
             self.compared();
         }
         Files {
@@ -305,7 +303,7 @@ impl Traces {
         }
     }
 
-    /// The traces without their names, made when first asked for.
+    /// The traces without their names, built on first use.
     fn redacted(&mut self) -> &Redacted {
         let Traces {
             target,
@@ -319,7 +317,7 @@ impl Traces {
         })
     }
 
-    /// What the comparison's files are made from; `None` without a reference.
+    /// The input of the comparison's files; `None` without a reference.
     fn compare_input(&self) -> Option<export::Input<'_>> {
         Some(self.compared.as_ref()?.input(self.sides()?))
     }
@@ -367,7 +365,7 @@ mod tests {
     use super::*;
     use crate::protocol::{column, sheet};
 
-    /// One operation of that name, with a kernel of some microseconds.
+    /// One operation with this name, with a kernel of this many microseconds.
     fn open(name: &str, us: u32) -> Analysis {
         let trace = Timetable::new().work(name, "gemm", 100..100 + us);
         Analysis::new(trace.profile(), &Choice::default())
@@ -426,7 +424,7 @@ mod tests {
         let pages = [About::Comparison, About::Target]
             .map(|about| traces.artifact(&query(about, Some("report.html"))).unwrap());
         assert_ne!(pages[0].1, pages[1].1);
-        // Everything that is offered can be made, and lies in the archive.
+        // Every file on offer can be generated, and is in the archive.
         for offer in offers {
             let (made, archive) = traces.artifact(&query(offer.about, None)).unwrap();
             assert_eq!(made.mime, "application/zip");
@@ -462,7 +460,7 @@ mod tests {
             let (_, bytes) = traces.artifact(&plain).unwrap();
             assert!(String::from_utf8(bytes).unwrap().contains("acme"));
         }
-        // Files have the names of what they are about, too.
+        // The names of files also tell what they are about.
         let plain = traces.artifacts(PLAIN);
         let paths = |offer: &Offer| format!("{offer:?}");
         assert!(

@@ -1,15 +1,15 @@
-//! The call tree with some nodes open: what the Call tree view shows.
+//! The call tree with some nodes open, as shown in the Call tree view.
 //!
-//! | module | what is in it |
+//! | module | content |
 //! |---|---|
 //! | [`flame`] | the tree as blocks |
 //! | [`replays`] | what graph launches replay: layers and kernels |
-//! | [`shape`] | the calls, in the way that was chosen |
-//! | [`naming`] | what rows are called and what they are |
-//! | [`shown`] | which of the calls are rows: the common stack is folded, calls without GPU activity are hidden |
-//! | [`unfolded`] | which nodes are open, and the rows that makes |
+//! | [`shape`] | the calls, in the chosen mode |
+//! | [`naming`] | the names and kinds of rows |
+//! | [`shown`] | which calls are rows: the common stack is folded, calls without GPU activity are hidden |
+//! | [`unfolded`] | which nodes are open, and the resulting rows |
 //! | [`row`] | a call as a row, its figures as text |
-//! | [`search`] | going from one node of a name to the next |
+//! | [`search`] | going from one matching node to the next |
 
 use std::collections::{HashMap, HashSet};
 
@@ -34,24 +34,24 @@ pub struct TreeView {
     mode: TreeMode,
     /// The order of siblings.
     sort: Option<Sort>,
-    /// Made when it is first asked for anything; `None` inside where the trace has no such tree.
+    /// Built on first use; the inner `None` means that the trace has no such tree.
     shape: Option<Option<Shape>>,
     all_gpu_ns: i64,
-    /// Calls without GPU activity are rows, too.
+    /// Whether calls without GPU activity are rows, too.
     all_rows: bool,
     part: Part,
     unfolded: Unfolded,
     search: Search,
     families: Families,
-    /// The family of every call that launched GPU activity itself.
+    /// The category of every call that launched GPU activity itself.
     launching: HashMap<EventId, Family>,
 }
 
 impl TreeView {
-    /// A view of a trace; the rest is prepared when it is first asked for anything.
+    /// A view of a trace; the rest is built on first use.
     pub(super) fn new(profile: &Profile, families: &Families) -> TreeView {
         let strings = &profile.trace.strings;
-        // A launch that no operator is around stands for its kernel.
+        // A launch outside of any operator stands for its kernel.
         let family = |op: &Op| {
             let kernel = profile.ops.kernels(op).first();
             let work = kernel.and_then(|work| profile.gpu.get(*work));
@@ -77,7 +77,7 @@ impl TreeView {
         }
     }
 
-    /// Opens, closes or finds nodes, or shows the tree in another way.
+    /// Opens, closes or finds nodes, or shows the tree differently.
     pub fn step(&mut self, profile: &Profile, step: &TreeStep) -> TreeChange {
         let change = match step {
             TreeStep::Find(query) => self.find(profile, query).unwrap_or_default(),
@@ -112,7 +112,7 @@ impl TreeView {
         }
     }
 
-    /// Chooses how calls are put together and sorted.
+    /// Sets how calls are aggregated and sorted.
     fn look(&mut self, profile: &Profile, look: &TreeLook) -> Option<Item> {
         let mut keep = look.keep;
         let is_other_mode = self.mode != look.mode;
@@ -143,7 +143,7 @@ impl TreeView {
         self.reveal(&calls, keep?)
     }
 
-    /// The call that follows the folded stack, which is the only one there.
+    /// The call after the folded stack, which is the only one at its level.
     fn first_row(&self, calls: &Calls) -> Option<Item> {
         self.part.folded().last()?;
         let part = &self.part;
@@ -153,7 +153,7 @@ impl TreeView {
         }
     }
 
-    /// Opens the calls of the stack that are not folded any more.
+    /// Opens the calls of the stack that are no longer folded.
     fn open_stack(&mut self, calls: &Calls) {
         let part = &self.part;
         let tree = Shown { calls, part };
@@ -165,12 +165,12 @@ impl TreeView {
         }
     }
 
-    /// Without any GPU activity nothing is hidden.
+    /// If there is no GPU activity at all, nothing is hidden.
     fn hides(&self) -> bool {
         !self.all_rows && self.all_gpu_ns > 0
     }
 
-    /// Shows the rows anew: they are others, or in another order.
+    /// Rebuilds the rows after a change of the tree or of its order.
     fn renew(&mut self, calls: &Calls) {
         let part = &self.part;
         self.unfolded.renew(&Shown { calls, part });
@@ -253,7 +253,7 @@ impl TreeView {
         }
     }
 
-    /// Puts the modules of a row below it by themselves, or together again.
+    /// Splits a row of several modules into rows below it, or merges them again.
     fn split(&mut self, calls: &Calls, item: Item) -> Option<Item> {
         let Shape::Merged(tree) = &calls.shape else {
             return None;
@@ -270,7 +270,7 @@ impl TreeView {
         Some(item)
     }
 
-    /// The call that an event is, or that launched it; the view may show calls together.
+    /// The call that an event is, or that launched it; the view may aggregate calls.
     fn call(&self, profile: &Profile, uid: u32) -> Option<Item> {
         if self.mode != TreeMode::Recorded {
             return None;
@@ -282,13 +282,13 @@ impl TreeView {
         Some(node.0)
     }
 
-    /// Goes to the next row whose name contains a text, and opens what lies above it. Where callers
-    /// stand below, of all the names and of those callers that are shown.
+    /// Goes to the next row whose name contains a text, and opens everything above it. If callers are below their
+    /// callees, searches all the names, but only the visible callers.
     fn find(&mut self, profile: &Profile, query: &FindInTree) -> Option<TreeChange> {
         let calls = self.calls(profile)?;
         let mut known: HashMap<StringId, bool> = HashMap::new();
         if self.mode == TreeMode::BottomUp {
-            // Callers are the same names again, in many times as many places.
+            // Callers repeat the same names many times.
             self.search.over(self.unfolded.rows());
         }
         let contains = &mut |node, text: &str| {
@@ -310,7 +310,7 @@ impl TreeView {
         })
     }
 
-    /// The tree; when it is first asked for, opens the first screen: what has the most GPU time.
+    /// The tree; on first use, opens the first screen: what has the most GPU time.
     fn calls<'a>(&mut self, profile: &'a Profile) -> Option<Calls<'a>> {
         let is_first = self.shape.is_none();
         let shape = self
@@ -344,7 +344,7 @@ impl TreeView {
         Some(calls)
     }
 
-    /// Opens everything above an item; `None` when the tree has no such item.
+    /// Opens everything above an item; `None` if the tree has no such item.
     fn reveal(&mut self, calls: &Calls, item: Item) -> Option<Item> {
         if !calls.knows(item) {
             return None;
@@ -364,8 +364,7 @@ impl TreeView {
         Some(item)
     }
 
-    /// Opens the child with the most time, level by level, and ends at the call below which no
-    /// single child has most of it.
+    /// Opens the child with the most time, level by level, down to the call below which no single child has most of it.
     fn follow_hottest(&mut self, calls: &Calls, from: Option<Item>) -> Option<Item> {
         let from = from
             .and_then(|item| self.reveal(calls, item))
@@ -384,7 +383,7 @@ impl TreeView {
         Some(here)
     }
 
-    /// Of equal ones the first. Bottom-up it is what a name cost itself that its callers share.
+    /// Of equal ones, the first. Bottom-up, this is the self time of a name, split by its callers.
     fn hottest_child(&self, calls: &Calls, above: Option<Item>) -> Option<Item> {
         let children = match above {
             Some(item) => calls.children(item),
@@ -397,8 +396,7 @@ impl TreeView {
         hot.max_by_key(|(ns, _)| *ns).map(|(_, child)| child)
     }
 
-    /// The time that the hottest path follows: on the GPU; on the CPU, where nothing runs on the
-    /// GPU.
+    /// The time that the hottest path follows: GPU time, or CPU time if nothing runs on the GPU.
     fn heat(&self, calls: &Calls, item: Item) -> i64 {
         let (gpu_ns, cpu_ns) = calls.times(item);
         if self.all_gpu_ns > 0 { gpu_ns } else { cpu_ns }

@@ -1,4 +1,4 @@
-//! A worker that opens the sample while the page waits, so that the first trace finds all code compiled.
+//! A worker that opens the sample while the page waits, so that all code is compiled when the first trace comes.
 
 use dormer_core::import::{Cutter, Imported, Importer, Inflated, Part, PartReader, Piece};
 use dormer_core::sample;
@@ -10,14 +10,14 @@ use crate::protocol::{Choice, Reply, StepsQuery};
 
 pub(super) use crate::protocol::WARM_UP as NAME;
 
-/// How often the sample is opened before the worker is warm: less than two seconds of work.
+/// The number of times the sample is opened until the worker is warm: less than two seconds of work.
 const N_OPENINGS: usize = 72;
 
-/// Bytes of the pieces in which the sample is read.
+/// Size of the pieces in which the sample is read, in bytes.
 const PIECE: usize = 64 << 10;
 
-/// Opens the sample and asks what every trace is asked first. The page ends the worker in the middle of
-/// it when a trace comes.
+/// Opens the sample and makes the first queries of every trace. The page ends the worker at any point when a trace
+/// comes.
 pub(super) fn run() {
     for _ in 0..N_OPENINGS {
         let Some(imported) = sample_in_pieces() else {
@@ -36,7 +36,7 @@ pub(super) fn run() {
     scope().close();
 }
 
-/// Reads the sample as large traces are: every other piece apart.
+/// Reads the sample like a large trace: every other piece is parsed separately.
 fn sample_in_pieces() -> Option<Imported> {
     let mut importer = Importer::of_inflated();
     let mut reader = PartReader::new(0);

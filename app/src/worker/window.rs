@@ -1,4 +1,4 @@
-//! The part of a trace that is analyzed, as the page names it: nanoseconds after the first event, or a GPU.
+//! The analyzed part of a trace, as the page specifies it: nanoseconds after the first event, or a GPU.
 
 use std::cell::OnceCell;
 
@@ -16,18 +16,18 @@ use crate::protocol::{Choice, GpuLine, StepLine, WindowChoice, WindowFacts};
 
 const MOST_STEPS: usize = 200;
 
-/// The steps of a trace, with the parts of its time that stand for them, and its GPUs.
+/// The steps of a trace, with their time windows, and its GPUs.
 pub(super) struct Steps {
     start_ns: i64,
     length_ns: i64,
     steps: Vec<StepWindow>,
-    /// Steps of a serving engine that follow each other, of a steady load.
+    /// Consecutive steps of a serving engine under a steady load.
     pub(super) runs: Vec<(Steady, Window)>,
-    /// Each GPU alone.
+    /// A window for each single GPU.
     gpus: Vec<Window>,
-    /// What is analyzed where nothing is chosen; `None` for the whole trace.
+    /// What is analyzed if nothing is chosen; `None` for the whole trace.
     pub(super) usual: Option<Window>,
-    /// How the time of each of [`Steps::windows`] splits, once asked for.
+    /// How the time of each of [`Steps::windows`] splits, once requested.
     timelines: OnceCell<Vec<GpuTimeline>>,
 }
 
@@ -45,14 +45,14 @@ impl Steps {
         }
     }
 
-    /// What is analyzed under a choice; `None` for the whole trace.
+    /// What is analyzed for a choice; `None` for the whole trace.
     pub(super) fn wanted(&self, choice: &Choice) -> Option<Window> {
         let gpu = choice.device.as_deref().and_then(|device| self.gpu(device));
         let chosen = || choice.window.map(|window| self.window(window));
         gpu.or_else(chosen).or_else(|| self.usual.clone())
     }
 
-    /// What is analyzed, given what was chosen, and what else could be.
+    /// What is analyzed, given the choice, and what else can be chosen.
     pub(super) fn facts(
         &self,
         chosen: Option<&Window>,
@@ -79,7 +79,7 @@ impl Steps {
         }
     }
 
-    /// What to choose for the whole trace.
+    /// The choice of the whole trace.
     fn whole(&self) -> WindowChoice {
         let all = (0, self.length_ns.max(0) as u64);
         WindowChoice {
@@ -87,19 +87,19 @@ impl Steps {
         }
     }
 
-    /// As many as are shown.
+    /// The steps that are shown.
     pub(super) fn windows(&self) -> &[StepWindow] {
         &self.steps[..self.steps.len().min(MOST_STEPS)]
     }
 
-    /// How the time of each of [`Steps::windows`] splits, whatever is chosen.
+    /// How the time of each of [`Steps::windows`] splits, regardless of the choice.
     pub(super) fn timelines(&self, whole: &Profile) -> &[GpuTimeline] {
         let of = |step: &StepWindow| range_timeline(whole, step.window.span);
         self.timelines
             .get_or_init(|| self.windows().iter().map(of).collect())
     }
 
-    /// The steps for people to choose from.
+    /// The steps as displayed choices.
     pub(super) fn lines(&self) -> Vec<StepLine> {
         let edges = |span| self.edges(span);
         self.windows()
@@ -118,7 +118,7 @@ impl Steps {
             .collect()
     }
 
-    /// The GPUs for people to choose from, where there are several.
+    /// The GPUs as displayed choices, if there are several.
     pub(super) fn gpu_lines(&self) -> Vec<GpuLine> {
         let gpus = self.gpus.iter().filter(|_| self.gpus.len() > 1);
         let lines = gpus.filter_map(|window| {
@@ -139,23 +139,23 @@ impl Steps {
         found.cloned()
     }
 
-    /// All of them.
+    /// All steps, including those not shown.
     pub(super) fn all(&self) -> &[StepWindow] {
         &self.steps
     }
 
-    /// Steps that are not shown.
+    /// The number of steps that are not shown.
     pub(super) fn n_more(&self) -> usize {
         self.steps.len() - self.windows().len()
     }
 
-    /// As the choice has it.
+    /// The window in the units of a choice.
     pub(super) fn edges(&self, span: Interval) -> (u64, u64) {
         let since_start = |ns: i64| ns.saturating_sub(self.start_ns).max(0) as u64;
         (since_start(span.start_ns), since_start(span.end_ns))
     }
 
-    /// The part of the time between two times; the step that it is of, where it is one.
+    /// The window between two times; the step, if they are those of one.
     pub(super) fn window(&self, (from_ns, to_ns): (u64, u64)) -> Window {
         let at = |ns: u64| {
             let ns = i64::try_from(ns).unwrap_or(i64::MAX);
@@ -169,9 +169,8 @@ impl Steps {
         known.cloned().unwrap_or_else(|| Window::range(span))
     }
 
-    /// The step of another trace that goes by the name of one of these: the second of that name where
-    /// this is the second; of steps of a steady load those of the same kind; its GPU of the same number. `None`
-    /// for a range of time.
+    /// The corresponding window of another trace: the step of the same name, the second one if this is the second; for
+    /// steps under a steady load, those of the same kind; the GPU with the same number. `None` for a time range.
     pub(super) fn same_step(&self, of: &Window, other: &Steps) -> Option<Window> {
         if let Some((steady, _)) = self.runs.iter().find(|(_, window)| window == of) {
             let mut same = other.runs.iter().filter(|(one, _)| one.kind == steady.kind);
@@ -201,7 +200,7 @@ fn runs(whole: &Profile) -> Vec<(Steady, Window)> {
     runs.collect()
 }
 
-/// A step by its number and its batch, where its name says that; else its name.
+/// A step's number and batch, if its name has them; otherwise its name.
 fn line_name(number: u32, name: &str) -> String {
     let Some(batch) = batch::parse(name) else {
         return name.to_owned();
@@ -257,13 +256,13 @@ mod tests {
         let names: Vec<String> = part.top.into_iter().map(|top| top.time.name).collect();
         assert_eq!(names, ["aten::add"]);
         let (tree, profile) = analysis.tree();
-        // The second operator alone: nothing else starts while its kernel runs.
+        // Only the second operator: nothing else starts while its kernel runs.
         assert_eq!(tree.step(profile, &TreeStep::ToDepth(1)).total, 2);
 
         assert_eq!(analysis.choose(&Choice::default()), whole);
     }
 
-    /// Two GPUs with a kernel each; the second kernel runs beside the first, so long.
+    /// Two GPUs with a kernel each; the second kernel overlaps the first and has this length.
     fn two_gpus(us: u32) -> Analysis {
         let trace = Timetable::new()
             .op("aten::mm", 1000..1010)
@@ -294,9 +293,9 @@ mod tests {
             analysis.timeline().unwrap().outline().lead,
             "60.0 µs recorded. Only GPU 5 is analyzed (10.0 µs); the rest of the time is dimmed."
         );
-        // A link may name a GPU that another trace has.
+        // A link may name a GPU that this trace does not have.
         assert_eq!(analysis.choose(&of_gpu("1")).window, None);
-        // One GPU is nothing to choose from.
+        // A single GPU is not a choice.
         assert_eq!(two_steps().opened().gpus_alone, []);
     }
 
@@ -337,7 +336,7 @@ mod tests {
         let window = steps.overview.window.unwrap();
         assert_eq!((&*window.name, window.is_whole), ("2 steps", false));
         assert_eq!(steps.steps[1].name, "Step 2: decode, 4 requests");
-        // The whole is a click away, and the steps from there; tables are of the whole.
+        // The whole trace is a click away, and the steps from there; tables cover the whole trace.
         let choice = |window: crate::protocol::WindowChoice| Choice {
             window: window.window,
             ..Choice::default()
@@ -372,7 +371,7 @@ mod tests {
             let sides = traces.compare().sides.into_iter();
             sides.map(|side| side.total).collect()
         };
-        // Opened beside a step, and beside another one that is chosen then.
+        // Opened beside a step, then another step is chosen.
         traces.compare_with(steps(["ProfilerStep#2", "ProfilerStep#3"]), names.clone());
         assert_eq!(sides(&mut traces), ["40.0 µs", "40.0 µs"]);
         let said = traces.compare().sentences.join(" ");
@@ -386,7 +385,7 @@ mod tests {
         assert!(said.contains(expected), "{said}");
         traces.choose(&Choice::default());
         assert_eq!(sides(&mut traces), ["50.0 µs", "50.0 µs"]);
-        // Of parts that go by one name each is compared with its like.
+        // Parts with the same name are compared in order.
         traces.compare_with(steps(["ProfilerStep#1", "ProfilerStep#1"]), names);
         traces.choose(&window(0));
         assert_eq!(sides(&mut traces), ["40.0 µs", "40.0 µs"]);

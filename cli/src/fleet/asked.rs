@@ -1,4 +1,4 @@
-//! The runs of a store that are asked for, as the core judges them.
+//! The requested runs of a store, in the form that the core crate analyzes.
 
 use dormer_core::base::format;
 use dormer_core::fleet::{Asked, Fleet, tags_of};
@@ -8,7 +8,7 @@ use super::store::read;
 use crate::Failure;
 use crate::args::AskedArgs;
 
-/// The columns that are judged, of tables with many rows.
+/// The columns used, for tables with many rows.
 const COLUMNS: [(&str, &[&str]); 3] = [
     (
         OPS,
@@ -40,7 +40,7 @@ const COLUMNS: [(&str, &[&str]); 3] = [
     ),
 ];
 
-/// Reads them. That no run has the tag that tells builds apart is a mistake where builds are what is asked for.
+/// Reads the runs. If builds are requested, it is an error if no run has the tag that identifies them.
 pub(super) fn fleet(args: &AskedArgs, needs_builds: bool) -> Result<Fleet, Failure> {
     let asked = Asked {
         by: args.by.clone(),

@@ -1,4 +1,4 @@
-//! The analysis of one trace in a process of its own, with limits.
+//! The analysis of one trace in a separate process, with limits.
 
 use std::ffi::OsString;
 use std::io::{self, Read};
@@ -14,7 +14,7 @@ use dormer_core::tables::{Failed, ReasonKind, Status};
 use super::walk::Found;
 use crate::tables::uri_of;
 
-/// What a child may take.
+/// The limits of a child process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Limits {
     pub(super) time: Duration,
@@ -22,7 +22,7 @@ pub(super) struct Limits {
 }
 
 impl Limits {
-    /// By the size of a file, unless they are given.
+    /// By file size, unless given.
     pub(super) fn new(bytes: u64, timeout_s: Option<u64>, memory_mb: Option<u64>) -> Limits {
         let mb = bytes.div_ceil(1 << 20);
         Limits {
@@ -32,7 +32,7 @@ impl Limits {
     }
 }
 
-/// Ends children that take too long.
+/// Kills children that take too long.
 #[derive(Default)]
 pub(super) struct Watch {
     children: Mutex<Vec<Watched>>,
@@ -55,7 +55,7 @@ impl Watch {
                 let is_late = watched.until <= now;
                 if is_late {
                     watched.was_late.store(true, Ordering::Relaxed);
-                    // One that has ended by itself cannot be ended.
+                    // A child that has exited cannot be killed.
                     let _ = locked(&watched.child).kill();
                 }
                 !is_late
@@ -77,7 +77,7 @@ fn locked<T>(of: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     of.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// What `dormer tables` writes for a file, or what became of it.
+/// The output of `dormer tables` for a file, or why there is none.
 pub(super) fn tables(
     program: &Path,
     options: &[OsString],
@@ -87,7 +87,7 @@ pub(super) fn tables(
 ) -> Result<Vec<u8>, Failed> {
     let mut command = Command::new(program);
     command.arg("tables").arg(&file.path).args(options);
-    // Where names are taken out, the child does it.
+    // If names are replaced, the child does it.
     command.arg("--uri").arg(uri_of(&file.path));
     if let Some(ns) = file.modified_ns {
         command.arg("--modified").arg(ns.to_string());

@@ -1,4 +1,4 @@
-//! Traces into a store: which are to be read, a worker for each core, a batch at a time.
+//! Reads traces into a store: which ones to read, a worker per core, a batch at a time.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashSet};
@@ -24,10 +24,10 @@ use crate::stdout::Out;
 use crate::tables::{options_of, shown};
 use crate::{Failure, table};
 
-/// Traces of a batch at most.
+/// The most traces in a batch.
 const MOST_TRACES: usize = 1000;
 
-/// Bytes of the rows of a batch, as they wait to be written.
+/// The most row bytes in a batch that waits to be written.
 const MOST_BYTES: usize = 64 << 20;
 
 pub(super) fn run(args: &FleetArgs, out: &mut Out) -> Result<(), Failure> {
@@ -97,16 +97,16 @@ pub(super) fn run(args: &FleetArgs, out: &mut Out) -> Result<(), Failure> {
     }
 }
 
-/// Files that are in the store as they are.
+/// Files that are in the store already, unchanged.
 #[derive(Debug, Clone, Copy, Default)]
 struct There {
     n: u64,
     n_failed: u64,
-    /// Their rows have not the tags that were given now.
+    /// The number whose rows lack some of the tags given now.
     n_other_tags: u64,
 }
 
-/// What would be read.
+/// Prints what would be read.
 fn planned(found: &[Found], known: u64, out: &mut Out) -> Result<(), Failure> {
     for file in found {
         writeln!(
@@ -132,12 +132,12 @@ struct Fleet<'a> {
     options: String,
     options_hash: String,
     known: Known,
-    /// What waits to be written.
+    /// Results that wait to be written.
     batch: Vec<Read1>,
     n_bytes: usize,
     counts: BTreeMap<String, u64>,
     reasons: BTreeMap<String, u64>,
-    /// Files whose bytes failed in an earlier run, and were not tried again.
+    /// Files whose content failed in an earlier run, and was not tried again.
     n_failed_before: u64,
 }
 
@@ -158,7 +158,7 @@ impl Fleet<'_> {
             next: AtomicUsize::new(0),
             is_over: AtomicBool::new(false),
         };
-        // Whose bytes may be known is told before any is read.
+        // Whether the content may be known is determined before any file is read.
         let may_be_known: Vec<bool> = found
             .iter()
             .map(|file| self.known.may_have_bytes_of(file))
@@ -200,7 +200,7 @@ impl Fleet<'_> {
         format!("{n} files, {} rejected", self.n_failed())
     }
 
-    /// Files that gave no figures.
+    /// Files without figures.
     fn n_failed(&self) -> u64 {
         let failed = Status::ALL.into_iter().filter(|of| of.has_failed());
         failed.filter_map(|of| self.counts.get(of.label())).sum()
@@ -222,7 +222,7 @@ impl Fleet<'_> {
         self.batch.push(read);
     }
 
-    /// Writes what waits. Of files with the same bytes the first by its place has the rows.
+    /// Writes the waiting results. If files have the same content, the first one by path gets the rows.
     fn flush(&mut self, known: &Known, seen: &mut HashSet<String>) -> Result<(), Failure> {
         let mut batch = std::mem::take(&mut self.batch);
         self.n_bytes = 0;
@@ -257,7 +257,7 @@ impl Fleet<'_> {
         for (row, _) in &all {
             runs.append(row.clone());
         }
-        // One table at a time: all of them at once would be many times what waits.
+        // One table at a time: all of them at once would take many times the memory of the waiting results.
         let rows = |kind: &'static TableKind| {
             let mut days = store::Days::new();
             for (row, bytes) in &all {
@@ -275,7 +275,7 @@ impl Fleet<'_> {
         store::add(self.store, &runs, &self.options, rows)
     }
 
-    /// It was counted as what it seemed to be.
+    /// Corrects the counts of a run that turned out to be a duplicate.
     fn recount(&mut self, runs: &Table) {
         let of_status = self.counts.get_mut(&first(runs, "status"));
         let of_reason = self.reasons.get_mut(&first(runs, "reason_kind"));
@@ -324,7 +324,7 @@ fn first(table: &Table, name: &str) -> String {
     value.unwrap_or_default()
 }
 
-/// The arguments of this command that change rows, as they were given: children get the same.
+/// The arguments of this command that affect rows, as given: children get the same ones.
 fn forwarded(mut args: impl Iterator<Item = OsString>) -> Vec<OsString> {
     const WITH_VALUE: [&str; 4] = ["--gpu", "--basis", "--perf-models", "--micro-idle"];
     const ALONE: [&str; 2] = ["--all-gpu-events", "--redact"];
@@ -348,7 +348,7 @@ fn forwarded(mut args: impl Iterator<Item = OsString>) -> Vec<OsString> {
     forwarded
 }
 
-/// A bar of bytes; nothing unless a person is watching.
+/// A progress bar in bytes; hidden unless a person is watching.
 fn progress_bar(found: &[Found]) -> ProgressBar {
     if !io::stderr().is_terminal() {
         return ProgressBar::hidden();
@@ -363,7 +363,7 @@ fn progress_bar(found: &[Found]) -> ProgressBar {
     bar
 }
 
-/// What `--tag-from` takes.
+/// Parses the argument of `--tag-from`.
 pub(crate) fn pattern_of(argument: &str) -> Result<Regex, String> {
     let regex = Regex::new(argument).map_err(|error| error.to_string())?;
     match regex.capture_names().flatten().next() {

@@ -1,4 +1,4 @@
-//! What a store knows already of files.
+//! What a store already knows about files.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -6,41 +6,41 @@ use dormer_core::tables::{Status, TOOL_VERSION, Table};
 
 use super::walk::Found;
 
-/// The rows of `runs` that were made by this version, with these choices.
+/// The rows of `runs` that were created by this version with these options.
 #[derive(Debug, Default)]
 pub(super) struct Known {
-    /// By place: size, time and status of each row.
+    /// By path: size, time and status of each row.
     places: HashMap<String, Vec<Row>>,
-    /// Sizes of files whose bytes have rows.
+    /// Sizes of files whose content has rows.
     sizes: HashSet<u64>,
-    /// Runs whose bytes have rows, with their day.
+    /// Runs whose content has rows, with their day.
     runs: HashMap<String, Run>,
 }
 
-/// What is known of a file.
+/// What is known about a file.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Row {
     bytes: Option<u64>,
     modified_ns: Option<i64>,
     is_settled: bool,
-    /// Its bytes gave no figures.
+    /// Whether its content gave no figures.
     pub(super) has_failed: bool,
-    /// Its place in the table.
+    /// Its position in the table.
     at: usize,
 }
 
-/// A run that has rows.
+/// A run with rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Run {
     /// Its day, as in [`dormer_core::tables::day_of`].
     pub(super) day: Option<i32>,
-    /// It needs not be tried again.
+    /// It need not be tried again.
     is_settled: bool,
     /// It gave no figures.
     has_failed: bool,
 }
 
-/// Columns that are read for it.
+/// The columns needed for it.
 pub(super) const COLUMNS: [&str; 9] = [
     "run_id",
     "ingested",
@@ -54,7 +54,7 @@ pub(super) const COLUMNS: [&str; 9] = [
 ];
 
 impl Known {
-    /// Of the table `runs` of a store. With `retries`, what failed is not known.
+    /// Built from a store's table `runs`. With `retries`, failed runs count as unknown.
     pub(super) fn new(runs: &Table, options_hash: &str, retries: bool) -> Known {
         let mut known = Known::default();
         let text = |name: &str, at: usize| runs.strs(name).get(at).and_then(Option::as_deref);
@@ -90,7 +90,7 @@ impl Known {
                     bytes: bytes(at),
                     modified_ns: number("modified", at),
                     is_settled: !(retries && status.has_failed()),
-                    // Of a duplicate the first file with its bytes tells.
+                    // The status of a duplicate is that of the first file with the same content.
                     has_failed: known.runs.get(id).is_some_and(|run| run.has_failed),
                     at,
                 });
@@ -99,7 +99,7 @@ impl Known {
         known
     }
 
-    /// What is known of a file that is there as it was; of several rows one that has not failed.
+    /// The row of an unchanged file; if there are several, one that has not failed.
     pub(super) fn row(&self, file: &Found) -> Option<&Row> {
         let rows = self.places.get(&file.uri).into_iter().flatten();
         let same =
@@ -108,24 +108,24 @@ impl Known {
             .min_by_key(|row| row.has_failed)
     }
 
-    /// Whether the bytes of a file may be known: those of another one are as many.
+    /// Whether the content of a file may be known: another file has the same size.
     pub(super) fn may_have_bytes_of(&self, file: &Found) -> bool {
         file.bytes.is_some_and(|bytes| self.sizes.contains(&bytes))
     }
 
-    /// Whether the bytes of a run gave no figures.
+    /// Whether the content of a run gave no figures.
     pub(super) fn has_failed(&self, id: &str) -> bool {
         self.runs.get(id).is_some_and(|run| run.has_failed)
     }
 
-    /// A run that has rows and needs not be tried again.
+    /// A run that has rows and need not be tried again.
     pub(super) fn run(&self, id: &str) -> Option<Run> {
         self.runs.get(id).copied().filter(|run| run.is_settled)
     }
 }
 
 impl Row {
-    /// Whether a file has tags that its row in the table has not.
+    /// Whether a file has tags that its row lacks.
     pub(super) fn lacks_tags(&self, runs: &Table, tags: &BTreeMap<String, String>) -> bool {
         let of_row = runs.maps("tags").get(self.at).and_then(Option::as_deref);
         let has = |(name, value): (&String, &String)| {

@@ -1,11 +1,11 @@
-//! `dormer fleet`: many traces into a store of Parquet files, and what is asked of it.
+//! `dormer fleet`: reads many traces into a store of Parquet files, and queries it.
 //!
 //! ```text
 //! paths ─walk→ Found ─known?→ a child process for each ─→ batches ─→ STORE/<table>/date=…/<batch>.parquet
 //! ```
 //!
-//! A child is `dormer tables` of one trace, with limits of time and memory: whatever happens to it is a row.
-//! What is in the store already is skipped without reading.
+//! A child is `dormer tables` of one trace, with limits on time and memory: whatever happens to it becomes a row. Files
+//! that are already in the store are skipped without reading.
 
 mod asked;
 mod child;
@@ -24,7 +24,7 @@ use crate::Failure;
 use crate::args::{FleetArgs, FleetCommand};
 use crate::stdout::Out;
 
-/// Does what is asked.
+/// Runs the subcommand.
 pub(crate) fn run(args: &FleetArgs, out: &mut Out) -> Result<(), Failure> {
     match &args.command {
         None => ingest::run(args, out),

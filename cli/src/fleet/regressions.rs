@@ -13,10 +13,10 @@ use crate::args::{RegressionFormat, RegressionsArgs};
 use crate::stdout::Out;
 use crate::{Failure, stdout, table};
 
-/// What is compared where nothing else is asked for.
+/// The default metrics.
 const METRICS: [Metric; 2] = [Metric::Total, Metric::Category];
 
-/// Prints them.
+/// Prints the regressions.
 pub(crate) fn run(args: &RegressionsArgs, out: &mut Out) -> Result<(), Failure> {
     let fleet = asked::fleet(&args.asked, true)?;
     let builds = Builds::new(&fleet.runs, &fleet.texts);

@@ -1,4 +1,4 @@
-//! `dormer fleet sql`: the statements that make a store's tables views of DuckDB.
+//! `dormer fleet sql`: the statements that make a store's tables available as DuckDB views.
 
 use std::fmt::Write as _;
 use std::io::Write;
@@ -13,7 +13,7 @@ use crate::stdout::Out;
 
 pub(super) fn run(args: &SqlArgs, out: &mut Out) -> Result<(), Failure> {
     let store = args.store.as_deref();
-    // A pattern names all files: those that a compaction has replaced have to be gone.
+    // A pattern matches all files, so those replaced by a compaction must be gone.
     if let Some(store) = store {
         settle(store)?;
     }
@@ -45,7 +45,7 @@ CREATE OR REPLACE VIEW runs_latest AS SELECT * FROM runs
 fn view(store: &Path, kind: &TableKind, is_there: bool) -> String {
     let mut text = format!("CREATE OR REPLACE VIEW {} AS ", kind.name);
     if !is_there {
-        // A pattern that no file matches is an error.
+        // A pattern that matches no file is an error.
         let columns = kind.columns.iter();
         let columns =
             columns.map(|field| format!("NULL::{} AS \"{}\"", of(field.of), field.name()));

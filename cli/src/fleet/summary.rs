@@ -16,7 +16,7 @@ use crate::{Failure, table};
 /// Regressions that are named.
 const TOP: usize = 5;
 
-/// Writes the file; prints the sentence, what changed, and what was not read.
+/// Writes the file; prints the summary sentence, what changed, and what was not read.
 pub(crate) fn run(args: &SummaryArgs, out: &mut Out) -> Result<(), Failure> {
     let fleet = asked::fleet(&args.asked, false)?;
     let options = Options {

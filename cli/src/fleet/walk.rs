@@ -1,4 +1,4 @@
-//! The files that are meant, each with its tags.
+//! Finds the specified files, each with its tags.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -16,27 +16,27 @@ use crate::{Failure, captures};
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Found {
     pub(super) path: PathBuf,
-    /// As rows say it.
+    /// As written in rows.
     pub(super) uri: String,
-    /// `None` where the file is not there.
+    /// `None` if the file does not exist.
     pub(super) bytes: Option<u64>,
     pub(super) modified_ns: Option<i64>,
-    /// By name; later ones take the place of earlier ones.
+    /// By name; later ones replace earlier ones.
     pub(super) tags: Tags,
 }
 
 type Tags = BTreeMap<String, String>;
 
-/// Files by their whole paths, so that one is there once however it is spelled; each as it was spelled first.
+/// Files by their absolute paths, so that each occurs once however it is spelled; each with its first spelling.
 type Files = BTreeMap<PathBuf, (PathBuf, Tags)>;
 
-/// Adds a file, if it is not there; its tags.
+/// Adds a file if it is new; returns its tags.
 fn file(found: &mut Files, path: PathBuf) -> &mut Tags {
     let whole = std::path::absolute(&path).unwrap_or_else(|_| path.clone());
     &mut found.entry(whole).or_insert_with(|| (path, Tags::new())).1
 }
 
-/// The files of some folders, patterns, lists and paths, each once, in order of their places.
+/// The files of folders, patterns, lists and paths, each once, sorted by path.
 pub(super) fn find(paths: &[PathBuf]) -> Result<Vec<Found>, Failure> {
     let mut found = Files::new();
     for path in paths {
@@ -78,14 +78,14 @@ fn of(path: PathBuf, tags: Tags) -> Found {
     }
 }
 
-/// By its name: it may yet be something else.
+/// By its name; the content may still be something else.
 fn is_trace(file: &Path) -> bool {
     let name = captures::file_name(file).to_ascii_lowercase();
-    // Packed by something that is not read, too: the row says so.
+    // Includes unsupported compression, which is reported in the row.
     is_called_like_traces(&name) || !name.starts_with('.') && name.contains(".pt.trace.json")
 }
 
-/// All files below a folder; one that cannot be read holds none.
+/// All files below a folder; an unreadable folder counts as empty.
 fn inside(folder: &Path, each: &mut dyn FnMut(PathBuf)) {
     let Ok(entries) = fs::read_dir(folder) else {
         return;
@@ -100,7 +100,7 @@ fn inside(folder: &Path, each: &mut dyn FnMut(PathBuf)) {
     }
 }
 
-/// The files that a pattern means: `*`, `?`, `[a-z]` and `[!a-z]` within a name, `**` over folders.
+/// The files that match a pattern: `*`, `?`, `[a-z]` and `[!a-z]` within a name, `**` across folders.
 fn matching(pattern: &str, found: &mut Files) -> Result<(), Failure> {
     let wild = pattern.find(['*', '?', '[']).unwrap_or(pattern.len());
     let root = pattern.get(..wild).unwrap_or_default();
@@ -124,7 +124,7 @@ fn of_pattern(pattern: &str) -> String {
     while let Some(letter) = letters.next() {
         match letter {
             '*' if letters.next_if_eq(&'*').is_some() => {
-                // `**/` may be no folder at all.
+                // `**/` also matches no folder.
                 let _ = letters.next_if_eq(&'/');
                 out.push_str("(?:.*/)?");
                 if letters.peek().is_none() {
@@ -141,12 +141,12 @@ fn of_pattern(pattern: &str) -> String {
     out
 }
 
-/// Some letters in brackets; a bracket that is the first of them is one of them. Where they are not closed,
-/// what is made of them cannot be read either.
+/// A character class in brackets; a closing bracket right at the start belongs to the class. An unclosed class results
+/// in an invalid pattern.
 fn class(letters: &mut Peekable<Chars>, out: &mut String) {
     out.push('[');
     if letters.next_if(|letter| "!^".contains(*letter)).is_some() {
-        // Whatever else it is not, it is no border between folders.
+        // A negated class does not match the folder separator.
         out.push_str("^/");
     }
     let mut is_first = true;
@@ -160,7 +160,7 @@ fn class(letters: &mut Peekable<Chars>, out: &mut String) {
     }
 }
 
-/// The files of a list: a path in each line, or path, name and value of a tag.
+/// The files of a list: each line has a path, or a path with the name and the value of a tag.
 fn list(path: &Path, found: &mut Files) -> Result<(), Failure> {
     let text = fs::read_to_string(path)
         .map_err(|error| Failure::of_file(&path.display().to_string(), &error))?;
@@ -194,7 +194,7 @@ fn list(path: &Path, found: &mut Files) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Adds the tags that a pattern with named groups takes from the places of files.
+/// Adds the tags that a pattern with named groups extracts from file paths.
 pub(super) fn tag_from(pattern: &Regex, found: &mut [Found]) {
     for file in found {
         let Some(groups) = pattern.captures(&file.uri) else {

@@ -1,4 +1,4 @@
-//! A worker, which reads one file after the other: its rows, or the row that says why it gave none.
+//! A worker that reads one file after another: returns its rows, or the row that says why there are none.
 
 use std::ffi::OsString;
 use std::fs;
@@ -21,13 +21,13 @@ use crate::input::hashed;
 use crate::tables::now_ns;
 use crate::{Failure, arrow};
 
-/// What became of a file.
+/// The result for a file.
 pub(super) enum Read1 {
-    /// What `dormer tables` wrote, with its row of `runs`.
+    /// The output of `dormer tables`, with its row of `runs`.
     Tables(Vec<u8>, Table),
-    /// A row in `runs` alone.
+    /// Only a row in `runs`.
     Row(Table),
-    /// Its bytes are those of a run that is there.
+    /// Its content is that of a run that is already in the store.
     Known(Table),
 }
 
@@ -70,7 +70,7 @@ pub(super) fn work(
     }
 }
 
-/// What a process of its own makes of a file.
+/// Analyzes a file in a separate process.
 fn analyzed(shared: &Shared, file: &Found) -> Read1 {
     let args = shared.args;
     let limits = Limits::new(file.bytes.unwrap_or(0), args.timeout, args.memory);
@@ -95,7 +95,7 @@ fn analyzed(shared: &Shared, file: &Found) -> Read1 {
     Read1::Row(row(&source(shared, file, bytes_of(file)), &failed))
 }
 
-/// The bytes of a file; those of a pipe may never end.
+/// The content of a file; that of a pipe may be endless.
 fn bytes_of(file: &Found) -> Option<hashed::Bytes> {
     let is_file = fs::metadata(&file.path).is_ok_and(|of| of.is_file());
     is_file.then(|| hashed::bytes(&file.path).ok()).flatten()
@@ -114,13 +114,13 @@ fn source(shared: &Shared, file: &Found, bytes: Option<hashed::Bytes>) -> Source
     }
 }
 
-/// The row in `runs` of a file that gave no others.
+/// The row in `runs` of a file without other rows.
 fn row(source: &Source, failed: &Failed) -> Table {
     let mut tables = Tables::of_failure(source, failed);
     tables.all.swap_remove(0)
 }
 
-/// The row of a file whose bytes have rows of another day.
+/// The row of a file whose content has rows under another day.
 fn known_row(source: &Source, day: Option<i32>) -> Table {
     let failed = Failed {
         status: Status::Duplicate,
@@ -132,7 +132,7 @@ fn known_row(source: &Source, day: Option<i32>) -> Table {
     row
 }
 
-/// The row of a file whose bytes have rows already.
+/// The row of a file whose content already has rows.
 pub(super) fn duplicate(mut runs: Table) -> Table {
     let status = Status::Duplicate.label().to_owned();
     let reason = "its bytes are those of another file or another time".to_owned();
@@ -153,7 +153,7 @@ fn set(table: &mut Table, name: &str, column: Column) {
     }
 }
 
-/// A table of what `dormer tables` wrote.
+/// A table from the output of `dormer tables`.
 pub(super) fn unpack(zip: &[u8], kind: &'static TableKind) -> Result<Table, Failure> {
     let failed = |error: String| Failure::Sentence(format!("rows cannot be read: {error}"));
     let name = kind.name;

@@ -1,4 +1,4 @@
-//! A trace whose bytes are hashed while they are read: the id of a file comes from all of them.
+//! Hashes a trace while reading it: the id of a file depends on its whole content.
 
 use std::io::{self, Read};
 use std::path::Path;
@@ -11,15 +11,15 @@ use sha2::{Digest, Sha256};
 use super::several::{Meant, meant};
 use crate::Failure;
 
-/// What was read of a file.
+/// The result of reading a file.
 pub(crate) struct Hashed {
-    /// The trace, or why it is none.
+    /// The trace, or why it cannot be read.
     pub(crate) read: Result<Imported, ImportError>,
-    /// The whole file, also where reading the trace ended before.
+    /// The whole file, even if reading the trace stopped earlier.
     pub(crate) bytes: Bytes,
 }
 
-/// The bytes of a file.
+/// The content of a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Bytes {
     pub(crate) n: u64,
@@ -27,8 +27,8 @@ pub(crate) struct Bytes {
     pub(crate) sha256: String,
 }
 
-/// Reads the trace that a path means, as [`super::import`] does. The bytes are those that were read: of a
-/// file in an archive its own.
+/// Reads the trace at a path, as [`super::import`] does. The returned bytes are those that were read; for a file in an
+/// archive, its own.
 pub(crate) fn import(trace: &Path) -> Result<(Imported, Bytes), Failure> {
     let name = super::name(trace);
     let unreadable = |error: io::Error| Failure::of_file(&name, &error);
@@ -49,7 +49,7 @@ pub(crate) fn import(trace: &Path) -> Result<(Imported, Bytes), Failure> {
     Ok((hashed.read.map_err(refused)?, hashed.bytes))
 }
 
-/// Reads a trace, and the rest of the file where it is none.
+/// Reads a trace, or, if it is not one, the rest of the file.
 pub(crate) fn read(trace: &Path) -> io::Result<Hashed> {
     read_and_tell(trace, |_| ProgressBar::hidden())
 }
@@ -66,7 +66,7 @@ fn read_and_tell(trace: &Path, bar: impl FnOnce(Option<u64>) -> ProgressBar) -> 
     })
 }
 
-/// The bytes of a file, of which nothing else is wanted.
+/// Hashes a file without reading it as a trace.
 pub(crate) fn bytes(file: &Path) -> io::Result<Bytes> {
     Hashing::new(super::open(file)?.0).rest()
 }
@@ -86,7 +86,7 @@ fn of_member(archive: &Path, wanted: &str) -> io::Result<Bytes> {
     Ok(sum.bytes())
 }
 
-/// What some bytes come to.
+/// Size and hash of bytes.
 #[derive(Default)]
 struct Sum {
     hash: Sha256,
@@ -108,7 +108,7 @@ impl Sum {
     }
 }
 
-/// Hashes what it hands on.
+/// Hashes what it passes on.
 struct Hashing {
     source: Box<dyn Read + Send>,
     sum: Sum,
@@ -134,7 +134,7 @@ impl Read for Hashing {
     }
 }
 
-/// The same source for whoever reads the trace and for whoever takes the rest.
+/// The same source for reading the trace and for reading the rest.
 struct Shared(Arc<Mutex<Hashing>>);
 
 impl Read for Shared {

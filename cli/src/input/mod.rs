@@ -1,4 +1,4 @@
-//! A trace from a file or from standard input, in chunks: never the whole text at once.
+//! Reads a trace from a file or from standard input, in chunks: never the whole text at once.
 
 #[cfg(feature = "parquet")]
 pub(crate) mod hashed;
@@ -19,8 +19,7 @@ use several::{Meant, meant, read_member};
 
 pub(crate) use several::each_member;
 
-/// Large enough that a read costs nothing beside inflating what it brought, small enough for the
-/// processor's cache.
+/// Large enough that the read costs nothing compared with inflating, small enough for the CPU cache.
 const CHUNK_BYTES: usize = 256 << 10;
 
 /// Reads and imports the trace at a path; `-` is standard input.
@@ -30,17 +29,17 @@ pub(crate) fn import(trace: &Path) -> Result<Imported, Failure> {
     read(trace)?.map_err(|error| failure(&error))
 }
 
-/// The same, where what is wrong with its content is told apart from a file that cannot be read.
+/// The same, but invalid content is reported separately from a file that cannot be read.
 pub(crate) fn read(trace: &Path) -> Result<Result<Imported, ImportError>, Failure> {
     read_and_tell(trace, progress_bar)
 }
 
-/// The same without a bar, for one of several files that are read at once.
+/// The same without a progress bar, for one of several files read concurrently.
 pub(crate) fn read_quietly(trace: &Path) -> Result<Result<Imported, ImportError>, Failure> {
     read_and_tell(trace, |_| ProgressBar::hidden())
 }
 
-/// The file that holds a trace as it was recorded; none for what came through a pipe or out of an archive.
+/// The file that contains exactly the recorded trace; `None` if it came through a pipe or from an archive.
 pub(crate) fn recorded(trace: &Path) -> Result<Option<PathBuf>, Failure> {
     if is_stdin(trace) {
         return Ok(None);
@@ -77,13 +76,13 @@ fn read_and_tell(
     Ok(read.map_err(|error| error.of_file(&name)))
 }
 
-/// Shows how far reading has come.
+/// Updates the progress bar.
 fn tell(bar: &ProgressBar, bytes_read: u64, events: u64) {
     bar.set_position(bytes_read);
     bar.set_message(format!("{} events", HumanCount(events)));
 }
 
-/// Reads what a source gives.
+/// Reads a source.
 fn read_source(
     mut source: Box<dyn Read + Send>,
     bar: ProgressBar,
@@ -100,7 +99,7 @@ fn read_source(
     imported
 }
 
-/// Reads an archive, whose first bytes were read.
+/// Reads an archive whose first bytes were already read.
 fn alone(
     mut source: Box<dyn Read + Send>,
     chunk: &mut [u8],
@@ -119,7 +118,7 @@ fn alone(
     Ok(importer.finish())
 }
 
-/// The next bytes of a source; none at its end.
+/// The next bytes of a source; 0 at its end.
 fn next(source: &mut dyn Read, chunk: &mut [u8]) -> io::Result<usize> {
     loop {
         match source.read(chunk) {
@@ -129,18 +128,18 @@ fn next(source: &mut dyn Read, chunk: &mut [u8]) -> io::Result<usize> {
     }
 }
 
-/// The profile as it is, or without its own names where that is asked for.
+/// The profile itself, or, if requested, with its names replaced.
 pub(crate) fn redacted(plain: Profile, args: &RedactArgs) -> Profile {
     if !args.redact {
         return plain;
     }
     let redacted = redact::redact(&plain);
-    // As at the end of a command: freeing takes longer than the exit.
+    // Never freed: that would take longer than exiting.
     std::mem::forget(plain);
     redacted
 }
 
-/// What to call the trace in messages.
+/// The name of the trace in messages.
 pub(crate) fn name(trace: &Path) -> String {
     if is_stdin(trace) {
         "standard input".to_owned()
@@ -154,7 +153,7 @@ pub(crate) fn is_stdin(trace: &Path) -> bool {
     trace.as_os_str() == "-"
 }
 
-/// The bytes, and how many there are where that can be told.
+/// The bytes, and their number if known.
 fn open(trace: &Path) -> io::Result<(Box<dyn Read + Send>, Option<u64>)> {
     if is_stdin(trace) {
         return Ok((Box::new(io::stdin()), None));
@@ -167,7 +166,7 @@ fn open(trace: &Path) -> io::Result<(Box<dyn Read + Send>, Option<u64>)> {
     Ok((Box::new(file), metadata.is_file().then_some(metadata.len())))
 }
 
-/// A bar where the length is known, a spinner otherwise; nothing unless a person is watching.
+/// A bar if the length is known, otherwise a spinner; hidden unless a person is watching.
 fn progress_bar(total_bytes: Option<u64>) -> ProgressBar {
     if !io::stderr().is_terminal() {
         return ProgressBar::hidden();

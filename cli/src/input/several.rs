@@ -1,4 +1,4 @@
-//! Archives and folders: what traces they hold, told by content, and which of them is meant.
+//! Archives and folders: the traces in them, identified by content, and which one is meant.
 
 use std::cell::Cell;
 use std::fs::{self, File};
@@ -11,22 +11,22 @@ use super::{CHUNK_BYTES, name, next};
 use crate::stdout::NEXT;
 use crate::{Failure, table};
 
-/// So much of a file tells whether it is a trace.
+/// The number of bytes that identify a trace.
 const HEAD_BYTES: usize = CHUNK_BYTES;
 
-/// So many are listed.
+/// The most traces listed.
 const MOST_LISTED: usize = 20;
 
-/// What is meant by a path.
+/// What a path refers to.
 pub(super) enum Meant {
-    /// A file, which may be an archive of one trace.
+    /// A file, which may be an archive with one trace.
     File(PathBuf),
-    /// A file in an archive, by its path there.
+    /// A file in an archive, by its path in it.
     Member(PathBuf, String),
 }
 
-/// The trace that a path means: a file, the only trace of a folder or an archive, or one that is named
-/// behind it, `ARCHIVE:NAME`.
+/// The trace that a path refers to: a file, the only trace of a folder or an archive, or one named after it, as in
+/// `ARCHIVE:NAME`.
 pub(super) fn meant(path: &Path) -> Result<Meant, Failure> {
     let failed = |error: io::Error| Failure::of_file(&name(path), &error);
     let text = path.to_string_lossy();
@@ -46,7 +46,7 @@ pub(super) fn meant(path: &Path) -> Result<Meant, Failure> {
             _ => Err(which_one(path, &traces)),
         };
     }
-    // What comes through a pipe can be read once.
+    // A pipe can only be read once.
     let traces = match path.is_file() {
         true => in_archive(path).map_err(failed)?,
         false => Vec::new(),
@@ -62,7 +62,7 @@ pub(super) fn meant(path: &Path) -> Result<Meant, Failure> {
     }
 }
 
-/// Several traces, of which one has to be named.
+/// The error for several traces, one of which must be named.
 fn which_one(path: &Path, traces: &[PathBuf]) -> Failure {
     let listed = traces.iter().take(MOST_LISTED);
     let printable = |one: &PathBuf| table::printable(&one.to_string_lossy());
@@ -80,7 +80,7 @@ fn which_one(path: &Path, traces: &[PathBuf]) -> Failure {
     ))
 }
 
-/// The traces of a folder, in order of their names.
+/// The traces of a folder, sorted by name.
 fn in_folder(folder: &Path) -> io::Result<Vec<PathBuf>> {
     let mut traces = Vec::new();
     for entry in fs::read_dir(folder)? {
@@ -98,7 +98,7 @@ fn in_folder(folder: &Path) -> io::Result<Vec<PathBuf>> {
     Ok(traces)
 }
 
-/// The paths of the traces in an archive, as they are packed; none for a file that is no archive.
+/// The paths of the traces in an archive, in archive order; empty if the file is not an archive.
 fn in_archive(path: &Path) -> io::Result<Vec<String>> {
     let (mut traces, mut head, mut member) = (Vec::new(), Vec::new(), String::new());
     each_member(path, |part| {
@@ -119,7 +119,7 @@ fn in_archive(path: &Path) -> io::Result<Vec<String>> {
     Ok(traces)
 }
 
-/// Reads a file in an archive; `None` where there is none of that name.
+/// Reads a file in an archive; `None` if there is none with that name.
 pub(super) fn read_member(
     archive: &Path,
     wanted: &str,
@@ -152,8 +152,8 @@ pub(super) fn read_member(
     }))
 }
 
-/// Hands on the files of an archive as they are packed, until `sink` wants no more; whether it could be
-/// read, and `None` for what is no archive.
+/// Passes the files of an archive to `sink` in archive order, until `sink` stops. Returns whether the archive could be
+/// read; `None` if it is not an archive.
 pub(crate) fn each_member(
     path: &Path,
     mut sink: impl FnMut(Member) -> bool,

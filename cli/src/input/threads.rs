@@ -1,13 +1,13 @@
-//! Reading with several threads: one unpacks and cuts the text, others read its pieces, and this one puts
-//! what they read together.
+//! Reading with several threads: one decompresses the text and splits it into pieces, others parse pieces, and this one
+//! joins the results.
 //!
 //! ```text
 //! source ─ unpack ─→ pieces, in order ─┬─ text ─────────────→ Importer
 //!                                      └─ readers ─ Parts ──→    │ join
 //! ```
 //!
-//! A piece is read by whoever has time for it first: here, in its turn; by another thread, which need not
-//! wait for the text before it; or by the thread that unpacks, where the others cannot keep up with it.
+//! A piece is parsed by whichever thread gets to it first: this one, in order; another thread, which need not wait for
+//! the text before it; or the decompressing thread, if the others cannot keep up.
 
 use std::io::{self, Read};
 use std::panic::{self, AssertUnwindSafe};
@@ -19,19 +19,20 @@ use dormer_core::import::{
     Cutter, ImportError, Imported, Importer, Inflated, Inflater, Part, PartReader, Piece,
 };
 
-/// Compressed bytes that are unpacked at a time: some 600 KB of text.
+/// Compressed bytes that are decompressed at a time: about 600 KB of text.
 const SLICE_BYTES: usize = 64 << 10;
 
-/// Text of a piece: some milliseconds of work.
+/// Text of a piece: a few milliseconds of work.
 const PIECE_BYTES: usize = 1 << 20;
 
-/// Pieces that may wait to be put together.
+/// The most pieces that may wait to be joined.
 const MOST_PIECES: usize = 6;
 
-/// Threads that read beside the one that unpacks and this one: more than this wait for what is unpacked.
+/// The most threads that parse, besides the decompressing one and this one: further threads would only wait for
+/// decompression.
 const MOST_READERS: usize = 6;
 
-/// A piece on its way, and how many bytes of the file were unpacked up to its end.
+/// A piece in progress, and the number of the file's bytes that were decompressed up to its end.
 struct Slot {
     bytes_read: u64,
     state: Mutex<State>,
@@ -39,11 +40,11 @@ struct Slot {
 }
 
 enum State {
-    /// Nobody reads it.
+    /// No thread has taken it.
     Waiting(Piece),
-    /// Another thread reads it.
+    /// Another thread is parsing it.
     Taken,
-    /// What it says; `None` where it has to be read in its turn.
+    /// The parsed part; `None` if it must be parsed in order.
     Read(Option<Box<Part>>, Piece),
 }
 
@@ -56,12 +57,12 @@ impl Slot {
         })
     }
 
-    /// Nothing panics while it is locked.
+    /// No code panics while holding the lock.
     fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The piece, if nobody has it and it can be read apart.
+    /// The piece, if no thread has taken it and it can be parsed separately.
     fn take_part(&self) -> Option<Piece> {
         let mut state = self.state();
         match std::mem::replace(&mut *state, State::Taken) {
@@ -73,8 +74,8 @@ impl Slot {
         }
     }
 
-    /// Reads it apart, unless somebody has it. Should that panic, it is read in its turn: whoever waits
-    /// for it would wait forever.
+    /// Parses it separately, unless a thread has taken it. If that panics, it is parsed in order: otherwise, the thread
+    /// waiting for it would wait forever.
     fn read(&self, reader: &mut PartReader) {
         if let Some(piece) = self.take_part() {
             let read = AssertUnwindSafe(|| reader.read(&piece.text, piece.offset));
@@ -84,7 +85,7 @@ impl Slot {
         }
     }
 
-    /// What it says, if it was read apart, and the piece. Waits for the thread that reads it.
+    /// The parsed part, if there is one, and the piece. Waits for the thread that is parsing it.
     fn take(&self) -> (Option<Box<Part>>, Piece) {
         let is_taken = |state: &mut State| matches!(state, State::Taken);
         let waited = self.is_read.wait_while(self.state(), is_taken);
@@ -97,7 +98,7 @@ impl Slot {
     }
 }
 
-/// Reads a file whose first bytes were read, and says how far it has come: bytes of the file, and events.
+/// Reads a file whose first bytes were already read, and reports progress in bytes of the file and in events.
 pub(crate) fn read(
     source: Box<dyn Read + Send>,
     inflater: Inflater,
@@ -133,11 +134,11 @@ fn read_with(
                 importer.push(&piece.text)?;
             }
             told(slot.bytes_read, importer.progress().events);
-            // Nobody takes it once all is unpacked.
+            // Once everything is decompressed, no thread receives it.
             let _ = spare.send(piece.text);
             Ok(())
         });
-        // What unpacks ends where nobody takes its text.
+        // The decompressing thread ends when no thread receives its text.
         drop(in_order);
         let ended = unpacked.join();
         let ended = ended.unwrap_or_else(|payload| panic::resume_unwind(payload))?;
@@ -145,7 +146,7 @@ fn read_with(
     })
 }
 
-/// Starts threads that read pieces apart, each the next one that waits.
+/// Starts threads that parse pieces separately, each taking the next waiting one.
 fn readers<'scope>(scope: &'scope Scope<'scope, '_>, n: usize) -> Option<Sender<Arc<Slot>>> {
     let (slots, waiting) = mpsc::channel::<Arc<Slot>>();
     let waiting = Arc::new(Mutex::new(waiting));
@@ -162,7 +163,7 @@ fn readers<'scope>(scope: &'scope Scope<'scope, '_>, n: usize) -> Option<Sender<
     (n > 0).then_some(slots)
 }
 
-/// The thread that unpacks.
+/// The decompressing thread.
 struct Unpacking {
     slots: SyncSender<Arc<Slot>>,
     spares: Receiver<Vec<u8>>,
@@ -171,7 +172,7 @@ struct Unpacking {
 }
 
 impl Unpacking {
-    /// Unpacks to the end of the source, or until nobody takes the text.
+    /// Decompresses to the end of the source, or until no thread receives the text.
     fn run(
         mut self,
         mut source: Box<dyn Read + Send>,
@@ -200,7 +201,7 @@ impl Unpacking {
         Ok(inflater.finish())
     }
 
-    /// Whether somebody takes it.
+    /// Passes a piece on; returns whether it was received.
     fn hand_on(&mut self, piece: Piece, bytes_read: u64) -> bool {
         let slot = Slot::new(piece, bytes_read);
         if let Some(readers) = &self.readers {
@@ -223,7 +224,7 @@ mod tests {
     use super::*;
     use dormer_core::import::import;
 
-    /// However many cores there are, the same trace comes out, and an error ends all threads.
+    /// The result is the same for any number of cores, and an error ends all threads.
     #[test]
     fn any_number_of_readers_reads_the_same() {
         let event = |n: u32| {

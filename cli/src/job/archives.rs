@@ -1,4 +1,4 @@
-//! Archives of ranks: each file in them is read as it comes, and dropped.
+//! Archives of ranks: each file is read as it arrives, and dropped.
 
 use std::io;
 use std::path::Path;
@@ -12,10 +12,10 @@ use dormer_core::output::perfetto::MANIFEST;
 use super::files::{MOST_BYTES_OF_DIGEST, ReadFile};
 use crate::input::each_member;
 
-/// Bytes it takes to tell a digest, which may be compressed.
+/// The number of bytes that identify a digest, which may be compressed.
 const HEAD_BYTES: usize = 4096;
 
-/// The ranks in an archive; `None` for a file that is none.
+/// The ranks in an archive; `None` if the file is not an archive.
 pub(super) fn read(path: &Path, source: &SourceFile) -> io::Result<Option<Vec<ReadFile>>> {
     let mut found: Vec<ReadFile> = Vec::new();
     let mut open: Option<InArchive> = None;
@@ -42,14 +42,14 @@ pub(super) fn read(path: &Path, source: &SourceFile) -> io::Result<Option<Vec<Re
     Ok(Some(found))
 }
 
-/// A file of an archive as it comes.
+/// A file of an archive as it arrives.
 struct InArchive {
     source: SourceFile,
     content: Content,
 }
 
 enum Content {
-    /// Too little has come to tell.
+    /// Not enough bytes to identify it yet.
     Head(Vec<u8>),
     Digest(Vec<u8>),
     Trace(Box<Importer>),
@@ -87,7 +87,7 @@ impl InArchive {
         }
     }
 
-    /// Tells what it is by what has come.
+    /// Identifies the file from the bytes so far.
     fn tell(&mut self) {
         let Content::Head(head) = &mut self.content else {
             return;

@@ -1,4 +1,4 @@
-//! The files of a job: those that were named, and those in folders that were named.
+//! The files of a job: the named ones, and those in named folders.
 
 use std::path::{Path, PathBuf};
 use std::{fs, io};
@@ -10,7 +10,7 @@ use dormer_core::import::is_called_like_traces;
 
 use crate::Failure;
 
-/// A digest is never larger, so a larger file is not tried as one.
+/// Digests are never larger, so larger files are not tried as one.
 pub(super) const MOST_BYTES_OF_DIGEST: u64 = 64 << 20;
 
 /// A file to read.
@@ -20,7 +20,7 @@ pub(super) struct Found {
     pub(super) source: SourceFile,
 }
 
-/// A rank that was read, or a file and why it was not.
+/// A rank, or a file and why it could not be read.
 pub(super) type ReadFile = (SourceFile, Result<Digest, String>);
 
 impl Found {
@@ -30,7 +30,7 @@ impl Found {
     }
 }
 
-/// All files of some paths, in order of their names; of a folder those that are called like a trace.
+/// All files of the paths, sorted by name; of a folder, those named like traces.
 pub(super) fn find(paths: &[PathBuf]) -> Result<Vec<Found>, Failure> {
     let mut found = Vec::new();
     for path in paths {
@@ -42,7 +42,7 @@ pub(super) fn find(paths: &[PathBuf]) -> Result<Vec<Found>, Failure> {
         }
     }
     found.sort_by(|one, other| one.source.name.cmp(&other.source.name));
-    // A folder and a file in it, or a folder twice.
+    // A folder and a file in it, or the same folder twice.
     found.dedup_by_key(|one| fs::canonicalize(&one.path).unwrap_or_else(|_| one.path.clone()));
     Ok(found)
 }

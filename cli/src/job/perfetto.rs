@@ -1,4 +1,4 @@
-//! `--perfetto`: the traces of a job as one archive for Perfetto, aligned.
+//! `--perfetto`: the traces of a job as one archive for Perfetto, with aligned clocks.
 
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Read, Seek, SeekFrom, Write};
@@ -15,10 +15,10 @@ use crate::stdout::complain;
 
 const CHUNK_BYTES: usize = 256 << 10;
 
-/// So many bytes tell how a file is compressed.
+/// The number of bytes that identify a file's compression.
 const HEAD_BYTES: usize = 512;
 
-/// A rank, and the file or the archive that its trace is in.
+/// A rank, and the file or the archive with its trace.
 struct Place<'a> {
     at: usize,
     rank: u32,
@@ -26,8 +26,8 @@ struct Place<'a> {
     file: &'a Found,
 }
 
-/// Writes the archive and tells of how many ranks it is; those of which there is no trace here, but a digest, or
-/// that are merged into one file, are left out.
+/// Writes the archive and returns the number of ranks in it. Ranks with only a digest here, or merged into one file,
+/// are omitted.
 pub(super) fn write(path: &Path, job: &Job, files: &[Found]) -> Result<usize, Failure> {
     let found = job.ranks.iter().enumerate().filter_map(|(at, rank)| {
         let name = rank.digest.file.name.as_str();
@@ -73,7 +73,7 @@ pub(super) fn write(path: &Path, job: &Job, files: &[Found]) -> Result<usize, Fa
     Ok(found.len())
 }
 
-/// The archive must not take the place of a file that is read.
+/// The archive must not overwrite an input file.
 pub(super) fn is_no_input(path: &Path, files: &[Found]) -> Result<(), Failure> {
     let Ok(path) = fs::canonicalize(path) else {
         return Ok(());
@@ -88,7 +88,7 @@ pub(super) fn is_no_input(path: &Path, files: &[Found]) -> Result<(), Failure> {
     }
 }
 
-/// What a trace is called inside of an archive.
+/// The name of a trace within an archive.
 fn in_archive<'a>(name: &'a str, archive: &Found) -> Option<&'a str> {
     name.strip_prefix(archive.source.name.as_str())?
         .strip_prefix('/')
@@ -115,7 +115,7 @@ fn add(packed: &mut Packed, place: &Place) -> io::Result<()> {
 fn add_members(packed: &mut Packed, archive: &Found, places: &[&Place]) -> io::Result<()> {
     let mut open: Option<Text> = None;
     let mut written = Ok(());
-    // What could not be read of it was said when the job was read.
+    // Errors in it were reported when the job was read.
     let _broken = each_member(&archive.path, |piece| {
         written = match (piece, &mut open) {
             (Member::Begin(name), _) => {
@@ -136,10 +136,10 @@ fn add_members(packed: &mut Packed, archive: &Found, places: &[&Place]) -> io::R
     written
 }
 
-/// A trace as it comes, compressed or not, of which the text is packed.
+/// A trace as it arrives, compressed or not; its text is written to the archive.
 #[derive(Default)]
 struct Text {
-    /// What has come, until it tells how the file is compressed.
+    /// The bytes so far, until they identify the file's compression.
     head: Vec<u8>,
     inflater: Option<Inflater>,
 }
@@ -184,10 +184,10 @@ fn inflate(inflater: &mut Inflater, bytes: &[u8], packed: &mut Packed) -> io::Re
     written
 }
 
-/// The archive as it is written.
+/// The archive being written.
 struct Packed {
     archive: BufWriter<File>,
-    /// Of the file that is added: its name, where its header stands, and how long it is so far.
+    /// The current file: its name, the position of its header, and its length so far.
     open: Option<(String, u64, u64)>,
 }
 
@@ -199,7 +199,7 @@ impl Packed {
         }
     }
 
-    /// Adds a file. How long it is, is known at its end: then its header is written.
+    /// Starts a file. Its length is known at its end: then its header is written.
     fn begin(&mut self, name: &str) -> io::Result<()> {
         let start = self.archive.stream_position()?;
         self.open = Some((name.to_owned(), start, 0));

@@ -1,4 +1,4 @@
-//! Reading the files of a job: several at once, the largest first, each reduced to its digest and dropped.
+//! Reads the files of a job: several at once, the largest first, each reduced to its digest and dropped.
 
 use std::io::{self, IsTerminal};
 use std::panic::{self, AssertUnwindSafe};
@@ -13,10 +13,10 @@ use super::archives;
 use super::files::{Found, ReadFile};
 use crate::{Failure, input};
 
-/// Files that are read at once at most; each may take memory of a third of its JSON.
+/// The most files read at once; each may take memory of a third of its JSON.
 const MOST_AT_ONCE: usize = 8;
 
-/// The digests of some files, in their order, or why there is none. A file may hold several ranks.
+/// The digests of the files, in order, or why there is none. A file may contain several ranks.
 pub(super) fn read(files: &[Found]) -> Vec<ReadFile> {
     let mut largest_first: Vec<usize> = (0..files.len()).collect();
     largest_first.sort_by_key(|at| std::cmp::Reverse(files.get(*at).map(|file| file.source.bytes)));
@@ -49,7 +49,7 @@ pub(super) fn read(files: &[Found]) -> Vec<ReadFile> {
     results.collect()
 }
 
-/// Reads one file: a digest as it is, a trace reduced to one, or to one for each of its ranks.
+/// Reads one file: a digest unchanged, a trace reduced to one, or to one for each of its ranks.
 fn ranks(file: &Found) -> Result<Vec<ReadFile>, String> {
     if file.is_small() {
         let bytes = std::fs::read(&file.path).map_err(|error| crate::reason(&error))?;
@@ -72,7 +72,7 @@ fn ranks(file: &Found) -> Result<Vec<ReadFile>, String> {
         .collect())
 }
 
-/// A bar of files; nothing unless a person is watching.
+/// A progress bar in files; hidden unless a person is watching.
 fn progress_bar(n_files: usize) -> ProgressBar {
     if !io::stderr().is_terminal() {
         return ProgressBar::hidden();

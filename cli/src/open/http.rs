@@ -1,16 +1,17 @@
-//! HTTP, as little of it as a page on this computer needs: one request, one answer, and the connection is closed.
+//! HTTP, as little of it as a page on this computer needs: one request, one response, then the connection is closed.
 //!
-//! So no request can hide in another, and a file that turns out shorter than it was ends in an error of the browser's.
+//! So no request can be smuggled in another, and a file that turns out shorter than announced becomes a network error
+//! in the browser.
 
 use std::fs::File;
 use std::io::{self, Read, Write};
 use std::sync::Arc;
 
-/// A request is no longer than this; browsers send less than a kilobyte.
+/// The longest accepted request; browsers send less than a kilobyte.
 const MOST_BYTES: usize = 16 << 10;
 const MOST_HEADERS: usize = 64;
 
-/// What was asked: the first line, and the headers.
+/// A request: its first line and its headers.
 #[derive(Debug)]
 pub(super) struct Request {
     pub(super) method: String,
@@ -19,7 +20,7 @@ pub(super) struct Request {
 }
 
 impl Request {
-    /// Reads a request; `None` where the other side says nothing.
+    /// Reads a request; `None` if the client sends nothing.
     pub(super) fn read(from: &mut impl Read) -> io::Result<Option<Result<Request, Status>>> {
         let mut bytes = Vec::new();
         let mut chunk = [0; 4 << 10];
@@ -35,7 +36,7 @@ impl Request {
         }
     }
 
-    /// A request that came as a whole.
+    /// Parses a request; `None` if it is incomplete.
     fn parse(bytes: &[u8]) -> Result<Option<Request>, httparse::Error> {
         let mut headers = [httparse::EMPTY_HEADER; MOST_HEADERS];
         let mut parsed = httparse::Request::new(&mut headers);
@@ -52,7 +53,7 @@ impl Request {
         }))
     }
 
-    /// The values of a header, by its name in small letters; a header can come more than once.
+    /// The values of a header, by its lower-case name; a header can occur more than once.
     pub(super) fn values(&self, name: &str) -> impl Iterator<Item = &[u8]> {
         let same = self.headers.iter().filter(move |(known, _)| known == name);
         same.map(|(_, value)| value.as_slice())
@@ -71,7 +72,7 @@ impl Request {
     }
 }
 
-/// How it went.
+/// The status of a response.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Status {
     Done,
@@ -95,21 +96,21 @@ impl Status {
     }
 }
 
-/// What is sent.
+/// The body of a response.
 pub(super) enum Body {
     Bytes(Arc<[u8]>),
-    /// A file as it is, and how many bytes of it.
+    /// A file as it is, and its length in bytes.
     File(File, u64),
 }
 
-/// An answer.
+/// A response.
 pub(super) struct Answer {
     pub(super) status: Status,
     pub(super) mime: &'static str,
     pub(super) body: Body,
 }
 
-/// On every answer. No page of another origin may read, frame or keep what is served.
+/// Sent with every response. No page of another origin may read, frame or cache what is served.
 const HEADERS: &str = "Cache-Control: no-store\r\n\
     X-Content-Type-Options: nosniff\r\n\
     Referrer-Policy: no-referrer\r\n\
@@ -127,7 +128,7 @@ impl Answer {
         }
     }
 
-    /// What somebody gets who may not have what was asked for.
+    /// The response to a request that is denied.
     pub(super) fn refused(status: Status) -> Answer {
         let sentence = match status {
             Status::Forbidden => {
@@ -144,7 +145,7 @@ impl Answer {
         }
     }
 
-    /// Writes it; to HEAD without the body.
+    /// Writes the response; for HEAD, without the body.
     pub(super) fn write(self, to: &mut impl Write, is_head: bool) -> io::Result<()> {
         let length = match &self.body {
             Body::Bytes(bytes) => bytes.len() as u64,
@@ -158,7 +159,7 @@ impl Answer {
         match self.body {
             _ if is_head => {}
             Body::Bytes(bytes) => to.write_all(&bytes)?,
-            // It may have grown since it was opened.
+            // The file may have grown since it was opened.
             Body::File(file, length) => drop(io::copy(&mut file.take(length), to)?),
         }
         to.flush()

@@ -1,14 +1,14 @@
-//! `dormer open`: the page, from this binary, on this computer alone, with the traces that are named.
+//! `dormer open`: serves the page embedded in this binary, only on this computer, with the named traces.
 //!
 //! | file | what |
 //! |---|---|
-//! | `page` | the one file of the page, as it is served |
-//! | `rules` | who may ask for what |
-//! | `http` | requests as they are read, answers as they are written |
-//! | `server` | connections, and when it ends |
+//! | `page` | the one-file page, as it is served |
+//! | `rules` | which requests are allowed |
+//! | `http` | reads requests, writes responses |
+//! | `server` | connections, and when to exit |
 //! | `traces` | the files that may be read, and nothing else |
-//! | `runs` | what a folder of runs holds |
-//! | `names` | what the name of a trace tells |
+//! | `runs` | what a folder of runs contains |
+//! | `names` | what a trace's file name says |
 
 mod http;
 mod names;
@@ -33,7 +33,7 @@ use traces::Traces;
 pub(crate) fn run(args: &OpenArgs, out: &mut Out) -> Result<(), Failure> {
     let traces = Traces::of(&args.paths)?;
     let page = page::served(traces.are_listed())?;
-    // Any free port, and no other interface: whoever is elsewhere has `ssh -L`.
+    // Any free port, on no other interface: remote users can use `ssh -L`.
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).map_err(cannot_serve)?;
     let port = listener.local_addr().map_err(cannot_serve)?.port();
     let door = Door::new(port)?;
@@ -59,7 +59,7 @@ fn cannot_serve(error: io::Error) -> Failure {
     Failure::of_file("cannot listen on 127.0.0.1", &error)
 }
 
-/// Whether there is a screen for a browser. Without one a text browser would take the terminal.
+/// Whether there is a display for a browser. Without one, a text browser would take over the terminal.
 fn has_screen() -> bool {
     const SCREENS: [&str; 3] = ["DISPLAY", "WAYLAND_DISPLAY", "WSL_DISTRO_NAME"];
     let is_set = |name: &&str| env::var_os(name).is_some_and(|value| !value.is_empty());

@@ -1,13 +1,13 @@
-//! What the name of a trace tells: which process wrote it, when, and of which rank.
+//! What a trace's file name says: which process wrote it, when, and for which rank.
 //!
 //! | written by | name |
 //! |---|---|
 //! | `tensorboard_trace_handler` | `WORKER.TIME.pt.trace.json.gz`; TIME in nanoseconds, of older releases in milliseconds |
 //! | SGLang | `TIME-TP-0-DP-0-PP-0-EP-0.trace.json.gz`; TIME in seconds |
 //!
-//! Any other name is that of its worker.
+//! Any other name is taken as the worker's name.
 
-/// A name in its parts.
+/// The parts of a name.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Name {
     pub(super) worker: String,
@@ -16,7 +16,7 @@ pub(super) struct Name {
     pub(super) rank: Option<u64>,
 }
 
-/// What names end with; the outermost first.
+/// The endings of names; the outermost first.
 const ENDINGS: [&str; 12] = [
     ".gz",
     ".tgz",
@@ -55,7 +55,7 @@ impl Name {
     }
 }
 
-/// A time since 1970, whatever its unit: its size tells, from 2001 on.
+/// A time since 1970 in any unit: its magnitude determines the unit, from 2001 on.
 fn time_ms(text: &str) -> Option<u64> {
     let (whole, fraction) = text.split_once('.').unwrap_or((text, "0"));
     let is_number = |part: &str| part.bytes().all(|byte| byte.is_ascii_digit()) && !part.is_empty();
@@ -72,7 +72,7 @@ fn time_ms(text: &str) -> Option<u64> {
     }
 }
 
-/// The rank that a worker is called after: `rank3`, `rank_3`, `TP-3` where nothing else is split.
+/// The rank in a worker's name: `rank3`, `rank_3`, or `TP-3` if no other dimension is parallel.
 fn rank(worker: &str) -> Option<u64> {
     let small = worker.to_ascii_lowercase();
     let after = |word: &str| {

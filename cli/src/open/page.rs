@@ -1,18 +1,18 @@
-//! The page as it is served: its one file, which may ask this server, and nobody else.
+//! The page as it is served: its one file, which may send requests to this server, and to no other.
 
 use flate2::Compression;
 
 use crate::{Failure, page};
 
-/// What `dormer.html` allows itself to ask for, and what the served page may.
+/// What `dormer.html` may connect to, and what the served page may.
 const ASKS: (&str, &str) = ("connect-src 'none'", "connect-src 'self'");
 
-/// Behind it the page is told who serves it.
+/// The information about what serves the page is inserted after this.
 const AFTER: &str = "<meta charset=\"utf-8\">";
 
-/// The page; it lists runs, or opens what its address names.
+/// The page, which lists runs or opens what its address names.
 pub(super) fn served(lists_runs: bool) -> Result<Vec<u8>, Failure> {
-    // It goes no further than to a browser here.
+    // It only goes to a browser on this computer.
     let html = page::html(Compression::fast())?;
     let html = for_server(&html, lists_runs);
     html.map(String::into_bytes).ok_or_else(|| {

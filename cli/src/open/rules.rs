@@ -1,37 +1,37 @@
-//! Who may ask for what.
+//! Which requests are allowed.
 //!
-//! Other programs of this computer can reach the port, and so can any page in a browser on it: what it was not given the
-//! token for, it does not get. Host is compared so that a name that somebody else points to 127.0.0.1 gets nothing either.
+//! Other programs on this computer can reach the port, and so can any web page in a browser on it: without the token,
+//! they get nothing. The Host header is checked so that a foreign name that resolves to 127.0.0.1 gets nothing either.
 
 use subtle::ConstantTimeEq;
 
 use super::http::{Request, Status};
 use crate::Failure;
 
-/// Bytes of the token: 128 bits.
+/// Length of the token in bytes: 128 bits.
 const TOKEN_BYTES: usize = 16;
 
-/// Where the server is, and what whoever asks must know.
+/// The address of the server, and the token that clients must have.
 #[derive(Debug)]
 pub(super) struct Door {
     host: String,
     token: String,
 }
 
-/// What is asked for.
+/// What is requested.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Asked<'a> {
     Page,
     /// The runs, as JSON.
     List,
-    /// A trace by its number, and what it is called in the address.
+    /// A trace by its number, and its name in the address.
     Trace(usize, &'a str),
-    /// The page is closed.
+    /// The page was closed.
     Bye,
 }
 
 impl Door {
-    /// A door with a token of its own.
+    /// Creates a token.
     pub(super) fn new(port: u16) -> Result<Door, Failure> {
         let mut random = [0; TOKEN_BYTES];
         getrandom::fill(&mut random).map_err(|error| {
@@ -43,12 +43,12 @@ impl Door {
         })
     }
 
-    /// Where the page is.
+    /// The address of the page.
     pub(super) fn url(&self) -> String {
         format!("http://{}/{}/", self.host, self.token)
     }
 
-    /// What a request asks for, where it may.
+    /// What a request asks for, if it is allowed.
     pub(super) fn asked<'a>(&self, request: &'a Request) -> Result<Asked<'a>, Status> {
         let hosts: Vec<&[u8]> = request.values("host").collect();
         if hosts != [self.host.as_bytes()] {
@@ -58,7 +58,7 @@ impl Door {
         let is_own = request
             .values("origin")
             .all(|origin| origin == own.as_bytes());
-        // Another port of this computer is the same site.
+        // Another port of this computer counts as the same site.
         let mut sites = request.values("sec-fetch-site");
         if !is_own || !sites.all(|site| site == b"same-origin" || site == b"none") {
             return Err(Status::Forbidden);
@@ -94,7 +94,7 @@ mod tests {
 
     const DOOR: [&str; 2] = ["127.0.0.1:4711", "0123456789abcdef0123456789abcdef"];
 
-    /// What a request gets: its first line without the version, and its headers.
+    /// The result for a request, given by its first line without the version, and its headers.
     fn asked(line: &str, headers: &[(&str, &str)]) -> String {
         let [host, token] = DOOR.map(str::to_owned);
         let (method, target) = line.split_once(' ').unwrap();

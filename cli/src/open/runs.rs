@@ -1,7 +1,7 @@
-//! Log directories: the runs below some folders, and the traces of each, newest first.
+//! Log directories: the runs below the folders, and the traces of each, newest first.
 //!
-//! A run is a folder that holds traces, as TensorBoard has it. Of each file only the beginning is read, and of an uncompressed
-//! one the end where that tells nothing; what was read is remembered until the file changes.
+//! A run is a folder that contains traces, as in TensorBoard. Only the beginning of each file is read, and if that is
+//! not conclusive, the end of an uncompressed one; results are cached until the file changes.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap};
@@ -20,22 +20,22 @@ use super::names::Name;
 use super::traces::{Known, url};
 use crate::captures::file_name;
 
-/// What is read of a file to tell what it is.
+/// The number of bytes read to identify a file.
 const HEAD_BYTES: u64 = 64 << 10;
 
-/// What is shown of the folders; `app/src/page/runs.rs` reads it.
+/// The list of runs; `app/src/page/runs.rs` reads it.
 #[derive(Debug, Serialize)]
 pub(super) struct Listing {
-    /// What was asked for.
+    /// The requested folder.
     folder: String,
-    /// Files whose names could be those of traces, and whose content is not.
+    /// Files named like traces that are not traces.
     n_others: usize,
     runs: Vec<Run>,
 }
 
 #[derive(Debug, Serialize)]
 struct Run {
-    /// The folder, below what was asked for.
+    /// The folder, relative to the requested one.
     name: String,
     traces: Vec<Listed>,
 }
@@ -46,23 +46,23 @@ struct Listed {
     url: String,
     file: String,
     worker: String,
-    /// Its place among the traces of its worker, from 1, and how many they are.
+    /// Its position among the traces of its worker, from 1, and their number.
     nth: (usize, usize),
     rank: Option<u64>,
-    /// How many ranks the job has.
+    /// The number of ranks in the job.
     world_size: Option<u64>,
-    /// When it was recorded, as its name says, else when it was written; in milliseconds since 1970.
+    /// When it was recorded, from its name, or otherwise when it was written; in milliseconds since 1970.
     time_ms: u64,
     bytes: u64,
 }
 
-/// The folders, and what is known of the files in them.
+/// The folders, and cached results for the files in them.
 pub(super) struct Runs {
     paths: Vec<PathBuf>,
     heads: HashMap<PathBuf, (Stamp, Content)>,
 }
 
-/// Tells whether a file has changed.
+/// Identifies a version of a file.
 type Stamp = (u64, u64);
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -79,7 +79,7 @@ impl Runs {
         }
     }
 
-    /// Looks into the folders anew.
+    /// Scans the folders again.
     pub(super) fn look(&mut self, known: &Mutex<Known>) -> Listing {
         let mut found = Vec::new();
         for path in &self.paths {
@@ -95,7 +95,7 @@ impl Runs {
         let mut n_others = 0;
         let mut runs: BTreeMap<String, Vec<Listed>> = BTreeMap::new();
         for path in found {
-            // What is gone by now, or may not be read, is no trace to open.
+            // A file that is gone by now, or may not be read, cannot be opened.
             let Ok(metadata) = fs::metadata(&path) else {
                 continue;
             };
@@ -139,7 +139,7 @@ impl Runs {
         names.join(", ")
     }
 
-    /// The folder of a file, below the one that was asked for; of several, with it.
+    /// The folder of a file, relative to the requested one; if several were requested, including it.
     fn run_of(&self, path: &Path) -> String {
         let folder = path.parent().unwrap_or(path);
         let below = match self.paths.as_slice() {
@@ -151,7 +151,7 @@ impl Runs {
 }
 
 impl Run {
-    /// The newest first, of one time by rank and worker; each numbered among those of its worker.
+    /// Sorts by time, newest first, then by rank and worker; numbers each trace among those of its worker.
     fn put_in_order(&mut self) {
         self.traces
             .sort_by(|one, other| (one.time_ms, &one.file).cmp(&(other.time_ms, &other.file)));
@@ -164,7 +164,7 @@ impl Run {
         for trace in &mut self.traces {
             trace.nth.1 = counts.get(&trace.worker).copied().unwrap_or(1);
         }
-        // Ranks of a job that were recorded together stand together, whose clock was first or last.
+        // Ranks of a job that were recorded together stay together, even if their clocks differ.
         let together = |trace: &Listed| (trace.world_size, trace.nth.0);
         let mut newest: HashMap<(Option<u64>, usize), u64> = HashMap::new();
         for trace in &self.traces {
@@ -199,8 +199,8 @@ fn listed(path: &Path, url: String, head: Head, (bytes, written_ms): Stamp) -> L
     }
 }
 
-/// The files below a folder that are called like a trace. Links to folders are not followed: they may lead in circles, or out.
-/// Links to files are where they lead to a file below the root, which has no links in its path.
+/// The files below a folder that are named like traces. Links to folders are not followed: they may be circular, or
+/// lead outside. Links to files are accepted if they lead to a file below the root, whose path is free of links.
 fn inside(folder: &Path, root: &Path, found: &mut Vec<PathBuf>) {
     let Ok(entries) = fs::read_dir(folder) else {
         return;
@@ -231,7 +231,7 @@ fn written_ms(metadata: &Metadata) -> u64 {
     })
 }
 
-/// What a file is: what is not JSON is told by its name alone.
+/// The content of a file; if it is not JSON, judged by its name only.
 fn content_of(path: &Path) -> io::Result<Content> {
     let mut file = File::open(path)?;
     let bytes = file.metadata()?.len();
@@ -252,7 +252,7 @@ fn content_of(path: &Path) -> io::Result<Content> {
     if told != Head::Unknown || !is_json {
         return Ok(Content::Trace(told));
     }
-    // Written by hand, or put together from parts: what is told of the job may follow the events.
+    // In files written by hand or assembled from parts, the job's data may follow the events.
     if !is_packed && bytes > HEAD_BYTES {
         file.seek(SeekFrom::Start(bytes - HEAD_BYTES))?;
         let told = Head::of(&beginning(&file));
@@ -274,7 +274,7 @@ fn content_of(path: &Path) -> io::Result<Content> {
     })
 }
 
-/// The first text of a file, up to its events; as much as there is of one that cannot be read.
+/// The first text of a file, up to its events; as much as can be read.
 fn beginning(mut from: impl Read) -> String {
     let mut bytes = Vec::new();
     let mut chunk = [0; 4 << 10];
@@ -294,7 +294,7 @@ mod tests {
 
     use super::*;
 
-    /// A folder with files; what does not look like a trace by itself is made one.
+    /// A folder with files; content that is not a trace is turned into one.
     fn folder(files: &[(&str, &str)]) -> tempfile::TempDir {
         let root = tempfile::tempdir().unwrap();
         for (path, text) in files {
@@ -315,7 +315,7 @@ mod tests {
         serde_json::to_value(runs.look(&Mutex::default())).unwrap()
     }
 
-    /// Of each run its name, and of each of its traces what is asked for.
+    /// For each run its name, and for each of its traces the given keys.
     fn told(listing: &Value, keys: &[&str]) -> Value {
         let runs = listing["runs"].as_array().unwrap().iter();
         let told = runs.map(|run| {

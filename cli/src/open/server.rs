@@ -1,4 +1,4 @@
-//! Connections, each on a thread of its own, and when it all ends.
+//! Connections, each on a thread of its own, and when the server exits.
 
 use std::io::{self, Read};
 use std::net::{Shutdown, TcpListener, TcpStream};
@@ -10,16 +10,16 @@ use super::http::{Answer, Body, Request, Status};
 use super::rules::{Asked, Door};
 use super::traces::Traces;
 
-/// Who has sent no request by then is not heard any more.
+/// Clients that have not sent a request by then are disconnected.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// A page that is loaded again asks anew within this time.
+/// A reloaded page sends a new request within this time.
 const GRACE: Duration = Duration::from_secs(5);
 
-/// Nobody wants a server that was forgotten.
+/// A forgotten server exits after this time.
 const LONGEST: Duration = Duration::from_secs(12 * 60 * 60);
 
-/// Connections at a time; browsers open six.
+/// The most concurrent connections; browsers open six.
 const MOST_CONNECTIONS: usize = 64;
 
 /// A running server.
@@ -34,13 +34,13 @@ struct Shared {
     life: Mutex<Life>,
 }
 
-/// What tells whether the server is still wanted.
+/// The state that determines whether the server is still needed.
 struct Life {
     began: Instant,
     last_asked: Instant,
     was_left: bool,
     n_connections: usize,
-    /// Connections that what was asked for is sent on.
+    /// Connections on which a response is being sent.
     n_sending: usize,
 }
 
@@ -55,13 +55,13 @@ impl Life {
         }
     }
 
-    /// Whether it is time to end.
+    /// Whether it is time to exit.
     fn is_over(&self, now: Instant, keep: bool) -> bool {
         let is_left = self.was_left && self.n_sending == 0 && now - self.last_asked >= GRACE;
         is_left && !keep || now - self.began >= LONGEST
     }
 
-    /// Somebody with the token has asked for something.
+    /// A client with the token has sent a request.
     fn asked(&mut self, asked: &Asked, now: Instant) {
         self.was_left = *asked == Asked::Bye;
         self.last_asked = now;
@@ -89,7 +89,7 @@ impl Server {
         Ok(server)
     }
 
-    /// Returns when nobody needs the server any more.
+    /// Returns when the server is no longer needed.
     pub(super) fn wait(self, keep: bool) {
         while !self.shared.life().is_over(Instant::now(), keep) {
             thread::sleep(Duration::from_millis(100));
@@ -102,7 +102,7 @@ impl Shared {
         self.life.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Answers the request of a connection.
+    /// Handles the request of a connection.
     fn answer(&self, stream: &mut TcpStream) -> io::Result<()> {
         stream.set_read_timeout(Some(PATIENCE))?;
         let Some(request) = Request::read(stream)? else {
@@ -123,7 +123,7 @@ impl Shared {
                 }
             }
         }
-        // What was not read yet would make the other side drop the answer.
+        // Unread input would make the client discard the response.
         stream.shutdown(Shutdown::Write)?;
         let mut rest = [0; 4 << 10];
         while stream.read(&mut rest)? > 0 {}
@@ -148,11 +148,11 @@ impl Shared {
     }
 }
 
-/// Takes connections as long as the process lives.
+/// Accepts connections as long as the process lives.
 fn accept(listener: &TcpListener, shared: &Arc<Shared>) {
     for stream in listener.incoming() {
         let Ok(mut stream) = stream else {
-            // Too many files are open: some will be closed.
+            // Too many open files: some will be closed.
             thread::sleep(Duration::from_millis(50));
             continue;
         };
@@ -162,7 +162,7 @@ fn accept(listener: &TcpListener, shared: &Arc<Shared>) {
         shared.life().n_connections += 1;
         let of_thread = shared.clone();
         let started = thread::Builder::new().spawn(move || {
-            // A browser that goes away in the middle has nobody to tell.
+            // If a browser disconnects midway, there is nobody to report the error to.
             let _ = of_thread.answer(&mut stream);
             of_thread.life().n_connections -= 1;
         });

@@ -1,6 +1,6 @@
-//! The files that may be read: those that were named, and those that a look into the named folders has found.
+//! The files that may be read: the named ones, and those found in the named folders.
 //!
-//! A request names one by its number. No path of a request is ever looked for on the disk.
+//! A request refers to one by its number. Paths in requests are never looked up on disk.
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -12,14 +12,14 @@ use super::runs::Runs;
 use crate::captures::file_name;
 use crate::{Failure, input};
 
-/// The traces by their numbers.
+/// The traces by number.
 pub(super) struct Traces {
-    /// With a folder among them, they are listed.
+    /// Set if folders were named: the page lists their runs.
     runs: Option<Mutex<Runs>>,
     known: Mutex<Known>,
 }
 
-/// Files that were found. One keeps its number, also when it is gone.
+/// The files found so far. A file keeps its number, even after it is gone.
 #[derive(Default)]
 pub(super) struct Known(Vec<PathBuf>);
 
@@ -35,7 +35,7 @@ impl Known {
 }
 
 impl Traces {
-    /// Those of some files and folders.
+    /// The traces of files and folders.
     pub(super) fn of(paths: &[PathBuf]) -> Result<Traces, Failure> {
         let mut known = Known::default();
         let mut has_folder = false;
@@ -63,12 +63,12 @@ impl Traces {
         })
     }
 
-    /// Whether the page lists runs, and does not open traces at once.
+    /// Whether the page lists runs instead of opening traces at once.
     pub(super) fn are_listed(&self) -> bool {
         self.runs.is_some()
     }
 
-    /// The place in the page that shows them.
+    /// The hash of the page that shows them.
     pub(super) fn place(&self) -> String {
         if self.are_listed() {
             return "#/runs".to_owned();
@@ -81,7 +81,7 @@ impl Traces {
         format!("#/?{}", urls.collect::<Vec<String>>().join("&"))
     }
 
-    /// What the folders hold now, as JSON; `None` where there is no folder.
+    /// The current content of the folders, as JSON; `None` if no folder was named.
     pub(super) fn list(&self) -> Option<Vec<u8>> {
         let runs = self.runs.as_ref()?;
         let mut runs = runs.lock().unwrap_or_else(PoisonError::into_inner);
@@ -89,14 +89,14 @@ impl Traces {
         serde_json::to_vec(&listing).ok()
     }
 
-    /// A trace by its number and its name in the address, and how large it is; `None` for any other, and where it is gone.
+    /// A trace by its number and its name in the address, with its size; `None` for any other, or if the file is gone.
     pub(super) fn open(&self, number: usize, name: &str) -> Option<(File, u64)> {
         let path = {
             let known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
             known.0.get(number)?.clone()
         };
         let is_called_so = percent_decode_str(name).decode_utf8_lossy() == file_name(&path);
-        // Opening a pipe would wait for somebody to write into it.
+        // Opening a pipe would wait for a writer.
         let is_file = || fs::metadata(&path).is_ok_and(|metadata| metadata.is_file());
         if !is_called_so || !is_file() {
             return None;
@@ -107,14 +107,14 @@ impl Traces {
     }
 }
 
-/// What stands in an address as it is.
+/// The characters that need no encoding in an address.
 const PLAIN: &AsciiSet = &NON_ALPHANUMERIC
     .remove(b'-')
     .remove(b'.')
     .remove(b'_')
     .remove(b'/');
 
-/// Where a trace is, from the page.
+/// The address of a trace, relative to the page.
 pub(super) fn url(number: usize, path: &Path) -> String {
     let name = file_name(path);
     format!("traces/{number}/{}", utf8_percent_encode(&name, PLAIN))

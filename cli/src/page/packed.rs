@@ -1,4 +1,4 @@
-//! The page's one file as the command carries it: half as large as the file, whose parts browsers have to unpack.
+//! The one-file page as embedded in the command: half as large as the file, whose parts browsers have to decompress.
 //! `build.rs` packs it with the same functions.
 
 use std::io::{self, Read, Write};
@@ -11,13 +11,13 @@ use flate2::read::GzDecoder;
 use flate2::write::GzEncoder;
 use lzma_rust2::{Lzma2Reader, LzmaOptions};
 
-/// With 8 MB to look back into: more saves nothing, and whoever unpacks needs as much memory.
+/// With a window of 8 MB: a larger one saves nothing, and decompression needs as much memory as the window.
 const PRESET: u32 = 6;
 
-/// How a part of the file begins that is data (`xtask/src/one_file.rs`).
+/// The start of a data block in the file (`xtask/src/one_file.rs`).
 const START: &str = "<script type=\"application/octet-stream\"";
 
-/// Where the data of each part is.
+/// The ranges of the data blocks.
 fn parts(html: &str) -> Vec<Range<usize>> {
     let mut found = Vec::new();
     let mut from = 0;
@@ -32,7 +32,7 @@ fn parts(html: &str) -> Vec<Range<usize>> {
     found
 }
 
-/// The file without its data, then the data as it is, each after its length.
+/// The file without its data, then the decompressed data, each preceded by its length.
 #[allow(dead_code, reason = "only `build.rs` packs")]
 pub(crate) fn pack(html: &str) -> io::Result<Vec<u8>> {
     use lzma_rust2::{Lzma2Options, Lzma2Writer};
@@ -58,7 +58,7 @@ pub(crate) fn pack(html: &str) -> io::Result<Vec<u8>> {
     writer.finish()
 }
 
-/// The file again, its data compressed so much.
+/// Restores the file, with its data compressed at this level.
 #[allow(dead_code, reason = "`build.rs` only packs")]
 pub(crate) fn unpack(packed: &[u8], compression: Compression) -> io::Result<String> {
     let mut reader = Lzma2Reader::new(packed, LzmaOptions::with_preset(PRESET).dict_size, None);
@@ -76,7 +76,7 @@ pub(crate) fn unpack(packed: &[u8], compression: Compression) -> io::Result<Stri
     Ok(html)
 }
 
-/// The next of what was packed.
+/// The next packed part.
 fn next(reader: &mut impl Read) -> io::Result<Vec<u8>> {
     let mut length = [0; 8];
     reader.read_exact(&mut length)?;

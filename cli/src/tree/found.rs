@@ -1,5 +1,5 @@
-//! Calls and kernels by a part of their name: where they are called, how often, how long they take.
-//! What all of them are called by is said once.
+//! Calls and kernels by a part of their name: where they are called, how often, and how long they take. Callers that
+//! all of them share are printed once.
 
 use std::collections::BTreeMap;
 use std::io::Write;
@@ -14,7 +14,7 @@ use dormer_core::trace::{EventId, StringId};
 use crate::stdout::Out;
 use crate::{Failure, input, table};
 
-/// All calls of one name that were called in the same way.
+/// All calls with the same name and the same callers.
 #[derive(Default)]
 struct Found {
     first: Option<EventId>,
@@ -23,7 +23,7 @@ struct Found {
     gpu_ns: i64,
 }
 
-/// Prints each path that ends in such a name, the most GPU time first, then the most CPU time.
+/// Prints each path that ends in a matching name, sorted by GPU time, then by CPU time.
 pub(super) fn run(
     profile: &Profile,
     trace: &Path,
@@ -83,7 +83,7 @@ fn callers(path: &[StringId]) -> &[StringId] {
     path.split_last().map_or(&[], |(_, callers)| callers)
 }
 
-/// What two paths begin with.
+/// The common prefix of two paths.
 fn shared<'a>(one: &'a [StringId], other: &[StringId]) -> &'a [StringId] {
     let n = one.iter().zip(other).take_while(|(a, b)| a == b).count();
     one.get(..n).unwrap_or_default()

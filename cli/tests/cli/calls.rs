@@ -19,7 +19,7 @@ fn the_gpus_are_listed() {
 fn the_tree_of_an_event() {
     let folder = Folder::with("trace.json", TRACE);
     let tree = |uid: &str| folder.run(&format!("tree trace.json --uid {uid}")).done();
-    // What called it, and what it called.
+    // Its callers and callees.
     assert_eq!(
         tree("2"),
         "\
@@ -32,7 +32,7 @@ uid  CPU time  GPU time  GPU events     call
   4             60.0 µs                       sgemm_128x64
 "
     );
-    // A kernel hangs below the call that launched it.
+    // A kernel is below the call that launched it.
     assert_eq!(
         tree("4"),
         "\

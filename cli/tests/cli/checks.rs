@@ -1,4 +1,4 @@
-//! Dormer as a check: exit codes, and results for programs.
+//! `dormer` as a check in CI: exit codes, and results for programs.
 
 use super::{Folder, TRACE};
 
@@ -18,7 +18,7 @@ fn a_damaged_trace_is_analysed_and_the_damage_told() {
             "{said:?}"
         );
     }
-    // The result is the same; what it is worth is for the one who asks to say.
+    // The result is the same; only the exit code differs.
     let strict = folder.run("report cut.json --strict --fail-on low");
     assert_eq!((strict.code, strict.out), (3, said.out));
     let last = "dormer: cut.json: data was lost (--strict): The trace ends before it is closed";
@@ -103,7 +103,7 @@ fn what_is_worth_most_is_printed_and_can_fail_a_check() {
         said.contains("--format md prints it, -o DIR writes it"),
         "{said}"
     );
-    // Programs read it: no separators in numbers, and ASCII spaces.
+    // For programs: no separators in numbers, and only ASCII spaces.
     assert!(said.contains("  1499  "), "{said}");
     assert!(!said.contains(['\u{202F}', '\u{A0}']), "{said}");
 
@@ -130,7 +130,7 @@ fn what_is_worth_most_is_printed_and_can_fail_a_check() {
             "{failed:?}"
         );
     }
-    // Nothing is found in a trace of one kernel.
+    // There are no findings in a trace with one kernel.
     let folder = Folder::with("trace.json", TRACE);
     folder
         .run("report trace.json --strict --fail-on high")

@@ -51,7 +51,7 @@ fn gpus_of_two_traces_can_be_compared() {
         fair.contains("Of the reference `GPU 0` alone (10.0 µs) is compared, of the target `GPU 5` alone (30.0 µs)."),
         "{fair}"
     );
-    // An empty one is all of them.
+    // An empty entry means all of them.
     let said = folder.run(&format!("{compare} --device ,5")).done();
     assert!(
         said.contains("new takes 30.0 µs on the GPU from end to end, old 40.0 µs"),

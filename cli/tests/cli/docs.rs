@@ -1,4 +1,4 @@
-//! The examples of `docs/ci.md`, run as they stand there.
+//! The examples of `docs/ci.md`, run verbatim.
 
 use std::env;
 use std::path::Path;
@@ -18,7 +18,7 @@ fn examples(language: &str) -> Vec<&'static str> {
         .collect()
 }
 
-/// Runs a script where `dormer` is on the path.
+/// Runs a script with `dormer` on the path.
 fn sh(folder: &Folder, script: &str, arguments: &[&str]) -> Output {
     folder.add("script.sh", script);
     let programs = Path::new(env!("CARGO_BIN_EXE_dormer")).parent().unwrap();
@@ -31,7 +31,7 @@ fn sh(folder: &Folder, script: &str, arguments: &[&str]) -> Output {
     command.output().unwrap()
 }
 
-/// Whether a program that the examples use is there; says so where it is not.
+/// Whether a program that the examples use is installed; reports if it is not.
 #[allow(clippy::print_stdout, reason = "a skipped test is visible")]
 fn has(program: &str) -> bool {
     let is_there = Command::new(program).arg("--version").output().is_ok();

@@ -1,4 +1,4 @@
-//! `dormer fleet`: traces into a store, again and again.
+//! `dormer fleet`: reading traces into a store, repeatedly.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File};
@@ -15,7 +15,7 @@ use super::regressions::shared;
 use super::tables::zipped;
 use super::{Folder, STEPS, TRACE, gzip};
 
-/// Three traces of two days, a web page, and a trace that is cut.
+/// Three traces on two days, a web page, and a truncated trace.
 fn traces() -> Folder {
     let on_day = |trace: &str, day: &str| {
         let base = format!("{{\"baseTimeNanoseconds\": {day}, \"traceEvents\"");
@@ -34,7 +34,7 @@ fn traces() -> Folder {
     folder
 }
 
-/// The files of a folder and those in it, with their bytes.
+/// All files below a folder, with their content.
 fn files(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
     let mut found = BTreeMap::new();
     for entry in fs::read_dir(folder).into_iter().flatten() {
@@ -52,7 +52,7 @@ impl Folder {
         files(&self.0.path().join("S"))
     }
 
-    /// The model and the run of each row of a file, as far as it has them; and what it was analyzed with.
+    /// The model and the run of each row of a file, if it has those columns; and the options of the analysis.
     fn file(&self, path: &Path) -> (Vec<[String; 2]>, String) {
         let file = File::open(self.0.path().join("S").join(path)).unwrap();
         let reader = ParquetRecordBatchReaderBuilder::try_new(file).unwrap();
@@ -76,7 +76,7 @@ impl Folder {
         (rows, options)
     }
 
-    /// Some columns of a table, as text, sorted; unknown values are empty.
+    /// Some columns of a table as text, sorted; unknown values are empty.
     fn rows(&self, table: &str, columns: &[&str]) -> Vec<String> {
         let parts = files(&self.0.path().join("S").join(table)).into_keys();
         let mut rows = Vec::new();
@@ -102,18 +102,18 @@ impl Folder {
         rows
     }
 
-    /// Of each file its name and its status.
+    /// The name and the status of each file.
     fn statuses(&self) -> Vec<String> {
         self.rows("runs", &["uri", "status", "reason_kind"])
     }
 
-    /// What the page gets of the store.
+    /// The summary of the store for the page.
     fn summary(&self) -> Summary {
         self.run("fleet summary S -o S.json.gz").done();
         Summary::read(&fs::read(self.0.path().join("S.json.gz")).unwrap()).unwrap()
     }
 
-    /// Sets when a file was last changed.
+    /// Changes a file's modification time.
     fn touch(&self, name: &str) {
         let file = File::options()
             .write(true)
@@ -174,12 +174,12 @@ fn what_is_there_is_not_read_again() {
     );
     assert_eq!(folder.store(), before);
 
-    // Changed in time alone, under another name, and new.
+    // One with another time, one renamed, and a new one.
     folder.touch("t/b01__one.json");
     let t = folder.0.path().join("t");
     fs::rename(t.join("b01__two.json"), t.join("b02__two.json")).unwrap();
     folder.add("t/b08__new.json", TRACE.replace("sgemm", "hgemm"));
-    // What is only hashed is not analyzed, which would never end.
+    // Files that are only hashed are not analyzed: here, that would hang.
     let hangs = [("DORMER_TEST_HANG", Path::new("b01__one"))];
     let said = folder
         .run_in("fleet t -o S --timeout 5", b"", &hangs)
@@ -214,7 +214,7 @@ fn what_is_there_is_not_read_again() {
     );
 }
 
-/// Both analyses are in the store; the newest counts.
+/// Both analyses are in the store; the newer one counts.
 #[test]
 fn with_other_choices_files_are_read_again() {
     let folder = traces();
@@ -297,7 +297,7 @@ fn the_same_bytes_twice_are_one_run() {
         statuses.contains(&"b01__one.json ok ".to_owned()),
         "{statuses:?}"
     );
-    // Also of what is no trace.
+    // The same for what is not a trace.
     folder.add("t/empty.json", "");
     folder.add("t/empty2.json", "");
     let said = folder.run("fleet t -o S").done();
@@ -334,7 +334,7 @@ fn what_breaks_is_a_row_and_the_rest_goes_on() {
     expected.push("unreadable.json rejected io");
     expected.sort_unstable();
     assert_eq!(folder.statuses(), expected);
-    // Not tried again, until it is asked for.
+    // Not tried again unless requested.
     let said = folder.run("fleet t -o S").done();
     assert!(said.starts_with("0 files; "), "{said}");
     assert_eq!(run("fleet t -o S --fail-on rejected").0, 4);
@@ -345,7 +345,7 @@ fn what_breaks_is_a_row_and_the_rest_goes_on() {
     );
 }
 
-/// An empty file is as large, so that its bytes might be those of the pipe.
+/// An empty file has the same size, so its content might be that of the pipe.
 #[cfg(unix)]
 #[test]
 fn a_pipe_that_nobody_writes_to_takes_too_long() {
@@ -361,7 +361,7 @@ fn a_pipe_that_nobody_writes_to_takes_too_long() {
     );
 }
 
-/// A trace with many operators needs more memory than the program alone.
+/// A trace with many operators needs more memory than the program itself.
 #[cfg(unix)]
 #[test]
 fn too_little_memory_is_a_row() {
@@ -382,7 +382,7 @@ fn too_little_memory_is_a_row() {
     );
 }
 
-/// Ended by the system midway, then again: nothing is missing and nothing is twice.
+/// Killed midway, then run again: nothing is missing and nothing is duplicated.
 #[cfg(unix)]
 #[test]
 fn an_ended_run_is_taken_up_again() {
@@ -398,7 +398,7 @@ fn an_ended_run_is_taken_up_again() {
     std::thread::sleep(Duration::from_millis(1500));
     process.kill().unwrap();
     process.wait().unwrap();
-    // What was being written when it ended.
+    // A partially written file.
     let half = folder.0.path().join("S/ops/date=unknown");
     fs::create_dir_all(&half).unwrap();
     fs::write(half.join(".x.parquet.tmp"), "half").unwrap();
@@ -432,7 +432,7 @@ fn compacting_makes_one_file_of_each_day() {
     let said = folder.run("fleet compact S").done();
     assert!(said.contains(" files became "), "{said}");
     assert_eq!(rows(&folder), before);
-    // The rows of a file are by model and run, and it says what its traces were analyzed with.
+    // The rows of a file are sorted by model and run, and its metadata has the analysis options.
     for (path, _) in folder.store() {
         let (rows, options) = folder.file(&path);
         assert!(rows.is_sorted(), "{}: {rows:?}", path.display());
@@ -445,12 +445,12 @@ fn compacting_makes_one_file_of_each_day() {
     let per_day: Vec<PathBuf> = per_day.collect();
     let days: BTreeSet<&PathBuf> = per_day.iter().collect();
     assert_eq!(days.len(), per_day.len());
-    // Nothing more to do, and the store is still known.
+    // There is nothing left to do, and the files in the store are still known.
     let compacted = folder.store();
     folder.run("fleet compact S --drop-old").done();
     assert_eq!(folder.store(), compacted);
     assert!(folder.run("fleet t -o S").done().starts_with("0 files; 5"));
-    // What an ended compaction leaves.
+    // What an interrupted compaction leaves behind.
     folder.add("S/.compacting.tmp", "new\t");
     fs::create_dir(folder.0.path().join("S/ops/date=2001-01-01")).unwrap();
     folder.run("fleet compact S").done();
@@ -471,7 +471,7 @@ fn old_rows_go_where_that_is_asked_for() {
     assert_eq!(folder.statuses(), ALL);
 }
 
-/// A batch that ended before its rows of `runs`, the last, were written.
+/// A batch that was interrupted before its rows of `runs`, which are written last.
 #[test]
 fn rows_without_their_run_do_not_count() {
     let folder = traces();
@@ -528,7 +528,7 @@ fn wrong_usage_is_told() {
     }
 }
 
-/// Real traces: `tests/fleet/corpus.py` makes 206 of them.
+/// Real traces: `tests/fleet/corpus.py` generates 206 of them.
 #[test]
 fn a_fleet_of_206_files_is_read_once() {
     let Some(shared) = shared() else {

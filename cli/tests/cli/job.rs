@@ -7,7 +7,7 @@ use flate2::write::GzEncoder;
 
 use super::{Folder, TRACE, gzip};
 
-/// A rank with an all-reduce, from 100 µs on or later.
+/// A rank with an all-reduce that starts at 100 µs or later.
 pub(super) fn rank(number: u32, start_us: u32) -> String {
     let metadata = format!(
         r#"{{"distributedInfo": {{"backend": "nccl", "rank": {number}, "world_size": 2, "pg_config":
@@ -46,7 +46,7 @@ fn the_ranks_of_a_job_are_told_apart_and_written() {
     ] {
         assert!(folder.has(path), "{path}");
     }
-    // Digests give what the traces gave.
+    // Digests give the same results as the traces.
     folder
         .run("job out/digests -o again --format csv,json")
         .done();
@@ -74,13 +74,13 @@ fn a_job_for_perfetto_is_one_archive() {
     let text = String::from_utf8_lossy(&archive);
     assert!(text.starts_with("perfetto_manifest.json\0"));
     assert!(text[512..].starts_with("{\"perfetto_manifest\""));
-    // Unpacked, with the size that its header says.
+    // Extracted, with the size in its header.
     let at = text.find("rank00001.json\0").unwrap();
     let size = usize::from_str_radix(&text[at + 124..at + 135], 8).unwrap();
     assert_eq!(text[at + 512..at + 512 + size], rank(1, 140));
 }
 
-/// An archive of ranks is what its files are; that for Perfetto is one, too.
+/// An archive of ranks is equivalent to its files; so is the archive for Perfetto.
 #[test]
 fn archives_of_ranks_are_jobs() {
     let folder = two_ranks();
@@ -103,7 +103,7 @@ fn archives_of_ranks_are_jobs() {
             ranks.contains(&format!("{archive}/rank00001.json")),
             "{ranks}"
         );
-        // Unpacked and packed again.
+        // Extracted and archived again.
         folder
             .run(&format!("job {archive} --perfetto again.tar"))
             .done();
@@ -128,14 +128,14 @@ fn what_is_no_job_is_told() {
         assert_ne!(said.code, 0, "{arguments}");
         assert!(said.err.contains(told), "{arguments}: {}", said.err);
     }
-    // The archive is as it was.
+    // The archive is unchanged.
     folder
         .run("job job.tar --format md --perfetto again.tar")
         .done();
     assert!(folder.has("again.tar"));
 }
 
-/// One file into which a tool has put the kernels of both ranks.
+/// One file into which a tool has merged the kernels of both ranks.
 #[test]
 fn a_merged_trace_is_a_job() {
     let of = |rank: u32, start_us: u32| {

@@ -1,4 +1,4 @@
-//! The built command: what it prints, what it writes, how it ends.
+//! The built command: what it prints, what it writes, and its exit codes.
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -46,7 +46,7 @@ const TRACE: &str = r#"{"traceEvents": [
     {"ph": "f", "cat": "ac2g", "name": "ac2g", "id": 7, "pid": 0, "tid": 7, "ts": 40, "bp": "e"}
 ]}"#;
 
-/// How a command ended, and what it wrote to standard output and standard error.
+/// The exit code, standard output and standard error of a command.
 #[derive(Debug, PartialEq)]
 struct Said {
     code: i32,
@@ -55,7 +55,7 @@ struct Said {
 }
 
 impl Said {
-    /// What it printed, where it did its work without a complaint.
+    /// The standard output, asserting success and no errors.
     #[track_caller]
     fn done(self) -> String {
         assert_eq!((self.code, self.err.as_str()), (0, ""));
@@ -63,11 +63,11 @@ impl Said {
     }
 }
 
-/// A folder in which commands run.
+/// A temporary folder in which commands run.
 struct Folder(TempDir);
 
 impl Folder {
-    /// One with a file.
+    /// Creates one with a file.
     fn with(name: &str, bytes: impl AsRef<[u8]>) -> Folder {
         let folder = Folder(tempfile::tempdir().unwrap());
         folder.add(name, bytes);
@@ -92,12 +92,12 @@ impl Folder {
         self.run_with(arguments, b"")
     }
 
-    /// The same with something on standard input.
+    /// The same with standard input.
     fn run_with(&self, arguments: &str, input: &[u8]) -> Said {
         self.run_in(arguments, input, &[])
     }
 
-    /// The same with something in the environment.
+    /// The same with environment variables.
     fn run_in(&self, arguments: &str, input: &[u8], environment: &[(&str, &Path)]) -> Said {
         let output = self.output(arguments, input, environment);
         Said {
@@ -107,7 +107,7 @@ impl Folder {
         }
     }
 
-    /// The same, of commands that write other than text.
+    /// The same for commands whose output is not text.
     fn output(&self, arguments: &str, input: &[u8], environment: &[(&str, &Path)]) -> Output {
         let mut process = Command::new(env!("CARGO_BIN_EXE_dormer"))
             .args(arguments.split_whitespace())
@@ -118,7 +118,7 @@ impl Folder {
             .stderr(Stdio::piped())
             .spawn()
             .unwrap();
-        // A command that does not read its input may be gone already.
+        // A command that does not read its input may have exited already.
         let _ = process.stdin.take().unwrap().write_all(input);
         process.wait_with_output().unwrap()
     }
@@ -130,7 +130,7 @@ fn gzip(text: &str) -> Vec<u8> {
     encoder.finish().unwrap()
 }
 
-/// Of an archive or a folder with several traces one is named; of one with a single trace it is that.
+/// In an archive or a folder with several traces, one must be named; with a single trace, that one is used.
 #[test]
 fn of_several_traces_one_is_named() {
     let folder = job::two_ranks();
@@ -176,7 +176,7 @@ fn a_report_is_summed_up_and_written() {
 #[test]
 fn the_same_trace_is_read_from_any_source() {
     let plain = Folder::with("trace.json", TRACE);
-    // Told apart by content: the name lies.
+    // Identified by content: the name is wrong.
     let packed = Folder::with("trace.json", gzip(TRACE));
     let from_plain = plain.run("report trace.json");
     assert_eq!(from_plain.code, 0);
@@ -251,7 +251,7 @@ fn one_of_several_gpus_can_be_analyzed_alone() {
     assert!(window.contains("\nGPU 5,0.04,0.07,"), "{window}");
     assert!(!folder.has("out/perf_report_csvs/gpu_timeline_by_gpu.csv"));
 
-    // All of them are in one sheet of the whole trace.
+    // One sheet of the whole trace contains all of them.
     folder.run("report trace.json -o all").done();
     let sheet = folder.read("all/perf_report_csvs/gpu_timeline_by_gpu.csv");
     for row in ["0,total_time,0.01,100.0", "5,total_time,0.03,100.0"] {
@@ -405,7 +405,7 @@ fn wrong_usage_ends_with_2() {
     }
 }
 
-/// A GPU in a file.
+/// A GPU spec file.
 const MINE: &str = r#"{"name": "Mine", "mem_bw_gbps": 1000, "source": "node 7",
     "max_achievable_tflops": {"matrix_fp32": 50}, "peak_tflops": {"matrix_bf16": 80}}"#;
 
@@ -449,7 +449,7 @@ fn idling_can_be_split() {
     assert!(split.contains("\nmicro_idle_time,") && split.contains("\nmacro_idle_time,"));
 }
 
-/// Shapes of an execution trace beside a trace that was recorded without; alone it is none.
+/// Adds the shapes of an execution trace to a trace recorded without; alone, an execution trace is not a trace.
 #[test]
 fn an_execution_trace_adds_shapes() {
     let numbered = TRACE.replace(

@@ -1,4 +1,4 @@
-//! `dormer open`, asked over sockets: what it gives, to whom, and when it ends.
+//! `dormer open`, tested over sockets: what it serves, to whom, and when it exits.
 
 use std::io::{Read, Write};
 use std::net::TcpStream;
@@ -8,14 +8,14 @@ use serde_json::Value;
 use super::command::OpenCommand;
 use super::{Folder, TRACE, gzip};
 
-/// The page that is served here, as its builds are.
+/// The page served here, in the structure of a built one.
 const PAGE: &str = "<!DOCTYPE html><head><meta content=\"connect-src 'none'\">\
     <meta charset=\"utf-8\"><style></style></head>";
 
-/// A running `dormer open` that is asked.
+/// A running `dormer open`.
 struct Opened(OpenCommand);
 
-/// What came back: the status, the lines before the body, and the body.
+/// A response: the status, the lines before the body, and the body.
 struct Got {
     status: u16,
     head: String,
@@ -23,7 +23,7 @@ struct Got {
 }
 
 impl Opened {
-    /// Starts it on what a folder has, without a browser.
+    /// Starts it on the content of a folder, without a browser.
     fn start(folder: &Folder, arguments: &str) -> Opened {
         folder.add("dormer.html", PAGE);
         folder.add("index.html", PAGE);
@@ -41,12 +41,12 @@ impl Opened {
         self.0.url.split('/').nth(3).unwrap()
     }
 
-    /// The place in the page, as the address has it.
+    /// The hash of the page's address.
     fn place(&self) -> &str {
         &self.0.url[self.0.url.find('#').unwrap()..]
     }
 
-    /// Sends bytes as they are.
+    /// Sends bytes verbatim.
     fn raw(&self, request: &str) -> Got {
         let mut stream = TcpStream::connect(self.host()).unwrap();
         stream.write_all(request.as_bytes()).unwrap();
@@ -64,7 +64,7 @@ impl Opened {
         }
     }
 
-    /// Asks as a browser does that was given the address; further headers are lines.
+    /// Sends a request like a browser that was given the address; additional headers are lines.
     fn ask(&self, method: &str, path: &str, headers: &str) -> Got {
         let (host, token) = (self.host(), self.token());
         self.raw(&format!(
@@ -76,7 +76,7 @@ impl Opened {
         self.ask("GET", path, "")
     }
 
-    /// The status that a request gets.
+    /// The response status for a request.
     fn status(&self, line: &str, headers: &str) -> u16 {
         let line = line.replace("TOKEN", self.token());
         let headers = headers.replace("HOST", self.host());
@@ -133,7 +133,7 @@ fn the_page_and_the_traces_that_were_named_are_served() {
     assert!(!page.head.contains("Access-Control") && !page.head.contains(opened.token()));
 
     assert_eq!(opened.get("traces/0/a%2Bb.json").body, TRACE.as_bytes());
-    // A compressed file is sent as it is.
+    // A compressed file is sent unchanged.
     let got = opened.get("traces/1/b.json.gz");
     assert_eq!(got.body, packed);
     assert!(!got.head.contains("Content-Encoding"), "{}", got.head);
@@ -158,7 +158,7 @@ fn nobody_else_gets_anything() {
     let opened = Opened::start(&folder, "trace.json");
     let own = "Host: HOST\r\n";
     for (line, headers, status) in [
-        // The token.
+        // Token.
         ("GET /", own, 404),
         ("GET /TOKEN", own, 404),
         ("GET /00000000000000000000000000000000/", own, 404),
@@ -167,12 +167,12 @@ fn nobody_else_gets_anything() {
             own,
             404,
         ),
-        // The name it is called by.
+        // Host name.
         ("GET /TOKEN/", "", 421),
         ("GET /TOKEN/", "Host: localhost:80\r\n", 421),
         ("GET /TOKEN/", "Host: evil.test\r\n", 421),
         ("GET /TOKEN/", "Host: HOST\r\nHost: HOST\r\n", 421),
-        // Other pages: of another site, of another port, without an origin.
+        // Other pages: from another site, from another port, without an origin.
         (
             "GET /TOKEN/",
             "Host: HOST\r\nOrigin: https://evil.test\r\n",
@@ -199,12 +199,12 @@ fn nobody_else_gets_anything() {
             "Host: HOST\r\nOrigin: http://HOST\r\nSec-Fetch-Site: same-origin\r\n",
             200,
         ),
-        // What may be done.
+        // Methods.
         ("POST /TOKEN/", own, 405),
         ("PUT /TOKEN/traces/0/trace.json", own, 405),
         ("OPTIONS /TOKEN/", own, 405),
         ("GET /TOKEN/bye", own, 405),
-        // What there is.
+        // Paths.
         ("GET /TOKEN/traces/0/other.json", own, 404),
         ("GET /TOKEN/traces/1/other.json", own, 404),
         ("GET /TOKEN/traces/0/../../other.json", own, 404),
@@ -219,7 +219,7 @@ fn nobody_else_gets_anything() {
     assert_eq!(opened.raw("hello\r\n\r\n").status, 400);
     let refused = opened.ask("POST", "", "Content-Length: 100000\r\n");
     assert!(!refused.head.contains("Access-Control"), "{}", refused.head);
-    // It still answers who may ask.
+    // It still responds to allowed requests.
     assert_eq!(opened.get("traces/0/trace.json").body, TRACE.as_bytes());
 }
 

@@ -9,7 +9,7 @@ use flate2::read::GzDecoder;
 
 use super::{Folder, GPUS, Said, TRACE, gzip, job};
 
-/// A page, as far as this is about it.
+/// A minimal page for these tests.
 const PAGE: &str = "<!DOCTYPE html>\n<html><head><meta charset=\"utf-8\"></head><body><main id=\"boot\">\n</main></body></html>\n";
 
 /// A folder with a trace and a built page.
@@ -22,13 +22,13 @@ fn with_page(name: &str, trace: impl AsRef<[u8]>) -> Folder {
 }
 
 impl Folder {
-    /// Runs `dormer` with the page of that folder.
+    /// Runs `dormer` with that folder's page.
     fn run_with_page(&self, arguments: &str) -> Said {
         self.run_in(arguments, b"", &[("DORMER_PAGE", Path::new("dist"))])
     }
 }
 
-/// What the blocks of a page hold that are traces, with their names.
+/// The contents of a page's blocks that are traces, with their names.
 fn traces(page: &str) -> Vec<(String, String)> {
     let blocks = page
         .split("class=\"trace\" data-codec=\"none\" data-name=\"")
@@ -80,7 +80,7 @@ fn the_page_holds_the_trace_as_recorded_the_report_and_the_view() {
             first.starts_with("<!--") && first.contains("as it was recorded"),
             "{first}"
         );
-        // Browsers look for it no farther.
+        // Browsers search no farther for it.
         assert!(page.find("<meta charset").unwrap() < 1024);
         let report = page.split_once("</main>").unwrap().0;
         assert!(
@@ -128,7 +128,7 @@ fn a_page_of_two_traces_has_the_reference_first() {
     assert_eq!(names, ["old.json.gz", "new.json.gz"]);
 }
 
-/// A trace is given as everywhere: the only one of a folder, and one in an archive, which is written back.
+/// A trace can be specified as everywhere: the only one of a folder, or one in an archive, which is rewritten.
 #[test]
 fn a_trace_of_a_folder_or_an_archive_goes_into_the_page() {
     let folder = with_page("notes.txt", "recorded on Monday");

@@ -9,7 +9,7 @@ use dormer_core::fleet::regressions::Level;
 
 use super::{Folder, skipped};
 
-/// A GEMM of so many µs, recorded on a day of 2024.
+/// A GEMM that takes this many µs, recorded on a day in 2024.
 fn trace(day: i64, us: i64) -> String {
     let base_ns = 1_704_067_200_000_000_000 + day * 86_400_000_000_000;
     format!(
@@ -24,7 +24,7 @@ fn trace(day: i64, us: i64) -> String {
     )
 }
 
-/// Eight builds, two traces each, 10 % slower from the seventh on; and a file that is no trace.
+/// Eight builds with two traces each, 10 % slower from the seventh on; and a file that is not a trace.
 fn store() -> Folder {
     let folder = Folder::with("broken.json", "no trace");
     for build in 1..=8 {
@@ -66,7 +66,7 @@ fn a_store_tells_what_became_slower() {
     assert_eq!(change["new_runs"], 2);
     let ratio = change["ratio"].as_f64().unwrap();
     assert!((ratio - 1.1).abs() < 0.005, "{ratio}");
-    // Nothing had changed before, and nothing is left when the slow ones are not asked for.
+    // Nothing had changed before, and nothing remains if the slow builds are excluded.
     for arguments in ["--new b6", "--where build=b1"] {
         assert_eq!(
             json(arguments)["changes"],
@@ -132,7 +132,7 @@ fn a_store_becomes_one_file_for_the_page() {
     assert_eq!(Summary::read(&file).unwrap().runs.len(), 6);
 }
 
-/// Runs the statements of the first file, then each that docs/fleet.md has, and prints how many there were.
+/// Runs the statements of the first file, then each query in docs/fleet.md, and prints their number.
 const ASK: &str = r#"
 import re, sys, duckdb
 store = duckdb.connect()
@@ -162,7 +162,7 @@ fn the_questions_of_the_docs_run_as_they_stand() {
     assert_eq!(String::from_utf8_lossy(&asked.stdout).trim(), "7");
 }
 
-/// The shared traces, and a program that makes a fleet of them; says so where one is missing.
+/// The shared traces and a program that generates a fleet from them; reports if one is missing.
 pub(crate) fn shared() -> Option<PathBuf> {
     let folder = match env::var_os("DORMER_SHARED") {
         Some(folder) => PathBuf::from(folder),
@@ -178,7 +178,7 @@ pub(crate) fn shared() -> Option<PathBuf> {
     None
 }
 
-/// 206 files of ten models over ten builds, GEMMs 6 % slower from b07 on: seven models have at least 200 µs of them.
+/// 206 files of ten models over ten builds, GEMMs 6 % slower from b07 on: seven models spend at least 200 µs in them.
 #[test]
 fn slower_gemms_alarm_at_their_build_and_are_confirmed_by_the_next() {
     let Some(shared) = shared() else {

@@ -24,7 +24,7 @@ const TABLES: [&str; 7] = [
 ];
 
 impl Folder {
-    /// The tables that a command writes, by name, and how it ended.
+    /// The tables that a command writes, by name, and its exit code.
     fn tables(&self, arguments: &str, input: &[u8]) -> (i32, Vec<(String, RecordBatch)>) {
         let output = self.output(&format!("tables {arguments}"), input, &[]);
         assert_eq!(String::from_utf8_lossy(&output.stderr), "");
@@ -145,7 +145,7 @@ fn rows_that_are_made_again_keep_their_time() {
     }
 }
 
-/// An archive of files as they are.
+/// An uncompressed archive of files.
 pub(crate) fn zipped(files: [(&str, &str); 2]) -> Vec<u8> {
     let options = SimpleFileOptions::default().compression_method(CompressionMethod::Stored);
     let mut zip = ZipWriter::new(Cursor::new(Vec::new()));
@@ -213,6 +213,6 @@ fn a_report_has_the_tables_as_parquet() {
         .run("report trace.json -o out --format parquet,findings")
         .done();
     assert!(folder.has("out/findings.json"));
-    // Without a folder there is nothing to print.
+    // Without an output folder, there is nothing to print.
     assert_eq!(folder.run("report trace.json --format parquet").code, 2);
 }

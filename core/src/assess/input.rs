@@ -1,4 +1,4 @@
-//! A profile with what the user chose and what the GPU makes of it: what findings are looked for in.
+//! The input of all analyses: a profile with the user's options and the evaluation of its operations on the GPU.
 
 use super::{Judged, ReportOptions, Timelines};
 use crate::base::interval::sum;
@@ -7,37 +7,37 @@ use crate::names::Family;
 use crate::profile::Profile;
 use crate::profile::operations::Operation;
 
-/// The GPU that the trace names: looked up once, and asked for by every operation.
+/// The GPU named by the trace, looked up once because every operation asks for it.
 struct RecordedOn(Option<&'static GpuSpec>);
 
-/// What every analysis reads.
+/// The input of every analysis.
 #[derive(Debug, Clone, Copy)]
 pub struct Input<'a> {
-    /// The trace and what it means.
+    /// The trace and what is derived from it.
     pub profile: &'a Profile,
     /// The GPU, the basis, the thresholds.
     pub options: &'a ReportOptions,
     /// How GPU time splits.
     pub timelines: &'a Timelines,
-    /// What the GPU makes of each operation of the profile, in their order.
+    /// The evaluation of each operation of the profile on the GPU, in their order.
     pub judged: &'a [Judged],
 }
 
 impl<'a> Input<'a> {
-    /// All operations with their positions.
+    /// All operations with their indices.
     pub fn operations(&self) -> impl Iterator<Item = (usize, &'a Operation, &'a Judged)> + use<'a> {
         let all = self.profile.operations().iter().zip(self.judged);
         all.enumerate()
             .map(|(at, (operation, judged))| (at, operation, judged))
     }
 
-    /// The operation at a position that one of [`Input::operations`] came with.
+    /// The operation with an index from [`Input::operations`].
     pub fn operation(&self, at: usize) -> &'a Operation {
         let operation = self.profile.operations().get(at);
         operation.expect("positions come from the profile's own operations")
     }
 
-    /// What the GPU makes of it.
+    /// Its evaluation on the GPU.
     pub fn judged(&self, at: usize) -> &'a Judged {
         let judged = self.judged.get(at);
         judged.expect("all operations of a profile are judged")
@@ -49,20 +49,20 @@ impl<'a> Input<'a> {
         Some(whole.total_ns()).filter(|ns| *ns > 0)
     }
 
-    /// How long operations compute while nothing communicates or copies, on one GPU.
+    /// How long operations compute without concurrent communication or copies, on one GPU.
     pub(crate) fn computing_alone_ns(&self) -> i64 {
         let computing = self.operations();
         let computing = computing.filter(|(_, operation, _)| operation.family.computes());
         sum(computing.map(|(.., judged)| judged.run_ns))
     }
 
-    /// Whether there is work of a kind that counts.
+    /// Whether any operation belongs to the family.
     pub(crate) fn has(&self, family: Family) -> bool {
         let mut operations = self.operations();
         operations.any(|(_, operation, _)| operation.family == family)
     }
 
-    /// A time as a share of the kernel time of all that computes, in percent.
+    /// A time as a percentage of the kernel time of all computation.
     pub fn percent_of_compute(&self, time_ns: i64) -> Option<f64> {
         let all = self.timelines.compute_ns()?;
         Some(time_ns as f64 / all as f64 * 100.0)
@@ -73,7 +73,7 @@ impl<'a> Input<'a> {
         self.options.gpu.as_deref()
     }
 
-    /// Compute units of the GPU: recorded ones where the trace is of that GPU, else known ones.
+    /// Number of compute units of the GPU: the recorded one if the trace is from that GPU, else the known one.
     pub fn n_units(&self) -> Option<u32> {
         let gpu = self.gpu()?;
         let devices = &self.profile.trace.devices;

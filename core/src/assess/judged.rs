@@ -1,4 +1,4 @@
-//! What a GPU makes of an operation: its roofline, and how close to it the calls come.
+//! Evaluates operations on a GPU: their roofline, and how close the calls get to it.
 
 use super::rates::{mean_rate, roof_share};
 use super::{ReportOptions, Timelines};
@@ -14,34 +14,34 @@ use crate::profile::operations::Operation;
 use crate::profile::shares::Shares;
 use crate::trace::Category;
 
-/// An [`Operation`] as the report judges it.
+/// The evaluation of an [`Operation`].
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Judged {
-    /// The work of one call; `None` without a model.
+    /// FLOPs and bytes of one call; `None` without a model.
     pub work: Option<Work>,
-    /// Its roofline; `None` where no GPU is chosen, or bytes are not known.
+    /// Its roofline; `None` if no GPU is chosen, or bytes are unknown.
     pub roof: Option<Roofline>,
-    /// How close the calls come to the roofline, all of them together: weighted by time.
+    /// How close all calls together get to the roofline: weighted by time.
     pub achieved: Option<Achieved>,
-    /// Faster than the GPU can be: shown as what it is and never ranked.
+    /// Faster than the GPU can be: shown as such and never ranked.
     pub is_anomaly: bool,
-    /// It would move the keys and values of the full context faster than the memory can, so it reads less
-    /// of them: it has no roofline.
+    /// It would move the keys and values of the full context faster than the memory can, so it reads only a part of
+    /// them and has no roofline.
     pub reads_less: bool,
-    /// All that it runs are copies that leave the GPU's memory, whose bandwidth does not bound them.
+    /// It consists only of copies that leave the GPU's memory, so the memory bandwidth does not limit them.
     pub is_over_link: bool,
-    /// Bytes moved a second, in 10¹², mean over the calls.
+    /// Bytes moved per second, in 10¹², averaged over the calls.
     pub tb_per_s: Option<f64>,
-    /// Operations a second, in 10¹², mean over the calls.
+    /// Operations per second, in 10¹², averaged over the calls.
     pub tflops_per_s: Option<f64>,
-    /// The part of its kernel time that is time of the run: of kernels that run at once an equal part
-    /// each, of those beside communication or copies of the same GPU none.
+    /// The part of its kernel time that is run time: concurrent kernels get equal parts; kernels that overlap with
+    /// communication or copies of the same GPU get none.
     pub run_ns: i64,
-    /// The most of its kernel time that can be saved of the run: also that beside communication and copies,
-    /// where these can run beside other kernels instead. All operations together save no more than runs
+    /// The most of its kernel time that can be saved of the run. This includes time that overlaps with communication or
+    /// copies, if these can overlap with other kernels instead. All operations together save no more than what runs
     /// alone.
     pub most_ns: i64,
-    /// How much of its kernel time the run does not wait for, because the next launch comes late.
+    /// The part of its kernel time that the run does not wait for, because the next launch is late.
     pub held_ns: i64,
 }
 
@@ -93,8 +93,8 @@ impl Judged {
     }
 }
 
-/// The work by the units that do it: FP32 matrix units, unless its kernels say TF32; and the type of the
-/// activations where the GPU cannot multiply in the narrower one of the weights.
+/// Adjusts the compute type of the work to what actually runs: TF32 for FP32 matrix work if the kernels' names say so,
+/// and the type of the activations if the GPU cannot multiply in the narrower type of the weights.
 fn on_its_units(
     profile: &Profile,
     operation: &Operation,
@@ -145,13 +145,13 @@ fn is_over_link(profile: &Profile, operation: &Operation) -> bool {
     work.next().is_some_and(is_copy) && work.all(is_copy)
 }
 
-/// [`held_ns`], which does not depend on the GPU.
+/// The result of [`held_ns`], which does not depend on the GPU.
 struct HeldNs(Vec<i64>);
 
-/// [`Shares::of_computation`] of each operation, which does not depend on the GPU either.
+/// [`Shares::of_computation`] for each operation, which does not depend on the GPU either.
 struct ComputingNs(Vec<i64>);
 
-/// Judges every operation of a profile, in their order.
+/// Evaluates all operations of a profile, in their order.
 pub(crate) fn judge(
     profile: &Profile,
     options: &ReportOptions,
@@ -172,7 +172,7 @@ pub(crate) fn judge(
             judged.run_ns = operation.kernel_ns.min(*share_ns);
             judged.most_ns = judged.run_ns;
         }
-        // Of several GPUs one waits for another: what slides on one moves both.
+        // If there are several GPUs, one waits for another: a shift on one GPU moves both.
         if timelines.gpus.len() < 2 && transfers_are_hidden(timelines) {
             may_slide(profile, &mut judged);
         }
@@ -180,11 +180,11 @@ pub(crate) fn judge(
     judged
 }
 
-/// No more than this part of communication and copies runs alone where they are hidden.
+/// Communication and copies count as hidden if at most this part of them is exposed.
 const MOST_EXPOSED: f64 = 0.1;
 
-/// Whether communication and copies run beside kernels nearly always. Where they do not, they found no others to run
-/// beside, or wait for other ranks: shorter kernels leave more of them alone.
+/// Whether communication and copies are nearly always hidden by kernels. If not, there were no other kernels to hide
+/// them, or they wait for other ranks; then shorter kernels leave more of them exposed.
 fn transfers_are_hidden(timelines: &Timelines) -> bool {
     timelines.whole.as_ref().is_some_and(|whole| {
         let exposed_ns = sum([whole.exposed_comm_ns, whole.exposed_memcpy_ns]);
@@ -193,7 +193,8 @@ fn transfers_are_hidden(timelines: &Timelines) -> bool {
     })
 }
 
-/// Computation beside communication and copies counts, too: they may run beside other kernels instead.
+/// Also counts computation that overlaps with communication and copies, because these may overlap with other kernels
+/// instead.
 fn may_slide(profile: &Profile, judged: &mut [Judged]) {
     let computing = profile.once(|| ComputingNs(Shares::of_computation(profile).operations_ns));
     let operations = profile.operations().iter().zip(judged.iter_mut());

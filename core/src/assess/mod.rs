@@ -1,5 +1,5 @@
-//! What a GPU makes of a profile, under the choices of the user: how its time splits, and how close
-//! each operation comes to the roofline.
+//! Evaluates a profile for a GPU and the user's options: how its time splits, and how close each operation gets to the
+//! roofline.
 
 pub mod idle;
 mod input;

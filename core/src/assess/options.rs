@@ -1,4 +1,4 @@
-//! What the user chooses.
+//! The options of the user.
 
 use std::sync::Arc;
 
@@ -7,17 +7,17 @@ use crate::hardware::{Basis, GpuSpec};
 use crate::perf::UserModels;
 use crate::profile::kernels::SheetEvents;
 
-/// The choices a report is made with.
+/// The options of a report.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct ReportOptions {
-    /// The hardware to judge by; `None` when it is not known.
+    /// The GPU to compare with; `None` if unknown.
     pub gpu: Option<Arc<GpuSpec>>,
-    /// Which of its figures to judge by, where they are known.
+    /// Which of its figures to use, where there are several.
     pub basis: Basis,
-    /// Which GPU activity the sheets count that have the reference's names.
+    /// Which GPU activity is counted in the sheets with the reference's names.
     pub sheet_events: SheetEvents,
-    /// Where the lines are drawn.
+    /// The thresholds of all judgments.
     pub thresholds: Thresholds,
-    /// The user's own performance models, which go before the built-in ones.
+    /// The user's own performance models, which take precedence over the built-in ones.
     pub perf_models: Option<Arc<UserModels>>,
 }

@@ -1,8 +1,8 @@
-//! Amounts of work over kernel times.
+//! Rates: amounts of work divided by kernel times.
 
 use crate::base::stats::Stats;
 
-/// Rates of some calls, in units of 10¹² a second; calls that take no time have none.
+/// Rates of some calls, in 10¹² per second; calls of zero duration have none.
 pub(crate) fn rates(times_us: &[f64], amount: Option<f64>) -> Option<Stats> {
     let amount = amount?;
     over(times_us, |time_us| amount / 1e6 / time_us)
@@ -18,15 +18,15 @@ pub(crate) fn mean_rate(times_us: &[f64], amount: Option<f64>) -> Option<f64> {
     mean(times_us, |time_us| amount / 1e6 / time_us)
 }
 
-/// The share of the roofline that all calls together reach, in percent: the sum of their least times
-/// over that of their times.
+/// The share of the roofline that all calls together reach, in percent: the sum of their roofline times divided by the
+/// sum of their times.
 pub(crate) fn roof_share(times_us: &[f64], roof_us: f64) -> Option<f64> {
     let timed = times_us.iter().filter(|time_us| **time_us > 0.0);
     let (n, all_us) = timed.fold((0, 0.0), |(n, all_us), time_us| (n + 1, all_us + time_us));
     (n > 0).then(|| f64::from(n) * roof_us / all_us * 100.0)
 }
 
-/// Without the order that other statistics need.
+/// Computes the mean without sorting, which other statistics require.
 fn mean(times_us: &[f64], rate: impl Fn(f64) -> f64) -> Option<f64> {
     let timed = times_us.iter().filter(|time_us| **time_us > 0.0);
     let (mut sum, mut n) = (0.0, 0_usize);
@@ -48,12 +48,12 @@ mod tests {
 
     #[test]
     fn a_rate_is_an_amount_over_a_time() {
-        // 5 GB in 25 µs are 200 TB/s; a call that takes no time has no rate.
+        // 5 GB in 25 µs is 200 TB/s; a call of zero duration has no rate.
         let terabytes = rates(&[25.0, 0.0], Some(5e9)).unwrap();
         assert_eq!((terabytes.n, terabytes.mean), (1, 200.0));
         assert_eq!(mean_rate(&[25.0, 0.0], Some(5e9)), Some(200.0));
         assert_eq!(rates(&[25.0], None), None);
-        // 5 µs of 10 and 5 of 40: a fifth of all.
+        // 5 of 10 µs and 5 of 40: a fifth of the total.
         assert_eq!(roof_share(&[10.0, 40.0, 0.0], 5.0), Some(20.0));
         assert_eq!(roof_share(&[0.0], 5.0), None);
         let shares = roof_shares(&[25.0], 5.0).map(|shares| (shares.n, shares.mean));

@@ -1,4 +1,4 @@
-//! How bad something is: by lines that its share or its count crosses.
+//! Severities: decided by the thresholds that a share or a count exceeds.
 
 use crate::base::labels::labelled;
 
@@ -27,7 +27,7 @@ labelled! {
         Low => "LOW",
         /// Worth addressing.
         Medium => "MEDIUM",
-        /// Costs a good part of the run.
+        /// Costs a significant part of the run.
         High => "HIGH",
         /// Dominates the run.
         Critical => "CRITICAL",
@@ -35,12 +35,12 @@ labelled! {
 }
 
 impl Severity {
-    /// By the lines that a value is above, not on: critical, high, medium, low.
+    /// By the thresholds that a value exceeds: critical, high, medium, low. A value on the line does not exceed it.
     pub fn above(value: f64, lines: [f64; 4]) -> Severity {
         Severity::worst(lines.into_iter().map(|line| value > line))
     }
 
-    /// By the lines that a value is below: critical, high, medium.
+    /// By the thresholds that a value is below: critical, high, medium.
     pub fn below(value: f64, lines: [f64; 3]) -> Severity {
         Severity::worst(lines.into_iter().map(|line| value < line))
     }

@@ -3,7 +3,7 @@
 use crate::base::labels::labelled;
 
 labelled! {
-    /// What the number of a threshold measures; the label is empty for what has no unit.
+    /// The unit of a threshold; the label is empty for numbers without a unit.
     pub enum ThresholdUnit {
         /// Microseconds.
         Us => "µs",
@@ -11,9 +11,9 @@ labelled! {
         Ms => "ms",
         /// Percent.
         Percent => "%",
-        /// A number of things, or a length.
+        /// A count, or a length.
         Count => "",
-        /// One thing over another.
+        /// A ratio.
         Ratio => "×",
         /// Mebibytes.
         MiB => "MiB",
@@ -25,21 +25,21 @@ labelled! {
 pub struct ThresholdInfo {
     /// Its name in files.
     pub key: &'static str,
-    /// What it is about: "GEMM", "Idle", …
+    /// The group it belongs to: "GEMM", "Idle", …
     pub group: &'static str,
     /// What it means.
     pub doc: &'static str,
-    /// What its number measures.
+    /// The unit of its value.
     pub unit: ThresholdUnit,
-    /// Reads it.
+    /// Returns its value.
     pub get: fn(&Thresholds) -> f64,
-    /// Changes it.
+    /// Sets its value.
     pub set: fn(&mut Thresholds, f64),
 }
 
 macro_rules! thresholds {
     ($($group:literal { $($key:ident: $unit:ident = $default:literal, $doc:literal;)* })*) => {
-        /// Where the lines are drawn. The report prints those that were changed.
+        /// The thresholds of all judgments. The report lists those that were changed.
         #[derive(Debug, Clone, Copy, PartialEq)]
         pub struct Thresholds {
             $($(#[doc = $doc] pub $key: f64,)*)*
@@ -52,7 +52,7 @@ macro_rules! thresholds {
         }
 
         impl Thresholds {
-            /// All of them, in groups.
+            /// All thresholds, in groups.
             pub const ALL: &[ThresholdInfo] = &[
                 $($(ThresholdInfo {
                     key: stringify!($key),

@@ -1,12 +1,12 @@
-//! Days of the calendar, in UTC: from days since 1970 to the date that people write, and back.
+//! Calendar dates, in UTC: conversion between days since 1970 and written dates.
 
 const SECONDS_OF_DAY: i64 = 86_400;
-/// From the 1st of March of the year 0, where an era of 400 years begins, to the 1st of January 1970. A year begins in March
-/// here, so that the leap day is its last.
+/// Days from March 1 of the year 0, the start of a 400-year era, to January 1, 1970. Years start in March here, so that
+/// the leap day comes last.
 const DAYS_BEFORE_1970: i64 = 719_468;
 const DAYS_OF_ERA: i64 = 146_097;
 
-/// A day since 1970 as a date: "2025-07-01".
+/// A day since 1970 as an ISO date: "2025-07-01".
 ///
 /// ```
 /// assert_eq!(dormer_core::base::calendar::date(11_016), "2000-02-29");
@@ -23,7 +23,7 @@ pub fn date(day: i64) -> String {
     format!("{year:04}-{month:02}-{day:02}")
 }
 
-/// The day since 1970 of a date that is written like "2025-07-01"; none of other text.
+/// The day since 1970 of a date written as "2025-07-01"; `None` for other text.
 pub fn day(date: &str) -> Option<i64> {
     let mut parts = date.splitn(3, '-');
     let mut next = || parts.next()?.parse::<i32>().ok().map(i64::from);
@@ -39,13 +39,13 @@ pub fn date_of(ns: i64) -> String {
     date(day_and_second(ns).0)
 }
 
-/// A time in nanoseconds since 1970, to the second: "2025-07-01T12:41:09Z", as ISO 8601 has it.
+/// A time in nanoseconds since 1970, to the second: "2025-07-01T12:41:09Z", in ISO 8601.
 pub fn time(ns: i64) -> String {
     let (day, second) = day_and_second(ns);
     format!("{}T{}:{:02}Z", date(day), clock(second), second % 60)
 }
 
-/// The same for people, to the minute: "2025-07-01 12:41".
+/// A time in nanoseconds since 1970 for people, to the minute: "2025-07-01 12:41".
 pub fn minute(ns: i64) -> String {
     let (day, second) = day_and_second(ns);
     format!("{} {}", date(day), clock(second))
@@ -59,7 +59,7 @@ fn day_and_second(ns: i64) -> (i64, i64) {
     )
 }
 
-/// Hours and minutes of a day.
+/// A second of the day as hours and minutes.
 fn clock(second: i64) -> String {
     format!("{:02}:{:02}", second / 3_600, second / 60 % 60)
 }

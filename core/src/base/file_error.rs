@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-/// What is wrong, and in which line.
+/// What is wrong, and on which line.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FileError {
     /// Counted from 1; `None` for the file as a whole.
@@ -19,7 +19,7 @@ impl FileError {
         }
     }
 
-    /// At an offset of the text, where it is known.
+    /// An error at an offset of the text, if known.
     pub(crate) fn at(text: &str, offset: Option<usize>, sentence: impl Into<String>) -> FileError {
         FileError {
             line: offset.map(|offset| line_at(text, offset)),

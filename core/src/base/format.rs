@@ -1,9 +1,9 @@
-//! Numbers for people. Reports, tables and charts all write them through here.
+//! Formatting of numbers for people. Reports, tables and charts all use it.
 //!
-//! The rules: three significant digits, but never fewer than the whole part has; digits in groups
-//! of three from 1 000 on, with a narrow no-break space (U+202F) between groups, so that a number
-//! never breaks over two lines; an ordinary space before the unit; U+2212 as the minus; an en
-//! dash for what is no number. Times are in ms or µs, sizes in powers of 1000.
+//! The rules: three significant digits, but never fewer than the integer part has; digits in groups of three from 1 000
+//! on, with a narrow no-break space (U+202F) between groups, so that a number never breaks across lines; an ordinary
+//! space before the unit; U+2212 as the minus sign; an en dash for a missing number. Times are in ms or µs, sizes in
+//! powers of 1000.
 
 mod kernel;
 
@@ -11,12 +11,12 @@ use std::borrow::Cow;
 
 pub use kernel::kernel_name;
 
-/// Between groups of digits.
+/// Separator between groups of digits.
 const GROUP: char = '\u{202F}';
-/// Stands for a number that there is not.
+/// Shown for a missing number.
 const NOTHING: &str = "–";
 
-/// "a, b and c".
+/// Joins items: "a, b and c".
 pub fn listed(items: &[String]) -> String {
     match items {
         [] => String::new(),
@@ -25,7 +25,7 @@ pub fn listed(items: &[String]) -> String {
     }
 }
 
-/// Text for programs: digits without what groups them.
+/// Text for programs: removes the separators between digit groups.
 pub fn ungrouped(text: &str) -> String {
     let mut plain = String::with_capacity(text.len());
     let mut letters = text.chars().peekable();
@@ -44,7 +44,7 @@ pub fn time_ns(ns: i64) -> String {
     time_us(ns as f64 / 1e3)
 }
 
-/// A duration given in microseconds, as sheets have them.
+/// A duration given in microseconds, as in sheets.
 pub fn time_us(us: f64) -> String {
     // 999.7 µs rounds to a thousand: that is a millisecond.
     if us.abs() < 999.5 {
@@ -54,11 +54,11 @@ pub fn time_us(us: f64) -> String {
     }
 }
 
-/// From here on durations are in seconds: what is less reads well in milliseconds.
+/// From here on durations are in seconds; shorter ones read well in milliseconds.
 const SECONDS_FROM_MS: f64 = 9_999.5;
 
-/// A duration in milliseconds however small it is, for columns that share a unit: `0.033 ms`; in seconds
-/// from ten of them on: `13.3 s`.
+/// A duration in milliseconds, however small, for columns that share a unit: `0.033 ms`; from ten seconds on in
+/// seconds: `13.3 s`.
 pub fn time_ms(ms: f64) -> String {
     if ms.abs() < SECONDS_FROM_MS {
         with_unit(ms, "ms")
@@ -67,7 +67,7 @@ pub fn time_ms(ms: f64) -> String {
     }
 }
 
-/// A range of times in one unit: "0.61–3.05 ms"; one time where both ends read the same.
+/// A range of times in one unit: "0.61–3.05 ms"; a single time if both ends read the same.
 pub fn time_range_ns(low_ns: i64, high_ns: i64) -> String {
     let (low, high) = (time_ns(low_ns), time_ns(high_ns));
     let units = [&low, &high].map(|text| text.rsplit_once(' ').map(|(_, unit)| unit));
@@ -81,7 +81,7 @@ pub fn time_range_ns(low_ns: i64, high_ns: i64) -> String {
     format!("{}–{high}", number(low_ns as f64 / in_ns))
 }
 
-/// A range of amounts as they are written, with their unit once: "3.2–6.1 %", "1.03–1.06×".
+/// A range of formatted amounts, with the unit written once: "3.2–6.1 %", "1.03–1.06×".
 pub fn range(low: &str, high: &str) -> String {
     let unit = |text: &str| -> String {
         let digits = |letter: char| letter.is_ascii_digit() || matches!(letter, '.' | '\u{202F}');
@@ -101,8 +101,8 @@ pub fn signed_time_ns(ns: i64) -> String {
     format!("{sign}{}", time_ns(ns))
 }
 
-/// A difference as it is written, `−3.20 ms` or `0.041 ms`, with a sign before what is above nothing:
-/// `+0.041 ms`, `<+0.001 ms`; below it as it is, but `>−0.001 ms`.
+/// Adds a sign to a formatted difference such as `−3.20 ms` or `0.041 ms`: `+0.041 ms` or `<+0.001 ms` if it is above
+/// zero; otherwise unchanged, except for `>−0.001 ms`.
 pub fn with_sign(written: &str, is_above: bool) -> String {
     match (written.strip_prefix('<'), is_above) {
         (Some(least), true) => format!("<+{least}"),
@@ -112,19 +112,17 @@ pub fn with_sign(written: &str, is_above: bool) -> String {
     }
 }
 
-/// A change in percent: `+6.3 %`, `−3.2 %`, `0 %`. What is small but not nothing keeps its sign:
-/// `<+0.1 %`, `>−0.1 %`.
+/// A change in percent: `+6.3 %`, `−3.2 %`, `0 %`. A small but nonzero change keeps its sign: `<+0.1 %`, `>−0.1 %`.
 pub fn signed_percent(change: f64) -> String {
     percent_with(change, "+")
 }
 
-/// A share, given in percent: `63.7 %`. What is small but not nothing says so: `<0.1 %`.
+/// A share, given in percent: `63.7 %`. A small but nonzero share is shown as `<0.1 %`.
 pub fn percent(percent: f64) -> String {
     percent_with(percent, "")
 }
 
-/// A percentage with a sign before what is above nothing. `<` and `>` are those of the number line:
-/// −99.97 is below −99.9.
+/// A percentage with `plus` in front if it is positive. `<` and `>` compare signed values: −99.97 is below −99.9.
 fn percent_with(percent: f64, plus: &str) -> String {
     if !percent.is_finite() {
         return NOTHING.to_owned();
@@ -152,7 +150,7 @@ pub fn count(count: u64) -> String {
     grouped(&count.to_string())
 }
 
-/// A sentence or label of ours as it begins: with a capital. A name that it starts with stays as it is.
+/// Capitalizes the first letter of a sentence or label.
 pub fn capitalized(text: &str) -> String {
     let mut letters = text.chars();
     letters.next().map_or(String::new(), |first| {
@@ -213,8 +211,8 @@ pub fn number(number: f64) -> String {
     format!("{sign}{}", grouped(&format!("{size:.decimals$}")))
 }
 
-/// How many times as fast a run can become: `1.06`. A run that loses nearly all of its time is no
-/// forecast, so beyond ten: `over 10`.
+/// How many times as fast a run can become: `1.06`. Beyond ten it is `over 10`, because losing nearly all of the time
+/// is not a credible forecast.
 pub fn times_as_fast(times: f64) -> String {
     match times <= 10.0 {
         true => number(times),
@@ -222,8 +220,8 @@ pub fn times_as_fast(times: f64) -> String {
     }
 }
 
-/// Cuts the middle out of a long name; what is left is at most `max_chars` long. Kernel names
-/// tell most at their start and something at their end.
+/// Cuts the middle out of a long name, leaving at most `max_chars` characters. Kernel names say most at their start,
+/// and some at their end.
 pub fn middle_ellipsis(text: &str, max_chars: usize) -> String {
     let n_chars = text.chars().count();
     if n_chars <= max_chars {
@@ -236,7 +234,7 @@ pub fn middle_ellipsis(text: &str, max_chars: usize) -> String {
     format!("{head}…{tail}")
 }
 
-/// A name without the number that tells an instance from others: "Linear" of "Linear_12".
+/// A name without its instance number: "Linear" for "Linear_12".
 pub fn without_number(name: &str) -> &str {
     let is_number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
     match name.rsplit_once('_') {
@@ -254,15 +252,15 @@ pub fn shape(sizes: &[i64]) -> String {
     sizes.join(" × ")
 }
 
-/// The short name of a tensor type in any [spelling](plain_dtype); `None` for what is no tensor.
+/// The short name of a tensor type in any [spelling](plain_dtype); `None` if it is not a tensor type.
 pub fn dtype(spelling: &str) -> Option<&'static str> {
     let plain = plain_dtype(spelling);
     let known = DTYPES.iter().find(|(known, ..)| *known == plain);
     known.map(|(_, short, _)| *short)
 }
 
-/// PyTorch's name of a type, whatever its namespace, case and language: `bfloat16` of "c10::BFloat16",
-/// "torch.bfloat16" and "bf16". What is no known type is only put in lower case.
+/// PyTorch's name of a type, whatever its namespace, case and language: `bfloat16` for "c10::BFloat16",
+/// "torch.bfloat16" and "bf16". An unknown type is only lowercased.
 pub fn plain_dtype(spelling: &str) -> Cow<'static, str> {
     let mut plain = spelling.trim().to_ascii_lowercase();
     let has_namespace = plain.bytes().any(|byte| matches!(byte, b':' | b'.'));
@@ -276,7 +274,7 @@ pub fn plain_dtype(spelling: &str) -> Cow<'static, str> {
     known.map_or(Cow::Owned(plain), |(name, ..)| Cow::Borrowed(*name))
 }
 
-/// PyTorch's names of types, what tables show, and what else C++, NumPy and kernels call them.
+/// PyTorch's names of types, their short names in tables, and other names from C++, NumPy and kernels.
 const DTYPES: &[(&str, &str, &[&str])] = &[
     ("float64", "fp64", &["double", "fp64"]),
     ("float32", "fp32", &["float", "fp32"]),
@@ -308,7 +306,7 @@ fn with_unit(value: f64, unit: &str) -> String {
     format!("{} {unit}", number(value))
 }
 
-/// In the largest unit in which the number is at least 1; each unit is a thousand of the last.
+/// Formats a number in the largest unit in which it is at least 1; each unit is 1000 times the previous.
 fn scaled(mut value: f64, units: &[&str]) -> String {
     let mut units = units.iter();
     let mut unit = units.next().copied().unwrap_or("");
@@ -320,7 +318,7 @@ fn scaled(mut value: f64, units: &[&str]) -> String {
     with_unit(value, unit)
 }
 
-/// Puts the groups into a run of digits, which may have decimals.
+/// Groups the digits of a number, which may have decimals.
 fn grouped(digits: &str) -> String {
     let whole = digits.find('.').unwrap_or(digits.len());
     let mut out = String::with_capacity(digits.len() + 8);
@@ -337,7 +335,7 @@ fn grouped(digits: &str) -> String {
 mod tests {
     use super::*;
 
-    /// Tests write the groups with an underscore, which shows.
+    /// Tests write the group separator as an underscore, which is visible.
     fn plain(text: String) -> String {
         text.replace(GROUP, "_")
     }

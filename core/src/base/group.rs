@@ -6,7 +6,7 @@ use hashbrown::hash_map::Entry;
 
 use super::map::Map;
 
-/// What the items of each key add up to, keys in the order in which they first appear.
+/// Accumulates the items of each key, keys in the order of their first appearance.
 pub(crate) fn grouped<K: Hash + Eq + Clone, T, A: Default>(
     items: impl IntoIterator<Item = (K, T)>,
     mut add: impl FnMut(&mut A, T),

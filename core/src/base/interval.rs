@@ -1,4 +1,4 @@
-//! Sets of time: spans in integer nanoseconds, their union, difference and length.
+//! Time intervals in integer nanoseconds: union, difference and length.
 
 use serde::{Deserialize, Serialize};
 
@@ -35,13 +35,13 @@ impl Interval {
         self.end_ns.saturating_sub(self.start_ns)
     }
 
-    /// True for a time from the first nanosecond on and before the end.
+    /// True for a time at or after the start and before the end.
     #[inline]
     pub fn contains(self, ns: i64) -> bool {
         self.start_ns <= ns && ns < self.end_ns
     }
 
-    /// What two spans share; empty where they touch, `None` where they do not.
+    /// The intersection of two spans; empty if they only touch, `None` if they are apart.
     pub fn overlap(self, other: Interval) -> Option<Interval> {
         let start_ns = self.start_ns.max(other.start_ns);
         let end_ns = self.end_ns.min(other.end_ns);
@@ -57,7 +57,7 @@ impl Interval {
     }
 }
 
-/// The union of spans in any order: sorted and disjoint. Spans that touch become one.
+/// The union of spans in any order: sorted and disjoint. Touching spans are merged.
 pub fn union(mut spans: Vec<Interval>) -> Vec<Interval> {
     if !spans.is_sorted() {
         spans.sort_unstable();
@@ -72,8 +72,8 @@ pub fn union(mut spans: Vec<Interval>) -> Vec<Interval> {
     spans
 }
 
-/// The pauses of a span: between the spans of a union that touch it (sorted, disjoint), before the
-/// first and after the last.
+/// The gaps of `whole` that `spans` leave: before the first, between them, and after the last. `spans` are those of a
+/// union (sorted, disjoint) that touch `whole`.
 pub fn gaps_in(whole: Interval, spans: &[Interval]) -> impl Iterator<Item = Interval> + '_ {
     let ends = std::iter::once(whole.start_ns).chain(spans.iter().map(|span| span.end_ns));
     let starts = spans.iter().map(|span| span.start_ns);
@@ -83,7 +83,7 @@ pub fn gaps_in(whole: Interval, spans: &[Interval]) -> impl Iterator<Item = Inte
         .map(|(end_ns, start_ns)| Interval::new(end_ns, start_ns))
 }
 
-/// What of `spans` no span of `others` covers. Both are unions (sorted, disjoint).
+/// The parts of `spans` that `others` do not cover. Both are unions (sorted, disjoint).
 pub fn difference(spans: &[Interval], others: &[Interval]) -> Vec<Interval> {
     let rest = spans.iter().flat_map(|span| {
         let first = others.partition_point(|other| other.end_ns <= span.start_ns);
@@ -103,7 +103,7 @@ pub fn sum(lengths: impl IntoIterator<Item = i64>) -> i64 {
     lengths.into_iter().fold(0, i64::saturating_add)
 }
 
-/// By position: the sum of all lengths before it; one more for all of them.
+/// The sum of all lengths before each position, and the total as one more element.
 pub fn running_sums(lengths: impl IntoIterator<Item = i64>) -> Vec<i64> {
     let mut all = 0_i64;
     let sums = lengths.into_iter().map(|length| {
@@ -113,7 +113,7 @@ pub fn running_sums(lengths: impl IntoIterator<Item = i64>) -> Vec<i64> {
     std::iter::once(0).chain(sums).collect()
 }
 
-/// Time during which at least one of the spans runs.
+/// Total time covered by at least one of the spans.
 pub fn busy(spans: impl IntoIterator<Item = Interval>) -> i64 {
     let mut spans = spans.into_iter();
     // Most ops launch one kernel.
@@ -126,23 +126,23 @@ pub fn busy(spans: impl IntoIterator<Item = Interval>) -> i64 {
     length(&union([first, second].into_iter().chain(spans).collect()))
 }
 
-/// A union that is asked often how much of a span it covers.
+/// A union of spans with fast queries of how much of a span it covers.
 #[derive(Debug, Clone, Default)]
 pub struct Coverage {
     spans: Vec<Interval>,
-    /// By span: the length of all spans before it; one more for all of them.
+    /// The length of all spans before each span, and the total as one more element.
     before: Vec<i64>,
 }
 
 impl Coverage {
-    /// Of a union (sorted, disjoint).
+    /// Takes a union (sorted, disjoint).
     pub fn new(spans: Vec<Interval>) -> Coverage {
         let before = running_sums(spans.iter().map(|span| span.length()));
         Coverage { spans, before }
     }
 
-    /// The part of a span that is covered: the spans that touch it, less what of the first and
-    /// the last one lies outside.
+    /// How much of a span is covered: the length of the spans that overlap it, minus the parts of the first and the
+    /// last that lie outside.
     pub fn within(&self, span: Interval) -> i64 {
         let spans = &self.spans;
         let first = spans.partition_point(|covered| covered.end_ns <= span.start_ns);
@@ -159,8 +159,8 @@ impl Coverage {
     }
 }
 
-/// A share of a whole in percent; `None` of nothing. One division, so that a share on a line is not
-/// moved off it by rounding.
+/// A share of a whole in percent; `None` if the whole is zero. Uses a single division, so that rounding does not move a
+/// share that is exactly at a threshold.
 pub fn percent_of(part_ns: i64, whole_ns: i64) -> Option<f64> {
     (whole_ns > 0).then(|| part_ns as f64 * 100.0 / whole_ns as f64)
 }

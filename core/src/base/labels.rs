@@ -1,7 +1,7 @@
-//! Enumerations whose values have a text each.
+//! Enumerations with a text for each value.
 
-/// An enumeration with the text of each value beside it: `Variant => "text"`. It has `label()`, and
-/// `ALL` in the order of its rows, which is that of tables.
+/// An enumeration with the text of each value beside it: `Variant => "text"`. It has `label()`, and `ALL` in the order
+/// of its rows, which is the order in tables.
 macro_rules! labelled {
     (
         $(#[$meta:meta])*
@@ -17,7 +17,7 @@ macro_rules! labelled {
         }
 
         impl $name {
-            /// As files write it.
+            /// Its name in files.
             $vis const fn key(self) -> &'static str {
                 match self {
                     $($name::$variant => $key,)+
@@ -42,7 +42,7 @@ macro_rules! labelled {
             #[allow(dead_code, reason = "not every enumeration is listed somewhere")]
             $vis const ALL: [$name; [$($label),+].len()] = [$($name::$variant),+];
 
-            /// For people.
+            /// Its label for people.
             $vis fn label(self) -> &'static str {
                 match self {
                     $($name::$variant => $label,)+

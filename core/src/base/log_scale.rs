@@ -1,4 +1,4 @@
-//! A logarithmic axis: where a value stands, and which values are named.
+//! A logarithmic axis: positions of values, and tick labels.
 
 use super::format;
 
@@ -9,15 +9,15 @@ pub struct LogScale {
     low: i32,
     /// The highest power of ten.
     high: i32,
-    /// Where the lowest stands.
+    /// Coordinate of the lowest.
     start_px: f64,
-    /// Where the highest stands; for a vertical axis this is less.
+    /// Coordinate of the highest; smaller than the start for a vertical axis.
     end_px: f64,
 }
 
 impl LogScale {
-    /// An axis on which all positive ones of these values stand, between two powers of ten that
-    /// are at least one apart. Values that are no positive numbers are left out.
+    /// An axis that covers all of these values, from one power of ten to a higher one. Values that are not positive
+    /// numbers are ignored.
     pub fn around(values: impl Iterator<Item = f64>, start_px: f64, end_px: f64) -> LogScale {
         let logs = values
             .filter(|value| value.is_finite() && *value > 0.0)
@@ -37,7 +37,7 @@ impl LogScale {
         }
     }
 
-    /// Where a positive value stands.
+    /// The coordinate of a positive value.
     pub fn px(&self, value: f64) -> f64 {
         let share = (value.log10() - f64::from(self.low)) / f64::from(self.high - self.low);
         self.start_px + share * (self.end_px - self.start_px)
@@ -53,7 +53,7 @@ impl LogScale {
         (self.low..=self.high).map(|exponent| 10_f64.powi(exponent))
     }
 
-    /// The powers of ten that are named: place and text, at least `apart_px` from each other.
+    /// Labeled powers of ten, as coordinate and text, at least `apart_px` apart.
     pub fn ticks(&self, apart_px: f64) -> Vec<(f64, String)> {
         let decades = self.high - self.low;
         let decade_px = (self.end_px - self.start_px).abs() / f64::from(decades);
@@ -65,7 +65,7 @@ impl LogScale {
     }
 }
 
-/// A power of ten: in digits where that is short, else with a raised exponent.
+/// A power of ten: in digits if that is short, else with a superscript exponent.
 fn power(exponent: i32) -> String {
     match exponent {
         0..=2 => format!("{}", 10_i32.pow(exponent as u32)),

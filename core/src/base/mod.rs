@@ -1,4 +1,4 @@
-//! What knows nothing of traces or GPUs: intervals, sorting, numbers for people, tables of values.
+//! Code that is independent of traces and GPUs: intervals, sorting, formatting of numbers, tables of values.
 
 pub mod calendar;
 pub mod file_error;

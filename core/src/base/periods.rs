@@ -1,10 +1,10 @@
-//! What repeats in a sequence: layers in a step, steps in a run.
+//! Finds repetition in a sequence: layers in a step, steps in a run.
 //!
-//! Candidates for a period are the distances between one occurrence of a symbol and its next, the
-//! heaviest of them by all symbols they separate. A stretch in which each symbol equals the one a
-//! period later is a run of blocks. Runs that do not overlap are taken, the longest first; each is
-//! replaced by one symbol, equal runs by equal ones, and what is left is searched again: layers
-//! fold first, then steps. Each search is linear in the sequence.
+//! Candidate periods are the distances from each symbol to its next occurrence; the heaviest, by the total distance
+//! they account for over all symbols, are tried. A stretch in which each symbol equals the one a period later is a run
+//! of blocks. Non-overlapping runs are taken, the longest first. Each run is replaced by one symbol, equal runs by
+//! equal symbols, and the result is searched again: layers fold first, then steps. Each search is linear in the length
+//! of the sequence.
 
 use std::ops::Range;
 
@@ -14,32 +14,32 @@ use std::hash::{Hash, Hasher};
 use crate::base::map::Map;
 use crate::base::sort::Arrange;
 
-/// Distances that are tried in one search.
+/// At most this many distances are tried in one search.
 const MOST_CANDIDATES: usize = 24;
-/// Blocks that make a run.
+/// A run has at least this many blocks.
 const LEAST_BLOCKS: usize = 3;
-/// How often what is left is searched. Each search shortens it; real traces need three or four.
+/// At most this many searches. Each search shortens the sequence; real traces need three or four.
 const MOST_LEVELS: usize = 16;
 
-/// A stretch of a sequence in which blocks follow each other.
+/// A stretch of a sequence in which a block repeats.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Run {
-    /// Where, in the sequence as it was given.
+    /// Its position in the input sequence.
     pub span: Range<usize>,
-    /// How many blocks it has; the last may be cut.
+    /// How many blocks it has; the last may be incomplete.
     pub blocks: f64,
     /// The search that found it: 0 for the first.
     pub level: usize,
 }
 
 impl Run {
-    /// Symbols of a block, of the sequence as it was given, in the mean.
+    /// Average length of a block, in symbols of the input sequence.
     pub fn period(&self) -> f64 {
         self.span.len() as f64 / self.blocks
     }
 }
 
-/// A run in the sequence as a search sees it.
+/// A run in the folded sequence of one search.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Found {
     start: usize,
@@ -73,7 +73,7 @@ pub fn runs(sequence: &[u32]) -> Vec<Run> {
     all
 }
 
-/// One search.
+/// Runs one search.
 fn search(symbols: &[u64]) -> Vec<Found> {
     let mut found = Vec::new();
     for period in candidates(symbols) {
@@ -83,7 +83,7 @@ fn search(symbols: &[u64]) -> Vec<Found> {
     joined(symbols, apart(found, symbols.len()))
 }
 
-/// The distances of most weight, the heaviest first.
+/// The heaviest distances, the heaviest first.
 fn candidates(symbols: &[u64]) -> Vec<usize> {
     let mut last: Map<u64, usize> = Map::default();
     let mut weights: Map<usize, usize> = Map::default();
@@ -98,13 +98,13 @@ fn candidates(symbols: &[u64]) -> Vec<usize> {
     heaviest.map(|(distance, _)| distance).collect()
 }
 
-/// Adds the runs of one period. A run has at least twice as many equal pairs as the period is long, so that
-/// looking at every second period finds it.
+/// Adds the runs of one period. A run has at least two periods of equal pairs, so probing once every two periods finds
+/// it.
 fn stretches(symbols: &[u64], period: usize, found: &mut Vec<Found>) {
     let least = (LEAST_BLOCKS - 1) * period;
     let n_pairs = symbols.len().saturating_sub(period);
     let is_equal = |at: &usize| symbols[*at] == symbols[at + period];
-    // All before is known.
+    // Everything before `from` has been examined.
     let (mut from, mut at) = (0, least - 1);
     while at < n_pairs {
         if !is_equal(&at) {
@@ -125,12 +125,12 @@ fn stretches(symbols: &[u64], period: usize, found: &mut Vec<Found>) {
     }
 }
 
-/// Those that overlap none before them, in order of their start.
+/// The runs that do not overlap an earlier one in the list, sorted by start.
 fn apart(found: Vec<Found>, length: usize) -> Vec<Found> {
     let mut is_taken = vec![false; length];
     let mut taken = Vec::new();
     for run in found {
-        // No taken run is shorter, so that one inside of this would reach an edge of it.
+        // No taken run is shorter than this one, so any that overlaps it covers one of its edges.
         let edges = [run.start, run.end() - 1];
         if edges.iter().any(|at| is_taken[*at]) {
             continue;
@@ -142,8 +142,8 @@ fn apart(found: Vec<Found>, length: usize) -> Vec<Found> {
     taken
 }
 
-/// Neighbors of one period become one run where their blocks have the same symbols and lie less than
-/// a period apart: another order in one block cuts a run.
+/// Merges neighboring runs of the same period if their blocks have the same symbols and they are less than a period
+/// apart. A block with its symbols in another order would otherwise split a run.
 fn joined(symbols: &[u64], found: Vec<Found>) -> Vec<Found> {
     let mut joined: Vec<Found> = Vec::with_capacity(found.len());
     for run in found {
@@ -167,8 +167,7 @@ fn block(symbols: &[u64], run: &Found) -> Vec<u64> {
     block
 }
 
-/// The sequence with each run replaced by one symbol, and where each symbol begins in the sequence as it
-/// was given.
+/// The sequence with each run replaced by one symbol, and where each symbol starts in the input sequence.
 fn folded(symbols: &[u64], places: &[usize], found: &[Found]) -> (Vec<u64>, Vec<usize>) {
     let (mut folded, mut starts) = (Vec::new(), Vec::new());
     let mut rest = 0;
@@ -177,7 +176,7 @@ fn folded(symbols: &[u64], places: &[usize], found: &[Found]) -> (Vec<u64>, Vec<
         starts.extend(&places[rest..run.start]);
         let mut hash = FxHasher::default();
         (run.period, run.length, block(symbols, run)).hash(&mut hash);
-        // Apart from the symbols that were given.
+        // The top bit keeps these apart from the input symbols.
         folded.push(hash.finish() | 1 << 63);
         starts.push(places[run.start]);
         rest = run.end();
@@ -194,7 +193,7 @@ mod tests {
     /// Start, length, period and level of a run.
     type Run = (usize, usize, f64, usize);
 
-    /// A letter for each symbol.
+    /// Takes one letter per symbol.
     fn found(sequence: &str) -> Vec<Run> {
         let sequence: Vec<u32> = sequence.chars().map(u32::from).collect();
         let runs = runs(&sequence).into_iter();
@@ -210,13 +209,13 @@ mod tests {
         #[rustfmt::skip]
         let cases: [(&str, &[Run]); 6] = [
             ("xabababy", &[(1, 6, 2.0, 0)]),
-            // The last block is cut.
+            // The last block is incomplete.
             ("xabcabcabcaby", &[(1, 11, 3.0, 0)]),
-            // Two blocks are no run.
+            // Two blocks are not a run.
             ("xababy", &[]),
             // Another order in one block: its neighbors have the same symbols, and are joined.
             ("abcdabcdabcdacbdabcdabcdabcd", &[(0, 28, 4.0, 0)]),
-            // Three steps of three layers, of which the first step begins in another way.
+            // Several steps of repeated layers; the first step starts differently.
             ("qababababepababababfpababababfpababababf", &[(10, 30, 10.0, 0), (1, 8, 2.0, 0)]),
             ("", &[]),
         ];
@@ -225,7 +224,7 @@ mod tests {
             runs.sort_by_key(|run| std::cmp::Reverse(run.1));
             assert_eq!(runs, expected, "{sequence}");
         }
-        // Steps whose layers weigh more than they: they fold in the second search.
+        // Layers that weigh more than their steps: the steps fold in the second search.
         let step = format!("p{}q", "ab".repeat(40));
         let steps = [step.as_str(), "rs", &step, "rst", &step, "rs", &step].concat();
         let runs = found(&steps);
@@ -237,7 +236,7 @@ mod tests {
 
     #[test]
     fn a_long_sequence_takes_time_in_proportion() {
-        // A layer of 35 kernels 24 times in a step, and 270 steps, each with a kernel of its own before it.
+        // 270 steps, each with a unique kernel before it; a step has a layer of 35 kernels 24 times.
         let step: Vec<u32> = (0..24 * 35).map(|at| at % 35).chain(100..150).collect();
         let mut sequence: Vec<u32> = Vec::new();
         for at in 0..270 {

@@ -1,4 +1,4 @@
-//! Rows of tables, each kind a type of its own.
+//! Row ids: a separate type for each table.
 
 macro_rules! row_id {
     ($(#[$meta:meta])* $name:ident) => {

@@ -1,13 +1,13 @@
-//! A set of rows that numbers what is in it: a bit a row, and the place of each in another table.
+//! A set of rows that numbers its members: one bit per row, and each member's row in another table.
 
 use serde::{Deserialize, Serialize};
 
-/// Which rows of a table have one in another, in the same order.
+/// Which rows of a table have a row in another table, in the same order.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub(crate) struct RowSet {
     /// A bit for each row.
     words: Vec<u64>,
-    /// How many are in the set before each word.
+    /// Number of members before each word.
     before: Vec<u32>,
     n_rows: usize,
 }
@@ -15,7 +15,7 @@ pub(crate) struct RowSet {
 const WORD: usize = u64::BITS as usize;
 
 impl RowSet {
-    /// A set of these rows, in whatever order, of so many.
+    /// A set of these rows, in any order, of a table with `n_rows` rows.
     pub(crate) fn of(n_rows: usize, rows: impl Iterator<Item = usize>) -> RowSet {
         let mut words = vec![0_u64; n_rows.div_ceil(WORD)];
         for row in rows {
@@ -36,7 +36,7 @@ impl RowSet {
         }
     }
 
-    /// Says of the next row whether it is in the set.
+    /// Appends a row and whether it is in the set.
     #[inline]
     pub(crate) fn push(&mut self, is_in: bool) {
         let bit = self.n_rows % WORD;
@@ -50,14 +50,13 @@ impl RowSet {
         self.n_rows += 1;
     }
 
-    /// How many are in it.
+    /// Number of members.
     pub(crate) fn len(&self) -> usize {
         let last = self.before.last().zip(self.words.last());
         last.map_or(0, |(before, word)| (before + word.count_ones()) as usize)
     }
 
-    /// How many rows before this one are in the set, which is its place in the other table; `None` for a row
-    /// that is not.
+    /// The number of members before this row, which is its row in the other table; `None` if it is not in the set.
     #[inline]
     pub(crate) fn place(&self, row: usize) -> Option<usize> {
         let at = row / WORD;
@@ -78,7 +77,7 @@ mod tests {
         let rows: Vec<usize> = (0..200).filter(is_in).collect();
         let mut pushed = RowSet::default();
         (0..200).for_each(|row| pushed.push(is_in(&row)));
-        // Whatever the order in which they are told, and rows beyond the end are none.
+        // In any order; rows past the end are ignored.
         let told = RowSet::of(200, rows.iter().rev().copied().chain([900]));
         for set in [pushed, told] {
             assert_eq!(set.len(), rows.len());

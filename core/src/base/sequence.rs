@@ -1,9 +1,9 @@
-//! Which elements of two sequences belong together, in order: a long common subsequence.
+//! Aligns two sequences: a long common subsequence.
 //!
-//! Common starts and ends go first, then elements that either sequence has once: of those the
-//! longest rising row stands fast, and what lies between is looked at by itself. What is left has
-//! names that repeat; there the shortest edit is looked for, up to [`MAX_EDITS`], and beyond that
-//! the nearest equal elements are taken. So the time is bounded, and the result always the same.
+//! Common prefixes and suffixes are matched first, then elements that occur once in each sequence: the longest
+//! ascending chain of these is fixed, and the segments between are aligned separately. The rest consists of repeated
+//! names. There the shortest edit is searched, up to [`MAX_EDITS`]; beyond that, the nearest equal elements are
+//! matched. So the time is bounded, and the result is deterministic.
 
 use crate::base::sort::Arrange;
 use std::ops::Range;
@@ -11,15 +11,14 @@ use std::ops::Range;
 use hashbrown::HashMap;
 use rustc_hash::FxBuildHasher;
 
-/// The most insertions and deletions that the shortest edit is looked for with. Its cost is their
-/// square: half a million steps.
+/// The maximum number of insertions and deletions of the shortest edit. The cost is quadratic: half a million steps.
 const MAX_EDITS: usize = 1024;
-/// How often a sequence is split at its unique elements.
+/// At most this many nested splits at unique elements.
 const MAX_SPLITS: u32 = 64;
-/// How far ahead the nearest equal elements are looked for.
+/// How far ahead the nearest equal elements are searched.
 const WINDOW: usize = 48;
 
-/// Positions of equal elements, rising in both sequences.
+/// Positions of matched equal elements, ascending in both sequences.
 pub(crate) fn align(a: &[u64], b: &[u64]) -> Vec<(usize, usize)> {
     let mut pairs = Vec::new();
     let mut open = vec![Segment {
@@ -53,7 +52,7 @@ struct Segment {
 }
 
 impl Segment {
-    /// Takes off the common start and end.
+    /// Matches and removes the common prefix and suffix.
     fn trim(&mut self, a: &[u64], b: &[u64], pairs: &mut Vec<(usize, usize)>) {
         while !self.a.is_empty() && !self.b.is_empty() && a[self.a.start] == b[self.b.start] {
             pairs.push((self.a.start, self.b.start));
@@ -67,7 +66,7 @@ impl Segment {
         }
     }
 
-    /// What lies between the anchors.
+    /// Splits the segment at its anchors.
     fn split(&self, anchors: &[(usize, usize)], open: &mut Vec<Segment>) {
         let (mut from_a, mut from_b) = (self.a.start, self.b.start);
         let end = (self.a.end, self.b.end);
@@ -82,7 +81,7 @@ impl Segment {
     }
 }
 
-/// Elements that both segments have once: the longest row of them that rises in both.
+/// The longest chain, ascending in both segments, of elements that occur once in each.
 fn anchors(a: &[u64], b: &[u64], segment: &Segment) -> Vec<(usize, usize)> {
     let mut places: HashMap<u64, [(usize, usize); 2], FxBuildHasher> = HashMap::default();
     for (side, (keys, range)) in [(a, &segment.a), (b, &segment.b)].into_iter().enumerate() {
@@ -99,9 +98,9 @@ fn anchors(a: &[u64], b: &[u64], segment: &Segment) -> Vec<(usize, usize)> {
     longest_rising(&unique.collect::<Vec<_>>())
 }
 
-/// The longest row whose second parts rise; the first parts rise already.
+/// The longest chain with ascending second parts; the first parts are ascending already.
 fn longest_rising(pairs: &[(usize, usize)]) -> Vec<(usize, usize)> {
-    // By length of row: the pair with the least second part that ends one.
+    // By chain length: the pair with the smallest second part that ends such a chain.
     let mut ends: Vec<usize> = Vec::new();
     let mut before: Vec<Option<usize>> = Vec::with_capacity(pairs.len());
     for (at, &(_, second)) in pairs.iter().enumerate() {
@@ -120,7 +119,7 @@ fn longest_rising(pairs: &[(usize, usize)]) -> Vec<(usize, usize)> {
     row
 }
 
-/// Elements that repeat. Those that only one side has cannot match and are left out first.
+/// Aligns repeated elements. Those that only one side has cannot match and are removed first.
 fn align_repeated(a: &[u64], b: &[u64], segment: &Segment, pairs: &mut Vec<(usize, usize)>) {
     let mut known: HashMap<u64, [bool; 2], FxBuildHasher> = HashMap::default();
     for (side, (keys, range)) in [(a, &segment.a), (b, &segment.b)].into_iter().enumerate() {
@@ -139,17 +138,17 @@ fn align_repeated(a: &[u64], b: &[u64], segment: &Segment, pairs: &mut Vec<(usiz
     pairs.extend(found.into_iter().map(|(i, j)| (rows_a[i], rows_b[j])));
 }
 
-/// The shortest edit, after Myers (1986); `None` where it takes more than [`MAX_EDITS`].
+/// The shortest edit, after Myers (1986); `None` if it takes more than [`MAX_EDITS`].
 fn shortest_edit(a: &[u64], b: &[u64]) -> Option<Vec<(usize, usize)>> {
     let most = (a.len() + b.len()).min(MAX_EDITS);
-    // By diagonal k = i - j: how far along `a` one gets. Diagonal k of `edits` stands at k + edits.
+    // By diagonal k = i - j: the furthest position in `a`. With `edits` edits, diagonal k is at index k + edits.
     let mut rounds: Vec<Vec<usize>> = Vec::new();
     let mut last: Vec<usize> = Vec::new();
     for edits in 0..=most {
         let mut reach = vec![0; 2 * edits + 1];
         for at in (0..=2 * edits).step_by(2) {
             let mut i = start_of(&last, edits, at);
-            // The diagonal is at - edits.
+            // The diagonal is `at - edits`.
             while i < a.len() && i + edits >= at && i + edits - at < b.len() {
                 if a[i] != b[i + edits - at] {
                     break;
@@ -167,13 +166,13 @@ fn shortest_edit(a: &[u64], b: &[u64]) -> Option<Vec<(usize, usize)>> {
     None
 }
 
-/// Where an edit more begins on a diagonal: one further along `a` from the diagonal below, or as far
-/// along `a` from the one above. `last` has the reach with one edit less, so its places are one off.
+/// Where a diagonal starts after one more edit: one further along `a` than the diagonal below, or as far along `a` as
+/// the one above. `last` has the reach with one edit less, so its indices are shifted by one.
 fn start_of(last: &[usize], edits: usize, at: usize) -> usize {
     if edits == 0 {
         return 0;
     }
-    // Diagonal k - 1 stands at (k - 1) + (edits - 1) = at - 2, diagonal k + 1 at `at`.
+    // Diagonal k - 1 is at index (k - 1) + (edits - 1) = at - 2, diagonal k + 1 at `at`.
     let below = at.checked_sub(2).and_then(|at| last.get(at));
     let above = last.get(at);
     match (below, above) {
@@ -184,13 +183,13 @@ fn start_of(last: &[usize], edits: usize, at: usize) -> usize {
     }
 }
 
-/// The matches on the way that [`shortest_edit`] went. `rounds[d]` is the reach with d - 1 edits.
+/// Walks back along the path of [`shortest_edit`] and collects its matches. `rounds[d]` is the reach with d - 1 edits.
 fn walk_back(rounds: &[Vec<usize>], n: usize, m: usize, edits: usize) -> Vec<(usize, usize)> {
     let (mut i, mut j) = (n, m);
     let mut pairs = Vec::new();
     for edits in (0..=edits).rev() {
         let last = rounds.get(edits).map_or(&[][..], Vec::as_slice);
-        // The diagonal i - j, as a place among those of `edits`.
+        // The index of diagonal i - j for this number of edits.
         let at = (i + edits).saturating_sub(j);
         let start = start_of(last, edits, at);
         while i > start && j > 0 {
@@ -211,7 +210,7 @@ fn walk_back(rounds: &[Vec<usize>], n: usize, m: usize, edits: usize) -> Vec<(us
     pairs
 }
 
-/// Takes the nearest equal elements, those that skip the fewest on both sides together.
+/// Matches the nearest equal elements: those that skip the fewest elements on both sides in total.
 fn nearest(a: &[u64], b: &[u64]) -> Vec<(usize, usize)> {
     let mut pairs = Vec::new();
     let (mut i, mut j) = (0, 0);
@@ -265,7 +264,7 @@ mod tests {
             ("abcabba", "cbabac", "baba"),
             ("aaaa", "aa", "aa"),
             ("qaaaaz", "aaxaa", "aaaa"),
-            // Unique elements hold, although the longest common subsequence is elsewhere.
+            // Unique elements are fixed, even if the longest common subsequence is elsewhere.
             ("1aa", "aa1", "1"),
         ];
         for (a, b, expected) in cases {
@@ -280,7 +279,7 @@ mod tests {
 
     #[test]
     fn the_shortest_edit_is_as_long_as_the_table_says() {
-        // A small generator: sequences of few letters, in which all repeat.
+        // A small random generator: sequences of few distinct letters, all of which repeat.
         let mut state = 7_u64;
         let mut next = |n: u64| {
             state = state

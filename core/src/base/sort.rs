@@ -1,22 +1,22 @@
-//! Sorting in little code.
+//! Sorting with little compiled code.
 //!
-//! std compiles its sort anew for each type and each comparison: some 5 KB every time, which made up a sixth of the page's
-//! worker. Here one compiled sort, of positions, serves them all; what is compiled for each call is the comparison and the
-//! moving of items. Right for what fits a table; millions of events are worth std's.
+//! std compiles its sort again for each type and each comparison: about 5 KB every time, a sixth of the page's worker
+//! in total. Here one compiled sort of positions serves them all; only the comparison and the moving of items are
+//! compiled for each call. Suitable for table-sized data; use std's sort for millions of events.
 
 use std::cmp::Ordering;
 
 /// Stable sorting of a slice: like std's `sort`, `sort_by`, `sort_by_key` and `sort_by_cached_key`.
 pub trait Arrange<T> {
-    /// Sorts by a comparison; what compares equal keeps its order.
+    /// Sorts by a comparison; equal items keep their order.
     fn arrange_by(&mut self, compare: impl FnMut(&T, &T) -> Ordering);
 
-    /// Sorts by a key that is cheap to make.
+    /// Sorts by a key that is cheap to compute.
     fn arrange_by_key<K: Ord>(&mut self, mut key: impl FnMut(&T) -> K) {
         self.arrange_by(|one, other| key(one).cmp(&key(other)));
     }
 
-    /// Sorts by a key that is made once for each item.
+    /// Sorts by a key that is computed once for each item.
     fn arrange_by_cached_key<K: Ord>(&mut self, key: impl FnMut(&T) -> K);
 
     /// Sorts by the items' own order.
@@ -43,10 +43,10 @@ impl<T> Arrange<T> for [T] {
     }
 }
 
-/// Collecting in little code.
+/// Collecting with little compiled code.
 pub trait Gather: Iterator + Sized {
-    /// Puts the items into a map or a set, one after the other. `collect` sorts them before, with a sort of its own for each
-    /// type of iterator.
+    /// Inserts the items into a map or a set, one by one. `collect` sorts them first, with a separate sort for each
+    /// iterator type.
     fn gather<C: Default + Extend<Self::Item>>(self) -> C {
         let mut all = C::default();
         all.extend(self);
@@ -56,7 +56,7 @@ pub trait Gather: Iterator + Sized {
 
 impl<I: Iterator> Gather for I {}
 
-/// Where each of so many items belongs. Not generic: compiled once.
+/// The sorted position of each item. Not generic, so it is compiled once.
 fn places(items: usize, compare: &mut dyn FnMut(usize, usize) -> Ordering) -> Vec<usize> {
     let mut order: Vec<usize> = (0..items).collect();
     order.sort_by(|&one, &other| compare(one, other));
@@ -67,7 +67,7 @@ fn places(items: usize, compare: &mut dyn FnMut(usize, usize) -> Ordering) -> Ve
     places
 }
 
-/// Puts each item in its place; every swap brings one there for good.
+/// Moves each item to its place; every swap brings at least one item to its final place.
 fn put<T>(items: &mut [T], mut places: Vec<usize>) {
     for at in 0..items.len() {
         while places[at] != at {

@@ -3,25 +3,25 @@
 use crate::base::interval::sum;
 use crate::base::sort::Arrange;
 
-/// What a group of values comes to.
+/// Summary statistics of a group of values.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Stats {
     pub(crate) n: usize,
     pub(crate) mean: f64,
     pub(crate) median: f64,
-    /// Sample deviation (n − 1); `None` for a single value.
+    /// Sample standard deviation (n − 1); `None` for a single value.
     pub(crate) std: Option<f64>,
     pub(crate) min: f64,
     pub(crate) max: f64,
     pub(crate) sum: f64,
 }
 
-/// The middle of some lengths, the shorter of two; `None` for none.
+/// The median of some lengths, the shorter of the two middle ones for an even count; `None` for none.
 pub fn median_ns(lengths_ns: Vec<i64>) -> Option<i64> {
     quantile_ns(lengths_ns, 0.5)
 }
 
-/// The middle of some lengths, the mean of two; `None` for none.
+/// The median of some lengths, the mean of the two middle ones for an even count; `None` for none.
 pub fn mean_of_middle_ns(mut lengths_ns: Vec<i64>) -> Option<i64> {
     lengths_ns.sort_unstable();
     let last = lengths_ns.len().checked_sub(1)?;
@@ -29,7 +29,7 @@ pub fn mean_of_middle_ns(mut lengths_ns: Vec<i64>) -> Option<i64> {
     Some(low.midpoint(*high))
 }
 
-/// The middle of some values, the mean of two; 0 of none.
+/// The median of some values, the mean of the two middle ones for an even count; 0 for none.
 pub(crate) fn median(mut values: Vec<f64>) -> f64 {
     let Some(last) = values.len().checked_sub(1) else {
         return 0.0;
@@ -40,7 +40,7 @@ pub(crate) fn median(mut values: Vec<f64>) -> f64 {
     low.midpoint(*high)
 }
 
-/// Of each value the median of the others, the mean of two; 0 of none.
+/// For each value the median of all others, the mean of the two middle ones for an even count; 0 for none.
 pub(crate) fn medians_of_others(values: &[i64]) -> Vec<i64> {
     let mut order: Vec<usize> = (0..values.len()).collect();
     order.arrange_by_key(|at| (values[*at], *at));
@@ -59,15 +59,15 @@ pub(crate) fn medians_of_others(values: &[i64]) -> Vec<i64> {
     medians
 }
 
-/// The length that a share of all lengths does not exceed; `None` for none.
+/// The quantile of some lengths, rounded down to one of them; `None` for none.
 pub(crate) fn quantile_ns(mut lengths_ns: Vec<i64>, share: f64) -> Option<i64> {
     lengths_ns.sort_unstable();
     let last = lengths_ns.len().checked_sub(1)?;
     lengths_ns.get((last as f64 * share) as usize).copied()
 }
 
-/// The length that at least a share of all lengths do not exceed: of three the longest for 0.95; `None` for
-/// none.
+/// The shortest length that at least this share of all lengths do not exceed: for 0.95 of three lengths, the longest.
+/// `None` for none.
 pub(crate) fn upper_quantile_ns(mut lengths_ns: Vec<i64>, share: f64) -> Option<i64> {
     lengths_ns.sort_unstable();
     let last = lengths_ns.len().checked_sub(1)?;
@@ -77,13 +77,13 @@ pub(crate) fn upper_quantile_ns(mut lengths_ns: Vec<i64>, share: f64) -> Option<
 }
 
 impl Stats {
-    /// Of values in any order; `None` for no values.
+    /// Statistics of values in any order; `None` for no values.
     pub(crate) fn of(values: Vec<f64>) -> Option<Stats> {
         let sum = values.iter().sum();
         Stats::with_sum(values, sum)
     }
 
-    /// Of durations, in microseconds. The sum is exact.
+    /// Statistics of durations, in microseconds. The sum is exact.
     pub(crate) fn of_ns(durations_ns: &[i64]) -> Option<Stats> {
         let values = durations_ns.iter().map(|&ns| ns as f64 / 1e3).collect();
         let sum_ns = sum(durations_ns.iter().copied());
@@ -108,7 +108,7 @@ impl Stats {
         })
     }
 
-    /// Deviation of the values themselves, not of what they are a sample of.
+    /// Population standard deviation (n).
     pub(crate) fn population_std(&self) -> f64 {
         let n = self.n as f64;
         self.std.map_or(0.0, |std| std * ((n - 1.0) / n).sqrt())

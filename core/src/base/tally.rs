@@ -1,4 +1,4 @@
-//! Counts with times.
+//! Counts with total times.
 
 use std::cmp::Reverse;
 use std::hash::Hash;
@@ -6,7 +6,7 @@ use std::hash::Hash;
 use crate::base::map::Map;
 use crate::base::sort::Arrange;
 
-/// How many, and their times together.
+/// A count and a total time.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Tally {
     /// How many.
@@ -21,7 +21,7 @@ impl Tally {
         self.ns = self.ns.saturating_add(ns);
     }
 
-    /// `None` for none.
+    /// Mean time; `None` if the count is zero.
     pub(crate) fn mean_ns(&self) -> Option<i64> {
         let count = i64::try_from(self.count).ok().filter(|count| *count > 0)?;
         Some(self.ns / count)
@@ -55,7 +55,7 @@ impl<K: Copy + Eq + Hash> Tallies<K> {
         }
     }
 
-    /// The longest first. Nothing is added afterwards.
+    /// Sorts the longest first. Nothing may be added afterwards.
     pub(crate) fn sort(&mut self) {
         self.rows.arrange_by_key(|(_, tally)| Reverse(tally.ns));
     }
@@ -65,7 +65,7 @@ impl<K: Copy + Eq + Hash> Tallies<K> {
     }
 }
 
-/// Keeps the longest of what comes, the longest first; of equal ones the first.
+/// Inserts an item into a list of the `most` longest ones, the longest first. Of equal ones the earlier is kept.
 pub(crate) fn insert_longest<T>(
     kept: &mut Vec<T>,
     new: T,

@@ -1,28 +1,27 @@
-//! Whether values that follow each other rise or fall, and by how much.
+//! Whether consecutive values rise or fall, and by how much.
 //!
-//! The slope is the median of the slopes between all pairs (Theil and Sen), which a few outliers do not
-//! move. It is real where more pairs rise than fall, or the other way around, than chance makes
-//! likely (Mann and Kendall).
+//! The slope is the median of the slopes between all pairs (Theil–Sen), which a few outliers do not move. The trend is
+//! significant if more pairs rise than fall, or vice versa, than chance makes likely (Mann–Kendall).
 
 use crate::base::sort::Arrange;
 
 /// A steady rise or fall.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Trend {
-    /// By how much a value differs from the one before it.
+    /// Change from one value to the next.
     pub(crate) slope: f64,
-    /// By how much the last differs from the first.
+    /// Change from the first to the last value.
     pub(crate) change: f64,
 }
 
-/// Fewer values have no trend.
+/// With fewer values there is no trend.
 const LEAST_VALUES: usize = 8;
-/// Of more values so many are looked at, evenly.
+/// Of more values only this many are used, evenly spaced.
 const MOST_VALUES: usize = 512;
-/// Standard deviations of what chance makes of pairs: one in 370.
+/// Required significance, in standard deviations: a chance of one in 370.
 const LEAST_SIGMAS: f64 = 3.0;
 
-/// The trend of values that are equally far apart; `None` where none is sure.
+/// The trend of equally spaced values; `None` if there is no significant one.
 pub(crate) fn trend(values: &[f64]) -> Option<Trend> {
     let n = values.len();
     if n < LEAST_VALUES {
@@ -71,16 +70,16 @@ mod tests {
             trend(values).map(|trend| ((trend.slope * 10.0).round(), trend.change.round()))
         };
         let of = |value: fn(usize) -> f64, n: usize| (0..n).map(value).collect::<Vec<f64>>();
-        // A tenth a step, with an outlier.
+        // A tenth per step, with an outlier.
         let mut rising = of(|at| 10.0 + at as f64 / 10.0, 31);
         rising[7] = 90.0;
         assert_eq!(rounded(&rising), Some((1.0, 3.0)));
-        // To and fro.
+        // Alternating values.
         assert_eq!(rounded(&of(|at| (at % 2) as f64, 40)), None);
         // Equal values, and too few.
         assert_eq!(rounded(&of(|_| 5.0, 40)), None);
         assert_eq!(rounded(&of(|at| at as f64, 7)), None);
-        // Of many some are looked at.
+        // Of many values only some are used.
         assert_eq!(
             rounded(&of(|at| -(at as f64), 5000)),
             Some((-10.0, -4999.0))

@@ -1,5 +1,5 @@
-//! Values of facts and tables: numbers that know what they measure, so that Markdown, JSON, the
-//! page and the printed report write the same.
+//! Values of facts and tables: numbers with their unit, so that Markdown, JSON, the page and the printed report write
+//! them alike.
 
 use serde_json::{Value as Json, json};
 
@@ -38,11 +38,11 @@ impl Unit {
 pub enum Value {
     /// Unknown, or not applicable. Never written as zero.
     Empty,
-    /// The same of what is measured in a unit, so that its key in files is that of what is known.
+    /// Unknown, but with a unit, so that its key in files has the same suffix as that of a known value.
     Unknown(Unit),
     /// Text.
     Text(String),
-    /// A kernel's name or another piece of the trace, quoted as it is.
+    /// A kernel's name or another piece of the trace, quoted verbatim.
     Quoted(String),
     /// A number of things.
     Count(u64),
@@ -63,18 +63,18 @@ pub enum Value {
 }
 
 impl Value {
-    /// A duration that is not known.
+    /// A duration that is unknown.
     pub const NO_NS: Value = Value::Unknown(Unit::Time);
-    /// A share that is not known.
+    /// A share that is unknown.
     pub const NO_PERCENT: Value = Value::Unknown(Unit::Percent);
-    /// A size that is not known.
+    /// A size that is unknown.
     pub const NO_BYTES: Value = Value::Unknown(Unit::Bytes);
-    /// A bandwidth that is not known.
+    /// A bandwidth that is unknown.
     pub const NO_GBPS: Value = Value::Unknown(Unit::Bandwidth);
-    /// A rate of arithmetic that is not known.
+    /// A rate of arithmetic that is unknown.
     pub const NO_TFLOPS: Value = Value::Unknown(Unit::Rate);
 
-    /// A number that may be unknown.
+    /// A percentage that may be unknown.
     pub fn percent(percent: Option<f64>) -> Value {
         percent.map_or(Value::NO_PERCENT, Value::Percent)
     }
@@ -89,7 +89,7 @@ impl Value {
         number.map_or(Value::Empty, Value::Number)
     }
 
-    /// For people.
+    /// As text for people.
     pub fn text(&self) -> String {
         match self {
             Value::Empty | Value::Unknown(_) => "–".to_owned(),
@@ -105,7 +105,7 @@ impl Value {
         }
     }
 
-    /// For machines: times in milliseconds, sizes in bytes, bandwidths in GB/s, rates in TFLOPS.
+    /// As JSON: times in milliseconds, sizes in bytes, bandwidths in GB/s, rates in TFLOPS.
     pub fn json(&self) -> Json {
         match self {
             Value::Empty | Value::Unknown(_) => Json::Null,
@@ -121,7 +121,7 @@ impl Value {
         }
     }
 
-    /// What it is measured in; `None` for what has no unit.
+    /// What it is measured in; `None` if it has no unit.
     pub fn unit(&self) -> Option<Unit> {
         Some(match self {
             Value::Unknown(unit) => *unit,
@@ -134,7 +134,7 @@ impl Value {
         })
     }
 
-    /// What is appended to a key in JSON files so that it says its unit, be the value known or not.
+    /// What is appended to a key in JSON files to name the unit, whether the value is known or not.
     pub fn suffix(&self) -> &'static str {
         self.unit().map_or("", Unit::suffix)
     }
@@ -144,13 +144,13 @@ impl Value {
         !matches!(self, Value::Empty | Value::Unknown(_))
     }
 
-    /// Whether columns of it are aligned to the right.
+    /// Whether a column of such values is right-aligned.
     pub fn is_number(&self) -> bool {
         !matches!(self, Value::Text(_) | Value::Quoted(_) | Value::Flag(_))
     }
 }
 
-/// Numbers in files: as many decimals as mean something.
+/// A number for files, rounded to this many decimals.
 pub fn rounded(number: f64, decimals: i32) -> f64 {
     let scale = 10_f64.powi(decimals);
     (number * scale).round() / scale
@@ -161,11 +161,11 @@ pub fn rounded(number: f64, decimals: i32) -> f64 {
 pub struct TableColumn {
     /// Its name in files.
     pub key: &'static str,
-    /// For people.
+    /// Its label for people.
     pub label: &'static str,
 }
 
-/// A column with what it shows of one thing: (name in files, for people, cell).
+/// A column with a function that makes its cells: (name in files, label, cell).
 pub type CellColumn<'c, T> = (&'static str, &'static str, &'c dyn Fn(&T) -> Value);
 
 /// A small table of an analysis.
@@ -173,19 +173,18 @@ pub type CellColumn<'c, T> = (&'static str, &'static str, &'c dyn Fn(&T) -> Valu
 pub struct Table {
     /// Its name in files.
     pub key: &'static str,
-    /// For people.
+    /// Its title for people.
     pub title: String,
     /// Its columns.
     pub columns: Vec<TableColumn>,
     /// Its rows; each as long as `columns`.
     pub rows: Vec<Vec<Value>>,
-    /// For each row the event that it is about, by its position in the file; empty where rows are
-    /// about none.
+    /// The event that each row is about, by its position in the file; empty if rows are not about events.
     pub events: Vec<Option<u32>>,
 }
 
 impl Table {
-    /// A table without rows; columns as (name in files, for people).
+    /// A table without rows; columns are (name in files, label).
     pub fn new(
         key: &'static str,
         title: impl Into<String>,
@@ -203,7 +202,7 @@ impl Table {
         }
     }
 
-    /// The same with rows.
+    /// Adds rows.
     pub fn with_rows(self, rows: impl Iterator<Item = Vec<Value>>) -> Table {
         Table {
             rows: rows.collect(),
@@ -211,7 +210,7 @@ impl Table {
         }
     }
 
-    /// A table with a row for each of some things.
+    /// A table with a row per item.
     pub fn of<T>(
         key: &'static str,
         title: impl Into<String>,
@@ -229,7 +228,7 @@ impl Table {
         }
     }
 
-    /// Whether a column is aligned to the right: all its known values are numbers.
+    /// Whether a column is right-aligned: all its known values are numbers.
     pub fn is_number(&self, column: usize) -> bool {
         let mut cells = self.rows.iter().filter_map(|row| row.get(column));
         cells.all(Value::is_number)

@@ -1,4 +1,4 @@
-//! What is known of each of the traces.
+//! Properties of each of the two traces.
 
 use std::sync::Arc;
 
@@ -15,57 +15,57 @@ use crate::profile::timeline::GpuTimeline;
 use crate::profile::window::WindowOf;
 use crate::report::overview::{Limit, Measure, QualityLine};
 
-/// What is known of one of the traces.
+/// Properties of one of the two traces.
 #[derive(Debug, Clone, PartialEq)]
 pub struct About {
-    /// What it is called in tables and prose.
+    /// Its name in tables and prose.
     pub name: String,
-    /// The model that it is of; `None` where nothing tells.
+    /// The model that ran; `None` if unknown.
     pub model: Option<String>,
-    /// The device as the trace names it, else the chosen GPU; `None` where neither is known.
+    /// The device that the trace names, otherwise the chosen GPU; `None` if neither is known.
     pub platform: Option<String>,
-    /// The GPU that it is judged by.
+    /// The GPU that its report compares with.
     pub gpu: Option<Arc<GpuSpec>>,
     /// Whether any operation has the shapes of its arguments.
     pub has_shapes: bool,
-    /// What its times measure: the GPU, or the host where no GPU activity was recorded.
+    /// What its times measure: the GPU, or the CPU if no GPU activity was recorded.
     pub measure: Measure,
     /// How its GPU time splits; `None` without GPU activity.
     pub timeline: Option<GpuTimeline>,
-    /// Time in operators on the host.
+    /// CPU time in operators.
     pub host_ns: i64,
     /// Kernels, copies and fills that count.
     pub n_gpu_events: u64,
     /// The part of the trace that is compared; `None` for all of it.
     pub window: Option<WindowOf>,
-    /// What limits trust in its numbers.
+    /// The limits on how far its numbers can be trusted.
     pub limits: Vec<Limit>,
-    /// What was lost of it, worst first.
+    /// Its data losses, worst first.
     pub losses: Vec<QualityLine>,
-    /// Whether calls or GPU work are missing, so that their number tells nothing.
+    /// Whether calls or GPU activity are missing, so that their counts are meaningless.
     pub(crate) misses_calls: bool,
-    /// Idle time in which the GPU may have worked.
+    /// Idle time in which the GPU may have been busy.
     pub(crate) untold_idle_ns: i64,
-    /// That it is judged by another GPU than it was recorded on, in a sentence.
+    /// States that its report compares with a different GPU than the recorded one, in a sentence.
     pub(crate) mismatch: Option<String>,
-    /// GPUs that work ran on; 0 without GPU activity.
+    /// Number of GPUs with activity; 0 without GPU activity.
     pub n_gpus: usize,
-    /// Kernel times in a busy queue include the gap before them.
+    /// Whether kernel times in a busy queue include the gap before them.
     pub has_busy_queues: bool,
-    /// Why its GPU is idle, and what its own report says about it.
+    /// Why its GPU is idle, and what its own report finds about it.
     pub(crate) idle: IdleReport,
-    /// Whether most of its GPU work is of recorded graphs.
+    /// Whether most of its GPU activity belongs to graph replays.
     pub(crate) runs_graphs: bool,
 }
 
 /// Why the GPU of a trace is idle.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub(crate) struct IdleReport {
-    /// Idle time by cause, the longest first.
+    /// Idle time by cause, longest first.
     pub(crate) causes: Vec<(IdleCause, i64)>,
-    /// Idle time for sure, and its share of the run in percent.
+    /// Idle time that is certain, and its share of the run in percent.
     pub(crate) sure: (i64, f64),
-    /// What the report of that trace alone finds about it, what saves most first.
+    /// What the report of that trace alone finds about it, largest saving first.
     pub(crate) findings: Vec<Finding>,
 }
 
@@ -90,7 +90,7 @@ impl IdleReport {
         found.map_or(0, |(_, ns)| *ns)
     }
 
-    /// What that trace's own report finds about a cause, else about its idle time as a whole.
+    /// The finding of that trace's own report about a cause, otherwise about its idle time as a whole.
     pub(crate) fn finding(&self, cause: IdleCause) -> Option<&Finding> {
         let mut findings = self.findings.iter();
         let of_cause = findings.find(|finding| finding.pattern == cause.key());
@@ -134,7 +134,7 @@ impl About {
     }
 }
 
-/// Whether launches of graphs started most of the GPU work, by time.
+/// Whether graph launches started most of the GPU activity, by time.
 fn runs_graphs(side: &Side) -> bool {
     let trace = &side.profile.trace;
     let work = || side.profile.gpu.all();

@@ -1,5 +1,4 @@
-//! Finds the rows of two lists that belong together, by text: ids of one trace mean nothing in the
-//! other.
+//! Matches the rows of two lists by text, since ids of one trace mean nothing in the other.
 
 use std::hash::Hash;
 
@@ -7,25 +6,25 @@ use super::pair::{Pair, Which};
 use crate::base::group::grouped;
 use crate::base::sort::Arrange;
 
-/// Rows of both lists that have the same key.
+/// Rows of both lists with the same key.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Matched<L> {
     /// The kind of key.
     pub(crate) level: L,
-    /// Rows of each list; neither is empty.
+    /// Rows of each list; neither list is empty.
     pub(crate) rows: Pair<Vec<usize>>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Alignment<L> {
-    /// What belongs together, in the order of the reference, level by level.
+    /// Matched rows, in the order of the reference, level by level.
     pub(crate) matched: Vec<Matched<L>>,
-    /// What has no partner, in order; rows with the same key of the first level together.
+    /// Unmatched rows, in order; rows with the same first-level key are grouped.
     pub(crate) lone: Pair<Vec<Vec<usize>>>,
 }
 
-/// Aligns two lists of so many rows by the key that each row has on a level; `None` for a row
-/// without one. What a level leaves unmatched is tried with the next.
+/// Aligns two lists with these numbers of rows by the key of each row on a level; `None` for a row without one. Rows
+/// that a level leaves unmatched are tried with the next level.
 pub(crate) fn align<L: Copy, K: Hash + Eq + Clone>(
     n_rows: Pair<usize>,
     levels: &[L],
@@ -52,7 +51,7 @@ pub(crate) fn align<L: Copy, K: Hash + Eq + Clone>(
     Alignment { matched, lone }
 }
 
-/// Rows by key, in order of first appearance, and those without one.
+/// Rows by key, in order of first appearance, and the rows without one.
 fn group<K: Hash + Eq + Clone>(
     left: &Pair<Vec<usize>>,
     key: impl Fn(Which, usize) -> Option<K>,
@@ -120,7 +119,7 @@ mod tests {
             [
                 matched(true, &[1], &[1]),
                 matched(true, &[2], &[0]),
-                // Both calls of `mm` with c stand against the one with a.
+                // Both calls of `mm` with c are matched with the one with a.
                 matched(false, &[0], &[2, 3]),
             ]
         );

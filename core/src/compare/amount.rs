@@ -1,5 +1,5 @@
-//! How much of the same each trace does: a trace of three steps idles three times as long as one of
-//! a single step, and is none the slower for it.
+//! How much work each trace covers: a trace of three steps has three times the idle time of a single step without being
+//! slower.
 
 use super::ops::Operations;
 use super::pair::Pair;
@@ -11,40 +11,39 @@ use crate::base::sort::Arrange;
 use crate::profile::lanes;
 use crate::trace::annotations::step_number;
 
-/// Operations with less than this share of the matched kernel time of both traces do not tell how
-/// much a trace does.
+/// Operations with less than this share of the matched kernel time of both traces are ignored when estimating how much
+/// work a trace covers.
 const LEAST_PERCENT: f64 = 1.0;
-/// Where both traces have less than this share of the kernel time of the target, its calls do not
-/// tell either.
+/// If the matched operations have less than this share of the target's kernel time, calls are not used either.
 const LEAST_MATCHED_PERCENT: f64 = 10.0;
-/// Numbers of calls that differ by less are the same.
+/// Ratios of calls that differ by less are the same.
 const SAME: f64 = 0.01;
 
-/// How much of the same the target does for what the reference does.
+/// How much of the same work the target does, relative to the reference.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Amount {
-    /// Target over reference: 1 where both do as much, or nothing tells.
+    /// Target over reference: 1 if both do the same amount, or if it is unknown.
     pub ratio: f64,
-    /// What tells it.
+    /// What it is derived from.
     pub by: AmountBy,
-    /// Whether an operation that is called more often than that is called too often, rather than
-    /// `ratio` being off.
+    /// Whether an operation whose call ratio is higher than this is really called too often, as opposed to `ratio`
+    /// being off.
     pub(crate) is_certain: bool,
 }
 
-/// What tells how much each trace does.
+/// What the ratio of work is derived from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AmountBy {
     /// The steps of the profiler in each trace.
     Steps(Pair<u64>),
-    /// The calls of operations of both traces: the ratio that lies in their middle.
+    /// The calls of operations in both traces: the median of their ratios.
     Calls,
     /// Nothing.
     Nothing,
 }
 
 impl Amount {
-    /// Nothing is certain where calls are missing.
+    /// The ratio is never certain if calls are missing.
     pub(crate) fn new(sides: Pair<Side>, operations: &Operations, misses_calls: bool) -> Amount {
         let amount = |ratio, by, is_certain: bool| Amount {
             ratio,
@@ -66,18 +65,18 @@ impl Amount {
         amount(ratio, AmountBy::Calls, is_certain)
     }
 
-    /// Whether both do as much.
+    /// Whether both do the same amount of work.
     pub fn is_same(&self) -> bool {
         (self.ratio - 1.0).abs() < 1e-9
     }
 
-    /// A time of the reference for as much as the target does.
+    /// A time of the reference, scaled to the target's amount of work.
     pub(crate) fn scaled(&self, reference_ns: i64) -> i64 {
         (reference_ns as f64 * self.ratio).round() as i64
     }
 
-    /// Idling of the reference for as much as the target does: between so many pieces of work there
-    /// is one gap less than there are pieces.
+    /// Idle time of the reference, scaled to the target's amount of work: there is one gap less than there are GPU
+    /// activities.
     pub(crate) fn scaled_idle(&self, idle_ns: i64, n_pieces: u64) -> i64 {
         let gaps = |pieces: f64| (pieces - 1.0).max(1.0);
         let pieces = n_pieces as f64;
@@ -99,11 +98,11 @@ impl Amount {
     }
 }
 
-/// The steps of the profiler in a trace, or in the part of it that is compared.
+/// The number of profiler steps in a trace, or in the part of it that is compared.
 fn n_steps(side: &Side) -> u64 {
     let is_step = |name: &str| step_number(name).is_some();
     let window = side.profile.window.as_ref();
-    // One GPU alone has what it did for each of them.
+    // A window of a single GPU covers all steps.
     match window.filter(|of| of.window.device.is_none()) {
         Some(of) => u64::from(of.window.step.as_deref().is_some_and(is_step)),
         None => {
@@ -113,7 +112,7 @@ fn n_steps(side: &Side) -> u64 {
     }
 }
 
-/// How much more often the target makes the calls of each operation that counts, in order.
+/// For each operation that counts, how many times as often the target calls it, in ascending order.
 fn ratios_of_calls(operations: &Operations) -> Vec<f64> {
     let ops = operations.matched.iter();
     let all = ops.map(|op| op.times()).fold(Pair::default(), Pair::plus);
@@ -142,7 +141,7 @@ mod tests {
     use super::*;
     use crate::testing::Timetable;
 
-    /// So many calls of each of three operators, one after another.
+    /// Calls of three operators, this many of each, one after another.
     fn calls(numbers: [usize; 3]) -> Timetable {
         let ops = ["aten::mm", "aten::add", "aten::_softmax"].into_iter();
         let calls = ops.zip(numbers);
@@ -169,7 +168,7 @@ mod tests {
         }
         let none = amount(&calls([0, 0, 0]), &calls([1, 0, 0]));
         assert_eq!(none.by, AmountBy::Nothing);
-        // Nor does what is a hundredth of the time: 50 µs beside 5 ms.
+        // Nor does an operation with 1 % of the time count: 50 µs compared with 5 ms.
         let other = calls([2, 0, 0]).work("my::other", "other", 2_000..7_000);
         assert_eq!(amount(&calls([1, 0, 0]), &other).by, AmountBy::Nothing);
     }
@@ -186,7 +185,7 @@ mod tests {
         assert_eq!(amount.by, AmountBy::Steps(pair(1, 3)));
         assert_eq!(amount.said(), "3.00× as much (3 steps against 1)");
         assert_eq!(amount.scaled(100), 300);
-        // Between 4 pieces there are 3 gaps, between 12 there are 11.
+        // 4 activities have 3 gaps, 12 have 11.
         assert_eq!(amount.scaled_idle(300, 4), 1_100);
     }
 }

@@ -1,5 +1,5 @@
-//! Why an operation takes its time in each trace, from the roofline up: what the report of each alone
-//! tells, side by side.
+//! Why an operation takes its time in each trace, starting from the roofline: the causes from each trace's own report,
+//! side by side.
 
 use super::comparison::Comparison;
 use super::gap::Subject;
@@ -10,10 +10,10 @@ use super::words;
 use crate::assess::waterfall::{Cause, StepLine, Waterfall, step_lines};
 use crate::base::format;
 
-/// Steps that take a smaller share of the measured time explain little.
+/// Causes with a smaller share of the measured time explain little.
 const LEAST_PERCENT: f64 = 5.0;
 
-/// Adds to each finding about operations what the longest of them loses its time to.
+/// Adds to each finding about operations the causes for the longest of them.
 pub(crate) fn add(sides: Pair<Side>, comparison: &mut Comparison) {
     for gap in &mut comparison.gaps.ranked {
         let Subject::Operations(rows) = &gap.subject else {
@@ -46,7 +46,7 @@ fn of_side(side: &Side, op: &OpSide) -> Option<String> {
     let is_large =
         |line: &&StepLine| words::percent_of(line.ns, waterfall.measured_ns) >= LEAST_PERCENT;
     let large: Vec<&StepLine> = lines.iter().filter(is_large).collect();
-    // The rest alone says nothing.
+    // Unexplained time alone says nothing.
     large
         .iter()
         .find(|line| line.key != Cause::Unexplained.key())?;

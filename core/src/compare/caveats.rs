@@ -1,4 +1,4 @@
-//! What to keep in mind when two traces are compared: a row each.
+//! Caveats of a comparison, one row each.
 
 use super::comparison::{Comparison, FEW_PARTNERS_PERCENT};
 use super::expected::Verdict;
@@ -13,12 +13,12 @@ use crate::profile::window::WindowOf;
 use crate::report::overview::QualityLine;
 
 struct Caveat {
-    /// What the words in braces stand for; `None` where it does not apply.
+    /// Values of the placeholders; `None` if the caveat does not apply.
     words: fn(&Comparison) -> Option<Words>,
     text: &'static str,
 }
 
-/// What may be said beside [what the traces lost](Comparison::lost), the most important first.
+/// Caveats besides [what the traces lost](Comparison::lost), most important first.
 #[rustfmt::skip]
 const CAVEATS: &[Caveat] = &[
     Caveat { words: windows, text: "Of the reference {reference} is compared, of the target {target}." },
@@ -77,7 +77,7 @@ fn other_work(comparison: &Comparison) -> Option<Words> {
     (n > 0).then(|| vec![("operations", format::counted(n, "operation"))])
 }
 
-/// Operations that are faster than they can be.
+/// Operations that are implausibly fast.
 fn implausible(comparison: &Comparison, which: Which) -> Option<Words> {
     let ops = comparison.operations.matched.iter();
     let judged = ops.filter(|op| !matches!(op.judgement.verdict, Verdict::TooSmallToJudge));
@@ -98,7 +98,7 @@ fn implausible(comparison: &Comparison, which: Which) -> Option<Words> {
     ])
 }
 
-/// That a trace is judged by another GPU than it was recorded on.
+/// States that a trace is compared with a different GPU than the recorded one.
 fn mismatch(comparison: &Comparison, which: Which) -> Option<Words> {
     let mismatch = comparison.sides.get(which).mismatch.clone()?;
     let which = which.label().to_owned();
@@ -109,7 +109,7 @@ const BOTH_WASTE: &str =
     " What both traces waste is listed apart, with what it saves on the target.";
 
 impl Comparison {
-    /// What to keep in mind, the most important first.
+    /// The caveats, most important first.
     pub fn caveats(&self) -> Vec<String> {
         let said = CAVEATS.iter().filter_map(|caveat| {
             let words = (caveat.words)(self)?;
@@ -118,7 +118,7 @@ impl Comparison {
         self.lost().into_iter().chain(said).collect()
     }
 
-    /// Why nothing is found, where nothing is.
+    /// Why there are no findings, if there are none.
     pub fn nothing_found(&self) -> String {
         if self.is_same() {
             return match self.waste.is_empty() {
@@ -160,7 +160,7 @@ impl Comparison {
         self.sides.reference.misses_calls || self.sides.target.misses_calls
     }
 
-    /// What is missing from the numbers, of one trace or of both.
+    /// Data losses of one trace or of both.
     fn lost(&self) -> Vec<String> {
         let said = |who: &str, line: &QualityLine| match line.detail().as_str() {
             "" => format!("{who}: {}", line.sentence),
@@ -180,7 +180,7 @@ impl Comparison {
     }
 }
 
-/// What part of each trace is compared, where that is not all of it.
+/// The part of each trace that is compared, if that is not all of it.
 fn windows(comparison: &Comparison) -> Option<Words> {
     let windows = comparison.sides.as_ref().map(|side| side.window.as_ref());
     let said = |window: Option<&WindowOf>| match window {
@@ -198,12 +198,12 @@ fn of_both(Pair { reference, target }: Pair<String>) -> Words {
     vec![("reference", reference), ("target", target)]
 }
 
-/// Where both lack something.
+/// Applies if both lack something.
 fn neither(has: Pair<bool>) -> Option<Words> {
     (!has.reference && !has.target).then(Words::new)
 }
 
-/// The trace that lacks something that the other has.
+/// The trace that lacks something the other has.
 fn only_one(has: Pair<bool>) -> Option<Words> {
     let without = Which::ALL.into_iter().find(|which| !has.get(*which))?;
     let words = vec![("which", without.label().to_owned())];
@@ -219,7 +219,7 @@ fn has_gpu_activity(comparison: &Comparison) -> Pair<bool> {
     comparison.sides.as_ref().map(|side| side.n_gpu_events > 0)
 }
 
-/// Traces that communicate among another number of GPUs, or of which one does not at all.
+/// Traces whose collectives run on different numbers of GPUs, or of which only one communicates.
 fn other_parallelism(comparison: &Comparison) -> Option<Words> {
     let communicates = Pair::of(|which| comparison.communicates(which)).both()?;
     let ranks = Pair::of(|which| most_ranks(comparison, which));
@@ -242,17 +242,17 @@ fn other_parallelism(comparison: &Comparison) -> Option<Words> {
     ])
 }
 
-/// The most GPUs among which a collective of a trace ran; `None` where nothing tells.
+/// The largest number of GPUs in a collective of a trace; `None` if unknown.
 fn most_ranks(comparison: &Comparison, which: Which) -> Option<u64> {
     let rows = comparison.collectives.iter();
     let own = rows.filter(|row| row.sides.get(which).is_some());
     own.map(|row| row.key.group_size).max()
 }
 
-/// Which traces have shapes, where operations are paired by their name: whether calls of one name
-/// are the same work, nothing tells.
+/// Which traces have shapes, if operations are matched by name: then it is unknown whether calls with the same name do
+/// the same work.
 fn shapes_by_name(comparison: &Comparison) -> Option<Pair<bool>> {
-    // Kernels that stand for themselves never have any.
+    // Kernels without an operator never have any.
     let is_by_name = |op: &MatchedOp| {
         let mut kernels = op.sides.target.kernels.iter();
         op.level == MatchLevel::Name && kernels.all(|kernel| kernel.name != op.name)
@@ -316,7 +316,7 @@ fn mixed_basis(comparison: &Comparison) -> Option<Words> {
         let label = basis.label();
         format!("{article} {label} figure ({})", format::tflops(tflops))
     };
-    // Without a peak of both there is nothing to judge both by.
+    // Without a peak for both GPUs, there is no common basis.
     let peak = mixed.peak_ratio?;
     let achievable = mixed.achievable.reference.0 / mixed.achievable.target.0;
     let matched = &comparison.operations.matched;
@@ -368,10 +368,10 @@ fn other_sizes(comparison: &Comparison) -> Option<Words> {
 /// Calls whose times differ by less take the same time.
 const SAME_CALL: f64 = 0.0005;
 
-/// Below this share of their rooflines the ratio of two times says little about the hardware.
+/// Below this percentage of roofline, the ratio of two times says little about the hardware.
 const LOW_ROOFLINE_PERCENT: f64 = 25.0;
 
-/// What is to be said of an operation: its verdict in a sentence, and how its calls differ.
+/// The verdict about an operation in a sentence, and how its calls differ.
 pub(crate) fn verdict_sentence(op: &MatchedOp) -> String {
     let calls = op.calls();
     let ratio = op.judgement.actual;

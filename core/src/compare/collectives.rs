@@ -1,4 +1,4 @@
-//! Collectives of both traces, side by side: by what they do, to how much, among how many.
+//! Collectives of both traces, side by side: by kind, size and number of ranks.
 
 use super::align::align;
 use super::named::{Named, Tally, side_by_side};
@@ -9,16 +9,15 @@ use crate::base::group::grouped;
 use crate::base::interval::sum;
 use crate::report::collectives as of_profile;
 
-/// Collectives of a kind and size: how many, and the sum of their durations, waiting for others
-/// included.
+/// Collectives of the same kind and size: their number, and the sum of their durations, including the wait for other
+/// ranks.
 pub type CollectiveDelta = Named<CollectiveKey, Tally>;
 
-/// What makes collectives of two traces the same. Numbers of ranks and streams do not: they follow
-/// from how a run was set up. Neither does the name of the group; it only tells those apart that
-/// are the same otherwise.
+/// What makes collectives of two traces equal. Rank and stream numbers are not part of it, as they depend on how a run
+/// was set up. The group name is ignored too, unless it is needed to distinguish otherwise equal collectives.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct CollectiveKey {
-    /// What it does: "allreduce".
+    /// Its kind: "allreduce".
     pub name: String,
     /// Type of the elements: "BFloat16".
     pub dtype: String,
@@ -26,9 +25,9 @@ pub struct CollectiveKey {
     pub in_elements: u64,
     /// Elements that each receives.
     pub out_elements: u64,
-    /// Among how many.
+    /// Number of ranks.
     pub group_size: u64,
-    /// The name of the group; several are listed.
+    /// The name of the group, or a list of several.
     pub group: String,
 }
 
@@ -45,7 +44,7 @@ impl CollectiveKey {
         )
     }
 
-    /// The same whatever the name of the group.
+    /// The same without the name of the group.
     fn of_any_group(&self) -> CollectiveKey {
         CollectiveKey {
             group: String::new(),
@@ -54,8 +53,8 @@ impl CollectiveKey {
     }
 }
 
-/// The collectives of both traces, the longest first: those of groups of the same name, then those
-/// of groups that are called otherwise in the other trace.
+/// The collectives of both traces, longest first: those of groups with equal names, then those of groups with different
+/// names in the other trace.
 pub(crate) fn collectives(sides: Pair<Side>) -> Vec<CollectiveDelta> {
     let lists = sides.map(|side| tallies(&side));
     let n_rows = lists.as_ref().map(Vec::len);
@@ -80,8 +79,8 @@ pub(crate) fn collectives(sides: Pair<Side>) -> Vec<CollectiveDelta> {
     side_by_side(&alignment, together)
 }
 
-/// The collectives of a trace by their key, in order of appearance. Streams are no part of it: the
-/// same on two of them is one row.
+/// The collectives of a trace by key, in order of appearance. Streams are ignored: the same collective on two streams
+/// is one row.
 fn tallies(side: &Side) -> Vec<(CollectiveKey, Tally)> {
     let found = of_profile(side.profile).into_iter();
     let found = found.map(|(found, durations_ns)| {
@@ -106,7 +105,7 @@ mod tests {
     use super::super::testing::{compared, pair};
     use crate::testing::Timetable;
 
-    /// A reduction in each group, for so many microseconds.
+    /// A reduction in each group, with the given number of microseconds.
     fn reductions(groups: &[(&str, u32)]) -> Timetable {
         let events = groups.iter().zip(1..).map(|((group, us), at)| {
             format!(
@@ -122,7 +121,7 @@ mod tests {
         let two = [("dp", 100), ("tp", 40)];
         let both = [("dp", pair(100, 90)), ("tp", pair(40, 60))];
         for (reference, target, expected) in [
-            // Another name for the only group.
+            // A different name for the only group.
             (
                 &[("0", 150)][..],
                 &[("61", 500)][..],
@@ -130,7 +129,7 @@ mod tests {
             ),
             // Two groups that both traces have.
             (&two, &[("dp", 90), ("tp", 60)], &both),
-            // Two that are called otherwise.
+            // Two groups with different names.
             (&two, &[("1", 90), ("2", 60)], &[("1, 2", pair(140, 150))]),
         ] {
             let rows = compared(&reductions(reference), &reductions(target), None).collectives;

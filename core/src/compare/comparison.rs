@@ -18,61 +18,61 @@ use crate::hardware::Basis;
 use crate::names::Family;
 use crate::report::ModuleTime;
 
-/// Partners with less than this share of the kernel time leave more open than they tell.
+/// If matched operations have less than this share of the kernel time, the comparison leaves more open than it
+/// explains.
 pub(crate) const FEW_PARTNERS_PERCENT: f64 = 50.0;
 
-/// What two traces say about each other. It owns all that it holds.
+/// The comparison of two traces. It owns all its data.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Comparison {
     /// The traces.
     pub sides: Pair<About>,
-    /// Both ran on the same hardware: then the same call is expected to take the same time.
+    /// Both ran on the same hardware, so the same call is expected to take the same time.
     pub is_same_gpu: bool,
-    /// Which figures are judged by, where they are known.
+    /// The basis of the figures used, if they are known.
     pub basis: Basis,
-    /// The lines that were drawn.
+    /// The thresholds used.
     pub thresholds: Thresholds,
-    /// How much of the same the target does for what the reference does.
+    /// How much of the same work the target does, relative to the reference.
     pub amount: Amount,
-    /// The time of both traces in parts that sum up to it; no parts where one of them has no GPU
-    /// activity.
+    /// The time of both traces in parts that add up to it; no parts if one of them has no GPU activity.
     pub parts: Parts,
-    /// Steps of serving engines by phase and batch size; empty where one of them is of none.
+    /// Steps of serving engines by phase and batch size; empty if one trace is not from a serving engine.
     pub steps: Vec<StepPair>,
-    /// Memory of both; `None` where one of them has no memory events.
+    /// Memory of both; `None` if one of them has no memory events.
     pub memory: Option<MemoryPair>,
-    /// Kernel time of all that computes: what shares of compute are of.
+    /// Kernel time of all computation, which shares of compute refer to.
     pub compute_ns: Pair<i64>,
     /// Operations by arguments, with what was expected of them.
     pub operations: Operations,
     /// How much of their difference the hardware explains.
     pub explained: Explained,
-    /// The figures of both GPUs that this follows from; empty without both.
+    /// The GPU figures behind the predictions; empty if a GPU is unknown.
     pub hardware: Vec<HardwareRatio>,
-    /// Where the target falls behind, what matters most first.
+    /// Where the target falls behind, largest saving first.
     pub gaps: Gaps,
-    /// What both traces lose in the same way, what is worth most on the target first.
+    /// What both traces waste in the same way, largest saving on the target first.
     pub waste: Vec<Waste>,
-    /// Kinds of work, each with the time in which it runs. Kinds that run at once both count.
+    /// Kinds of work, each with the time in which it runs. Kinds that run concurrently both count.
     pub categories: Vec<Named<Family, Tally>>,
-    /// Classes of modules, and what they launched; empty without Python frames.
+    /// Module classes and the GPU time they launched; empty without Python frames.
     pub modules: Vec<Named<String, ModuleTime>>,
-    /// Kernels, copies and fills by whole name, with their durations.
+    /// Kernels, copies and fills by full name, with their durations.
     pub kernels: Vec<Named<String, Tally>>,
     /// Collectives by kind, size and group.
     pub collectives: Vec<CollectiveDelta>,
-    /// Operators on the host by name, with the time in them and in no operator called from there.
+    /// Operators by name, with their CPU self time.
     pub host: Vec<Named<String, Tally>>,
 }
 
 impl Comparison {
-    /// Whether times on the GPU can be compared: both traces have GPU activity.
+    /// Whether GPU times can be compared: both traces have GPU activity.
     pub fn has_gpu_times(&self) -> bool {
         let timelines = self.sides.as_ref().map(|side| side.timeline);
         timelines.both().is_some()
     }
 
-    /// Whether nothing differs: no part of the time, no operation, no kernel.
+    /// Whether the traces are equal: no part of the time, no operation and no kernel differs.
     pub fn is_same(&self) -> bool {
         let parts = &self.parts;
         let lone = &self.operations.lone;
@@ -87,20 +87,18 @@ impl Comparison {
             && self.host.iter().all(Named::is_same)
     }
 
-    /// The share of the kernel time of the target of which something is expected, or which is too
-    /// short to matter.
+    /// The share of the target's kernel time with a prediction, or in operations too short to matter.
     pub(crate) fn judged_percent(&self) -> f64 {
         let judged = |op: &MatchedOp| !matches!(op.judgement.verdict, Verdict::NotJudged(_));
         self.matched_percent(Which::Target, judged).unwrap_or(100.0)
     }
 
-    /// The share of the kernel time of a trace that is in operations with a partner, in percent;
-    /// `None` where there is no such time.
+    /// The share of a trace's kernel time in matched operations, in percent; `None` without kernel time.
     pub fn partners_percent(&self, which: Which) -> Option<f64> {
         self.matched_percent(which, |_| true)
     }
 
-    /// The share of the kernel time of a trace that is in some of the operations of both.
+    /// The share of a trace's kernel time in matched operations that satisfy a condition.
     fn matched_percent(&self, which: Which, of: impl Fn(&MatchedOp) -> bool) -> Option<f64> {
         let matched = |of: &dyn Fn(&MatchedOp) -> bool| -> f64 {
             let ops = self.operations.matched.iter().filter(|op| of(op));
@@ -112,7 +110,7 @@ impl Comparison {
         (all > 0.0).then(|| matched(&of) / all * 100.0)
     }
 
-    /// Whether most of what the target computes is in operations that the reference has not.
+    /// Whether most of the target's computation is in operations that the reference does not have.
     pub(crate) fn has_few_partners(&self) -> bool {
         let percent = self.partners_percent(Which::Target);
         percent.is_some_and(|percent| percent < FEW_PARTNERS_PERCENT)

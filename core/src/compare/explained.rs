@@ -1,25 +1,24 @@
-//! How much of the whole difference the hardware explains.
+//! How much of the total difference the hardware explains.
 
 use super::expected::Verdict;
 use super::ops::{MatchedOp, Operations};
 use super::pair::Pair;
 
-/// Kernel times of the operations that something is predicted of, added up.
+/// The sum of kernel times over all operations with a prediction.
 ///
-/// From the reference's time to the target's there are four steps: another number of calls (of
-/// those whose time is known), another work of each, other hardware; and what is left, which nothing
-/// of these explains.
+/// The difference from the reference's time to the target's has four parts: a different number of calls (counting calls
+/// with known times), different work per call, different hardware, and the unexplained rest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Explained {
-    /// How many operations something is predicted of.
+    /// Number of operations with a prediction.
     pub n_operations: usize,
     /// Their measured times.
     pub times: Pair<i64>,
-    /// The reference's time for as many calls as the target makes.
+    /// The reference's time, scaled to the target's number of calls.
     pub held_ns: i64,
-    /// The same for the work that the target's calls do, on the reference's hardware.
+    /// The same for the work of the target's calls, on the reference's hardware.
     pub work_ns: i64,
-    /// The time that is expected of the target: the same on its hardware.
+    /// The expected time of the target: the same on its own hardware.
     pub expected_ns: i64,
 }
 
@@ -41,22 +40,22 @@ impl Explained {
         explained
     }
 
-    /// What another number of calls makes of the reference's time.
+    /// The difference due to the number of calls.
     pub fn by_calls_ns(&self) -> i64 {
         self.held_ns.saturating_sub(self.times.reference)
     }
 
-    /// What other work of the calls makes of it.
+    /// The difference due to the work per call.
     pub fn by_work_ns(&self) -> i64 {
         self.work_ns.saturating_sub(self.held_ns)
     }
 
-    /// What the hardware makes of it.
+    /// The difference due to the hardware.
     pub fn by_hardware_ns(&self) -> i64 {
         self.expected_ns.saturating_sub(self.work_ns)
     }
 
-    /// What the target takes beyond what is expected; negative where it takes less.
+    /// The target's time beyond the expected time; negative if it takes less.
     pub fn beyond_ns(&self) -> i64 {
         self.times.target.saturating_sub(self.expected_ns)
     }
@@ -71,16 +70,16 @@ fn is_timed(op: &MatchedOp) -> bool {
 /// Operations with a verdict.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct VerdictCount {
-    /// The verdict; of those that are not judged, whatever the reason.
+    /// The verdict; operations that are not judged are counted together, regardless of the reason.
     pub verdict: Verdict,
-    /// How many.
+    /// Number of operations.
     pub n_operations: usize,
     /// Their kernel times.
     pub times: Pair<i64>,
 }
 
 impl Operations {
-    /// How many operations of both traces have which verdict, the most urgent first.
+    /// The number of matched operations for each verdict, most urgent first.
     pub fn verdicts(&self) -> Vec<VerdictCount> {
         use super::expected::NotJudged;
         let all = [
@@ -110,7 +109,7 @@ mod tests {
     use super::super::testing::{compared, run};
     use crate::testing::Timetable;
 
-    /// So many products of M × 4096 × 4096, each for so many microseconds.
+    /// This many GEMMs of M × 4096 × 4096, each with the given number of microseconds.
     fn products(n: usize, m: u32, us: u32) -> Timetable {
         let args = format!(
             r#""Input Dims": [[{m}, 4096], [4096, 4096]], "Input type": ["c10::BFloat16", "c10::BFloat16"]"#
@@ -118,7 +117,7 @@ mod tests {
         run(vec![("aten::mm", args.as_str(), "gemm", us); n])
     }
 
-    /// By calls, by work, by hardware and beyond, in microseconds.
+    /// The parts due to calls, to work and to hardware, and the rest, in microseconds.
     fn steps(reference: &Timetable, target: &Timetable, on: &str) -> [f64; 4] {
         let explained = compared(reference, target, Some(("H100", on))).explained;
         let steps = [
@@ -135,15 +134,15 @@ mod tests {
     fn calls_and_work_are_no_hardware() {
         let reference = products(3, 4096, 200);
         for (target, on, expected) in [
-            // Two calls less.
+            // Two calls fewer.
             (products(1, 4096, 200), "H100", [-400.0, 0.0, 0.0, 0.0]),
-            // And 989.4 TFLOPS for 1307.4 by peaks: 200 µs become 151.4.
+            // And 989.4 ÷ 1307.4 TFLOPS by peaks: 200 µs become 151.4.
             (
                 products(1, 4096, 280),
                 "MI300X",
                 [-400.0, 0.0, -48.6, 128.6],
             ),
-            // Twice the work of each.
+            // Twice the work per call.
             (products(3, 8192, 420), "H100", [0.0, 600.0, 0.0, 60.0]),
             // Twice the work, on the other GPU.
             (

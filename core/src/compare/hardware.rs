@@ -1,4 +1,4 @@
-//! The figures of both GPUs side by side, and the ratios of times that follow from them.
+//! The figures of both GPUs side by side, and the time ratios derived from them.
 
 use super::about::About;
 use super::expected::Judge;
@@ -11,16 +11,16 @@ use crate::perf::ComputeSpec;
 /// A figure of both GPUs.
 #[derive(Debug, Clone, PartialEq)]
 pub struct HardwareRatio {
-    /// What it is: the memory bandwidth, or the rate of some units in a precision.
+    /// The memory bandwidth, or the rate of some units in a precision.
     pub figure: Figure,
-    /// How much each GPU has: GB/s for the memory, TFLOPS for arithmetic; and what the number is.
-    /// Both peaks where only one of them has an achievable figure.
+    /// The value for each GPU (GB/s for memory, TFLOPS for arithmetic) and its basis. Both are peaks if only one GPU
+    /// has an achievable figure.
     pub values: Pair<(f64, Basis)>,
     /// The same with achievable figures wherever they are known.
     pub achievable: Pair<(f64, Basis)>,
-    /// The ratio of times that follows for work that it binds on both: reference ÷ target.
+    /// The time ratio for work that it bounds on both GPUs: reference ÷ target.
     pub ratio: f64,
-    /// The same by peaks alone; `None` where a peak is not known.
+    /// The same from peaks alone; `None` if a peak is unknown.
     pub peak_ratio: Option<f64>,
 }
 
@@ -34,7 +34,7 @@ pub enum Figure {
 }
 
 impl Figure {
-    /// For people.
+    /// The label shown to users.
     pub fn label(self) -> String {
         match self {
             Figure::Memory => "Memory bandwidth".to_owned(),
@@ -46,7 +46,7 @@ impl Figure {
 }
 
 impl HardwareRatio {
-    /// Whether an achievable figure is known for one GPU alone.
+    /// Whether an achievable figure is known for only one GPU.
     pub fn is_mixed(&self) -> bool {
         is_mixed(&self.achievable)
     }
@@ -56,8 +56,8 @@ fn is_mixed(values: &Pair<(f64, Basis)>) -> bool {
     values.reference.1 != values.target.1
 }
 
-/// The figures that judged the operations of two traces: the memory, then arithmetic in the order
-/// of the longest operation that needs it. Nothing without both GPUs.
+/// The figures used for the operations of two traces: the memory, then arithmetic in the order of the longest operation
+/// that needs it. Empty unless both GPUs are known.
 pub(crate) fn ratios(
     sides: &Pair<About>,
     operations: &Operations,

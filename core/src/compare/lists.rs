@@ -1,4 +1,4 @@
-//! Kernels, modules, operators on the host and kinds of work of both traces, side by side, by name.
+//! Kernels, modules, CPU operators and kinds of work of both traces, side by side, by name.
 
 use super::named::{Named, Tally, Timed, by_key};
 use super::pair::Pair;
@@ -8,8 +8,7 @@ use crate::names::Family;
 use crate::report::overview::Measure;
 use crate::report::{ModuleTime, module_times};
 
-/// The kernels, copies and fills of both traces that count under the choices of their reports, the
-/// longest first.
+/// The kernels, copies and fills of both traces that count under the options of their reports, longest first.
 pub(crate) fn kernels(sides: Pair<Side>) -> Vec<Named<String, Tally>> {
     by_key(&sides.map(|side| {
         let work = side.profile.gpu.all();
@@ -27,8 +26,7 @@ impl Timed for ModuleTime {
     }
 }
 
-/// The classes of modules of both traces, the longest first; nothing where neither was recorded
-/// with Python frames.
+/// The module classes of both traces, longest first; empty if neither was recorded with Python frames.
 pub(crate) fn modules(sides: Pair<Side>) -> Vec<Named<String, ModuleTime>> {
     by_key(&sides.map(|side| {
         let times = module_times(side.profile).into_iter();
@@ -36,8 +34,8 @@ pub(crate) fn modules(sides: Pair<Side>) -> Vec<Named<String, ModuleTime>> {
     }))
 }
 
-/// The operators of both traces on the host, the longest first. Of traces without GPU activity
-/// there is nothing else to compare.
+/// The operators of both traces by CPU time, longest first. For traces without GPU activity, there is nothing else to
+/// compare.
 pub(crate) fn host(sides: Pair<Side>) -> Vec<Named<String, Tally>> {
     by_key(&sides.map(|side| {
         let strings = &side.profile.trace.strings;
@@ -50,8 +48,8 @@ pub(crate) fn host(sides: Pair<Side>) -> Vec<Named<String, Tally>> {
     }))
 }
 
-/// The kinds of work of both traces as the overview of each has them, the longest first. Nothing
-/// where one trace has GPU times and the other has not: they measure different things.
+/// The kinds of work of both traces from their overviews, longest first. Empty if only one trace has GPU times, as they
+/// would measure different things.
 pub(crate) fn categories(sides: Pair<Side>) -> Vec<Named<Family, Tally>> {
     let measures = sides.map(|side| side.report.overview.measure);
     if measures.reference != measures.target {

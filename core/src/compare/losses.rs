@@ -1,4 +1,4 @@
-//! What a trace lost before it came here, and what cannot be told of it for that.
+//! Data that a trace lost before it was read, and what is therefore unknown.
 
 use super::side::Side;
 use crate::import::warning::WarningKind;
@@ -11,10 +11,10 @@ pub(crate) fn losses(side: &Side) -> Vec<QualityLine> {
     lost.cloned().collect()
 }
 
-/// Whether calls or GPU work of a trace are missing, so that their number tells nothing.
+/// Whether calls or GPU activity of a trace are missing, so that their counts are meaningless.
 pub(crate) fn misses_calls(side: &Side) -> bool {
     use WarningKind::*;
-    /// Less work than this without its call is what was launched before recording began.
+    /// A smaller share of activity without its call was launched before the recording.
     const FEW_PERCENT: u64 = 1;
     let kinds = [
         CutGzip,
@@ -37,7 +37,7 @@ pub(crate) fn misses_calls(side: &Side) -> bool {
         || unattributed.count() as u64 * 100 > all * FEW_PERCENT
 }
 
-/// Idle time in which the GPU may have worked, on work of unknown duration.
+/// Idle time in which the GPU may have been busy, with activity of unknown duration.
 pub(crate) fn untold_idle_ns(side: &Side) -> i64 {
     let idle_ns = side.report.timelines.whole.map_or(0, |whole| whole.idle_ns);
     side.profile.gpu.untold_ns().min(idle_ns)
@@ -52,7 +52,7 @@ mod tests {
     use crate::profile::Profile;
     use crate::testing::Timetable;
 
-    /// Four products of 100 µs, one after the other. Some have no duration, some no launch.
+    /// Four GEMMs of 100 µs, one after the other. Some have no duration, some no launch.
     fn products(is_known: fn(u32) -> bool, is_launched: fn(u32) -> bool) -> Timetable {
         (0..4).fold(Timetable::new().without_flows(), |table, id| {
             let (host, gpu) = (id * 10, 1_000 + id * 100);

@@ -1,6 +1,6 @@
-//! Memory of two traces: peaks, and what operators hold of them.
+//! Memory of two traces: peaks, and how much of them operators hold.
 //!
-//! Of each trace the device with the highest peak counts; ranks and processes are not told apart.
+//! For each trace, the device with the highest peak counts; ranks and processes are not distinguished.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use super::side::Side;
 use crate::base::sort::Arrange;
 use crate::profile::memory::DeviceMemory;
 
-/// Operators that are compared, those first that hold or allocate most.
+/// Maximum number of operators compared; those that hold or allocate most come first.
 const MOST_OPERATORS: usize = 40;
 
 /// A size in both traces.
@@ -17,12 +17,12 @@ const MOST_OPERATORS: usize = 40;
 pub struct MemorySize {
     /// What it is, for people.
     pub label: String,
-    /// In bytes; `None` in a trace that has no such operator, or does not tell.
+    /// In bytes; `None` for a trace that has no such operator or did not record it.
     pub bytes: Pair<Option<u64>>,
 }
 
 impl MemorySize {
-    /// Target minus reference, of what both have.
+    /// Target minus reference, if both have it.
     pub fn difference(&self) -> Option<i64> {
         let Pair { reference, target } = self.bytes.both()?;
         i64::try_from(i128::from(target) - i128::from(reference)).ok()
@@ -43,16 +43,16 @@ impl MemorySize {
 /// The memory of two traces.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct MemoryPair {
-    /// Of the whole: the peak, what was there before, what is reserved then, and all that is allocated.
+    /// Totals: the peak, earlier memory in it, memory reserved at that time, and all allocations.
     pub sizes: Vec<MemorySize>,
-    /// What operators hold at the peak, the most first.
+    /// What operators hold at the peak, largest first.
     pub at_peak: Vec<MemorySize>,
-    /// What operators allocate in all, the most first.
+    /// What operators allocate in total, largest first.
     pub allocated: Vec<MemorySize>,
 }
 
 impl MemoryPair {
-    /// Each size with the part that it belongs to.
+    /// Each size with its section.
     pub fn rows(&self) -> impl Iterator<Item = (&'static str, &MemorySize)> {
         let parts = [
             ("", &self.sizes),
@@ -64,10 +64,10 @@ impl MemoryPair {
     }
 }
 
-/// What operators of a trace hold or allocate.
+/// What the operators of a trace hold or allocate.
 type Sizes<'a> = &'a dyn Fn(&Side, &DeviceMemory) -> Vec<(String, u64)>;
 
-/// What both tell of their memory; `None` where one of them has no memory events.
+/// The memory of both; `None` if one of them has no memory events.
 pub(super) fn memory(sides: Pair<Side>) -> Option<MemoryPair> {
     let memories = sides.map(|side| side.profile.memory());
     let main = |which: Which| -> Option<&DeviceMemory> {

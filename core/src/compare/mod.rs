@@ -1,7 +1,7 @@
-//! Two traces: what changed, by how much, and which of it the hardware explains.
+//! Two traces: what changed, by how much, and how much of it the hardware explains.
 //!
-//! One trace is the *target*, the one to improve; the other the *reference* it is compared with.
-//! Every difference is target minus reference: a positive one means that the target is slower.
+//! One trace is the *target*, the one to improve; the other is the *reference* that it is compared with. Every
+//! difference is target minus reference: a positive one means that the target is slower.
 //!
 //! ```text
 //! reference: Profile, Report ─┐
@@ -61,7 +61,7 @@ use crate::profile::shares::Shares;
 use expected::Judge;
 
 impl Comparison {
-    /// Compares two traces. Lines, and the basis of the figures, are those of the target's report.
+    /// Compares two traces. Thresholds and the basis of the figures are taken from the target's report.
     pub fn new(reference: Side, target: Side) -> Comparison {
         let sides = Pair { reference, target };
         let shares = sides.map(|side| Shares::of_computation(side.profile));
@@ -97,8 +97,7 @@ impl Comparison {
     }
 }
 
-/// Rows about the GPU; none where only one of the traces has GPU activity, and the other ran the
-/// same on the host.
+/// Rows about the GPU; none if only one of the traces has GPU activity, as the other ran the same work on the CPU.
 fn where_comparable<T>(sides: Pair<Side>, rows: fn(Pair<Side>) -> Vec<T>) -> Vec<T> {
     let has_gpu = sides.map(|side| side.report.timelines.whole.is_some());
     match has_gpu.reference == has_gpu.target {

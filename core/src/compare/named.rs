@@ -1,4 +1,4 @@
-//! Rows that are told by their name: kernels, modules, operators on the host, kinds of work.
+//! Rows matched by name: kernels, modules, CPU operators, kinds of work.
 
 use std::hash::Hash;
 
@@ -6,27 +6,27 @@ use super::align::{Alignment, align};
 use super::pair::{Pair, Which};
 use crate::base::sort::Arrange;
 
-/// A row of both traces, or of one.
+/// A row of both traces or of one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Named<K, T> {
-    /// What it is.
+    /// Its key.
     pub key: K,
-    /// What is measured; `None` in a trace that has no such row.
+    /// Its measurements; `None` for a trace without the row.
     pub sides: Pair<Option<T>>,
 }
 
-/// What is measured of a row.
+/// The measurements of a row.
 pub trait Timed {
     /// Its time in nanoseconds.
     fn ns(&self) -> i64;
 }
 
-/// How often, and how long.
+/// A count and a total time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Tally {
-    /// How often.
+    /// Number of occurrences.
     pub count: u64,
-    /// Durations, summed.
+    /// Sum of the durations.
     pub ns: i64,
 }
 
@@ -44,14 +44,14 @@ impl Timed for Tally {
 }
 
 impl<K, T: PartialEq> Named<K, T> {
-    /// Whether nothing of it differs.
+    /// Whether both sides are equal.
     pub(crate) fn is_same(&self) -> bool {
         self.sides.reference == self.sides.target
     }
 }
 
 impl<K, T: Timed> Named<K, T> {
-    /// Its time in each trace; nothing in a trace without it.
+    /// Its time in each trace; 0 in a trace without it.
     pub fn times(&self) -> Pair<i64> {
         self.sides
             .as_ref()
@@ -64,7 +64,7 @@ impl<K, T: Timed> Named<K, T> {
     }
 }
 
-/// Puts the rows of two lists side by side, the longest first; in a list each key stands once.
+/// Joins the rows of two lists, longest first; each key occurs once per list.
 pub(crate) fn by_key<K, T>(lists: &Pair<Vec<(K, T)>>) -> Vec<Named<K, T>>
 where
     K: Hash + Eq + Clone,
@@ -80,7 +80,7 @@ where
     side_by_side(&alignment, row)
 }
 
-/// Rows that were aligned side by side, the longest first; `of` puts those of one trace together.
+/// Joins aligned rows, longest first; `of` merges the rows of one trace.
 pub(crate) fn side_by_side<K: Clone, T: Timed, L>(
     alignment: &Alignment<L>,
     of: impl Fn(Which, &[usize]) -> Option<(K, T)>,
@@ -103,7 +103,7 @@ pub(crate) fn side_by_side<K: Clone, T: Timed, L>(
             push(Pair::only(which, of(which, rows)));
         }
     }
-    // Stable: equal times stay in order of appearance.
+    // Stable sort: ties keep order of appearance.
     named.arrange_by_key(|named| {
         let times = named.times();
         std::cmp::Reverse(times.reference.max(times.target))

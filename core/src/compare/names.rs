@@ -1,10 +1,9 @@
-//! What the two sides are called, where nobody says.
+//! Default names of the two sides.
 
-/// Endings that say what kind of file it is.
+/// File name endings that indicate the file type.
 const ENDINGS: [&str; 4] = [".gz", ".zip", ".json", ".pt.trace"];
 
-/// Names for the reference and the target, never equal: those of the files, else the devices, else
-/// what they are.
+/// Names for the reference and the target, never equal: the file names, otherwise the devices, otherwise their roles.
 pub fn names(files: [&str; 2], devices: [Option<&str>; 2]) -> [String; 2] {
     let files = files.map(base_name);
     let devices = devices.map(|device| device.unwrap_or_default().trim());
@@ -15,7 +14,7 @@ pub fn names(files: [&str; 2], devices: [Option<&str>; 2]) -> [String; 2] {
     names.unwrap_or(["reference", "target"]).map(str::to_owned)
 }
 
-/// The name of a file without its folders and endings.
+/// The name of a file without folders and endings.
 pub(crate) fn base_name(path: &str) -> &str {
     let mut name = path.rsplit(['/', '\\']).next().unwrap_or_default();
     for ending in ENDINGS {

@@ -1,9 +1,9 @@
-//! Things that both traces have, side by side.
+//! Values that both traces have, side by side.
 
 use crate::base::labels::labelled;
 
 labelled! {
-    /// Which of the two traces: in the middle of a sentence, and in files.
+    /// Which of the two traces. The labels are used in sentences and in files.
     pub enum Which {
         /// The one that the target is compared with.
         Reference => "reference",
@@ -22,17 +22,17 @@ impl Which {
     }
 }
 
-/// The same of both traces.
+/// A value for each of the two traces.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, serde::Serialize)]
 pub struct Pair<T> {
-    /// Of the reference.
+    /// The value of the reference.
     pub reference: T,
-    /// Of the target.
+    /// The value of the target.
     pub target: T,
 }
 
 impl<T> Pair<T> {
-    /// The same question asked of both.
+    /// Computes the value for both.
     pub fn of(ask: impl Fn(Which) -> T) -> Pair<T> {
         Pair {
             reference: ask(Which::Reference),
@@ -40,7 +40,7 @@ impl<T> Pair<T> {
         }
     }
 
-    /// Something of one, and nothing of the other.
+    /// A value for one, and the default for the other.
     pub fn only(which: Which, value: T) -> Pair<T>
     where
         T: Default,
@@ -50,7 +50,7 @@ impl<T> Pair<T> {
         pair
     }
 
-    /// One of the two.
+    /// The value of one trace.
     pub fn get(&self, which: Which) -> &T {
         match which {
             Which::Reference => &self.reference,
@@ -58,7 +58,7 @@ impl<T> Pair<T> {
         }
     }
 
-    /// One of the two, to change it.
+    /// The value of one trace, mutable.
     pub fn get_mut(&mut self, which: Which) -> &mut T {
         match which {
             Which::Reference => &mut self.reference,
@@ -74,7 +74,7 @@ impl<T> Pair<T> {
         }
     }
 
-    /// What follows from each.
+    /// Applies a function to each.
     pub fn map<U>(self, mut follow: impl FnMut(T) -> U) -> Pair<U> {
         Pair {
             reference: follow(self.reference),
@@ -82,7 +82,7 @@ impl<T> Pair<T> {
         }
     }
 
-    /// Each with its other half.
+    /// Pairs each with the corresponding value of another pair.
     pub fn zip<U>(self, other: Pair<U>) -> Pair<(T, U)> {
         Pair {
             reference: (self.reference, other.reference),
@@ -92,7 +92,7 @@ impl<T> Pair<T> {
 }
 
 impl<T> Pair<Option<T>> {
-    /// Both, where both are known.
+    /// Both values, if both are known.
     pub fn both(self) -> Option<Pair<T>> {
         Some(Pair {
             reference: self.reference?,
@@ -103,23 +103,23 @@ impl<T> Pair<Option<T>> {
 
 /// Times in nanoseconds.
 impl Pair<i64> {
-    /// Target minus reference: positive where the target takes longer.
+    /// Target minus reference: positive if the target takes longer.
     pub fn difference(self) -> i64 {
         self.target.saturating_sub(self.reference)
     }
 
-    /// Target over reference; `None` for a reference of nothing.
+    /// Target over reference; `None` if the reference is not positive.
     pub fn ratio(self) -> Option<f64> {
         (self.reference > 0).then(|| self.target as f64 / self.reference as f64)
     }
 
-    /// How much longer the target takes, in percent of the reference: target ÷ reference − 1.
-    /// Negative where it is faster; `None` for a reference of nothing.
+    /// How much longer the target takes, in percent of the reference: target ÷ reference − 1. Negative if it is faster;
+    /// `None` if the reference is not positive.
     pub fn change_percent(self) -> Option<f64> {
         Some((self.ratio()? - 1.0) * 100.0)
     }
 
-    /// Both together.
+    /// The sums of both pairs.
     pub fn plus(self, other: Pair<i64>) -> Pair<i64> {
         Pair {
             reference: self.reference.saturating_add(other.reference),

@@ -1,9 +1,8 @@
-//! The difference adds up: the whole time of each trace as parts that do not overlap.
+//! Splits the whole time of each trace into parts that do not overlap, so that the difference adds up.
 //!
-//! Computation is split by operation; where kernels run at once they share the time evenly. What
-//! is left is communication that nothing hides, copies that nothing hides, and idling. The parts of
-//! a trace sum up to its time from the first GPU activity to the last, to the nanosecond; so the
-//! differences of the parts sum up to the difference of the whole.
+//! Computation is split by operation; concurrent kernels share the time evenly. The rest is exposed communication,
+//! exposed copies, and idle time. The parts of a trace add up to its time from the first GPU activity to the last, to
+//! the nanosecond; so the differences of the parts add up to the total difference.
 
 use super::ops::Operations;
 use super::pair::{Pair, Which};
@@ -15,25 +14,25 @@ use crate::names::Family;
 use crate::profile::shares::Shares;
 use crate::profile::timeline::GpuTimeline;
 
-/// What a part is.
+/// The kind of a part.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum PartKind {
-    /// Computation of an operation of both traces: its place in [`Operations::matched`].
+    /// Computation of an operation of both traces: its position in [`Operations::matched`].
     Matched(usize),
-    /// Computation of an operation of one trace: its place in [`Operations::lone`].
+    /// Computation of an operation of one trace: its position in [`Operations::lone`].
     Lone(Which, usize),
     /// Computation of [unattributed](crate::profile::unattributed) kernels.
     Unattributed,
-    /// Communication while nothing is computed.
+    /// Communication without concurrent computation.
     ExposedCommunication,
-    /// Copies while nothing is computed or communicated.
+    /// Copies without concurrent computation or communication.
     ExposedCopies,
-    /// Nothing runs.
+    /// Time in which nothing runs.
     Idle,
 }
 
 impl PartKind {
-    /// Whether something is computed.
+    /// Whether it is computation.
     pub fn is_computation(self) -> bool {
         matches!(
             self,
@@ -47,42 +46,42 @@ impl PartKind {
 pub struct Part {
     /// What it is.
     pub kind: PartKind,
-    /// For people.
+    /// The label shown to users.
     pub label: String,
-    /// The kind of work that is computed; `None` for what is no computation.
+    /// The kind of work; `None` if it is not computation.
     pub family: Option<Family>,
     /// Its length in each trace.
     pub times: Pair<i64>,
 }
 
-/// The time of both traces in parts.
+/// The time of both traces, split into parts.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Parts {
-    /// From the first GPU activity to the last; 0 in a trace without any.
+    /// From the first GPU activity to the last; 0 for a trace without any.
     pub total: Pair<i64>,
-    /// Time in which something is computed.
+    /// Time in which anything is computed.
     pub computation: Pair<i64>,
     /// All parts, those that differ most first.
     pub parts: Vec<Part>,
-    /// What is in no part: computation that belongs to no operation, nearly always nothing; all of
-    /// it where there are no parts.
+    /// Time that is in no part: computation that belongs to no operation, nearly always zero; all of the time if there
+    /// are no parts.
     pub rest: Pair<i64>,
 }
 
-/// One step of the way from the time of the reference to that of the target.
+/// One step from the time of the reference to that of the target.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Step {
-    /// The part; `None` for several of them together, and for the rest.
+    /// The part; `None` for several parts together, and for the rest.
     pub kind: Option<PartKind>,
-    /// The kind of work of all that it is; `None` for what is no computation, or of several kinds.
+    /// The kind of work; `None` if it is not computation, or if there are several kinds.
     pub family: Option<Family>,
-    /// For people.
+    /// The label shown to users.
     pub label: String,
-    /// In each trace.
+    /// Its time in each trace.
     pub times: Pair<i64>,
-    /// Where the way has got to, before and after this step.
+    /// The running total before this step.
     pub from_ns: i64,
-    /// The end of this step: `from_ns` and the difference.
+    /// The running total after this step: `from_ns` plus the difference.
     pub to_ns: i64,
 }
 
@@ -144,7 +143,7 @@ impl Parts {
         let others = others.map(|(kind, label, times)| part(kind, label.to_owned(), None, times));
         let all = matched.chain(lone).chain(others);
         let mut parts: Vec<Part> = all.filter(|part| part.times != Pair::default()).collect();
-        // Stable: parts that differ alike stay in order of time.
+        // Stable sort: ties keep the order of time.
         parts.arrange_by_key(|part| std::cmp::Reverse(part.times.difference().unsigned_abs()));
         let known = Pair::of(|which| sum(parts.iter().map(|part| *part.times.get(which))));
         Parts {
@@ -155,9 +154,9 @@ impl Parts {
         }
     }
 
-    /// The way from the time of the reference to that of the target: the `n` parts that differ
-    /// most, then the others by the kind of work they are, then the rest. The steps sum up to the difference. None where
-    /// one of the traces has no GPU activity.
+    /// The steps from the time of the reference to that of the target: the `n` parts that differ most, then the others
+    /// by kind of work, then the rest. The steps add up to the difference. Empty if one of the traces has no GPU
+    /// activity.
     pub fn waterfall(&self, n: usize) -> Vec<Step> {
         let mut steps = Vec::new();
         if self.total.reference == 0 || self.total.target == 0 {
@@ -178,7 +177,7 @@ impl Parts {
         };
         let differ = |part: &&Part| part.times.difference() != 0;
         let shown: Vec<&Part> = self.parts.iter().filter(differ).collect();
-        // One other would take as much room as its name does.
+        // A single remaining part takes no more room than a line for the others.
         let n = if shown.len() == n + 1 { n + 1 } else { n };
         for part in shown.iter().take(n) {
             step(Some(part.kind), part.family, part.label.clone(), part.times);
@@ -203,13 +202,13 @@ impl Parts {
         self.sum_of(|kind| matches!(kind, PartKind::Lone(..)))
     }
 
-    /// A part that is no computation.
+    /// The time of a part that is not computation.
     pub fn of_kind(&self, kind: PartKind) -> Pair<i64> {
         self.sum_of(|other| other == kind)
     }
 
-    /// How much of what differs in computation is in operations of both traces, in percent: their
-    /// differences, whatever the sign, over those of all operations. `None` where nothing differs.
+    /// The percentage of the differences in computation that is in matched operations: the sum of their absolute
+    /// differences over that of all operations. `None` if nothing differs.
     pub fn matched_percent(&self) -> Option<f64> {
         let differ = |is_it: fn(PartKind) -> bool| {
             let parts = self.parts.iter().filter(|part| is_it(part.kind));
@@ -230,12 +229,12 @@ impl Parts {
     }
 }
 
-/// So many others are named together: a line for each kind of work would be longer.
+/// Up to this many others are shown together: a line for each kind of work would be longer.
 const FEW_OTHERS: usize = 6;
-/// Kinds of work that are told apart among the others.
+/// Maximum number of kinds of work distinguished among the others.
 const FAMILIES: usize = 6;
 
-/// Some parts as one step.
+/// Several parts as one step.
 struct Group {
     kind: Option<PartKind>,
     family: Option<Family>,
@@ -244,7 +243,7 @@ struct Group {
 }
 
 impl Group {
-    /// Parts of one kind of work; one alone has its own name.
+    /// Parts of one kind of work; a single one keeps its own label.
     fn new(family: Option<Family>, parts: &[&Part]) -> Group {
         let times = parts.iter().map(|part| part.times);
         let times = times.fold(Pair::default(), Pair::plus);
@@ -262,8 +261,8 @@ impl Group {
     }
 }
 
-/// Parts that are not shown for themselves: together where they are few, else by the kind of work that
-/// they are, the kinds that differ most first and what is left of them last.
+/// Parts that are not shown individually: together if they are few, otherwise by kind of work, with the kinds that
+/// differ most first and the remaining ones last.
 fn by_family(parts: &[&Part]) -> Vec<Group> {
     if parts.is_empty() {
         return Vec::new();
@@ -271,7 +270,7 @@ fn by_family(parts: &[&Part]) -> Vec<Group> {
     if parts.len() <= FEW_OTHERS {
         return vec![Group::new(None, parts)];
     }
-    // What is no computation is no group: each is of its own kind.
+    // Parts that are not computation are not grouped: each is its own kind.
     let keyed = parts.iter().map(|part| {
         let own = part.family.is_none().then_some(part.kind);
         ((part.family, own), *part)
@@ -322,7 +321,7 @@ mod tests {
         assert_eq!(parts.rest, pair(0, 0));
         let seen = parts.parts.iter();
         let seen = seen.map(|part| (part.label.as_str(), part.times));
-        // For 10 µs mm and add run at once: 5 µs each.
+        // mm and add run concurrently for 10 µs: 5 µs each.
         assert!(seen.eq([
             ("aten::gelu", pair(0, 10_000)),
             ("Exposed copies", pair(10_000, 0)),
@@ -330,7 +329,7 @@ mod tests {
             ("aten::mm", pair(20_000, 25_000)),
             ("aten::add", pair(10_000, 5_000)),
         ]));
-        // 10 of 20 µs of computation that differ have a partner.
+        // Of 20 µs of computation that differ, 10 are in matched operations.
         assert_eq!(parts.matched_percent(), Some(50.0));
         let steps = parts.waterfall(2);
         let steps = steps.iter();
@@ -340,7 +339,7 @@ mod tests {
             ("Exposed copies", 60_000, 50_000),
             ("3 others", 50_000, 60_000),
         ]));
-        // One other would take as much room as its name does.
+        // A single remaining part takes no more room than a line for the others.
         assert_eq!(parts.waterfall(4).len(), 5);
     }
 

@@ -1,8 +1,7 @@
-//! Steps of serving engines, beside each other: by what their requests do, and by batch size.
+//! Steps of serving engines, side by side: by phase of their requests, and by batch size.
 //!
-//! A step of one batch size is compared with steps of the same size. What is left of a phase is compared
-//! by the time for each token that is computed, where both traces count tokens, else by the median of
-//! its steps.
+//! Steps of one batch size are compared with steps of the same size. The remaining steps of a phase are compared by
+//! time per computed token if both traces count tokens, otherwise by their median.
 
 use super::pair::{Pair, Which};
 use super::side::Side;
@@ -14,21 +13,21 @@ use crate::names::batch::Phase;
 use crate::profile::serving::{Serving, StageKind};
 use crate::report::steps::{BatchFigures, by_batch, phase_label, step_figures};
 
-/// What the times of a row are of.
+/// What the times of a row refer to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum StepsBy {
-    /// A step of one size of the batch, the median: its requests and tokens.
+    /// The median step of one batch size: its requests and tokens.
     Batch(Option<u64>, Option<u64>),
-    /// A token that is computed, the mean.
+    /// A computed token, on average.
     Token,
-    /// A step, the median.
+    /// The median step.
     Step,
-    /// A denoising step of a diffusion pipeline, the median.
+    /// The median denoising step of a diffusion pipeline.
     Denoising,
 }
 
 impl StepsBy {
-    /// As files write it.
+    /// The key in files.
     pub fn key(self) -> &'static str {
         match self {
             StepsBy::Batch(..) => "batch",
@@ -42,13 +41,13 @@ impl StepsBy {
 /// Steps of both traces that can be compared.
 #[derive(Debug, Clone, PartialEq)]
 pub struct StepPair {
-    /// What their requests do.
+    /// The phase of their requests.
     pub phase: Option<Phase>,
-    /// What the times are of.
+    /// What the times refer to.
     pub by: StepsBy,
-    /// How many steps they are of.
+    /// The number of steps.
     pub n_steps: Pair<usize>,
-    /// Tokens that a step attends to, the median.
+    /// Median number of tokens that a step attends to.
     pub kv_tokens: Pair<Option<u64>>,
     /// The times, in nanoseconds.
     pub ns: Pair<f64>,
@@ -60,7 +59,7 @@ impl StepPair {
         let what = match self.by {
             StepsBy::Batch(requests, tokens) => {
                 let counted = |n: Option<u64>, noun| n.map(|n| format::counted(n, noun));
-                // Of decode steps each request computes a token.
+                // In decode steps, each request computes one token.
                 let tokens = tokens.filter(|tokens| requests != Some(*tokens));
                 let parts = [counted(requests, "request"), counted(tokens, "token")];
                 let parts: Vec<String> = parts.into_iter().flatten().collect();
@@ -79,21 +78,21 @@ impl StepPair {
         (reference > 0.0).then(|| target / reference)
     }
 
-    /// The time of a trace, for people.
+    /// The time of a trace, as text.
     pub fn time(&self, which: Which) -> String {
         format::time_us(self.ns.get(which) / 1e3)
     }
 
-    /// Steps that the less sure of the two times rests on.
+    /// The number of steps behind the less reliable of the two times.
     pub(crate) fn weight(&self) -> usize {
         self.n_steps.reference.min(self.n_steps.target)
     }
 }
 
-/// Rows of one phase.
+/// Maximum rows per phase.
 const MOST_SIZES: usize = 8;
 
-/// Steps of both traces by phase; nothing where one of them is of no serving engine.
+/// Steps of both traces by phase; empty if one trace is not from a serving engine.
 pub(super) fn steps(sides: Pair<Side>) -> Vec<StepPair> {
     let serving = sides.map(|side| side.profile.serving());
     let Some(serving) = serving.both() else {
@@ -151,7 +150,7 @@ fn of_phase(phase: Option<Phase>, all: Pair<&Vec<BatchFigures>>) -> Vec<StepPair
         let rest: Vec<&BatchFigures> = sized.filter(|row| !is_matched(row)).copied().collect();
         match rows.iter().any(|row| row.size.is_some()) {
             true => rest,
-            // Nothing tells of their batches.
+            // Their batches are unknown.
             false => rows,
         }
     });
@@ -162,7 +161,7 @@ fn of_phase(phase: Option<Phase>, all: Pair<&Vec<BatchFigures>>) -> Vec<StepPair
     matched
 }
 
-/// Steps whose batch the other trace has not.
+/// Steps with batches that the other trace does not have.
 fn rest_of(phase: Option<Phase>, rows: Pair<Vec<&BatchFigures>>) -> Option<StepPair> {
     if rows.reference.is_empty() || rows.target.is_empty() {
         return None;
@@ -198,7 +197,7 @@ fn rest_of(phase: Option<Phase>, rows: Pair<Vec<&BatchFigures>>) -> Option<StepP
     })
 }
 
-/// What a diffusion pipeline does over and over, where both make as many pixels in it.
+/// The repeated steps of a diffusion pipeline, if both process the same number of pixels.
 fn denoising(serving: Pair<&Serving>) -> Option<StepPair> {
     let images = serving.map(|all| all.steps.iter().find_map(|step| step.batch?.images));
     if images.reference != images.target {
@@ -227,7 +226,7 @@ mod tests {
     use super::super::testing::compared;
     use crate::testing::Timetable;
 
-    /// Steps one after the other: the annotation, and how long the GPU takes, in microseconds.
+    /// Consecutive steps: the annotation, and the GPU time in microseconds.
     fn steps(steps: &[(&str, u32)]) -> Timetable {
         let (mut host, mut gpu) = (0, 10_000);
         steps.iter().fold(Timetable::new(), |trace, (name, us)| {
@@ -240,7 +239,7 @@ mod tests {
         })
     }
 
-    /// Label, steps of both, and microseconds of both.
+    /// Label, number of steps and microseconds, the latter two for both traces.
     fn rows(
         reference: &[(&str, u32)],
         target: &[(&str, u32)],

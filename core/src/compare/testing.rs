@@ -34,7 +34,7 @@ pub(crate) fn compared(
     })
 }
 
-/// The pattern of each finding, and what following it saves when the target takes as long as predicted.
+/// The pattern of each finding, and its saving if the target takes as long as predicted.
 pub(crate) fn savings(gaps: &[Gap]) -> Vec<(&'static str, Option<i64>)> {
     let savings = gaps.iter();
     savings
@@ -42,19 +42,18 @@ pub(crate) fn savings(gaps: &[Gap]) -> Vec<(&'static str, Option<i64>)> {
         .collect()
 }
 
-/// That a text has these words.
+/// Asserts that a text contains these words.
 #[track_caller]
 pub(crate) fn says(text: &str, words: &str) {
     assert!(text.contains(words), "{words}: {text}");
 }
 
-/// The same in both traces, or of both.
+/// A pair from the two values.
 pub(crate) fn pair<T>(reference: T, target: T) -> Pair<T> {
     Pair { reference, target }
 }
 
-/// Judges two timetables, each on its GPU (`""` for one that is not known), and hands them over as
-/// the two sides.
+/// Analyzes two timetables, each with its GPU (`""` for an unknown one), and passes them on as the two sides.
 pub(crate) fn sides<T>(
     reference: &Timetable,
     target: &Timetable,
@@ -64,7 +63,7 @@ pub(crate) fn sides<T>(
     profiles(&reference.profile(), &target.profile(), gpus, then)
 }
 
-/// The same of profiles.
+/// The same for profiles.
 pub(crate) fn profiles<T>(
     reference: &Profile,
     target: &Profile,

@@ -1,5 +1,5 @@
-//! What both traces lose in the same way. It makes no difference between them, so that a comparison of
-//! times does not show it, and may be worth more than the difference.
+//! What both traces waste in the same way. It causes no difference between them, so a comparison of times does not show
+//! it, but it may matter more than the difference.
 
 use super::comparison::Comparison;
 use super::gap::Waste;
@@ -16,7 +16,7 @@ use crate::findings::{Finding, Impact};
 use crate::names::calls::unnumbered;
 
 impl Comparison {
-    /// What it saves on the target, with its share of the run: "46.0–62.0 ms (55–73 %)".
+    /// Its saving on the target, with its share of the run: "46.0–62.0 ms (55–73 %)".
     pub fn worth_of(&self, waste: &Waste) -> String {
         let total_ns = self.parts.total.target;
         let (low_ns, high_ns) = waste.saves;
@@ -33,10 +33,10 @@ impl Comparison {
     }
 }
 
-/// Entries that are worth showing.
+/// Maximum number of entries shown.
 const MOST: usize = 8;
 
-/// What both lose alike, what is worth most on the target first.
+/// What both waste in the same way, largest saving on the target first.
 pub(crate) fn of_both(sides: Pair<Side>, comparison: &Comparison) -> Vec<Waste> {
     let total_ns = comparison.parts.total.target;
     if total_ns <= 0 || !comparison.has_gpu_times() {
@@ -59,7 +59,7 @@ pub(crate) fn of_both(sides: Pair<Side>, comparison: &Comparison) -> Vec<Waste> 
     waste
 }
 
-/// Findings of one rule in one trace, added up.
+/// Sum of the findings of one rule in one trace.
 #[derive(Default)]
 struct OfRule<'a> {
     first: Option<&'a Finding>,
@@ -82,7 +82,7 @@ impl<'a> OfRule<'a> {
     }
 }
 
-/// What the reports of both find by the same rule. Idle time has causes, and is compared as a whole.
+/// What the reports of both find with the same rule, except for causes of idle time, which is compared as a whole.
 fn found_in_both(sides: Pair<Side>) -> Vec<Waste> {
     let found = sides.map(|side| {
         let ranked = side.report.analyses.findings.ranked.iter();
@@ -122,7 +122,7 @@ fn found_in_both(sides: Pair<Side>) -> Vec<Waste> {
     both.collect()
 }
 
-/// Idle time of both, where either would be flagged for it alone.
+/// Idle time of both, if each would be flagged for it on its own.
 fn idle(comparison: &Comparison) -> Option<Waste> {
     let sides = comparison.sides.as_ref().map(|side| &side.idle);
     let shares = sides.map(|idle| idle.sure.1);
@@ -153,7 +153,7 @@ fn idle(comparison: &Comparison) -> Option<Waste> {
         .target
         .finding(main.0)
         .map(|finding| format::capitalized(&finding.model));
-    // Findings about one cause each.
+    // Each finding is about one cause.
     let impacts = sides
         .target
         .findings
@@ -183,7 +183,7 @@ fn idle(comparison: &Comparison) -> Option<Waste> {
     })
 }
 
-/// Operations far from the roofline in both, by operator; those in `known` count already.
+/// Operations far below the roofline in both, by operator; those in `known` are already counted.
 fn low_roofline(comparison: &Comparison, known: &[usize]) -> Vec<Waste> {
     let least = comparison.thresholds.compare_waste_percent;
     let small_ns = comparison.thresholds.compare_small_us * 1e3;
@@ -206,7 +206,7 @@ fn low_roofline(comparison: &Comparison, known: &[usize]) -> Vec<Waste> {
         let first = *ops.first()?;
         let times = ops.iter().map(|op| op.times());
         let times = times.fold(Pair::default(), Pair::plus);
-        // Of all of them together, by time.
+        // Over all of them together, weighted by time.
         let percents = Pair::of(|which| {
             let roofs = ops.iter().filter_map(|op| {
                 let roof = (*op.judgement.roofs.get(which))?;
@@ -261,7 +261,7 @@ mod tests {
         comparison.waste.iter().map(|waste| waste.key).collect()
     }
 
-    /// Attention of 64 heads of 1024 × 1024 scores in three operations of so many microseconds.
+    /// Attention of 64 heads of 1024 × 1024 scores in three operations with the given microseconds.
     fn unfused(us: u32) -> Timetable {
         const SCORES: &str = r#""Input Dims": [[64, 1024, 64], [64, 64, 1024]], "Input type": ["c10::Half", "c10::Half"]"#;
         const SOFTMAX: &str = r#""Input Dims": [[64, 1024, 1024], [], []], "Input type": ["c10::Half", "Scalar", "Scalar"]"#;
@@ -304,13 +304,13 @@ mod tests {
         let [waste] = &low_roofline(&both, &[])[..] else {
             panic!("{:#?}", both.operations);
         };
-        // At 75 and at 100 % of the roofline 53.4 and 40.1 µs are left of 200.
+        // At 75 and at 100 % of roofline, 53.4 and 40.1 µs are left of 200.
         assert_eq!((waste.saves.0 / 1_000, waste.saves.1 / 1_000), (146, 159));
         let words = "It reaches 20.0 % of its memory roofline on the target (200 µs), and 25.0 % on the reference (160 µs), on 8192 × 4096 fp16.";
         assert_eq!(waste.sentence, words);
-        // What a finding of both reports counts is not counted again.
+        // Operations in a finding of both reports are not counted again.
         assert!(low_roofline(&both, &[0]).is_empty());
-        // In one of them it is a difference.
+        // Only in one of them, it is a difference.
         let one = compared(&softmax(50), &softmax(200), H100);
         assert!(low_roofline(&one, &[]).is_empty());
     }

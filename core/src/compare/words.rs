@@ -1,5 +1,4 @@
-//! Words that all that is written about a comparison shares. There is one rule for percentages:
-//! target ÷ reference − 1.
+//! Wording shared by all texts about a comparison. All percentages are computed as target ÷ reference − 1.
 
 use super::ops::{MatchedOp, label};
 use crate::base::format;
@@ -34,7 +33,7 @@ pub(crate) fn maybe_times(ratio: Option<f64>) -> String {
     ratio.map_or("–".to_owned(), times)
 }
 
-/// A share of a whole in percent; nothing of nothing is 0.
+/// A share of a whole in percent; 0 if the whole is zero.
 pub(crate) fn percent_of(part_ns: i64, whole_ns: i64) -> f64 {
     match whole_ns > 0 {
         true => part_ns as f64 / whole_ns as f64 * 100.0,
@@ -49,18 +48,18 @@ pub(crate) fn bound(bound: Bound) -> &'static str {
     }
 }
 
-/// A name from a trace, quoted; long ones lose their middle.
+/// A name from a trace, quoted; long ones are shortened in the middle.
 pub(crate) fn quoted(name: &str) -> String {
     let name = name.replace('`', "'");
     format!("`{}`", format::middle_ellipsis(&name, NAME_CHARS))
 }
 
-/// A kernel's name without what says nothing, quoted.
+/// A kernel's name without uninformative parts, quoted.
 pub(crate) fn kernel(name: &str) -> String {
     quoted(&format::kernel_name(name))
 }
 
-/// What operations of one name are called together: `first` is the longest of them.
+/// How several operations with one name are referred to: `first` is the longest of them.
 pub(crate) fn operations(first: &MatchedOp, ops: &[&MatchedOp]) -> String {
     let name = quoted(&first.name);
     match ops.len() {
@@ -77,9 +76,9 @@ pub(crate) fn names<'a>(names: impl Iterator<Item = &'a str>) -> String {
     few(names.map(|name| quoted(unnumbered(name))))
 }
 
-/// The first of some texts, each once.
+/// The first few distinct texts.
 pub(crate) fn few(texts: impl Iterator<Item = String>) -> String {
-    /// Named; what comes after them is not.
+    /// Maximum number of names; the rest is not mentioned.
     const N_NAMED: usize = 3;
     let mut few: Vec<String> = Vec::new();
     for text in texts {
@@ -90,7 +89,7 @@ pub(crate) fn few(texts: impl Iterator<Item = String>) -> String {
     few.join(", ")
 }
 
-/// A label in the middle of a sentence; abbreviations stay as they are.
+/// A label for use within a sentence; abbreviations stay unchanged.
 pub(crate) fn lower_first(label: &str) -> String {
     let mut letters = label.chars();
     match (letters.next(), letters.clone().next()) {

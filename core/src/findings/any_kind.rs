@@ -1,6 +1,6 @@
-//! Operations of any kind that share a cause: what GPU graphs run, what checkpointing computes a
-//! second time, and calls that take far longer than others of the same operation. Their rows belong
-//! to the analyses of their kinds of work; what helps is the same for all.
+//! Findings about operations of any kind that share a cause: kernels in GPU graphs, recomputation by checkpointing, and
+//! calls that take far longer than others of the same operation. Their rows belong to the analyses of their kinds; the
+//! remedy is the same for all.
 
 use super::compute::cause_of;
 use super::{run_time, slow_calls};
@@ -13,7 +13,7 @@ pub(super) fn runs_in_graphs(profile: &Profile, operation: &Operation) -> bool {
     operation.family.computes() && operation.is_in_graph(profile)
 }
 
-/// Every operation that computes again what was computed before.
+/// Every operation that recomputes something.
 pub(super) fn is_recomputed(_: &Profile, operation: &Operation) -> bool {
     operation.key.is_recompute && operation.family.computes()
 }
@@ -23,7 +23,7 @@ impl Subject for Row {
 
     const ROW: RowOf<Self> = |row| Some(row);
 
-    /// How fast they run is for others to say.
+    /// Their speed is left to other findings.
     fn evidence(group: &Group<Self>, rule: &Rule<Self>) -> Option<Evidence> {
         let found = Evidence::of_operations(group, rule)?;
         Some(Evidence {
@@ -44,7 +44,7 @@ pub(super) const CALLS_DOCS: Docs = || rule::docs(&[CALLS_DIFFER]);
 
 const GRAPHS: &[Rule<Row>] = &[IN_GRAPHS, NOT_CAPTURED];
 
-/// What would tell the shapes of kernels in graphs, by the engine that launched them.
+/// How to find out the shapes of kernels in graphs, by the engine that launched them.
 fn capture_flags(input: &Input) -> (&'static str, String) {
     let serving = input.profile.serving();
     let flags = serving.and_then(|serving| serving.engine);
@@ -77,7 +77,7 @@ fn kernels_in_graphs(group: &Group<Row>) -> Words {
     ]
 }
 
-/// Shapes that are worked out are right where their source is: a capture shows it.
+/// Inferred shapes are only as correct as the model they come from; a capture confirms them.
 const NOT_CAPTURED: Rule<Row> = Rule {
     key: "shapes_without_capture",
     when: "a good part of compute is kernels of GPU graphs whose shapes are worked out, without a capture",
@@ -96,7 +96,7 @@ const NOT_CAPTURED: Rule<Row> = Rule {
     ..Rule::BASE
 };
 
-/// A graph records no operators, so that no model counts the FLOPs of its kernels.
+/// A graph records no operators, so no model counts the FLOPs of its kernels.
 const IN_GRAPHS: Rule<Row> = Rule {
     key: "unknown_in_graphs",
     when: "a good part of compute is kernels of GPU graphs without a FLOP/byte model",
@@ -111,7 +111,7 @@ const IN_GRAPHS: Rule<Row> = Rule {
         "The longest are those of `{longest}` ({longest_time}).",
     ],
     words: kernels_in_graphs,
-    // What a step without graphs would tell saves nothing by itself.
+    // Recording a step without graphs saves nothing by itself.
     saves: Saves::Nothing,
     has_reproducer: false,
     ..Rule::BASE
@@ -147,7 +147,7 @@ const CALLS_DIFFER: Rule<Row> = Rule {
     ..Rule::BASE
 };
 
-/// What an analysis finds of calls that differ, in operations of which it found nothing else.
+/// What an analysis finds about calls that differ, for operations without any other finding.
 pub(super) fn calls_that_differ(input: &Input, outcome: &Outcome) -> Vec<Finding> {
     let is_told = |row: &Row| {
         let findings = outcome.findings.iter();
@@ -182,7 +182,7 @@ pub(super) fn run_recompute(input: &Input, rows: &[Row], outcome: &mut Outcome) 
     });
 }
 
-/// What one rule finds of the operations that an analysis covers: rows of other analyses.
+/// What one rule finds about the operations that an analysis covers, whose rows belong to other analyses.
 pub(super) fn run(
     input: &Input,
     rows: &[Row],
@@ -208,7 +208,7 @@ mod tests {
     use super::super::samples::{Calls, found, only, patterns, says_no};
     use super::*;
 
-    /// A graph under a compiled function, whose arguments are those of the whole.
+    /// A graph launched by a compiled function, whose arguments are those of the whole function.
     #[test]
     fn kernels_of_graphs_are_one_finding_whatever_they_do() {
         let calls = Calls::new()
@@ -225,7 +225,7 @@ mod tests {
         assert!(finding.issue.starts_with(said));
         assert!(finding.reasoning[1].contains("`my_gemm` (1.00 ms)"));
         assert_eq!((finding.impact, &finding.replay), (None, &None));
-        // The shape of a step's tokens is none of a kernel's.
+        // The shape of a step's tokens is not the shape of any kernel.
         for row in &finding.tables[0].rows {
             says_no(&row[2].text(), &["2048"]);
         }
@@ -235,7 +235,7 @@ mod tests {
         assert_eq!(patterns(&calls.outcome_without_gpu("graphs")), [""; 0]);
     }
 
-    /// A checkpointed GEMM runs twice, 300 µs each, among 1 000 µs of others.
+    /// A checkpointed GEMM runs twice, 300 µs each, next to 1 000 µs of others.
     #[test]
     fn what_runs_again_could_at_most_be_spared() {
         let calls = Calls::new()
@@ -253,7 +253,7 @@ mod tests {
         assert_eq!(outcome.get("recompute_count"), Some(&Value::Count(1)));
     }
 
-    /// Fifteen products of 100 µs at 60 % of roofline, and one that takes 400 µs more.
+    /// Fifteen multiplications of 100 µs at 60 % of roofline, and one that takes 400 µs more.
     #[test]
     fn one_slow_call_is_found_whatever_it_computes() {
         let add = |calls: Calls, us| calls.call("aten::mul", "8192x8192*2", "mul", us);

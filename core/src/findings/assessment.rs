@@ -1,4 +1,4 @@
-//! What an efficiency means, in a word.
+//! A one-word rating of an efficiency.
 
 use crate::assess::Thresholds;
 use crate::base::labels::labelled;
@@ -10,14 +10,14 @@ labelled! {
         Excellent => "excellent",
         /// Not far from it.
         Good => "good",
-        /// As far from it as much of all work is.
+        /// As far from it as much work usually is.
         Acceptable => "acceptable",
         /// At a low % of it.
         NeedsInvestigation => "needs investigation",
     }
 }
 
-/// The efficiencies that are usual of a kind of work: from and to so many percent of the roofline.
+/// The usual efficiency of a kind of work: lower and upper end, in percent of the roofline.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Band(pub(crate) f64, pub(crate) f64);
 
@@ -29,7 +29,7 @@ impl Band {
 }
 
 impl Assessment {
-    /// By the % of roofline alone. A share on a line belongs to the lower level.
+    /// Rates the % of roofline alone. A value on the line belongs to the lower level.
     pub fn of(percent: f64, thresholds: &Thresholds) -> Assessment {
         if percent > thresholds.efficiency_excellent_percent {
             Assessment::Excellent
@@ -42,8 +42,8 @@ impl Assessment {
         }
     }
 
-    /// Where a band of efficiencies is usual: below it something is to be found, inside it is at
-    /// least acceptable, above it at least good.
+    /// Rates by the usual band of efficiencies: below it the level is `NeedsInvestigation`, inside it is at least
+    /// acceptable, above it at least good.
     pub(crate) fn of_band(percent: f64, band: Band, thresholds: &Thresholds) -> Assessment {
         let alone = Assessment::of(percent, thresholds);
         if percent < band.0 {
@@ -55,7 +55,7 @@ impl Assessment {
         }
     }
 
-    /// Where to look first: the rest of a sentence.
+    /// Where to look first: the end of a sentence.
     pub fn focus(self) -> &'static str {
         match self {
             Assessment::Excellent => "what is left to save is in the model, not in kernels",

@@ -1,9 +1,8 @@
-//! What bandwidth the memory of this run gives: shown by the simplest operations of the trace.
+//! The memory bandwidth achieved in this run, as shown by the simplest operations of the trace.
 //!
-//! A kernel that does nothing but read and write elements one by one is as fast as the memory
-//! allows, once it moves enough. So large additions, multiplications, copies and fills are the
-//! yardstick that other memory-bound work is held against. Copies that change a layout are none:
-//! they wait for more than the memory.
+//! A kernel that only reads and writes elements one by one is as fast as the memory allows, once it moves enough. So
+//! other memory-bound work is compared with large additions, multiplications, copies and fills. Copies that change a
+//! layout are excluded: they are limited by more than the memory.
 
 use super::Input;
 use super::outcome::{Outcome, weighted};
@@ -26,19 +25,19 @@ pub(super) struct Simple {
     is_large: bool,
 }
 
-/// What the element-wise operations of a trace reach.
+/// The bandwidth that the element-wise operations of a trace reach.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct Baseline {
     /// Mean of the large simple operations, weighted by their time, in GB/s; `None` without any.
     pub(super) mean_gbps: Option<f64>,
-    /// The large simple operation at the ninetieth percentile: what the memory was seen to give.
+    /// The large simple operation at the 90th percentile: the demonstrated memory bandwidth.
     pub(super) demonstrated: Option<Simple>,
     pub(super) n_large: u64,
     /// Mean of all rows named `aten::add_`, `aten::mul` and `aten::copy_`, small ones included.
     pub(super) plain_mean_gbps: Option<f64>,
-    /// What the memory of the chosen GPU gives at most, in GB/s.
+    /// The peak memory bandwidth of the chosen GPU, in GB/s.
     pub(super) peak_gbps: Option<f64>,
-    /// Everything element-wise of known bandwidth, large or small.
+    /// All element-wise operations of known bandwidth, large or small.
     all: Vec<Simple>,
 }
 
@@ -82,19 +81,19 @@ impl Baseline {
                 .total_cmp(&b.gbps)
                 .then(b.operation.cmp(&a.operation))
         });
-        // The smallest value that at least nine tenths of all do not exceed.
+        // The smallest value that at least 90 % of all do not exceed.
         let rank = (large.len() * 9).div_ceil(10);
         baseline.demonstrated = rank.checked_sub(1).and_then(|at| large.get(at).copied());
         baseline
     }
 
-    /// A bandwidth as a share of what the memory gives at most.
+    /// A bandwidth as a percentage of the peak.
     pub(super) fn percent(&self, gbps: f64) -> Option<f64> {
         let peak = self.peak_gbps.filter(|peak| *peak > 0.0)?;
         Some(gbps / peak * 100.0)
     }
 
-    /// What large simple operations reach, as a sentence; empty without any.
+    /// A sentence about what large simple operations reach; empty without any.
     pub(super) fn sentence(&self) -> String {
         self.demonstrated.map_or(String::new(), |best| {
             format!(
@@ -131,8 +130,8 @@ impl Baseline {
         }
     }
 
-    /// What an operation that moves `bytes` is compared with: the demonstrated bandwidth, or else the
-    /// fastest element-wise operation that moves between half and twice as much.
+    /// What an operation that moves `bytes` is compared with: the demonstrated bandwidth, or else the fastest
+    /// element-wise operation that moves half to twice as much.
     pub(super) fn yardstick(&self, bytes: f64) -> Option<Simple> {
         self.demonstrated.or_else(|| {
             let alike = self
@@ -166,7 +165,7 @@ mod tests {
     use crate::report::Report;
     use crate::testing::options_on;
 
-    /// Additions in place of `n` single-precision elements: 12 · n bytes in the given time.
+    /// In-place additions of `n` single-precision elements: 12 · n bytes in the given time.
     fn baseline(calls: &[(&str, u64, u32)]) -> Baseline {
         let kernel = "void at::native::vectorized_elementwise_kernel<4>";
         let all = calls.iter().fold(Calls::new(), |all, (op, n, us)| {
@@ -197,7 +196,7 @@ mod tests {
                 .and_then(|one| baseline.percent(one.gbps)),
             4000.0 / 53.0
         ));
-        // All three alike: 4 000, 2 000 and 120 GB/s.
+        // All three with the same weight: 4 000, 2 000 and 120 GB/s.
         assert!(near(baseline.plain_mean_gbps, 2040.0), "{baseline:?}");
     }
 
@@ -210,7 +209,7 @@ mod tests {
         ]);
         assert_eq!((baseline.mean_gbps, baseline.demonstrated), (None, None));
         let found = |bytes| baseline.yardstick(bytes).map(|one| one.gbps.round());
-        // Of 12 MB: in 100 µs 120 GB/s, in 10 µs 1 200 GB/s.
+        // For 12 MB: 120 GB/s in 100 µs, 1 200 GB/s in 10 µs.
         assert_eq!(found(10e6), Some(1200.0));
         assert_eq!(found(100e6), None);
     }

@@ -1,4 +1,4 @@
-//! A finding: what is slow, what to do about it, and what that is worth.
+//! A finding: what is slow, what to do about it, and what that saves.
 
 pub use super::impact::{Estimate, Impact, Projection, projections};
 pub use crate::assess::severity::Priority;
@@ -6,28 +6,28 @@ use crate::base::labels::labelled;
 use crate::base::value::Table;
 use crate::trace::EventId;
 
-/// What following a finding changes, beside the time of kernels.
+/// What following a finding changes, besides the time of kernels.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Effect {
-    /// Kernels get shorter, or do not run.
+    /// Kernels get shorter, or are eliminated.
     #[default]
     KernelTime,
-    /// Kernels get fewer, so that the CPU launches them in time.
+    /// Fewer kernels, so that the CPU can launch them in time.
     FewerLaunches,
     /// All kernels get shorter, whatever they compute.
     FasterGpu,
-    /// More is known; no time is saved by that alone.
+    /// More becomes known; that alone saves no time.
     FirstStep,
-    /// Nothing by itself: it says how much is left to save at most.
+    /// Nothing by itself: it is an upper bound for what is left to save.
     Limit,
 }
 
 labelled! {
-    /// How sure it is that a pattern is what it is called.
+    /// How certain it is that a pattern is classified correctly.
     pub enum Confidence {
-        /// Names and operators say so.
+        /// Names and operators agree.
         High => "high",
-        /// One of both says so.
+        /// Only one of them says so.
         Medium => "medium",
         /// Only order and shapes do.
         Low => "low",
@@ -39,61 +39,60 @@ labelled! {
 pub struct Replay {
     /// Recommended, not only offered.
     pub is_recommended: bool,
-    /// Why, as half a sentence: "12.4 % of compute at 18 % of roofline".
+    /// The reason, as a phrase: "12.4 % of compute at 18 % of roofline".
     pub reason: String,
 }
 
-/// What is slow, what to do about it, and what that is worth.
+/// What is slow, what to do about it, and what that saves.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Finding {
-    /// The pattern, as files write it: "tiny_batched".
+    /// The name of the pattern in files: "tiny_batched".
     pub pattern: &'static str,
-    /// What following it changes, beside the time of kernels.
+    /// What following it changes, besides the time of kernels.
     pub effect: Effect,
     /// How much it matters.
     pub priority: Priority,
-    /// How sure it is; `None` where nothing is left to guess.
+    /// How certain it is; `None` where nothing is uncertain.
     pub confidence: Option<Confidence>,
     /// A few words: "Tiny batched GEMMs".
     pub title: String,
     /// One sentence with the headline figures.
     pub issue: String,
-    /// Why the longest of its operations takes longer than its roofline time, as the end of that sentence;
-    /// empty where nothing is known.
+    /// Why the longest of its operations takes longer than its roofline time, as the end of that sentence; empty if
+    /// unknown.
     pub causes: String,
-    /// What to change in the model or in how it is run: one sentence without its subject.
+    /// What to change in the model or how it is run: a sentence without its subject.
     pub model: String,
-    /// What to ask of the kernel: one sentence.
+    /// What to change in the kernel: one sentence.
     pub kernel: String,
-    /// What the data shows, what it cannot show, sentence by sentence.
+    /// Sentences about what the data shows and what it cannot show.
     pub reasoning: Vec<String>,
-    /// Operations that show it, the longest first: positions in
-    /// [`Profile::operations`](crate::Profile::operations).
+    /// The affected operations, longest first, as indices into [`Profile::operations`](crate::Profile::operations).
     pub operations: Vec<usize>,
-    /// Calls or GPU events that show it, for what is no operation.
+    /// Affected calls or GPU events that belong to no operation.
     pub events: Vec<EventId>,
-    /// The measured time that it is about: kernel time, of kernels that run at once added up.
+    /// The measured time that it is about: the sum of kernel times, including concurrent ones.
     pub time_ns: i64,
     /// The share of the roofline that it reaches, weighted by time.
     pub efficiency_percent: Option<f64>,
-    /// The GPU memory that it is about, in bytes; `None` where it is about time alone.
+    /// The GPU memory that it is about, in bytes; `None` if it is only about time.
     pub memory_bytes: Option<u64>,
-    /// Patterns of findings that count the time that it saves: where there is one, it counts there.
+    /// Patterns of findings that already count the time that it saves; if one of them exists, only that counts.
     pub counted_in: &'static [&'static str],
-    /// What it saves; `None` where a trace cannot tell.
+    /// What it saves; `None` where a trace does not show it.
     pub impact: Option<Impact>,
-    /// How much of the middle of the impact comes from which operation.
+    /// How much of the middle of the impact comes from each operation.
     pub savings: Vec<(usize, i64)>,
-    /// Those of these operations of which it saves a time that other findings leave out.
+    /// The operations for which it saves a part of the time that other findings do not touch.
     pub apart: Vec<usize>,
-    /// For kernel engineers.
+    /// The reproducer for kernel engineers.
     pub replay: Option<Replay>,
     /// Evidence beyond the operations.
     pub tables: Vec<Table>,
 }
 
 impl Finding {
-    /// What is wrong, and why: one sentence.
+    /// The problem and its causes, in one sentence.
     pub fn issue_with_causes(&self) -> String {
         match self.causes.is_empty() {
             true => self.issue.clone(),
@@ -105,8 +104,8 @@ impl Finding {
         }
     }
 
-    /// Whether it names what only a program has that is written with PyTorch: its functions, switches and
-    /// objects. What another profiler recorded has none of them.
+    /// Whether it mentions anything specific to PyTorch: its functions, switches or objects. Recordings of other
+    /// profilers have none of these.
     pub fn is_about_pytorch(&self) -> bool {
         #[rustfmt::skip]
         const WORDS: &[&str] = &[
@@ -127,8 +126,8 @@ impl Finding {
         texts.any(|text| WORDS.iter().any(|word| text.contains(word)))
     }
 
-    /// Whether following it saves time: to know FLOPs and bytes is a first step that saves none, and a
-    /// limit is what all others save at most.
+    /// Whether following it saves time by itself. Finding out FLOPs and bytes is a first step that saves none, and a
+    /// limit is an upper bound for all other findings.
     pub fn says_what_to_do(&self) -> bool {
         !matches!(self.effect, Effect::FirstStep | Effect::Limit)
     }

@@ -1,4 +1,4 @@
-//! What following a finding saves, and what that is estimated from.
+//! What following a finding saves, and what that estimate is based on.
 
 use super::assessment::Band;
 use super::row::Row;
@@ -7,36 +7,36 @@ use crate::base::labels::labelled;
 labelled! {
     /// What a saving is estimated from; the last is the weakest.
     pub enum Estimate {
-        /// The measured time of kernels that would not run.
+        /// The measured time of kernels that would be eliminated.
         Measured => "From the measured time of the kernels that would not run." as "measured",
         /// The gap to the roofline, closed to 75, 87.5 and 100 % of it.
         Roofline => "From 75 %, 87.5 % and 100 % of roofline." as "roofline",
-        /// The gap to the ends and the middle of the efficiency that such kernels usually reach.
+        /// The gap to the lower end, middle and upper end of the efficiency that such kernels usually reach.
         Usual => "From the efficiency that such kernels usually reach." as "usual_efficiency",
-        /// All the time that could at most be saved.
+        /// An upper bound for the time that could be saved.
         UpperBound => "At most: all the time that could be saved." as "upper_bound",
-        /// A share of the time by rule of thumb: its FLOPs and bytes are not known.
+        /// A share of the time by rule of thumb, because FLOPs and bytes are unknown.
         Heuristic => "Rule of thumb, 15–45 % of its time: FLOPs and bytes are not known." as "heuristic",
     }
 }
 
-/// What following a finding saves of the time of the run: never more than was measured.
+/// How much of the run time following a finding saves; never more than was measured.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Impact {
-    /// The cautious end of the range.
+    /// The conservative end of the range.
     pub low_ns: i64,
-    /// What findings are ranked by.
+    /// The value that findings are ranked by.
     pub mid_ns: i64,
-    /// The hopeful end.
+    /// The optimistic end.
     pub high_ns: i64,
     /// What it is estimated from.
     pub estimate: Estimate,
 }
 
 impl Impact {
-    /// The time that is saved when work that now reaches `percent` of the roofline reaches 75, 87.5
-    /// and 100 % of it. Work at the roofline takes `time · percent / 100`, work at x % of it
-    /// `time · percent / x`, so `time · (1 − percent / x)` is saved.
+    /// The time saved when work that now reaches `percent` of the roofline reaches 75, 87.5 and 100 % of it. Work at
+    /// the roofline takes `time · percent / 100`, work at x % of it `time · percent / x`, so `time · (1 − percent / x)`
+    /// is saved.
     pub fn of_efficiency(time_ns: i64, percent: f64) -> Impact {
         Impact::of_each(Estimate::Roofline, [75.0, 87.5, 100.0], |target| {
             let share = (1.0 - percent / target).clamp(0.0, 1.0);
@@ -44,7 +44,7 @@ impl Impact {
         })
     }
 
-    /// What work saves that could run in `roof_ns` at the ends and the middle of a band.
+    /// The time saved when work with a roofline time of `roof_ns` reaches the ends and the middle of a band.
     pub(crate) fn of_band(time_ns: i64, roof_ns: f64, Band(low, high): Band) -> Impact {
         let targets = [low, f64::midpoint(low, high), high];
         Impact::of_each(Estimate::Usual, targets, |target| {
@@ -59,12 +59,12 @@ impl Impact {
         Some(Impact::of_band(row.time_ns, roof_ns, band))
     }
 
-    /// Kernels that would not run at all.
+    /// Kernels that would be eliminated.
     pub fn measured(time_ns: i64) -> Impact {
         Impact::of_each(Estimate::Measured, [1.0; 3], |_| time_ns)
     }
 
-    /// A range whose upper end is known: a quarter and an eighth of it are left out below.
+    /// A range with a known upper end: the lower values are 75 and 87.5 % of it.
     pub fn at_most(time_ns: i64) -> Impact {
         Impact::of_each(Estimate::UpperBound, [0.75, 0.875, 1.0], |share| {
             (time_ns as f64 * share).round() as i64
@@ -92,7 +92,7 @@ impl Impact {
         }
     }
 
-    /// What is left of it where of `kernel_ns` only `run_ns` are time of the run.
+    /// Scales it where only `run_ns` of `kernel_ns` count as time of the run.
     pub(crate) fn part(self, run_ns: i64, kernel_ns: i64) -> Impact {
         self.map(|ns| part(ns, run_ns, kernel_ns))
     }
@@ -101,7 +101,8 @@ impl Impact {
         self.map(|ns| ns.min(most_ns.max(0)))
     }
 
-    /// What of it is sure where a share is saved only once something else changes: all is the most.
+    /// Where a share is saved only after something else changes: lowers the range to the certain part, but keeps its
+    /// upper end.
     pub(crate) fn held(self, share: f64) -> Impact {
         let sure = |ns: i64| (ns as f64 * (1.0 - share)).round() as i64;
         Impact {
@@ -120,7 +121,7 @@ impl Impact {
         }
     }
 
-    /// Both together. Of different estimates the weaker one stands.
+    /// The sum of both, with the weaker of the two estimates.
     pub fn plus(self, other: Impact) -> Impact {
         Impact {
             low_ns: self.low_ns.saturating_add(other.low_ns),
@@ -131,18 +132,18 @@ impl Impact {
     }
 }
 
-/// A row of the table of what some efficiency is worth.
+/// A row of the table of what reaching some efficiency saves.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Projection {
     /// The efficiency, in percent of the roofline.
     pub target_percent: f64,
-    /// What is left of the time, and the gain of the run in percent; `None` where it is met.
+    /// The remaining time, and the gain of the run in percent; `None` where the target is already met.
     pub outcome: Option<(i64, f64)>,
 }
 
 const TARGETS: [f64; 5] = [20.0, 50.0, 75.0, 87.5, 100.0];
 
-/// What a kernel time at an efficiency becomes at others, and what the run of `total_ns` gains by it,
+/// For a kernel time at some efficiency, the time at other efficiencies and the resulting gain of a run of `total_ns`,
 /// `run_ns` of which is that kernel time: (1 − efficiency / target) · run / total.
 pub fn projections(
     time_ns: i64,
@@ -163,7 +164,7 @@ pub fn projections(
         .collect()
 }
 
-/// `ns · run / kernel`; all of it where both are the same.
+/// `ns · run / kernel`; unchanged where both are equal.
 pub(crate) fn part(ns: i64, run_ns: i64, kernel_ns: i64) -> i64 {
     match kernel_ns > run_ns {
         true => (ns as f64 * (run_ns as f64 / kernel_ns as f64)).round() as i64,
@@ -182,7 +183,7 @@ mod tests {
         assert_eq!(impact.high_ns, 65_000_000);
         assert_eq!(impact.mid_ns, 60_000_000);
         assert_eq!(impact.low_ns, 53_333_333);
-        // What is above 75 % already has nothing to save at the cautious end.
+        // Work above 75 % has nothing to save at the conservative end.
         assert_eq!(Impact::of_efficiency(100, 80.0).low_ns, 0);
         assert_eq!(Impact::of_efficiency(100, 120.0).high_ns, 0);
     }
@@ -194,7 +195,7 @@ mod tests {
         assert_eq!(impact.low_ns, 75_000_000);
         assert_eq!(impact.mid_ns, 80_000_000);
         assert_eq!(impact.high_ns, 83_333_333);
-        // What is in the band already saves nothing, and never more than the time.
+        // Work that is already in the band saves nothing, and the saving never exceeds the time.
         assert_eq!(
             Impact::of_band(16_000_000, 1e7, Band(40.0, 60.0)).high_ns,
             0
@@ -212,7 +213,7 @@ mod tests {
         let met = projections(19_000_000, 19_000_000, 60.0, 100_000_000);
         assert_eq!(met[1].outcome, None);
         assert!(met[2].outcome.is_some());
-        // On two GPUs at once it is half of that of the run, and so is the gain.
+        // On two concurrent GPUs it is half of that of the run, and so is the gain.
         let halved = projections(19_000_000, 9_500_000, 10.0, 100_000_000);
         assert_eq!(halved[1].outcome, Some((3_800_000, 7.6)));
     }

@@ -1,16 +1,15 @@
-//! What the numbers mean: one analysis for each kind of work, and for each issue of the whole.
+//! Interprets the numbers: one analysis for each kind of work, and one for each issue of the run as a whole.
 //!
 //! ```text
 //! Input ─ANALYSES→ Outcome (rows, facts, tables, findings) ─rank→ Findings, what is worth most first
 //! ```
 //!
-//! All analyses take the same [`Input`] and give the same [`Outcome`]; none reads another's. One
-//! that fails says so in its status and takes no other down. What they find is counted in kernel
-//! time and then turned into time of the run, which is less where kernels run at once, and none yet
-//! where the run waits for the CPU instead. Every line
-//! that a judgement is drawn by is a [`Thresholds`](crate::assess::Thresholds) entry.
+//! All analyses take the same [`Input`] and return the same [`Outcome`]; none reads another's. One that fails reports
+//! so in its status without affecting the others. Savings are computed in kernel time and then converted to run time,
+//! which is less where kernels run concurrently, and zero for now where the run waits for the CPU instead. Every
+//! threshold is an entry of [`Thresholds`](crate::assess::Thresholds).
 //!
-//! To add an analysis: a file here with its `run`, and a row of [`ANALYSES`].
+//! To add an analysis, add a file here with its `run`, and a row to [`ANALYSES`].
 
 mod any_kind;
 mod assessment;
@@ -82,7 +81,7 @@ pub enum Tier {
 }
 
 impl Tier {
-    /// As files write it.
+    /// Its name in files.
     pub fn key(self) -> &'static str {
         match self {
             Tier::Compute => "compute_kernel",
@@ -97,19 +96,19 @@ impl Tier {
 pub struct AnalysisKind {
     /// Its name in files.
     pub key: &'static str,
-    /// For people.
+    /// The display name.
     pub title: &'static str,
     /// What it looks at, in the middle of a sentence: "GEMM operations".
     pub subject: &'static str,
     /// Its part of the reports.
     pub tier: Tier,
-    /// The operations that it looks at; one analysis of [`Tier::Compute`] for each that computes.
+    /// The operations that it looks at; each operation that computes is covered by one analysis of [`Tier::Compute`].
     pub covers: fn(&Profile, &Operation) -> bool,
-    /// It looks at more than the operations that it covers: it runs where there are none, too.
+    /// It looks at more than the operations that it covers, so it runs even if there are none.
     pub is_of_whole: bool,
-    /// What it calls an operation by itself: "softmax". Empty where more than that tells.
+    /// The class that it assigns to an operation by itself: "softmax". Empty if more information is needed.
     pub class: fn(&Profile, &Operation) -> String,
-    /// Does it with its rows: adds what it finds. One that fails says why in the status.
+    /// Runs it on its rows and adds what it finds. If it fails, the status says why.
     pub run: fn(&Input, &[Row], &mut Outcome),
     /// What it can find.
     pub rules: Docs,
@@ -139,10 +138,10 @@ pub const ANALYSES: &[AnalysisKind] = &[
     AnalysisKind { key: "kernel_fusion", title: "Kernel fusion", subject: "kernels that could be fused", tier: Tier::Fusion, covers: |_, _| false, is_of_whole: true, class: |_, _| String::new(), run: fusion::run, rules: fusion::DOCS },
 ];
 
-/// What some rules say, for the docs.
+/// Returns the documentation of some rules.
 pub type Docs = fn() -> Vec<RuleDoc>;
 
-/// What can be found by every analysis, below their headings.
+/// Rules shared by all analyses, under their headings.
 pub const SHARED_RULES: &[(&str, Docs)] = &[
     ("Operations without a model", unmodelled::DOCS),
     ("Calls that differ", any_kind::CALLS_DOCS),
@@ -154,7 +153,7 @@ pub const SHARED_RULES: &[(&str, Docs)] = &[
 pub struct Analyses {
     /// One for each of [`ANALYSES`], in their order.
     pub outcomes: Vec<Outcome>,
-    /// What to do, what is worth most first.
+    /// What to do, largest saving first.
     pub findings: Findings,
 }
 
@@ -194,7 +193,7 @@ impl Analyses {
         self.outcomes.iter().find(|outcome| outcome.kind.key == key)
     }
 
-    /// What the analysis of its kind thinks of an operation, by its position.
+    /// The assessment of an operation, by its index, in the analysis of its kind.
     pub fn assessment(&self, operation: usize) -> Option<Assessment> {
         let rows = self.outcomes.iter().flat_map(|outcome| &outcome.rows);
         let mut of_it = rows.filter(|row| row.operation == operation);
@@ -207,7 +206,7 @@ mod tests {
     use super::*;
     use crate::testing::Timetable;
 
-    /// An operation of each family, of each class of the other work, and the analysis of each.
+    /// An operation of each family and of each class of other work, and the analysis of each.
     #[test]
     fn every_operation_that_computes_is_covered_once() {
         const TRITON: &str = "triton_poi_fused_add_0";

@@ -1,5 +1,5 @@
-//! Narrower types: what they save, and how advice names them: only those that the GPU has units for,
-//! and none that the work uses already.
+//! Narrower types: what they save, and how advice names them: only types that the GPU has units for, and that the work
+//! does not use already.
 
 use super::Input;
 use super::row::Row;
@@ -10,10 +10,10 @@ use crate::names::gemm::packed_bits;
 use crate::perf::{ComputeSpec, Unit, Work, is_tf32_kernel};
 use crate::profile::operations::Operation;
 
-/// Types of 16 bits; the first that a GPU has is the one to choose.
+/// 16-bit types; the first one that a GPU supports is recommended.
 const SIXTEEN_BIT: [Precision; 2] = [Precision::Bf16, Precision::Fp16];
 
-/// The rate of the matrix units in 16 bits, and of which type it is: BF16, or FP16 on a GPU without.
+/// The matrix-unit rate for a 16-bit type, and the type: BF16, or FP16 on a GPU without BF16.
 pub(super) fn matrix_rate_16_bit(input: &Input) -> Option<(Precision, Figure)> {
     let rate = |precision: Precision| {
         let figure = input.gpu()?.matrix_rate(precision, input.options.basis)?;
@@ -22,7 +22,7 @@ pub(super) fn matrix_rate_16_bit(input: &Input) -> Option<(Precision, Figure)> {
     SIXTEEN_BIT.into_iter().find_map(rate)
 }
 
-/// "BF16 or FP16", as far as the GPU has units for them; "16 bits" where it has none.
+/// "BF16 or FP16", limited to what the GPU has units for; "16 bits" if it has none.
 pub(super) fn sixteen_bit(input: &Input) -> String {
     match listed(input, &SIXTEEN_BIT).as_slice() {
         [] => "16 bits".to_owned(),
@@ -38,9 +38,9 @@ pub(super) fn width(input: &Input, rows: &[&Row]) -> &'static str {
     }
 }
 
-/// What to do about work in FP32: "run it in BF16 or FP16 (autocast), or allow TF32 …". TF32 is no
-/// advice where it runs already, where the GPU has none, or where memory takes longer. PyTorch has a
-/// switch for convolutions and one for other GEMMs.
+/// What to do about work in FP32: "run it in BF16 or FP16 (autocast), or allow TF32 …". TF32 is not suggested if it is
+/// already used, if the GPU lacks it, or if the work is memory-bound. PyTorch has one switch for convolutions and one
+/// for other GEMMs.
 pub(super) fn instead_of_32_bits(input: &Input, rows: &[&Row]) -> String {
     if spec(input, rows).is_some_and(|spec| spec.precision == Precision::Fp64) {
         let narrow = sixteen_bit(input);
@@ -61,7 +61,7 @@ pub(super) fn instead_of_32_bits(input: &Input, rows: &[&Row]) -> String {
     format!("run it in {} (autocast){tf32}{switch}", sixteen_bit(input))
 }
 
-/// What has PyTorch compute the longest row in TF32, in parentheses.
+/// The PyTorch switch that makes the longest row use TF32, in parentheses.
 fn tf32_switch(input: &Input, rows: &[&Row]) -> &'static str {
     let family = rows
         .first()
@@ -72,8 +72,8 @@ fn tf32_switch(input: &Input, rows: &[&Row]) -> &'static str {
     }
 }
 
-/// What narrower types could do for compute-bound rows: "narrower types (FP8, INT8) where the
-/// accuracy allows". `None` where the GPU has none, as for complex numbers.
+/// What narrower types could do for compute-bound rows: "narrower types (FP8, INT8) where the accuracy allows". `None`
+/// if the GPU has none, or for complex numbers.
 pub(super) fn less_arithmetic(input: &Input, rows: &[&Row]) -> Option<String> {
     let spec = spec(input, rows);
     match spec.map(|spec| spec.precision) {
@@ -97,8 +97,8 @@ pub(super) fn less_arithmetic(input: &Input, rows: &[&Row]) -> Option<String> {
     }
 }
 
-/// How narrow the weights of memory-bound rows could be, and by how much less is read: "8 or 4 bits",
-/// "halve or quarter". They are widened when read, so that the units of the GPU do not matter.
+/// How narrow the weights of memory-bound rows could be, and by how much that reduces reads: "8 or 4 bits", "halve or
+/// quarter". Weights are widened when read, so the units of the GPU do not matter.
 pub(super) fn narrower_weights(input: &Input, rows: &[&Row]) -> Option<(String, &'static str)> {
     use Precision::{Fp4, Fp6, Fp8, Int8};
     if are_complex(input, rows) {
@@ -118,7 +118,7 @@ pub(super) fn narrower_weights(input: &Input, rows: &[&Row]) -> Option<(String, 
     }
 }
 
-/// How narrow a cache of keys and values could be: "8 bits". `None` where it is already.
+/// How narrow a KV cache could be: "8 bits". `None` if it is already.
 pub(super) fn narrower_cache(input: &Input, rows: &[&Row]) -> Option<String> {
     use Precision::{Bf16, Fp16};
     match spec(input, rows) {
@@ -128,7 +128,7 @@ pub(super) fn narrower_cache(input: &Input, rows: &[&Row]) -> Option<String> {
     }
 }
 
-/// The narrower types that operands could have: "FP8, INT8". `None` where the GPU has none.
+/// The narrower types that operands could have: "FP8, INT8". `None` if the GPU has none.
 pub(super) fn narrower_types(input: &Input, rows: &[&Row]) -> Option<String> {
     match spec(input, rows) {
         _ if are_complex(input, rows) => None,
@@ -146,13 +146,13 @@ fn are_complex(input: &Input, rows: &[&Row]) -> bool {
     first.is_some_and(|row| is_complex(input, input.operation(row.operation)))
 }
 
-/// Whether an operation works on complex numbers, which no type of 16 bits or fewer replaces.
+/// Whether an operation works on complex numbers, which have no replacement of 16 bits or fewer.
 pub(super) fn is_complex(input: &Input, operation: &Operation) -> bool {
     let mut tensors = operation.tensors(input.profile).into_iter();
     tensors.any(|tensor| tensor.dtype.contains("complex"))
 }
 
-/// Whether the matrix units could skip zeros of weights, and the rows do not have them do so yet.
+/// Whether the matrix units support structured sparsity of weights that the rows do not use yet.
 pub(super) fn has_sparsity(input: &Input, rows: &[&Row]) -> bool {
     let operations = rows.iter().map(|row| input.operation(row.operation));
     let mut names = operations.map(|operation| operation.short_name(input.profile));
@@ -167,7 +167,7 @@ pub(super) fn has_sparsity(input: &Input, rows: &[&Row]) -> bool {
     input.gpu().is_some_and(of)
 }
 
-/// Whether the framework has flash kernels for the GPU: not for NVIDIA's before generation 8.0.
+/// Whether the framework has flash kernels for the GPU: not for NVIDIA GPUs before compute capability 8.0.
 pub(super) fn has_flash_kernels(input: &Input) -> bool {
     let is_too_old = |gpu: &GpuSpec| {
         gpu.vendor == Some(Vendor::Nvidia) && gpu.compute.is_some_and(|compute| compute < (8, 0))
@@ -186,7 +186,7 @@ fn below(input: &Input, spec: Option<ComputeSpec>) -> Option<String> {
     (!names.is_empty()).then(|| names.join(", "))
 }
 
-/// Those that the GPU has; all where no GPU is chosen.
+/// The types that the GPU supports; all if no GPU is chosen.
 fn listed(input: &Input, candidates: &[Precision]) -> Vec<&'static str> {
     let candidates = candidates.iter().copied();
     candidates
@@ -203,7 +203,7 @@ fn spec(input: &Input, rows: &[&Row]) -> Option<ComputeSpec> {
     input.judged(rows.first()?.operation).work?.compute
 }
 
-/// Whether the longest row takes longer to read and write than to compute in FP32.
+/// Whether the longest row takes longer to read and write than to compute in FP32, that is, is memory-bound.
 fn are_short_of_memory(input: &Input, rows: &[&Row]) -> bool {
     let is_short = || {
         let (gpu, basis) = (input.gpu()?, input.options.basis);
@@ -236,8 +236,8 @@ pub(super) fn on_matrix_units(work: Work, precision: Precision) -> Work {
     Work { compute, ..work }
 }
 
-/// What work in FP32 would save in 16 bits at the same efficiency: half the bytes, at the rate of
-/// the 16-bit matrix units. `None` without a GPU that has such units.
+/// What work in FP32 would save in 16 bits at the same efficiency: half the bytes, at the rate of the 16-bit matrix
+/// units. `None` without a GPU that has such units.
 pub fn won_by_16_bit(input: &Input, row: &Row) -> Option<i64> {
     let gpu = input.gpu()?;
     if is_complex(input, input.operation(row.operation)) {
@@ -251,8 +251,8 @@ pub fn won_by_16_bit(input: &Input, row: &Row) -> Option<i64> {
     };
     let basis = input.options.basis;
     let judged = roofline(&work, gpu, basis)?.time_us;
-    // The roofline of FP32 is that of TF32 where the GPU has such a mode. What runs in no such
-    // mode takes at least as long as the vector units do.
+    // The roofline of FP32 is that of TF32 if the GPU supports it. Work that does not use TF32 takes at least as long
+    // as on the vector units.
     let bases = [Basis::Peak, Basis::Achievable];
     let has_units = bases.map(|basis| gpu.matrix(Precision::Fp32, basis).is_some());
     let spec = work.compute;
@@ -289,10 +289,10 @@ mod tests {
             let won_ns = won_by_16_bit(&report.analysis_input(&profile), row).unwrap();
             won_ns as f64 / f64::from(us) / 10.0
         };
-        // In percent: one half of TF32's time, and 93 of 100 of the vector units'.
+        // In percent: half of the time with TF32, and 93 % of the time on vector units.
         assert!((won("cutlass_80_tensorop_s1688gemm_128x128", 20_000) - 50.0).abs() < 0.1);
         assert!((won("ampere_sgemm_128x64_nn", 20_000) - 93.2).abs() < 0.1);
-        // Faster than the vector units are: whatever its name, it does not run on them.
+        // Faster than the vector units, so it does not run on them, whatever its name.
         assert!((won("sgemm", 10_000) - 50.0).abs() < 0.1);
     }
 }

@@ -1,5 +1,5 @@
-//! One cause is one finding: what lies within a finding that is worth more, and what every kernel
-//! shares because no operators were recorded.
+//! Merges findings with one cause into one finding: findings within a larger one, and what all kernels share because no
+//! operators were recorded.
 
 use super::compute::time_and_share;
 use super::finding::{Effect, Finding, Impact, Priority};
@@ -10,8 +10,8 @@ use crate::base::interval::sum;
 use crate::base::sort::Arrange;
 use crate::base::value::Table;
 
-/// Whether a finding is about a part of what another one is about, which saves as much of it. What
-/// matters more stands for itself, unless the other saves as much of all of it.
+/// Whether a finding is about a part of what another one is about, and the other saves as much of it. A finding of
+/// higher priority stays separate, unless the other saves as much of all of it.
 fn is_within(inner: &Finding, outer: &Finding) -> bool {
     let is_apart = |at: &usize| inner.apart.contains(at) || outer.apart.contains(at);
     let saved_ns = |finding: &Finding, at: &usize| {
@@ -22,7 +22,7 @@ fn is_within(inner: &Finding, outer: &Finding) -> bool {
         let ns = saved_ns(outer, at);
         ns > 0 && ns >= saved_ns(inner, at)
     };
-    // A faster GPU leaves what is to be done about operations, but for calls that differ by its speed.
+    // A faster GPU does not replace what to do about operations, except for calls that differ because of its speed.
     let may_hold = outer.effect != Effect::FasterGpu || inner.pattern == "calls_differ";
     may_hold
         && !inner.operations.is_empty()
@@ -34,11 +34,11 @@ fn is_within(inner: &Finding, outer: &Finding) -> bool {
             .all(|at| !is_apart(at) && (outer.operations.contains(at) || is_saved(at)))
 }
 
-/// Patterns of findings about the same idle time, seen by the code that runs and by its calls to the driver.
+/// Patterns of findings about the same idle time, once seen in the running code and once in its driver calls.
 const SAME_TIME: [&str; 2] = ["memory_allocation", "allocator_calls"];
 
-/// Whether a finding is about the time of another one, which saves as much. What has more to say, as
-/// allocations that failed, stands for itself.
+/// Whether a finding is about the time of another one, which saves as much. One with more to say, such as failed
+/// allocations, stays separate.
 fn is_same_time(inner: &Finding, outer: &Finding) -> bool {
     let most_ns = |finding: &Finding| finding.impact.map(|impact| impact.high_ns);
     inner.pattern != outer.pattern
@@ -49,7 +49,8 @@ fn is_same_time(inner: &Finding, outer: &Finding) -> bool {
         && most_ns(outer) >= most_ns(inner)
 }
 
-/// Says in a finding that another one goes with it, and has it matter as much; whether that is so.
+/// If one finding is part of the other, mentions it there and raises the other's priority to its own; returns whether
+/// that is so.
 pub(super) fn take_in(outer: &mut Finding, inner: &Finding) -> bool {
     if is_same_time(inner, outer) {
         outer.priority = outer.priority.min(inner.priority);
@@ -69,7 +70,7 @@ pub(super) fn take_in(outer: &mut Finding, inner: &Finding) -> bool {
         format::time_ns(inner.time_ns),
         inner.model
     ));
-    // What is recommended is in the package, whichever finding asks for it.
+    // A recommended reproducer stays in the package, whichever finding asks for it.
     if outer.replay.is_none() {
         outer.replay = inner.replay.clone().filter(|replay| replay.is_recommended);
     }
@@ -77,7 +78,7 @@ pub(super) fn take_in(outer: &mut Finding, inner: &Finding) -> bool {
 }
 
 const UNMODELLED: &str = "unmodelled_significant";
-/// The key of them all in one, where no operators were recorded.
+/// The key of the merged finding where no operators were recorded.
 pub(super) const UNRECORDED: &str = "operators_not_recorded";
 
 pub(super) const DOCS: Docs = || rule::docs(RULES);
@@ -134,8 +135,8 @@ const RULES: &[Rule<Finding>] = &[Rule {
 
 type Found = (&'static AnalysisKind, Finding);
 
-/// Where no operators were recorded, all findings about unknown work are one; with it come the
-/// analyses, beside that of the longest, whose findings went into it.
+/// Where no operators were recorded, merges all findings about unknown work into one. Also returns the analyses whose
+/// findings were merged, except that of the longest.
 pub(super) fn merge_unrecorded(
     input: &Input,
     all: Vec<Found>,
@@ -228,32 +229,32 @@ mod tests {
         let copies = || about("copies", 10_000, &[1]);
         let more = about("conversion", 10_000, &[0, 1]);
         let cases: [(Finding, Finding, &[&str]); 7] = [
-            // About another operation as well.
+            // The inner one is about another operation as well.
             (part(), more, &["fusion", "conversion"]),
-            // About a time that the other leaves out.
+            // It is about a time that the other leaves out.
             (part(), apart, &["fusion", "layout"]),
-            // Of more weight, and saving more of it; or as much.
+            // It has higher priority and saves more than the other; or the same.
             (wide(), heavy(10_000), &["fusion", "tiny"]),
             (wide(), heavy(9_000), &["fusion"]),
-            // The other saves nothing that is known.
+            // The other has no known saving.
             (
                 unknown("none", 100),
                 unknown("unknown", 1),
                 &["none", "unknown"],
             ),
-            // The other is not about it and saves it all the same, or less of it.
+            // The other is not about its operation but saves as much of it, or less.
             (around(10_000), copies(), &["layout"]),
             (around(9_999), copies(), &["layout", "copies"]),
         ];
         for (outer, inner, expected) in cases {
             assert_eq!(titles(&ranked(vec![outer, inner])), expected);
         }
-        // The whole matters as its part does.
+        // The merged finding gets the priority of its part.
         let one = ranked(vec![wide(), heavy(9_000)]);
         assert_eq!(one.ranked[0].finding.priority, Priority::Critical);
     }
 
-    /// Idle time in which memory is allocated, by the code and by the calls to the driver.
+    /// Idle time in which memory is allocated, seen in the code and in the driver calls.
     #[test]
     fn the_same_time_seen_twice_is_one_finding() {
         let idle = Finding {
@@ -268,7 +269,7 @@ mod tests {
         let one = ranked(vec![idle.clone(), calls(Priority::Medium)]);
         assert_eq!(titles(&one), ["allocation"]);
         assert_eq!(one.ranked[0].finding.priority, Priority::Medium);
-        // Allocations that failed ask for something else.
+        // Failed allocations need a different fix.
         let two = ranked(vec![idle, calls(Priority::High)]);
         assert_eq!(titles(&two), ["allocation", "driver"]);
     }

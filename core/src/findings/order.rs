@@ -1,8 +1,7 @@
-//! Calls in the order in which the GPU runs them: what comes right before and right after what.
+//! Calls in the order in which the GPU runs them: what directly precedes and follows what.
 //!
-//! A lane is one stream of one GPU. What a lane runs is in order by construction, whichever thread
-//! launched it, be it with a graph or without a known call. A call is placed where the first of
-//! its kernels is.
+//! A lane is one stream of one GPU. What a lane runs is in order by construction, whichever thread launched it, even
+//! with a graph or without a known call. A call is placed at the first of its kernels.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -15,7 +14,7 @@ use crate::profile::rows::PerfRow;
 
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Placed {
-    /// Its operation: a position in [`Profile::operations`](crate::Profile::operations).
+    /// Its operation, as an index into [`Profile::operations`](crate::Profile::operations).
     pub(super) operation: usize,
     pub(super) call: usize,
 }
@@ -30,14 +29,14 @@ impl Placed {
     }
 }
 
-/// All calls of each lane, in order of time.
+/// All calls of each lane, sorted by time.
 #[derive(Debug, Default)]
 pub(super) struct Order {
     lanes: Vec<Vec<Placed>>,
 }
 
 impl Order {
-    /// That of a trace, sorted when it is first asked for.
+    /// The order of a trace, computed on first use.
     pub(super) fn of(input: &Input) -> Arc<Order> {
         let profile = input.profile;
         profile.once(|| Order::new(profile))
@@ -70,8 +69,8 @@ impl Order {
         }
     }
 
-    /// Copies right before and after operations with `wanted` facts, each once: one between two belongs
-    /// to the first. The nearest up to `max_before` before it and one after it (`true`).
+    /// Copies directly before and after operations with `wanted` facts, each once: a copy between two operations
+    /// belongs to the first. At most `max_before` before it and one after it (`true`).
     pub(super) fn copies_around<T: Copy>(
         &self,
         max_before: usize,

@@ -1,4 +1,4 @@
-//! What an analysis says.
+//! The outcome of an analysis.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use super::{AnalysisKind, Input};
 use crate::base::interval::{percent_of, sum};
 use crate::base::value::{Table, Value};
 
-/// How it went.
+/// Whether an analysis ran.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Status {
     /// It ran.
@@ -19,7 +19,7 @@ pub enum Status {
 }
 
 impl Status {
-    /// As metrics files write it.
+    /// Its name in metrics files.
     pub fn key(self) -> &'static str {
         match self {
             Status::Done => "OK",
@@ -33,41 +33,41 @@ impl Status {
 pub struct Fact {
     /// Its name in files.
     pub key: &'static str,
-    /// For people.
+    /// The display name.
     pub label: &'static str,
     /// The figure.
     pub value: Value,
 }
 
-/// What an analysis says.
+/// The outcome of an analysis.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Outcome {
-    /// Which analysis.
+    /// The analysis.
     pub kind: &'static AnalysisKind,
-    /// How it went.
+    /// Whether it ran.
     pub status: Status,
     /// The kernel time of its operations, summed.
     pub time_ns: i64,
-    /// The calls that took it. Rows may include calls that count elsewhere: those are not in here.
+    /// The calls that took it. Rows may include calls that count elsewhere; those are not included here.
     pub n_calls: u64,
-    /// Its operations, the longest first.
+    /// Its operations, longest first.
     pub rows: Vec<Row>,
     /// Its figures.
     pub facts: Vec<Fact>,
     /// Its tables.
     pub tables: Vec<Table>,
-    /// What it found, in no order.
+    /// What it found, in any order.
     pub findings: Vec<Finding>,
-    /// Whole sentences: what could not be analysed, and why.
+    /// Sentences about what could not be analyzed, and why.
     pub notes: Vec<String>,
-    /// What to say where nothing was found, for what is measured in another way than operations.
+    /// What to say if nothing was found, for analyses that do not measure operations.
     pub nothing_found: Option<String>,
 }
 
-/// What the levels of its rows say of an analysis.
+/// An overall rating of an analysis, from the levels of its rows.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Assessed {
-    /// The level of more of its time than any other.
+    /// The level with the most time.
     pub level: Assessment,
     /// How much of its time has this level, in percent.
     pub percent: f64,
@@ -75,7 +75,7 @@ pub struct Assessed {
     pub known_percent: f64,
 }
 
-/// What is counted: its name in files, for people, and whether something is so.
+/// A count: its name in files, its display name, and the predicate to count.
 pub(super) type Counted<'a, T> = (&'static str, &'static str, &'a dyn Fn(&T) -> bool);
 
 impl PartialEq for AnalysisKind {
@@ -85,7 +85,7 @@ impl PartialEq for AnalysisKind {
 }
 
 impl Outcome {
-    /// One that has nothing to say yet.
+    /// An empty outcome.
     pub fn new(kind: &'static AnalysisKind, status: Status) -> Outcome {
         Outcome {
             kind,
@@ -115,7 +115,7 @@ impl Outcome {
         }
     }
 
-    /// Adds how many of what was seen are so.
+    /// Adds counts of the items for which the predicates hold.
     pub(super) fn counts<T>(&mut self, seen: &[T], counts: &[Counted<T>]) {
         for (key, label, is) in counts {
             let n = seen.iter().filter(|seen| is(seen)).count();
@@ -129,35 +129,35 @@ impl Outcome {
         Some(&fact.value)
     }
 
-    /// Share of the kernel time of all that computes.
+    /// The share of its kernel time in that of all computation.
     pub fn percent_of_compute(&self, input: &Input) -> Option<f64> {
         input.percent_of_compute(self.time_ns)
     }
 
-    /// The % of roofline that its time reaches: the mean of its rows by time, without anomalies.
+    /// The % of roofline that it reaches: the time-weighted mean of its rows, without anomalies.
     pub fn efficiency_percent(&self) -> Option<f64> {
         weighted(self.known().map(|(row, percent)| (percent, row.time_ns)))
     }
 
-    /// The same, each row alike.
+    /// The same with equal weights.
     pub fn mean_efficiency_percent(&self) -> Option<f64> {
         weighted(self.known().map(|(_, percent)| (percent, 1)))
     }
 
-    /// The share of its time whose efficiency is known, in percent: what the means are of.
+    /// The share of its time with known efficiency, in percent: the basis of the means.
     pub fn known_percent(&self) -> Option<f64> {
         let all_ns = sum(self.rows.iter().map(|row| row.time_ns));
         percent_of(sum(self.known().map(|(row, _)| row.time_ns)), all_ns)
     }
 
-    /// Rows of known efficiency that are no anomalies. What is a little above the roofline is at it.
+    /// Rows of known efficiency that are not anomalies. Slightly above the roofline counts as at the roofline.
     fn known(&self) -> impl Iterator<Item = (&Row, f64)> {
         let rows = self.rows.iter().filter(|row| !row.is_anomaly);
         rows.filter_map(|row| Some((row, row.efficiency_percent?.min(100.0))))
     }
 
-    /// The level of most of the time that has one. Shares are of all its time; rows that `says_little`
-    /// picks have no level that counts. `None` where no row has one.
+    /// The level with the most time. Shares are relative to all its time; the levels of rows selected by `says_little`
+    /// are ignored. `None` if no row has a level.
     pub fn assessment(&self, says_little: impl Fn(&Row) -> bool) -> Option<Assessed> {
         let mut of_level: BTreeMap<Assessment, i64> = BTreeMap::new();
         for row in self.rows.iter().filter(|row| !says_little(row)) {
@@ -178,7 +178,7 @@ impl Outcome {
     }
 }
 
-/// The mean of values by weight; `None` where nothing weighs.
+/// The weighted mean of values; `None` if the total weight is zero.
 pub(super) fn weighted(values: impl Iterator<Item = (f64, i64)>) -> Option<f64> {
     let (sum, weight) = values.fold((0.0, 0.0), |(sum, all), (value, weight)| {
         (sum + value * weight as f64, all + weight as f64)
@@ -196,8 +196,8 @@ mod tests {
         outcome
     }
 
-    /// Of 100 ns 60 are of known efficiency, a quarter of them a little above the roofline. Nothing is
-    /// known of the next 20, and the last 20 are too far above it to be believed.
+    /// 60 of 100 ns have known efficiency, a quarter of these slightly above the roofline. Nothing is known about the
+    /// next 20, and the last 20 are implausibly far above it.
     #[test]
     fn means_are_of_what_is_known_and_never_above_the_roofline() {
         let row = |time_ns, efficiency_percent, is_anomaly| Row {
@@ -219,8 +219,7 @@ mod tests {
         assert_eq!(outcome.known_percent(), Some(60.0));
     }
 
-    /// Of 100 ns 40 are efficient and 20 are not; the next 30 say little, of the last 10 nothing is
-    /// known.
+    /// 40 of 100 ns are efficient and 20 are not; the next 30 are ignored, and nothing is known about the last 10.
     #[test]
     fn a_level_is_that_of_a_share_of_all_time() {
         use Assessment::{Good, NeedsInvestigation};

@@ -1,4 +1,4 @@
-//! Patterns that the figures of the whole pipeline show: what both of its analyses write alike.
+//! Patterns in the figures of the whole pipeline, in the form shared by both of its analyses.
 
 use serde_json::{Value as Json, json};
 
@@ -14,7 +14,7 @@ pub(crate) struct Pattern {
     /// One sentence with the figures.
     pub(crate) description: String,
     pub(crate) recommendation: &'static str,
-    /// What it can save at most; `None` where the pattern alone does not tell.
+    /// An upper bound for the saving; `None` if the pattern alone does not give one.
     pub(crate) recoverable_ns: Option<i64>,
 }
 
@@ -45,7 +45,7 @@ fn text(text: &str) -> Value {
     Value::Text(text.to_owned())
 }
 
-/// As metrics files write them.
+/// Their form in metrics files.
 pub(crate) fn json(patterns: &[Pattern]) -> Json {
     let one = |pattern: &Pattern| {
         json!({

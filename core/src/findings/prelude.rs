@@ -1,5 +1,4 @@
-//! What the analyses of operations are written with: operations and their figures, rules and what
-//! they save, tables, words.
+//! Common imports of the analyses of operations: operations and their figures, rules and their savings, tables, words.
 
 pub(super) use super::compute::{
     Gate, NOT_SHOWN, are_large, called_from, efficiency, is_bottleneck, is_large, is_launch_scale,

@@ -1,4 +1,4 @@
-//! All findings in one list, what is worth most first.
+//! All findings in one list, largest saving first.
 
 use super::finding::{Effect, Finding, Impact, Priority};
 use super::one_cause;
@@ -7,7 +7,7 @@ use super::{AnalysisKind, Input};
 use crate::base::interval::sum;
 use crate::base::sort::Arrange;
 
-/// A finding in its place.
+/// A finding with its rank.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RankedFinding {
     /// Its number, from 1.
@@ -20,34 +20,34 @@ pub struct RankedFinding {
     pub overlaps: Vec<usize>,
 }
 
-/// A finding that is not ranked, because one that is worth more includes it.
+/// A finding that is not ranked because a larger one includes it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Within {
     /// The analysis that found it.
     pub analysis: &'static AnalysisKind,
     /// Its title.
     pub title: String,
-    /// The number of the finding that it goes with.
+    /// The number of the finding that includes it.
     pub number: usize,
 }
 
-/// What to do, what is worth most first.
+/// What to do, largest saving first.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Findings {
-    /// In order.
+    /// Sorted by rank.
     pub ranked: Vec<RankedFinding>,
-    /// What goes with one of them, in order.
+    /// The findings included in one of them, sorted.
     pub within: Vec<Within>,
     /// Findings that are too small to be shown.
     pub n_small: usize,
-    /// What following all of them saves: of an operation once, and no more than the run. `None` where a
-    /// trace cannot tell of any.
+    /// What following all of them saves: each operation counts once, and the total is limited to the run. `None` if the
+    /// trace shows no saving.
     pub together: Option<Impact>,
 }
 
-/// Ranks what the analyses found: by the middle of the impact, its upper end, then time, then memory,
-/// then the order of the analyses. So what is saved only once the CPU launches in time comes later,
-/// what saves an unknown time after that, and what saves memory and no time comes last.
+/// Ranks the findings: by the middle of the impact, its upper end, then time, then memory, then the order of the
+/// analyses. So savings that depend on the CPU launching in time come later, unknown savings after that, and findings
+/// that save only memory come last.
 pub(super) fn rank(input: &Input, outcomes: &[Outcome]) -> Findings {
     let thresholds = &input.options.thresholds;
     let total_ns = input.total_ns();
@@ -67,7 +67,7 @@ pub(super) fn rank(input: &Input, outcomes: &[Outcome]) -> Findings {
         });
         !is_small || finding.priority <= Priority::High
     });
-    // Stable: findings that are equal in all of this stay in the order of the analyses.
+    // Stable sort: findings that are equal in all of this stay in the order of the analyses.
     shown.arrange_by(|(_, a), (_, b)| {
         let worth = |finding: &Finding| {
             let impact = finding.impact;
@@ -119,13 +119,13 @@ pub(super) fn rank(input: &Input, outcomes: &[Outcome]) -> Findings {
     }
 }
 
-/// What a finding saves of operations, whether or not the run waits for them.
+/// How much operation time a finding saves, whether or not the run waits for it.
 fn saved_ns(finding: &Finding) -> i64 {
     sum(finding.savings.iter().map(|(_, ns)| *ns))
 }
 
-/// Whether two findings save some of the same time: both of an operation, and none apart from the
-/// other, or more together than it takes.
+/// Whether two findings save some of the same time: both save time of one operation, and either neither is apart from
+/// the other, or together they save more than it takes.
 fn share_savings(input: &Input, a: &Finding, b: &Finding) -> bool {
     a.savings.iter().any(|(operation, a_ns)| {
         let of_b = b.savings.iter().find(|(of, _)| of == operation);
@@ -135,7 +135,7 @@ fn share_savings(input: &Input, a: &Finding, b: &Finding) -> bool {
     })
 }
 
-/// Whether another finding counts the time that one saves.
+/// Whether the time that a finding saves is already counted by another finding.
 fn is_counted_elsewhere(ranked: &[RankedFinding], finding: &Finding) -> bool {
     let mut patterns = ranked.iter().map(|one| one.finding.pattern);
     patterns.any(|pattern| finding.counted_in.contains(&pattern))
@@ -143,26 +143,26 @@ fn is_counted_elsewhere(ranked: &[RankedFinding], finding: &Finding) -> bool {
 
 #[derive(Debug, Clone, Copy, Default)]
 struct Saved {
-    /// By the finding that saves most of it.
+    /// By the finding that saves the most of it.
     most_ns: i64,
-    /// By findings about a time that others leave out.
+    /// By findings about a part of the time that others leave out.
     apart_ns: i64,
 }
 
-/// All savings together: the largest of an operation, and with it those about a time that it leaves
-/// out; no more than the operation takes.
+/// All savings together: for each operation the largest one, plus those about a part of the time that it leaves out; at
+/// most the time of the operation.
 fn together(input: &Input, ranked: &[RankedFinding]) -> Option<Impact> {
     let mut of_operation = vec![Saved::default(); input.profile.operations().len()];
     let mut all: Option<Impact> = None;
     let mut left_ns = sum(input.judged.iter().map(|judged| judged.run_ns));
     for RankedFinding { finding, .. } in ranked {
-        // A limit is no saving beside those that come near it.
+        // A limit is not added to the findings that approach it.
         let is_counted = finding.effect != Effect::Limit && !is_counted_elsewhere(ranked, finding);
         let impact = finding.impact.filter(|_| is_counted);
         let Some(impact) = impact else {
             continue;
         };
-        // The part of its impact that no finding before it saves already.
+        // The part of its impact that no earlier finding saves already.
         let mut new_ns = 0_i64;
         for &(operation, saved_ns) in &finding.savings {
             let Some(saved) = of_operation.get_mut(operation) else {
@@ -177,7 +177,7 @@ fn together(input: &Input, ranked: &[RankedFinding]) -> Option<Impact> {
             }
             new_ns = new_ns.saturating_add(all_ns(saved).saturating_sub(before_ns));
         }
-        // What runs beside other work can slide only as far as something is left beside which it can run.
+        // Concurrent communication can only move as long as there is other work left to overlap with.
         new_ns = new_ns.min(left_ns);
         left_ns -= new_ns;
         let share = match saved_ns(finding) {
@@ -274,7 +274,7 @@ mod tests {
         let findings = ranked(vec![kernels(), apart(20_000)]);
         assert!(findings.ranked[1].overlaps.is_empty());
         assert_eq!(findings.together.map(|all| all.mid_ns), Some(50_000));
-        // Of 60 µs no more than 60 µs.
+        // At most 60 of 60 µs.
         let findings = ranked(vec![kernels(), apart(40_000)]);
         assert_eq!(findings.ranked[1].overlaps, [1]);
         assert_eq!(findings.together.map(|all| all.mid_ns), Some(60_000));

@@ -1,22 +1,22 @@
-//! What kernel time is of the time of the run.
+//! Converts kernel time to run time.
 //!
-//! Analyses count in kernel time: the durations of calls, added up. On several streams or GPUs
-//! kernels run at once, and what is saved of their durations is not saved of the run:
+//! Analyses compute in kernel time, the sum of the durations of calls. On several streams or GPUs kernels run
+//! concurrently, so a saving in their durations is not a saving of the run:
 //!
 //! ```text
 //! stream 7  [==== mm ====)      each takes 8 ms, together the run takes 8 ms:
 //! stream 8  [==== mm ====)      at half the time each, 4 ms of the run are saved, not 8
 //! ```
 //!
-//! The same holds beside communication and copies: an addition beside an all-reduce of the same
-//! length is no part of the run.
+//! The same applies to communication and copies: an addition that runs concurrently with an all-reduce of the same
+//! length takes no time of the run.
 //!
-//! But communication that is hidden nearly always can slide: as long as other kernels compute alone, it runs beside
-//! those instead, and what is saved of the addition is time of the run after all. So the upper end of a range counts that.
+//! But communication that is nearly always hidden can move: as long as other kernels run without communication, it can
+//! overlap with those instead, so that the saving of the addition becomes a saving of the run. The upper end of a range
+//! includes that.
 //!
-//! So each operation has a part of the run ([`Judged::run_ns`](crate::assess::Judged::run_ns)), and
-//! savings are that part of what they are in kernel time. Where nothing runs at once, both are the
-//! same to the nanosecond.
+//! So each operation has a share of the run ([`Judged::run_ns`](crate::assess::Judged::run_ns)), and savings in kernel
+//! time are scaled by that share. Where nothing runs concurrently, both are equal to the nanosecond.
 
 use super::Input;
 use super::finding::{Effect, Finding, Impact};
@@ -26,10 +26,10 @@ use crate::base::format;
 use crate::base::interval::sum;
 use crate::profile::Profile;
 
-/// Below this share of its kernel time a finding says what is left of it in the run.
+/// If less than this share of its kernel time is run time, a finding mentions it.
 const SAID_BELOW: f64 = 0.99;
 
-/// What so much of the kernel time of an operation is of the time of the run.
+/// Converts kernel time of an operation to run time.
 pub(super) fn of_operation(input: &Input, operation: usize, ns: i64) -> i64 {
     let kernel_ns = input.operation(operation).kernel_ns;
     part(ns, input.judged(operation).run_ns, kernel_ns)
@@ -48,7 +48,7 @@ pub(crate) fn of_finding(profile: &Profile, judged: &[Judged], finding: &Finding
     )
 }
 
-/// Turns what a finding saves from kernel time into time of the run.
+/// Converts what a finding saves from kernel time to run time.
 pub(super) fn turn(input: &Input, finding: &mut Finding) {
     let run_ns = of_finding(input.profile, input.judged, finding);
     say(finding, run_ns);
@@ -62,7 +62,7 @@ pub(super) fn turn(input: &Input, finding: &mut Finding) {
     let turned_ns = sum(finding.savings.iter().map(|(_, ns)| *ns));
     let kernel = finding.impact;
     finding.impact = finding.impact.map(|impact| match kernel_ns {
-        // Nothing tells which operation saves how much.
+        // It is unknown how much each operation saves.
         0 => impact.part(run_ns, finding.time_ns),
         _ if turned_ns < kernel_ns => impact.part(turned_ns, kernel_ns).within(most_ns),
         _ => impact,
@@ -72,9 +72,9 @@ pub(super) fn turn(input: &Input, finding: &mut Finding) {
     }
 }
 
-/// Where communication or copies run beside these kernels, they may run beside what is left instead: the upper
-/// end is what is saved then, the middle is between both. `kernel` and `at_once` are what is saved of
-/// kernel time.
+/// Where communication or copies run concurrently with these kernels, they may move to the remaining ones. The upper
+/// end is what is saved in that case, the middle is between both. `kernel` and `at_once` are the savings in kernel
+/// time.
 fn slide(input: &Input, finding: &mut Finding, kernel: Impact, at_once: &[(usize, i64)]) {
     let slid = at_once.iter().map(|(at, ns)| {
         let (kernel_ns, most_ns) = (input.operation(*at).kernel_ns, input.judged(*at).most_ns);
@@ -84,7 +84,7 @@ fn slide(input: &Input, finding: &mut Finding, kernel: Impact, at_once: &[(usize
     let slid_ns = sum(slid.iter().map(|(_, ns)| *ns));
     let Some(sure) = finding.impact else { return };
     let at_once_ns = sum(at_once.iter().map(|(_, ns)| *ns));
-    // What hides communication and copies now has to hide them then.
+    // The kernels that hide communication and copies now would have to hide them then, too.
     let alone_ns = input.computing_alone_ns();
     let high_ns = kernel.part(slid_ns, at_once_ns).high_ns.min(alone_ns);
     if sure.high_ns as f64 >= high_ns as f64 * SAID_BELOW {
@@ -105,19 +105,19 @@ fn slide(input: &Input, finding: &mut Finding, kernel: Impact, at_once: &[(usize
 
 const SLIDES: &str = "At the lower end, what runs beside these kernels stays where it is; at the upper end it runs beside other computation, as far as enough of that is left.";
 
-/// Below this share what the run does not wait for is within what times vary by.
+/// Below this share, time that the run does not wait for is within the variation of times.
 pub(super) const HELD_FROM: f64 = 0.1;
 
-/// Whether some operations run for a good part of their time where the CPU launches too late.
+/// Whether operations run a significant part of their time where the CPU launches too late.
 pub(super) fn are_held(input: &Input, operations: impl Iterator<Item = usize>) -> bool {
     let of = operations.map(|at| (input.judged(at).held_ns, input.operation(at).kernel_ns));
     let (held_ns, kernel_ns): (Vec<i64>, Vec<i64>) = of.unzip();
     sum(held_ns) as f64 > sum(kernel_ns) as f64 * HELD_FROM
 }
 
-/// Takes what the run does not wait for out of what a finding surely saves: kernels after which the
-/// CPU launches late only make room for more idle time. What makes kernels fewer makes the CPU
-/// launch in time by itself: of that nothing is taken.
+/// Removes what the run does not wait for from the certain savings of a finding: shortening kernels that are followed
+/// by a late launch only adds idle time. Findings that reduce the number of launches make the CPU launch in time by
+/// themselves, so nothing is removed from those.
 pub(super) fn hold(input: &Input, finding: &mut Finding) {
     if finding.effect == Effect::FewerLaunches {
         return;
@@ -158,14 +158,14 @@ pub(super) fn share(share: f64) -> String {
     }
 }
 
-/// Says how much of the time of a finding is time of the run, where that is less.
+/// Adds a sentence about how much of a finding's time is run time, if that is less.
 pub(super) fn say(finding: &mut Finding, run_ns: i64) {
     if finding.impact.is_some() {
         finding.reasoning.extend(said(finding.time_ns, run_ns));
     }
 }
 
-/// What kernel time is of that of the run, where kernels run at once with others.
+/// A sentence about kernel time and run time, for kernels that run concurrently with others.
 pub(crate) fn said(kernel_ns: i64, run_ns: i64) -> Option<String> {
     ((run_ns as f64) < kernel_ns as f64 * SAID_BELOW).then(|| {
         format!(
@@ -182,15 +182,14 @@ mod tests {
     use crate::report::Report;
     use crate::testing::{Timetable, options_on};
 
-    /// A GEMM of 1 TFLOP each 10 ms: 708 TFLOPS are in reach of an MI300X, so that 1.41 of 10 ms
-    /// are needed.
+    /// A GEMM of 1 TFLOP that takes 10 ms: an MI300X can reach 708 TFLOPS, so 1.41 of 10 ms are needed.
     const GEMM: &str = "5000x20000, 20000x5000";
 
     fn ms(ms: i64) -> String {
         format::time_ns(ms * 1_000_000)
     }
 
-    /// The GEMM as often as there are streams, all at once for 10 ms.
+    /// One GEMM per stream, all concurrently for 10 ms.
     fn at_once(n: u32) -> Report {
         let table = (7..7 + n).fold(Timetable::new(), |table, stream| {
             let table = table.stream(stream);
@@ -210,7 +209,7 @@ mod tests {
         assert_eq!((alone.time_ns, beside.time_ns), (10_000_000, 40_000_000));
         assert_eq!(four.overview.total_ns, Some(10_000_000));
         assert_eq!(four.judged[0].run_ns, 10_000_000);
-        // … is worth as much as one of them, a nanosecond of rounding apart.
+        // … saves as much as one of them, up to a nanosecond of rounding.
         let (of_one, of_four) = (alone.impact.unwrap(), beside.impact.unwrap());
         for (one_ns, four_ns) in [
             (of_one.low_ns, of_four.low_ns),
@@ -224,7 +223,7 @@ mod tests {
         let times = format!("{} of kernel time are {}", ms(40), ms(10));
         assert!(said.contains(&times), "{said}");
         assert!(!alone.reasoning.iter().any(|one| one.contains("beside")));
-        // Shares of compute are of all kernel time, so of each they are of 100 %.
+        // Shares of compute are relative to all kernel time, so each of them is 100 %.
         let shares = |report: &Report| {
             let row = &report.analyses.outcome("gemm").unwrap().rows[0];
             (row.percent_of_compute, row.percent_of_total)
@@ -235,7 +234,7 @@ mod tests {
         assert!(beside.issue.contains(&share));
     }
 
-    /// The GEMM beside an all-reduce of the same length: without it the run is as long.
+    /// The GEMM with a concurrent all-reduce of the same length, without which the run would be as long.
     #[test]
     fn nothing_is_saved_beside_communication_that_takes_as_long() {
         let table = Timetable::new()
@@ -270,8 +269,8 @@ mod tests {
         let ranked = report.analyses.findings.ranked.iter();
         let mut of_gemm = ranked.filter(|ranked| ranked.analysis.key == "gemm");
         let found = &of_gemm.next().unwrap().finding;
-        // Of 20 ms 2.82 are needed: a quarter of what is saved is surely time of the run. At most it is
-        // the 15 ms in which something computes alone: the all-reduce takes as long.
+        // 2.82 of 20 ms are needed: a quarter of the saving is certainly run time. At most, it is the 15 ms in which
+        // something computes alone, because the all-reduce takes as long.
         let impact = found.impact.unwrap();
         let close = |ns: i64, ms: f64| (ns as f64 / 1e6 - ms).abs() < 0.1;
         assert!(
@@ -300,14 +299,14 @@ mod tests {
         let times = report.operations(&profile);
         let times = times.map(|(operation, judged)| (operation.kernel_ns, judged.run_ns));
         let times: Vec<(i64, i64)> = times.collect();
-        // Of the GEMMs, and of the addition.
+        // First the GEMMs, then the addition.
         let expected = [(20_000_000, 15_000_000), (10_000_000, 5_000_000)];
         assert_eq!(times, expected);
         assert_eq!(report.timelines.compute_ns(), Some(30_000_000));
     }
 
-    /// The GEMM twice, each launched after the one before is over, and one more that is launched
-    /// in time: of 30 ms 20 are saved only once the CPU launches in time.
+    /// The GEMM twice, each launched after the previous one has ended, and one more that is launched in time: 20 of 30
+    /// ms are saved only once the CPU launches in time.
     #[test]
     fn what_ends_before_the_next_launch_is_saved_only_once_the_cpu_launches_in_time() {
         let run = |second: u32, third: u32| {

@@ -1,4 +1,4 @@
-//! Traces of calls one after another, and findings made up, for tests of analyses.
+//! Traces of consecutive calls, and made-up findings, for tests of analyses.
 
 use super::ANALYSES;
 use super::finding::{Finding, Impact, Priority};
@@ -8,7 +8,7 @@ use crate::profile::Profile;
 use crate::report::{Report, ReportOptions};
 use crate::testing::{Timetable, options_on};
 
-/// Calls on the host, each with one or more kernels on the GPU, back to back.
+/// Calls on the CPU, each with one or more kernels on the GPU, back to back.
 #[derive(Debug, Clone)]
 pub(super) struct Calls {
     timetable: Timetable,
@@ -18,7 +18,7 @@ pub(super) struct Calls {
 }
 
 impl Calls {
-    /// None yet; the GPU starts one second after the host.
+    /// No calls yet; the GPU starts one second after the CPU.
     pub(super) fn new() -> Calls {
         Calls {
             timetable: Timetable::new(),
@@ -28,8 +28,7 @@ impl Calls {
         }
     }
 
-    /// An operator with one kernel of so many microseconds, and its arguments as
-    /// [`Timetable::args`] has them.
+    /// An operator with one kernel of `us` microseconds, with arguments in the form of [`Timetable::args`].
     pub(super) fn call(self, op: &str, args: &str, kernel: &str, us: impl Into<f64>) -> Calls {
         self.kernels(op, args, &[(kernel, us.into())])
     }
@@ -38,9 +37,9 @@ impl Calls {
         (0..n).fold(self, |calls, _| calls.call(op, args, kernel, us))
     }
 
-    /// A GPU graph of so many equal kernels.
+    /// A GPU graph of `n` equal kernels.
     pub(super) fn graph(mut self, kernel: &str, n: u32, us: u32) -> Calls {
-        // Its own id: 0 is none.
+        // A unique id; 0 means none.
         let (start, id) = (self.host_us, self.n_graphs + 1);
         let mut timetable = self
             .timetable
@@ -83,7 +82,7 @@ impl Calls {
         all
     }
 
-    /// Goes on with a GPU at a time.
+    /// Continues on a GPU at a given time.
     pub(super) fn on_gpu(mut self, gpu: u32, us: f64) -> Calls {
         self.timetable = self.timetable.gpu(gpu);
         self.gpu_us = us;
@@ -108,7 +107,7 @@ impl Calls {
         self.outcome_with(key, &options_on(gpu))
     }
 
-    /// The outcome of an analysis where the GPU is not known.
+    /// The outcome of an analysis with an unknown GPU.
     pub(super) fn outcome_without_gpu(&self, key: &str) -> Outcome {
         self.outcome_with(key, &ReportOptions::default())
     }
@@ -131,14 +130,14 @@ pub(super) fn found<'a>(outcome: &'a Outcome, pattern: &str) -> &'a Finding {
     finding.unwrap_or_else(|| panic!("{pattern}: {:?}", patterns(outcome)))
 }
 
-/// The only finding, which is of this pattern.
+/// The only finding, which must have this pattern.
 #[track_caller]
 pub(super) fn only<'a>(outcome: &'a Outcome, pattern: &str) -> &'a Finding {
     assert_eq!(patterns(outcome), [pattern], "{:?}", outcome.findings);
     &outcome.findings[0]
 }
 
-/// Holds a text to what it says; all spaces are alike.
+/// Asserts that a text contains these parts; all kinds of spaces are equal.
 #[track_caller]
 pub(super) fn says(text: &str, parts: &[&str]) {
     let text = text.replace('\u{202F}', " ");
@@ -147,7 +146,7 @@ pub(super) fn says(text: &str, parts: &[&str]) {
     }
 }
 
-/// Holds a text to what it does not say.
+/// Asserts that a text contains none of these parts.
 #[track_caller]
 pub(super) fn says_no(text: &str, parts: &[&str]) {
     for part in parts {
@@ -155,8 +154,7 @@ pub(super) fn says_no(text: &str, parts: &[&str]) {
     }
 }
 
-/// A finding that no analysis made, of medium priority: what it is worth, and what of that is saved
-/// of which operation.
+/// A made-up finding of medium priority: its saving, and how that splits over operations.
 pub(super) fn made_up(title: &str, mid_ns: Option<i64>, savings: &[(usize, i64)]) -> Finding {
     Finding {
         pattern: "test",
@@ -167,7 +165,7 @@ pub(super) fn made_up(title: &str, mid_ns: Option<i64>, savings: &[(usize, i64)]
     }
 }
 
-/// Findings about a run of 100 µs in their order: operation 0 takes 60 of it, operation 1 takes 40.
+/// Ranks findings about a run of 100 µs: operation 0 takes 60 of it, operation 1 takes 40.
 pub(super) fn ranked(findings: Vec<Finding>) -> Findings {
     let profile = Timetable::new()
         .work("aten::mm", "a", 0..60)

@@ -1,10 +1,10 @@
-//! What to do about slow calls of an operation, by where they lie.
+//! What to do about slow calls of an operation, by when they occur.
 
 use crate::findings::prelude::*;
 use crate::profile::measured::MeasuredOperations;
 use crate::profile::slow_calls::SlowCalls;
 
-/// The advice of a rule about calls that differ, for the words of [`words`]: its argument is what to do where the
+/// The advice of a rule about calls that differ, to be filled in with [`words`]; the argument is what to do if the
 /// first calls are the slow ones.
 macro_rules! advice {
     ($first:literal) => {
@@ -20,7 +20,7 @@ macro_rules! advice {
 }
 pub(super) use advice;
 
-/// What most of the time of some operations says of their slow calls.
+/// The words for the slow calls of some operations, decided by the longest operation.
 pub(super) fn words(input: &Input, rows: &[&Row]) -> Words {
     let slow = rows.first().map(|row| of(input, row.operation));
     let holds_if = |word, of| holds(word, slow == Some(of));
@@ -36,7 +36,7 @@ fn of(input: &Input, at: usize) -> SlowCalls {
     let profile = input.profile;
     let measured = MeasuredOperations::of(profile);
     let spread = measured.get(profile, at).map(|measured| measured.spread);
-    // A warm-up that is longer than all the others together.
+    // The warm-up is longer than all other excess together.
     match spread.is_some_and(|spread| spread.warm_up_ns > spread.above_median_ns) {
         true => SlowCalls::First,
         false => SlowCalls::of(profile, input.operation(at)),

@@ -1,5 +1,5 @@
-//! Kernels that become slower in mid-run, whatever they compute: their rows belong to the analyses of
-//! their kinds of work; what helps is the same for all.
+//! Kernels that become slower mid-run, whatever they compute: their rows belong to the analyses of their kinds; the
+//! remedy is the same for all.
 
 use super::any_kind;
 use crate::findings::prelude::*;
@@ -16,7 +16,7 @@ pub(super) fn covers(profile: &Profile, operation: &Operation) -> bool {
     slowed.any(|known| std::ptr::eq(known, operation))
 }
 
-/// What becomes slower of an operation.
+/// The calls of an operation that became slower.
 fn of(input: &Input, row: &Row) -> Option<Slowed> {
     let slowdown = Slowdown::of(input.profile);
     let slowdown = Option::as_ref(&slowdown)?;
@@ -103,7 +103,7 @@ pub(super) fn run(input: &Input, rows: &[Row], outcome: &mut Outcome) {
 mod tests {
     use crate::findings::samples::{Calls, only, patterns, says};
 
-    /// GEMMs of 100 µs and additions of 20: from the fifth of ten on both take half as long again.
+    /// GEMMs of 100 µs and additions of 20: from the fifth of ten on they take 50 % longer.
     #[test]
     fn all_kernels_that_become_slower_are_one_finding() {
         let run = |slow: f64| {

@@ -1,4 +1,4 @@
-//! Analysis of kernels of which nothing tells what launched them.
+//! Analysis of kernels whose launch is unknown.
 
 use super::compute::short_name;
 use crate::findings::prelude::*;
@@ -34,7 +34,7 @@ pub(super) fn run(input: &Input, rows: &[Row], outcome: &mut Outcome) {
         .extend(rule::find(input, &[UNATTRIBUTED], all));
 }
 
-/// Its place in the report tells of missing calls; nothing tells what they would save.
+/// This section of the report is about missing calls; what they would save is unknown.
 const UNATTRIBUTED: Rule<Row> = Rule {
     key: "unattributed",
     when: "a good part of compute is kernels whose launching calls are unknown",
@@ -74,7 +74,7 @@ const UNATTRIBUTED: Rule<Row> = Rule {
     ..Rule::BASE
 };
 
-/// Why, and how to record a trace that tells.
+/// The reason, and how to record a trace that has the calls.
 fn advice(reason: Reason) -> (&'static str, &'static str) {
     match reason {
         Reason::BeforeRecording => (

@@ -1,4 +1,4 @@
-//! What was asked about builds, and what was found.
+//! A question about builds and its answer.
 
 use super::builds::Builds;
 use super::metric::Metric;
@@ -7,18 +7,18 @@ use super::rows::Fleet;
 use super::texts::Text;
 use crate::base::format;
 
-/// What was asked, and what was found.
+/// The question and the answer.
 #[derive(Debug, Clone, Copy)]
 pub struct Answer<'a> {
     /// The traces.
     pub fleet: &'a Fleet,
     /// Their builds.
     pub builds: &'a Builds,
-    /// The tag that tells them apart.
+    /// The tag that identifies builds.
     pub by: &'a str,
-    /// The newest build that was looked at; `None` for all.
+    /// The newest build that was considered; `None` for all.
     pub newest: Option<Text>,
-    /// What was compared.
+    /// The metrics that were compared.
     pub metrics: &'a [Metric],
     /// What changed.
     pub found: &'a Regressions,
@@ -30,7 +30,7 @@ impl Answer<'_> {
         self.fleet.texts.get(text)
     }
 
-    /// How much was compared, and what was left out: sentences.
+    /// Sentences on how much was compared and what was left out.
     pub fn notes(&self) -> Vec<String> {
         let n_builds = format::counted(self.builds.list.len() as u64, "build");
         let n_series = match self.found.n_series {

@@ -11,15 +11,15 @@ use crate::base::sort::{Arrange, Gather};
 /// A build.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct BuildAt {
-    /// What it is called.
+    /// Its name.
     pub build: Text,
     /// When it was first recorded, in nanoseconds since 1970.
     pub first_ns: Option<i64>,
-    /// Runs of it that were read.
+    /// Number of its runs that were read.
     pub n_runs: u32,
 }
 
-/// Builds by their first recording; those of one time, and those without, by their names.
+/// Builds sorted by their first recording, and by name if it is equal or unknown.
 #[derive(Debug, Clone, Default)]
 pub struct Builds {
     /// The oldest first.
@@ -28,7 +28,7 @@ pub struct Builds {
 }
 
 impl Builds {
-    /// Those of runs that were read.
+    /// Collects the builds of runs that were read.
     pub fn new(runs: &[RunRow], texts: &Texts) -> Builds {
         let read = runs.iter().filter(|run| run.status.is_read());
         let runs = read.filter_map(|run| Some((run.build?, run.start_ns)));
@@ -56,18 +56,18 @@ impl Builds {
         Builds { list, places }
     }
 
-    /// The place of a build.
+    /// The index of a build.
     pub(super) fn place(&self, build: Text) -> Option<usize> {
         self.places.get(&build).copied()
     }
 
-    /// The build at a place.
+    /// The build at an index.
     pub(super) fn at(&self, place: usize) -> Text {
         self.list.get(place).map_or(Text(u32::MAX), |at| at.build)
     }
 }
 
-/// Names with numbers in their order: "b9" before "b10".
+/// Compares names with numbers in natural order: "b9" before "b10".
 fn by_number(one: &str, other: &str) -> Ordering {
     let parts = |name: &str| -> Vec<(usize, String)> {
         let same = |one: &char, other: &char| one.is_ascii_digit() == other.is_ascii_digit();
@@ -75,7 +75,7 @@ fn by_number(one: &str, other: &str) -> Ordering {
         let parts = letters.chunk_by(same).map(|part| {
             let part: String = part.iter().collect();
             match part.starts_with(|first: char| first.is_ascii_digit()) {
-                // Longer numbers are larger, without their zeros.
+                // Without leading zeros, longer numbers are larger.
                 true => {
                     let number = part.trim_start_matches('0').to_owned();
                     (number.len() + 1, number)

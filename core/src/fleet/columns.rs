@@ -1,17 +1,17 @@
-//! Tables of a file by columns: `{"model": [0, 0, 3], "runs": [4, 2, 9]}`.
+//! Tables of a file, stored by columns: `{"model": [0, 0, 3], "runs": [4, 2, 9]}`.
 
 use super::metric::Metric;
 use super::rows::Status;
 use super::texts::Text;
 
-/// A cell of a column: what text it names.
+/// A cell of a column, which may refer to a text.
 pub(in crate::fleet) trait Cell {
-    /// That text.
+    /// The text that it refers to.
     fn text(&self) -> Option<Text> {
         None
     }
 
-    /// Names another text in its place.
+    /// Replaces the text that it refers to.
     fn renumber(&mut self, _of: &mut dyn FnMut(Text) -> Text) {}
 }
 
@@ -46,9 +46,9 @@ impl Cell for Status {}
 
 /// What is wrong with the columns of a table.
 pub(in crate::fleet) struct BadColumn {
-    /// Which.
+    /// The column.
     pub(in crate::fleet) column: &'static str,
-    /// Why: "has 3 values, the first column has 4".
+    /// The reason: "has 3 values, the first column has 4".
     pub(in crate::fleet) reason: String,
 }
 
@@ -68,7 +68,7 @@ macro_rules! columns {
             }
 
             impl $row {
-                /// Names other texts.
+                /// Replaces the texts that the row refers to.
                 pub(in crate::fleet) fn renumber(&mut self, of: &mut dyn FnMut(Text) -> Text) {
                     $($crate::fleet::columns::Cell::renumber(&mut self.$field, of);)+
                 }
@@ -88,7 +88,7 @@ macro_rules! columns {
                     columns
                 }
 
-                /// The rows, where every column has as many values and names texts that exist.
+                /// The rows, if all columns have the same length and refer to existing texts.
                 pub(in crate::fleet) fn rows(
                     self,
                     n_texts: usize,
@@ -110,7 +110,7 @@ macro_rules! columns {
 }
 pub(crate) use columns;
 
-/// Every column has as many values as the first.
+/// Checks that every column has as many values as the first.
 pub(in crate::fleet) fn same_length(lengths: &[(&'static str, usize)]) -> Result<(), BadColumn> {
     let expected = lengths.first().map_or(0, |(_, length)| *length);
     let different = lengths.iter().find(|(_, length)| *length != expected);
@@ -122,7 +122,7 @@ pub(in crate::fleet) fn same_length(lengths: &[(&'static str, usize)]) -> Result
     })
 }
 
-/// Every text that a column names is in the table of texts.
+/// Checks that every text of a column is in the table of texts.
 pub(in crate::fleet) fn texts_exist(
     column: &'static str,
     cells: &[impl Cell],

@@ -1,6 +1,6 @@
-//! Many traces from the tables of a store.
+//! Reads many traces from the tables of a store.
 //!
-//! They have one analysis of each file, as readers of a store choose it: the newest.
+//! The tables have one analysis per file, the newest, which readers of a store select.
 
 use super::rows::{FindingRow, Fleet, KernelRow, OpRow, RunRow, Status};
 use super::texts::Texts;
@@ -10,17 +10,17 @@ use crate::tables::{Column, FINDINGS, KERNELS, OPS, RUNS, Table, Tables};
 
 const DAY_NS: i64 = 86_400_000_000_000;
 
-/// The tag that stands for the model where it is given.
+/// The tag that overrides the model if it is given.
 const MODEL: &str = "model";
 
-/// Which runs, and what names their builds.
+/// Which runs to read, and the tag of their builds.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Asked {
-    /// The tag that tells builds apart; with or without `tags.` before it.
+    /// The tag that identifies builds, with or without a leading `tags.`.
     pub by: String,
     /// Columns of `runs`, or tags, with the value that runs must have.
     pub wheres: Vec<(String, String)>,
-    /// Only recordings of so many days before the newest of the store, and what was read in vain since then.
+    /// Only recordings of this many days before the newest in the store, and files that failed since then.
     pub last_days: Option<u32>,
 }
 
@@ -34,13 +34,13 @@ pub fn tags_of(tables: &Tables) -> Vec<String> {
     names
 }
 
-/// The name of a tag without what says that it is one.
+/// The name of a tag without the prefix `tags.`.
 fn tag(name: &str) -> &str {
     name.strip_prefix("tags.").unwrap_or(name)
 }
 
 impl Asked {
-    /// The name of the tag that tells builds apart.
+    /// The name of the tag that identifies builds.
     pub fn tag(&self) -> &str {
         tag(&self.by)
     }
@@ -67,14 +67,14 @@ fn tag_of(runs: &Table, at: usize, name: &str) -> Option<String> {
     found.map(|(_, value)| value.clone())
 }
 
-/// A cell of a column; columns that are not there have none.
+/// A cell of a column; missing columns have none.
 fn cell<T: Clone>(column: &[Option<T>], at: usize) -> Option<T> {
     column.get(at).cloned().flatten()
 }
 
 impl Fleet {
-    /// The files that are asked for, by start: of tables with one row of `runs` for each file, and the rows of other tables
-    /// that belong to it. Columns that were not read are empty.
+    /// The requested files, sorted by start. `tables` has one row of `runs` per file, and the rows of other tables that
+    /// belong to it. Columns that were not read are empty.
     pub fn new(tables: &Tables, asked: &Asked) -> Fleet {
         let Some(runs) = tables.table(RUNS) else {
             return Fleet::default();
@@ -179,13 +179,13 @@ impl Fleet {
     }
 }
 
-/// Adds the rows of a table.
+/// A function that adds the rows of a table.
 type Add = fn(&mut Fleet, &Table, &Places);
 
 /// Runs by id.
 type Places<'a> = Map<&'a str, u32>;
 
-/// The rows of a table that are of these runs, each with its run.
+/// The rows of a table that belong to these runs, each with its run.
 fn of_runs<'a>(table: &'a Table, places: &'a Places) -> impl Iterator<Item = (usize, u32)> + 'a {
     let ids = table.strs("run_id").iter().enumerate();
     ids.filter_map(|(at, id)| Some((at, *places.get(id.as_deref()?)?)))
@@ -196,7 +196,7 @@ fn known(texts: &mut Texts, column: &[Option<String>], at: usize) -> Option<supe
     Some(texts.id(text))
 }
 
-/// A file; `None` where its status is none that is known.
+/// A file; `None` if its status is unknown.
 fn run(runs: &Table, at: usize, by: &str, texts: &mut Texts) -> Option<RunRow> {
     let status = runs
         .strs("status")
@@ -306,7 +306,7 @@ mod tests {
             ..Asked::default()
         };
         let fleet = Fleet::new(&tables, &asked);
-        // By start; what is of no run is left out, what is not told is unknown.
+        // Sorted by start; rows without a run are left out, missing values are unknown.
         let totals = fleet.runs.iter().map(|run| (run.total_ns, run.idle_ns));
         assert_eq!(
             totals.collect::<Vec<_>>(),
@@ -329,7 +329,7 @@ mod tests {
             ("a", "ok", "b1", "start", 0),
             ("b", "ok", "b2", "start", 5),
             ("c", "partial", "b2", "start", 9),
-            // Nobody knows when it was recorded.
+            // The recording time is unknown.
             ("d", "rejected", "b1", "ingested", 6),
         ] {
             add(
@@ -361,7 +361,7 @@ mod tests {
         assert_eq!(chosen(&[("build", "b2")], None), "bc");
         assert_eq!(chosen(&[("tags.build", "b2"), ("status", "ok")], None), "b");
         assert_eq!(chosen(&[("world_size", "8")], Some(4)), "dbc");
-        // The newest recording is that of the store, not of what is chosen.
+        // The newest recording is that of the whole store, not of the selection.
         assert_eq!(chosen(&[("build", "b1")], Some(4)), "d");
         assert_eq!(chosen(&[("world_size", "1")], None), "");
     }

@@ -11,17 +11,17 @@ labelled! {
     pub enum Metric {
         /// From the first to the last GPU activity.
         Total => "Total time" as "total",
-        /// GPU computes.
+        /// The GPU computes.
         Compute => "Compute" as "compute",
-        /// GPU communicates and computes nothing at that time.
+        /// The GPU communicates without computing at the same time.
         ExposedComm => "Exposed communication" as "exposed_comm",
-        /// GPU does nothing.
+        /// The GPU is idle.
         Idle => "Idle time" as "idle",
         /// Kernels of the operations of a category.
         Category => "Category" as "category",
         /// Kernels of an operation with its arguments.
         Op => "Operation" as "op",
-        /// Kernels of a name.
+        /// Kernels with a name.
         Kernel => "Kernel" as "kernel",
     }
 }

@@ -1,4 +1,4 @@
-//! Many traces: what became slower between builds, where all GPUs lose time, what to fix first.
+//! Analysis of many traces: what became slower between builds, where GPUs lose time, what to fix first.
 //!
 //! ```text
 //! tables of a store ─→ Fleet ─Regressions→ what changed with which build

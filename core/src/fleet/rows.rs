@@ -1,7 +1,7 @@
-//! What a store of many traces holds, as far as it is judged here: plain rows over all runs.
+//! The contents of a store of many traces that are used here: plain rows over all runs.
 //!
-//! The command line fills them from the store; nothing here knows of files. A row of another table
-//! names its run by its place among [`Fleet::runs`].
+//! The command line fills them from the store; nothing here accesses files. A row of another table refers to its run by
+//! its index in [`Fleet::runs`].
 
 use super::texts::{Text, Texts};
 
@@ -15,7 +15,7 @@ pub use crate::tables::Status;
 pub struct Fleet {
     /// Every text of the rows.
     pub texts: Texts,
-    /// Files, each once.
+    /// Files, without duplicates.
     pub runs: Vec<RunRow>,
     /// Operations with their arguments.
     pub ops: Vec<OpRow>,
@@ -26,7 +26,7 @@ pub struct Fleet {
 }
 
 impl Fleet {
-    /// What names of runs without their own names are worth, as a sentence; `None` where there are no such runs.
+    /// A sentence on the names of redacted runs; `None` if there are no such runs.
     pub fn note_on_names(&self) -> Option<String> {
         let is_hidden = |run: &&RunRow| {
             let uri = run.uri.map(|uri| self.texts.get(uri));
@@ -43,32 +43,32 @@ impl Fleet {
     }
 }
 
-/// A file; an unknown is `None`.
+/// A file; unknown values are `None`.
 #[derive(Debug, Clone)]
 pub struct RunRow {
-    /// What names it: a hash of its bytes.
+    /// Its id: a hash of its bytes.
     pub run_id: Text,
-    /// What became of it.
+    /// The outcome of its analysis.
     pub status: Status,
-    /// Why it could not be read: a sentence.
+    /// Why it could not be read, as a sentence.
     pub reason: Option<Text>,
     /// The same as a key: `not_json`, `timeout`.
     pub reason_kind: Option<Text>,
     /// Where it was read.
     pub uri: Option<Text>,
-    /// The machine, where names are kept.
+    /// The machine, if names are kept.
     pub host: Option<Text>,
     /// The job that it is a rank of.
     pub job_id: Option<Text>,
-    /// How many ranks that job has.
+    /// Number of ranks of that job.
     pub world_size: Option<i64>,
-    /// The model, or the tag that stands for it.
+    /// The model, or the tag `model` instead.
     pub model: Option<Text>,
     /// The GPU's name.
     pub gpu: Option<Text>,
     /// The build that was traced.
     pub build: Option<Text>,
-    /// With what options it was analyzed.
+    /// Hash of the options with which it was analyzed.
     pub options_hash: Option<Text>,
     /// When it was recorded, in nanoseconds since 1970.
     pub start_ns: Option<i64>,
@@ -78,11 +78,11 @@ pub struct RunRow {
     pub busy_ns: Option<i64>,
     /// Computation.
     pub compute_ns: Option<i64>,
-    /// Communication beside which nothing computes.
+    /// Communication that is not overlapped by computation.
     pub exposed_comm_ns: Option<i64>,
-    /// Copies beside which nothing computes or communicates.
+    /// Copies that are not overlapped by computation or communication.
     pub exposed_copy_ns: Option<i64>,
-    /// No GPU activity.
+    /// Idle time.
     pub idle_ns: Option<i64>,
 }
 
@@ -91,15 +91,15 @@ pub struct RunRow {
 pub struct OpRow {
     /// Its run.
     pub run: u32,
-    /// What it is in every run.
+    /// A key that is the same in every run.
     pub key: u64,
     /// Its name.
     pub name: Text,
-    /// What kind of work it is.
+    /// Its category.
     pub category: Option<Text>,
     /// Shapes of its inputs, as text.
     pub dims: Option<Text>,
-    /// How often it was called.
+    /// Number of calls.
     pub calls: i64,
     /// Time of its kernels.
     pub kernel_ns: i64,
@@ -114,11 +114,11 @@ pub struct KernelRow {
     pub name: Text,
     /// The operation that launched it.
     pub op: Option<Text>,
-    /// What kind of work it is.
+    /// Its category.
     pub category: Option<Text>,
-    /// Where it comes from.
+    /// Its library.
     pub library: Option<Text>,
-    /// How often it ran.
+    /// Number of calls.
     pub calls: i64,
     /// Its time.
     pub total_ns: i64,
@@ -133,14 +133,14 @@ pub struct FindingRow {
     pub number: i64,
     /// The analysis that found it.
     pub analysis: Text,
-    /// What it is, in every run: the key of its rule.
+    /// The key of its rule, which is the same in every run.
     pub pattern: Text,
-    /// What the report says.
+    /// Its title in the report.
     pub title: Text,
-    /// What it is worth, at least.
+    /// Lower bound of its savings.
     pub low_ns: Option<i64>,
-    /// What it is worth.
+    /// Its savings.
     pub mid_ns: Option<i64>,
-    /// What it is worth, at most.
+    /// Upper bound of its savings.
     pub high_ns: Option<i64>,
 }

@@ -2,16 +2,16 @@
 
 use super::rows::{Fleet, KernelRow, OpRow, RunRow, Status};
 
-/// The µs of a test in nanoseconds.
+/// Nanoseconds per µs, the unit of tests.
 pub(crate) const US: i64 = 1_000;
 
-/// A fleet that grows.
+/// A fleet under construction.
 #[derive(Default)]
 pub(crate) struct FleetOf(pub(crate) Fleet);
 
 impl FleetOf {
-    /// A run of a model with a total in µs, half of it computation, a tenth exposed communication, the rest idle. Its
-    /// build starts when the number in its name says.
+    /// Adds a run of a model with a total in µs: half of it computation, a tenth exposed communication, the rest idle.
+    /// The start of its build follows from the number in its name.
     pub(crate) fn run(&mut self, model: &str, build: &str, total_us: i64) -> &mut RunRow {
         let fleet = &mut self.0;
         let id = format!("r{}", fleet.runs.len());
@@ -44,7 +44,7 @@ impl FleetOf {
         &mut fleet.runs[last]
     }
 
-    /// An operation of the last run, with a kernel of the same time.
+    /// Adds an operation to the last run, with a kernel of the same time.
     pub(crate) fn op(&mut self, name: &str, category: &str, us: i64) {
         let fleet = &mut self.0;
         let run = u32::try_from(fleet.runs.len() - 1).unwrap();
@@ -74,11 +74,11 @@ impl FleetOf {
     }
 }
 
-/// Numbers that look random and are the same every time (SplitMix64).
+/// Reproducible pseudorandom numbers (SplitMix64).
 pub(crate) struct Numbers(pub(crate) u64);
 
 impl Numbers {
-    /// Between 0 and 1.
+    /// Uniformly distributed between 0 and 1.
     pub(crate) fn even(&mut self) -> f64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mixed = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -86,7 +86,7 @@ impl Numbers {
         ((mixed ^ (mixed >> 31)) >> 11) as f64 / (1_u64 << 53) as f64
     }
 
-    /// Of a normal distribution with mean 0 and deviation 1, near enough: twelve even ones.
+    /// Approximately standard normal: the sum of twelve uniform numbers.
     pub(crate) fn normal(&mut self) -> f64 {
         (0..12).map(|_| self.even()).sum::<f64>() - 6.0
     }

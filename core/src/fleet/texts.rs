@@ -1,15 +1,15 @@
-//! Every text once: rows name it by its place.
+//! Interned texts: each is stored once, and rows refer to it by index.
 
 use serde::{Deserialize, Serialize};
 
 use crate::base::map::Map;
 
-/// A text of a table of texts.
+/// The index of a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Text(pub u32);
 
-/// Texts by place; a text that comes again has the place that it had.
+/// Texts by index; a repeated text keeps its index.
 #[derive(Debug, Clone, Default)]
 pub struct Texts {
     list: Vec<String>,
@@ -17,29 +17,29 @@ pub struct Texts {
 }
 
 impl Texts {
-    /// The place of a text.
+    /// The index of a text, adding it if it is new.
     pub fn id(&mut self, text: &str) -> Text {
         if let Some(place) = self.places.get(text) {
             return Text(*place);
         }
-        // Beyond four billion texts the last stands for the rest; no store has as many.
+        // Beyond four billion texts all others share the last index; no store has that many.
         let place = u32::try_from(self.list.len()).unwrap_or(u32::MAX);
         self.places.insert(text.to_owned(), place);
         self.list.push(text.to_owned());
         Text(place)
     }
 
-    /// The text at a place; empty where there is none.
+    /// The text at an index; empty if there is none.
     pub fn get(&self, text: Text) -> &str {
         self.list.get(text.0 as usize).map_or("", String::as_str)
     }
 
-    /// The texts by place.
+    /// The texts by index.
     pub fn list(&self) -> &[String] {
         &self.list
     }
 
-    /// The texts by place.
+    /// The texts by index.
     pub fn into_list(self) -> Vec<String> {
         self.list
     }

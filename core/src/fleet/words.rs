@@ -1,11 +1,11 @@
-//! What became slower or faster, in words: for cards of the page, for documents and for the terminal.
+//! Texts about what became slower or faster, for the page, documents and the terminal.
 
 use super::metric::Metric;
 use super::regressions::{Change, Level};
 use super::texts::Text;
 use crate::base::format;
 
-/// Longer names of operations and kernels are cut.
+/// Longer names of operations and kernels are shortened.
 const MOST_CHARS: usize = 60;
 
 fn text(texts: &[String], text: Text) -> &str {
@@ -22,7 +22,7 @@ pub fn subject(change: &Change, texts: &[String]) -> String {
     }
 }
 
-/// By how much, in percent of the time before, and which way: "6.1 % slower", "total time" is "longer".
+/// The change in percent of the previous time, and its direction: "6.1 % slower", "total time" is "longer".
 pub fn by_how_much(metric: Metric, ratio: f64) -> String {
     let is_time = matches!(
         metric,
@@ -49,7 +49,7 @@ pub fn title(change: &Change, texts: &[String]) -> String {
     )
 }
 
-/// What it is of, in short: "llama-70b, 8 ranks".
+/// The scope of a change: "llama-70b, 8 ranks".
 pub fn scope(change: &Change, texts: &[String]) -> String {
     let model = change.model.map(|model| text(texts, model).to_owned());
     let ranks = change.world_size.filter(|size| *size > 1);
@@ -58,8 +58,8 @@ pub fn scope(change: &Change, texts: &[String]) -> String {
     parts.join(", ")
 }
 
-/// How sure it is: "1.07 ms instead of 1.01 ms (median), 95 % interval 5.6–6.6 %; 2 runs of b07 against 12 runs of b01 to b06;
-/// confirmed by b08".
+/// The evidence for a change: "1.07 ms instead of 1.01 ms (median), 95 % interval 5.6–6.6 %; 2 runs of b07 against 12
+/// runs of b01 to b06; confirmed by b08".
 pub fn evidence(change: &Change, texts: &[String]) -> String {
     let times = format!(
         "{} instead of {} (median)",

@@ -3,11 +3,10 @@
 use super::{GPUS, GpuSpec, Vendor};
 use crate::trace::DeviceProperties;
 
-/// The profile of the devices of a trace; `None` where it cannot be told, or where the devices
-/// differ.
+/// The profile of a trace's devices; `None` if it cannot be determined, or if the devices differ.
 ///
-/// The name decides where it is given. Some ROCm traces leave it empty: then the number of
-/// compute units, the memory and the compute version must point to one profile only.
+/// The name decides if it is given. Some ROCm traces leave it empty: then compute unit count, memory and compute
+/// version must match exactly one profile.
 pub fn detect(devices: &[DeviceProperties]) -> Option<&'static GpuSpec> {
     let (first, rest) = devices.split_first()?;
     let gpu = detect_one(first)?;
@@ -16,7 +15,7 @@ pub fn detect(devices: &[DeviceProperties]) -> Option<&'static GpuSpec> {
         .then_some(gpu)
 }
 
-/// What ROCm calls a GPU whose name it does not know.
+/// ROCm's names for a GPU that it does not recognize.
 const NO_NAMES: [&str; 2] = ["", "AMD Radeon Graphics"];
 
 fn detect_one(device: &DeviceProperties) -> Option<&'static GpuSpec> {
@@ -25,8 +24,8 @@ fn detect_one(device: &DeviceProperties) -> Option<&'static GpuSpec> {
     } else {
         by_name(&device.name)?
     };
-    // A slice of a GPU (MIG, or a partition of an MI300X) bears the name of the whole, and can do
-    // a part of what the whole can do.
+    // A slice of a GPU (MIG, or a partition of an MI300X) has the name of the whole GPU but only part of its
+    // performance.
     let whole = device
         .n_sms
         .zip(gpu.n_sms)
@@ -34,14 +33,14 @@ fn detect_one(device: &DeviceProperties) -> Option<&'static GpuSpec> {
     whole.then_some(gpu)
 }
 
-/// Whether a device may be of the vendor of a GPU. Versions of two vendors can be the same.
+/// Whether a device may be from the vendor of a GPU. Different vendors can use the same compute version.
 fn may_be_made_by(device: &DeviceProperties, gpu: &GpuSpec) -> bool {
     let is_same = |vendor: Vendor| vendor.label() == device.vendor;
     device.vendor.is_empty() || gpu.vendor.is_none_or(is_same)
 }
 
-/// GPUs of the table that devices may be which bear no name: those of their version and size, as far as
-/// the trace tells them. None where it tells no version.
+/// The GPUs of the table that unnamed devices may be: those with the same compute version and, if known, size. Empty if
+/// the trace has no version.
 pub fn candidates(devices: &[DeviceProperties]) -> Vec<&'static GpuSpec> {
     let nameless = devices.first().filter(|device| device.name.is_empty());
     let version = nameless.and_then(|device| device.compute_major.zip(device.compute_minor));
@@ -56,17 +55,17 @@ pub fn candidates(devices: &[DeviceProperties]) -> Vec<&'static GpuSpec> {
     }
 }
 
-/// The GPU of the table that bears a name as profilers write it.
+/// The GPU of the table for a device name as written by profilers.
 pub fn by_name(name: &str) -> Option<&'static GpuSpec> {
     let mut gpus = GPUS.iter();
     gpus.find(|gpu| gpu.patterns.iter().any(|pattern| fits(pattern, name)))
 }
 
-/// Words that make another GPU of a name: slices of one (MIG), faster or slower kinds (Ti, Super, D,
-/// Max-Q, for laptops, for desktop stations), and the H20 with HBM3e.
+/// Words in a name that mean a different GPU: slices (MIG), faster or slower variants (Ti, Super, D, Max-Q, laptop,
+/// workstation), and the H20 with HBM3e.
 const OTHER_GPUS: &[&str] = &["mig", "ti", "super", "d", "q", "laptop", "ws", "3e"];
 
-/// Whether all words of the pattern are words of the name, so that "H200" is not "GH200".
+/// Whether all words of the pattern are words of the name, so that "H200" does not match "GH200".
 fn fits(pattern: &str, name: &str) -> bool {
     let words = |text: &str| -> Vec<String> {
         text.split(|letter: char| !letter.is_ascii_alphanumeric())
@@ -84,7 +83,7 @@ fn by_size(device: &DeviceProperties) -> Option<&'static GpuSpec> {
     let memory = device.total_memory? as f64;
     let compute = (device.compute_major?, device.compute_minor?);
     let mut fitting = GPUS.iter().filter(|gpu| {
-        // What the driver reports is a few percent less than the GiB of the product's name.
+        // The driver reports a few percent less memory than the GiB in the product's name.
         let nominal = gpu.memory_gb.map(|gb| gb * f64::from(1 << 30));
         gpu.n_sms == Some(n_sms)
             && may_be_made_by(device, gpu)
@@ -120,7 +119,7 @@ mod tests {
         detect(&[device]).map(|gpu| &*gpu.id)
     }
 
-    /// Beside the names that each row of the table is recognised by.
+    /// In addition to the names that each row of the table is recognized by.
     #[test]
     fn by_name() {
         #[rustfmt::skip]
@@ -128,7 +127,7 @@ mod tests {
             ("NVIDIA H100 SXM5 80GB", Some("H100")),
             ("NVIDIA H100 80GB HBM2e", Some("H100-PCIe")),
             ("NVIDIA A100-PCIE-40GB", Some("A100-40GB")),
-            // The board's number stands for the product's.
+            // The board number instead of the product name.
             ("NVIDIA A100-PG509-200", Some("A100-40GB")),
             ("A100-PG509-200", Some("A100-40GB")),
             ("NVIDIA A100-SXM4-40GB MIG 1g.5gb", None),
@@ -161,7 +160,7 @@ mod tests {
             let all = candidates(&[device]);
             all.iter().map(|gpu| &*gpu.id).collect::<Vec<&str>>()
         };
-        // Two vendors have a version 9.0.
+        // Two vendors have a compute version 9.0.
         for (vendor, has_h100, has_mi210) in [
             ("", true, true),
             ("NVIDIA", true, false),
@@ -191,7 +190,7 @@ mod tests {
             (132, 150_754_820_096, (9, 0), None),
             (104, 68_702_699_520, (9, 0), Some("MI210")),
             (104, 85_018_279_936, (9, 0), None),
-            // Two boards of the same size with different memory: it cannot be told.
+            // Two boards of the same size with different memory: undetermined.
             (108, 85_899_345_920, (8, 0), None),
             (304, 206_141_652_992, (9, 5), None),
         ];

@@ -1,4 +1,4 @@
-//! A user's own profile: a JSON document with TraceLens's keys, and some of our own.
+//! A user's own GPU profile: a JSON document with TraceLens's keys, and a few additional ones.
 //!
 //! ```json
 //! {
@@ -14,9 +14,9 @@
 //! }
 //! ```
 //!
-//! A rate is a unit and a precision, `matrix_bf16`; 0 is a mode that the GPU does not have. Name,
-//! bandwidth and one rate must be there. All else may be missing, and keys that are not known are
-//! left alone, except among the rates: there they are typing errors.
+//! A rate is named by unit and precision, `matrix_bf16`; 0 means that the GPU does not have the mode. Name, bandwidth
+//! and at least one rate are required. Everything else is optional. Unknown keys are ignored, except among the rates,
+//! where they are typing errors.
 
 use std::borrow::Cow;
 
@@ -25,13 +25,13 @@ use serde_json::{Map, Value};
 use super::{Basis, Confidence, GpuSpec, Precision, Rates, Text, Unit};
 use crate::base::file_error::FileError;
 
-/// Longest document: a profile has a few hundred bytes.
+/// Maximum size of the document; a profile has a few hundred bytes.
 pub const MAX_FILE_BYTES: usize = 1 << 16;
-/// Longest name, in characters.
+/// Maximum length of a name, in characters.
 const MAX_NAME: usize = 100;
-/// What a figure may be, in its unit: from a thousandth of a TFLOPS or GB/s to an exaflop.
+/// The allowed range of a figure, in its unit: from a thousandth of a TFLOPS or GB/s to an exaflop.
 const RANGE: (f64, f64) = (1e-3, 1e6);
-/// What the number of multiprocessors may be.
+/// The maximum number of multiprocessors.
 const MAX_SMS: u64 = 65_535;
 
 const ACHIEVABLE: &str = "max_achievable_tflops";
@@ -96,13 +96,13 @@ pub fn parse(text: &str) -> Result<GpuSpec, FileError> {
 /// An object of the document.
 struct Section<'a> {
     text: &'a str,
-    /// Where it starts, to find the lines of its keys.
+    /// Its start offset, for finding the lines of its keys.
     from: usize,
     keys: &'a Map<String, Value>,
 }
 
 impl Section<'_> {
-    /// The rates of matrix and of vector units.
+    /// Reads the rates of matrix and vector units.
     fn rates(&self, key: &str, basis: Basis, source: &Text) -> Result<Vec<Rates>, FileError> {
         let keys = match self.keys.get(key) {
             None | Some(Value::Null) => return Ok(Vec::new()),
@@ -143,7 +143,7 @@ impl Section<'_> {
         }
     }
 
-    /// A figure within reason; `None` where it is not given.
+    /// Reads a figure within [`RANGE`]; `None` if it is not given.
     fn figure(&self, key: &str, unit: &str) -> Result<Option<f64>, FileError> {
         let (least, most) = RANGE;
         let value = match self.keys.get(key) {
@@ -195,14 +195,14 @@ impl Section<'_> {
         self.wrong(key, &expected)
     }
 
-    /// What is wrong with a key, and where it stands.
+    /// An error about a key, with its line.
     fn wrong(&self, key: &str, what: &str) -> FileError {
         let sentence = format!("{} {what}", one_line(key));
         FileError::at(self.text, self.offset(key), sentence)
     }
 
-    /// Where a key of this object stands in the text: quoted, and before a colon. Quotes inside of
-    /// a text have a backslash before them. A key that was written with escapes is not found.
+    /// The offset of a key of this object: quoted, and followed by a colon. Quotes inside a string are preceded by a
+    /// backslash. A key written with escapes is not found.
     fn offset(&self, key: &str) -> Option<usize> {
         let quoted = format!("\"{key}\"");
         let rest = self.text.get(self.from..)?;
@@ -216,7 +216,7 @@ impl Section<'_> {
     }
 }
 
-/// What the JSON reader says, without the place, which we say ourselves.
+/// The JSON parser's error without its location, which is added separately.
 fn not_json(error: serde_json::Error) -> FileError {
     let said = error.to_string();
     let what = said.split(" at line ").next().unwrap_or_default();
@@ -226,7 +226,7 @@ fn not_json(error: serde_json::Error) -> FileError {
     }
 }
 
-/// A text as one line without what is around it.
+/// A text as one line, trimmed.
 fn one_line(text: &str) -> String {
     text.replace(char::is_control, " ").trim().to_owned()
 }
@@ -270,7 +270,7 @@ mod tests {
         let vector = gpu.vector_rate(Precision::Fp32, achievable).unwrap();
         assert_eq!((vector.tflops, &*vector.source), (81.0, "node 7"));
         assert_eq!(vector.confidence, Confidence::User);
-        // Nobody gave a peak of the vector units: the achievable figure stands in, and says so.
+        // Without a peak of the vector units, the achievable figure is used, and its basis says so.
         let stand_in = gpu.vector_rate(Precision::Fp32, Basis::Peak).unwrap();
         assert_eq!((stand_in.tflops, stand_in.basis), (81.0, achievable));
     }
@@ -289,7 +289,7 @@ mod tests {
 
     #[test]
     fn errors_name_the_key_and_the_line() {
-        // What stands in place of what, and what is said of it.
+        // Text, its replacement, and the error that results.
         let cases = r#"
             "name": "Mine" | "name": " " | line 2: name must be a text of 1 to 100 characters
             "name": "Mine", | | name is missing: what to call the GPU

@@ -1,8 +1,8 @@
 //! Hardware profiles: what a GPU can do, and which GPU a trace was recorded on.
 //!
-//! Peaks and achievable figures are kept apart and never mixed silently: half of a measured
-//! 708 TFLOPS and half of a printed 989 TFLOPS are not the same achievement. Whoever shows a
-//! percentage prints the [`Basis`] of its figure.
+//! Peak and achievable figures are kept separate and never mixed silently: half of a measured 708 TFLOPS and half of a
+//! printed 989 TFLOPS are not the same achievement. Wherever a percentage is shown, the [`Basis`] of its figure is
+//! shown too.
 
 mod detect;
 mod file;
@@ -21,7 +21,7 @@ use std::sync::Arc;
 use crate::base::labels::labelled;
 
 labelled! {
-    /// Who makes it.
+    /// The maker of a GPU.
     pub enum Vendor {
         /// NVIDIA.
         Nvidia => "NVIDIA",
@@ -57,7 +57,7 @@ labelled! {
 }
 
 impl Precision {
-    /// Elements in 16 bytes, by which operands are aligned.
+    /// Elements in 16 bytes, the alignment of operands.
     pub(crate) fn in_16_bytes(self) -> u64 {
         match self {
             Precision::Fp64 => 2,
@@ -68,12 +68,12 @@ impl Precision {
         }
     }
 
-    /// As files write it: "bf16".
+    /// Its name in files: "bf16".
     pub fn key(self) -> String {
         self.label().to_ascii_lowercase()
     }
 
-    /// The one that files write so.
+    /// The precision with this name in files.
     pub fn of_key(key: &str) -> Option<Precision> {
         Precision::ALL.into_iter().find(|known| known.key() == key)
     }
@@ -85,7 +85,7 @@ impl Precision {
 }
 
 labelled! {
-    /// What a figure says.
+    /// What a figure means.
     #[derive(Default, serde::Serialize, serde::Deserialize)]
     pub enum Basis {
         /// Units × clock: never reached.
@@ -97,7 +97,7 @@ labelled! {
 }
 
 impl Basis {
-    /// The one that stands in where nobody knows a figure on this one.
+    /// The basis to fall back to if there is no figure on this one.
     pub fn other(self) -> Basis {
         match self {
             Basis::Peak => Basis::Achievable,
@@ -115,7 +115,7 @@ labelled! {
         Derived => "derived figure",
         /// Measured or printed by a third party.
         ThirdParty => "third-party figure",
-        /// Said by the user.
+        /// Given by the user.
         User => "user's figure",
     }
 }
@@ -123,8 +123,8 @@ labelled! {
 /// Text of the built-in table, or of a user's file.
 pub type Text = Cow<'static, str>;
 
-/// Dense arithmetic rates of some units from one source, in TFLOPS (integers: TOPS). What is not listed
-/// is not supported, or not known.
+/// Dense arithmetic rates of one unit from one source, in TFLOPS (integers: TOPS). A precision that is not listed is
+/// unsupported or unknown.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Rates {
     /// Matrix units (tensor cores, matrix cores), or vector units.
@@ -133,60 +133,58 @@ pub struct Rates {
     pub basis: Basis,
     /// One entry per precision.
     pub tflops: Vec<(Precision, f64)>,
-    /// Where they stand.
+    /// Their source.
     pub source: Text,
     /// How far to trust them.
     pub confidence: Confidence,
 }
 
-/// One arithmetic rate with what belongs beside it.
+/// One arithmetic rate with its basis and source.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Figure {
     /// Dense TFLOPS (TOPS for integers).
     pub tflops: f64,
     /// Peak or achievable.
     pub basis: Basis,
-    /// Where it stands.
+    /// Its source.
     pub source: Text,
     /// How far to trust it.
     pub confidence: Confidence,
 }
 
-/// A GPU as PyTorch sees one device: a row of the table, or what a user says of theirs.
+/// A GPU as PyTorch sees one device: a row of the table, or a user's own profile.
 #[derive(Debug, Clone, PartialEq)]
 pub struct GpuSpec {
     /// What `--gpu` takes: "MI300X".
     pub id: Text,
     /// For people: "AMD Instinct MI300X".
     pub name: Text,
-    /// Who makes it; `None` where a user does not say.
+    /// Who makes it; `None` if a user does not say.
     pub vendor: Option<Vendor>,
-    /// Device names that mean this GPU. A pattern fits when all its words stand in the name.
+    /// Device names that mean this GPU. A pattern matches if all its words are in the name.
     pub patterns: &'static [&'static str],
-    /// Streaming multiprocessors or compute units; `None` where the vendor does not say.
+    /// Streaming multiprocessors or compute units; `None` if the vendor does not publish it.
     pub n_sms: Option<u32>,
-    /// Compute capability, or the first two parts of the gfx version; `None` for
-    /// what has neither.
+    /// Compute capability, or the first two parts of the gfx version; `None` if it has neither.
     pub compute: Option<(u32, u32)>,
-    /// Memory, as the product is named.
+    /// Memory, as in the product's name.
     pub memory_gb: Option<f64>,
     /// Memory bandwidth, GB/s.
     pub mem_bw_gbps: f64,
-    /// What the bandwidth says.
+    /// Whether the bandwidth is a peak or achievable.
     pub mem_bw_basis: Basis,
-    /// Links to other GPUs, both directions together, GB/s.
+    /// Bandwidth of the links to other GPUs, both directions combined, GB/s.
     pub link_gbps: Option<f64>,
-    /// Where memory, bandwidth and links stand.
+    /// Source of the memory, bandwidth and link figures.
     pub source: Text,
     /// How far to trust them.
     pub confidence: Confidence,
-    /// At most one of each unit and basis.
+    /// At most one entry per unit and basis.
     pub rates: Vec<Rates>,
 }
 
 impl GpuSpec {
-    /// The listed rate of the matrix units; `None` where the GPU has no such mode or no such
-    /// figure.
+    /// The listed rate of the matrix units; `None` if the GPU has no such mode or no such figure.
     pub fn matrix(&self, precision: Precision, basis: Basis) -> Option<Figure> {
         self.listed(Unit::Matrix, precision, basis)
     }
@@ -203,11 +201,11 @@ impl GpuSpec {
         })
     }
 
-    /// The rate to judge GEMMs by: on this basis where it is known, else on the other.
+    /// The rate to compare GEMMs with: on this basis if known, else on the other.
     ///
-    /// A product in single precision has units of its own on AMD's GPUs. NVIDIA's do it as TF32
-    /// where they may: that is the roofline, as a trace does not tell what they may. Without either,
-    /// and in double precision, the vector units do it.
+    /// AMD's matrix units support FP32 GEMMs. NVIDIA's compute them as TF32 if the program allows it: that is the
+    /// roofline, because a trace does not show whether it does. Without either mode, and in FP64 without a matrix mode,
+    /// the vector units do them.
     pub fn matrix_rate(&self, precision: Precision, basis: Basis) -> Option<Figure> {
         let own = self.either(Unit::Matrix, precision, basis);
         own.or_else(|| match precision {
@@ -219,10 +217,10 @@ impl GpuSpec {
         })
     }
 
-    /// The rate to judge all other work by: on this basis where it is known, else on the other.
+    /// The rate to compare all other work with: on this basis if known, else on the other.
     ///
-    /// FP16 and BF16 without a figure of their own count as FP32: PyTorch's element-wise kernels
-    /// convert to single precision to compute.
+    /// FP16 and BF16 without a figure of their own count as FP32: PyTorch's element-wise kernels convert to FP32 to
+    /// compute.
     pub fn vector_rate(&self, precision: Precision, basis: Basis) -> Option<Figure> {
         let own = self.either(Unit::Vector, precision, basis);
         own.or_else(|| match precision {
@@ -231,7 +229,7 @@ impl GpuSpec {
         })
     }
 
-    /// FLOPs per byte above which matrix work is bound by arithmetic, not by memory.
+    /// FLOPs per byte above which GEMMs are compute-bound, not memory-bound.
     pub fn ridge_flops_per_byte(&self, precision: Precision, basis: Basis) -> Option<f64> {
         let figure = self.matrix_rate(precision, basis)?;
         Some(figure.tflops * 1e3 / self.mem_bw_gbps)
@@ -243,15 +241,14 @@ impl GpuSpec {
     }
 }
 
-/// A row of the table for whoever keeps it beside a user's own.
+/// Lets a row of the table be stored like a user's own profile.
 impl From<&GpuSpec> for Arc<GpuSpec> {
     fn from(gpu: &GpuSpec) -> Arc<GpuSpec> {
         Arc::new(gpu.clone())
     }
 }
 
-/// The profile of a name that a person typed: an id or a full name; case and punctuation do not
-/// matter.
+/// The profile for a name that a user typed: an id or a full name; case and punctuation do not matter.
 pub fn find(name: &str) -> Option<&'static GpuSpec> {
     let letters = |text: &str| -> String {
         text.chars()

@@ -1,44 +1,43 @@
-//! The least time that work can take on a GPU, and what keeps it from less.
+//! The minimum time that work can take on a GPU, and what limits it.
 //!
-//! Work that does F operations on B bytes needs at least F / (operations per second) in its
-//! arithmetic units and B / (bytes per second) at the memory. Both go on at once, so the longer of
-//! the two is the roofline. A kernel cannot beat it by more than the figures are off.
+//! Work that does F operations on B bytes needs at least F / (operations per second) in the compute units and B /
+//! (bytes per second) for memory. Both overlap, so the longer of the two is the roofline. A kernel cannot be faster,
+//! except by as much as the figures are inaccurate.
 
 use super::{ComputeSpec, Unit, Work};
 use crate::base::labels::labelled;
 use crate::hardware::{Basis, GpuSpec};
 
 labelled! {
-    /// What keeps work from being faster, as the reference writes it.
+    /// What limits the work, spelled as in TraceLens.
     pub enum Bound {
-        /// The arithmetic units.
+        /// The compute units.
         Compute => "COMPUTE_BOUND",
         /// The memory.
         Memory => "MEMORY_BOUND",
     }
 }
 
-/// The roofline over some work.
+/// The roofline of some work.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Roofline {
-    /// The least time.
+    /// The minimum time.
     pub time_us: f64,
-    /// What takes it.
+    /// What limits it.
     pub bound: Bound,
-    /// The least time of the arithmetic; `None` where nothing is computed or no peak is known.
+    /// The minimum time of the arithmetic; `None` if nothing is computed or no peak is known.
     pub compute_us: Option<f64>,
-    /// The least time of the memory.
+    /// The minimum time of the memory traffic.
     pub memory_us: f64,
-    /// Whether the figure that decides is a peak or an achievable one: that of the arithmetic
-    /// units where they are the bound, else that of the memory.
+    /// Whether the deciding figure is a peak or an achievable one: that of the compute units if they are the bound,
+    /// else that of the memory.
     pub basis: Basis,
 }
 
-/// The roofline over work on a GPU.
+/// The roofline of work on a GPU.
 ///
-/// `None` where bytes are unknown, and where the GPU has no figure for the matrix units that the
-/// work needs. Work without operations, and arithmetic without a peak such as that on 64-bit
-/// integers, is bound by the memory alone.
+/// `None` if bytes are unknown, or if the GPU has no figure for the matrix units that the work needs. Work without
+/// operations, and arithmetic without a peak, such as on 64-bit integers, is bound by memory alone.
 pub fn roofline(work: &Work, gpu: &GpuSpec, basis: Basis) -> Option<Roofline> {
     let bytes = work.bytes.filter(|bytes| *bytes > 0.0)?;
     let memory_us = bytes / (gpu.mem_bw_gbps * 1e9) * 1e6;
@@ -67,8 +66,7 @@ pub fn roofline(work: &Work, gpu: &GpuSpec, basis: Basis) -> Option<Roofline> {
     })
 }
 
-/// The arithmetic rate for a compute spec and what it stands for. An achievable rate that nobody
-/// has published gives way to the peak.
+/// The arithmetic rate for a compute spec and its basis. Without a published achievable rate, the peak is used.
 pub fn peak_tflops(spec: ComputeSpec, gpu: &GpuSpec, basis: Basis) -> Option<(f64, Basis)> {
     let figure = match spec.unit {
         Unit::Matrix => gpu.matrix_rate(spec.precision, basis),
@@ -77,12 +75,12 @@ pub fn peak_tflops(spec: ComputeSpec, gpu: &GpuSpec, basis: Basis) -> Option<(f6
     (figure.tflops > 0.0).then_some((figure.tflops, figure.basis))
 }
 
-/// How far a measured time is from the roofline, in percent: 100 is as fast as the hardware goes.
+/// How far a measured time is from the roofline, in percent: 100 is as fast as the hardware allows.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Achieved {
-    /// The roofline's time over the measured one.
+    /// The roofline's time divided by the measured time.
     pub roof_percent: f64,
-    /// The share of the arithmetic peak; `None` where there is none.
+    /// The share of the arithmetic peak; `None` if there is none.
     pub compute_percent: Option<f64>,
     /// The share of the memory bandwidth.
     pub bandwidth_percent: f64,
@@ -129,7 +127,7 @@ mod tests {
         let by_compute = (Bound::Compute, Basis::Achievable);
         assert_eq!((compute.bound, compute.basis), by_compute);
         assert!(near(compute.time_us, 2000.0), "{compute:?}");
-        // At the printed peak the arithmetic takes little more than the memory.
+        // At the printed peak the arithmetic takes little longer than the memory traffic.
         let peak = roofline(&work(1416e9, 5.3e9, Unit::Matrix), gpu, Basis::Peak).unwrap();
         assert!(near(peak.time_us, 1416.0 / 1307.4 * 1000.0), "{peak:?}");
     }
@@ -153,7 +151,7 @@ mod tests {
             ..work(1.0, 1.0, Unit::Vector)
         };
         assert_eq!(roofline(&unknown, gpu, Basis::Peak), None);
-        // FP4 matrices on a GPU without such a mode.
+        // FP4 GEMMs on a GPU without that mode.
         let fp4 = Work {
             compute: Some(ComputeSpec {
                 unit: Unit::Matrix,

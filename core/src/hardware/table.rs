@@ -10,7 +10,7 @@ use std::sync::LazyLock;
 
 use super::{Basis, Confidence, GpuSpec, Precision, Rates, Text, Unit, Vendor};
 
-/// Every GPU with a profile. Where a device name fits several rows, the first one counts.
+/// Every GPU with a profile. If a device name matches several rows, the first one is used.
 pub static GPUS: LazyLock<Vec<GpuSpec>> = LazyLock::new(|| {
     let makers = [
         (Vendor::Nvidia, nvidia::rows()),
@@ -28,7 +28,7 @@ pub static GPUS: LazyLock<Vec<GpuSpec>> = LazyLock::new(|| {
     rows.collect()
 });
 
-/// A row: the id, the name, and what device names say; figures follow.
+/// A row with its id, name and device name patterns; the figures are added afterwards.
 fn gpu(id: &'static str, name: &'static str, patterns: &'static [&'static str]) -> GpuSpec {
     GpuSpec {
         id: Cow::Borrowed(id),
@@ -47,7 +47,7 @@ fn gpu(id: &'static str, name: &'static str, patterns: &'static [&'static str]) 
     }
 }
 
-/// What a row says.
+/// Builder methods for the figures of a row.
 impl GpuSpec {
     fn chip(mut self, n_sms: u32, compute: (u32, u32)) -> GpuSpec {
         self.n_sms = Some(n_sms);
@@ -59,14 +59,14 @@ impl GpuSpec {
         self
     }
 
-    /// Memory in GB, its GB/s, and the GB/s of links, both directions together.
+    /// Memory in GB, its bandwidth in GB/s, and the bandwidth of the links in GB/s, both directions combined.
     fn memory(mut self, gb: f64, gbps: f64, link_gbps: Option<f64>) -> GpuSpec {
         self.memory_gb = Some(gb);
         (self.mem_bw_gbps, self.link_gbps) = (gbps, link_gbps);
         self
     }
 
-    /// Where the figures stand, and the peaks that follow.
+    /// The source of the figures and of the peaks that follow.
     fn source(mut self, confidence: Confidence, source: &'static str) -> GpuSpec {
         (self.source, self.confidence) = (Cow::Borrowed(source), confidence);
         self
@@ -84,7 +84,7 @@ impl GpuSpec {
         self.rates((Unit::Vector, Basis::Peak), told, peaks)
     }
 
-    /// What matrix and vector units were measured to reach.
+    /// Measured rates of matrix and vector units.
     fn measured(
         self,
         confidence: Confidence,
@@ -96,7 +96,7 @@ impl GpuSpec {
             .rates((Unit::Vector, Basis::Achievable), told, vector)
     }
 
-    /// Rates as a row writes them, none of an empty text.
+    /// Parses the rates of a row; empty text means none.
     fn rates(
         mut self,
         (unit, basis): (Unit, Basis),
@@ -200,7 +200,7 @@ mod tests {
         }
     }
 
-    /// What PyTorch calls a device of each GPU, in the order of the table.
+    /// PyTorch's device name for each GPU, in the order of the table.
     const DEVICES: &[(&str, &str)] = &[
         ("V100-16GB", "Tesla V100-SXM2-16GB"),
         ("V100-32GB", "Tesla V100-SXM2-32GB"),
@@ -265,7 +265,7 @@ mod tests {
         }
     }
 
-    /// Without a name, the size decides where it is of one GPU only.
+    /// Without a name, a GPU is identified by its size if only one GPU has that size.
     #[test]
     fn every_row_of_a_size_of_its_own_is_recognised_without_a_name() {
         let mut nameless = Vec::new();
@@ -285,7 +285,7 @@ mod tests {
                 None => nameless.push(&*gpu.id),
             }
         }
-        // Twins: the same die with about the same memory.
+        // Same die, about the same memory.
         let twins = [
             "A40",
             "A100-80GB-PCIe",

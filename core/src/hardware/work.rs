@@ -1,22 +1,21 @@
-//! What an operator asks of a GPU: floating-point operations, bytes, and the units that do it.
+//! The work of an operator: floating-point operations, bytes, and the units that do it.
 
 use super::Precision;
 use crate::base::labels::labelled;
 
-/// What an operator does, whatever the hardware.
+/// The work of an operator, independent of the hardware.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Work {
-    /// Floating-point operations. A multiplication with an addition counts two.
+    /// Floating-point operations. A multiply-add counts as two.
     pub flops: f64,
-    /// Bytes to and from memory, each operand once; `None` where an element's size is unknown.
+    /// Bytes to and from memory, each operand once; `None` if the size of an element is unknown.
     pub bytes: Option<f64>,
-    /// The units that do the operations; `None` for arithmetic without a peak, such as that on
-    /// 64-bit integers.
+    /// The units that do the operations; `None` for arithmetic without a peak, such as on 64-bit integers.
     pub compute: Option<ComputeSpec>,
 }
 
 impl Work {
-    /// A share of it, or several times as much.
+    /// The work scaled by a factor.
     pub(crate) fn times(self, factor: f64) -> Work {
         Work {
             flops: self.flops * factor,
@@ -25,7 +24,7 @@ impl Work {
         }
     }
 
-    /// Operations for each byte; `None` where no bytes are known or none move.
+    /// Arithmetic intensity; `None` if bytes are unknown or zero.
     pub fn flops_per_byte(&self) -> Option<f64> {
         self.bytes
             .filter(|bytes| *bytes > 0.0)
@@ -33,7 +32,7 @@ impl Work {
     }
 }
 
-/// Which units, in which precision.
+/// A type of compute unit and a precision.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ComputeSpec {
     /// Matrix or vector units.
@@ -43,14 +42,14 @@ pub struct ComputeSpec {
 }
 
 impl ComputeSpec {
-    /// As the reference writes it: "matrix_bf16".
+    /// As in TraceLens: "matrix_bf16".
     pub fn label(self) -> String {
         format!("{}_{}", self.unit.label(), self.precision.key())
     }
 }
 
 labelled! {
-    /// Units of a GPU.
+    /// Compute units of a GPU.
     pub enum Unit {
         /// Tensor cores, matrix cores.
         Matrix => "matrix",

@@ -1,4 +1,4 @@
-//! Unpacking and reading apart, in threads or workers of their own.
+//! Decompressing and parsing on separate threads or workers.
 //!
 //! ```text
 //! bytes ─Inflater─ text ─Cutter─ pieces ─┬──────────────────────→ Importer ─→ Trace
@@ -6,8 +6,8 @@
 //!            └──── Inflated ────────────────────────────────────────↑ at the end
 //! ```
 //!
-//! The same trace comes out as of an [`Importer`] alone. Who calls them hands the text on; nothing
-//! here starts a thread.
+//! The resulting trace is the same as from an [`Importer`] alone. The caller passes the text between the stages;
+//! nothing here starts a thread.
 
 use super::chrome_json::last_event_start;
 use super::container::{Container, Gunzip};
@@ -17,28 +17,28 @@ use super::payload::Payload;
 use super::warning::Warnings;
 use super::{Imported, Importer};
 
-/// Takes the gzip off a trace, where there is one.
+/// Decompresses a trace if it is gzipped.
 #[derive(Debug, Default)]
 pub struct Inflater {
     gunzip: Option<Gunzip>,
 }
 
-/// What the [`Importer`] of the text must know at its end: what was wrong with the gzip.
+/// What the [`Importer`] of the text needs at its end: the warnings of the gzip layer.
 #[derive(Debug, Clone, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Inflated {
     warnings: Warnings,
 }
 
 impl Inflater {
-    /// An inflater of a file that begins with these bytes; `None` for an archive, or where they are too
-    /// few to tell, which an [`Importer`] reads alone.
+    /// An inflater for a file that starts with these bytes; `None` for an archive, or if there are too few bytes to
+    /// decide. An [`Importer`] reads those alone.
     pub fn of(head: &[u8]) -> Option<Inflater> {
         let gunzip = Container::is_gzip(head).then(Gunzip::default);
         let is_text = gunzip.is_some() || Container::is_text(head);
         is_text.then_some(Inflater { gunzip })
     }
 
-    /// Inflates a chunk and hands the text to `sink`, in pieces.
+    /// Inflates a chunk and passes the text to `sink`, in pieces.
     pub fn push(&mut self, bytes: &[u8], mut sink: impl FnMut(&[u8])) {
         let Some(gunzip) = &mut self.gunzip else {
             return sink(bytes);
@@ -51,7 +51,7 @@ impl Inflater {
         debug_assert!(handed_on.is_ok());
     }
 
-    /// What was wrong, once all bytes are pushed.
+    /// The warnings, once all bytes are pushed.
     pub fn finish(self) -> Inflated {
         Inflated {
             warnings: self.gunzip.map(Gunzip::finish).unwrap_or_default(),
@@ -59,7 +59,7 @@ impl Inflater {
     }
 }
 
-/// Cuts text into pieces, between two events where it can.
+/// Cuts text into pieces, between two events where possible.
 #[derive(Debug)]
 pub struct Cutter {
     piece_bytes: usize,
@@ -73,14 +73,14 @@ pub struct Cutter {
 pub struct Piece {
     /// The text.
     pub text: Vec<u8>,
-    /// Where in the whole text it begins.
+    /// Its offset in the whole text.
     pub offset: u64,
-    /// It seems to go from one event to another, so that a [`PartReader`](super::PartReader) may read it.
+    /// Whether it seems to span whole events, so that a [`PartReader`](super::PartReader) may read it.
     pub is_of_events: bool,
 }
 
 impl Cutter {
-    /// A cutter whose pieces have about so many bytes.
+    /// A cutter whose pieces have about this many bytes.
     pub fn new(piece_bytes: usize) -> Cutter {
         Cutter {
             piece_bytes,
@@ -90,12 +90,12 @@ impl Cutter {
         }
     }
 
-    /// Takes text.
+    /// Appends text.
     pub fn push(&mut self, text: &[u8]) {
         self.text.extend_from_slice(text);
     }
 
-    /// A piece, once there is enough for one; `rest` is memory for what is left, whatever it holds.
+    /// A piece, once there is enough text for one. `rest` is memory to reuse for the remainder; its content is ignored.
     pub fn next(&mut self, rest: Vec<u8>) -> Option<Piece> {
         if self.text.len() < self.piece_bytes {
             return None;
@@ -126,7 +126,7 @@ impl Cutter {
 }
 
 impl Importer {
-    /// An importer that is pushed the text of an [`Inflater`].
+    /// An importer that receives the text of an [`Inflater`].
     pub fn of_inflated() -> Importer {
         Importer {
             container: Container::in_gzip(),
@@ -135,8 +135,8 @@ impl Importer {
         }
     }
 
-    /// Puts a part behind what was read, as if its text were pushed. False where it does not follow: then
-    /// its text has to be pushed.
+    /// Appends a part as if its text were pushed. Returns false if it does not follow what was read; then its text has
+    /// to be pushed.
     pub fn join(&mut self, part: &Part) -> bool {
         let is_joined = self.container.is_plain() && self.reader.join(part);
         if is_joined {

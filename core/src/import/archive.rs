@@ -1,7 +1,6 @@
-//! Archives of several files, as the ranks of a job come in: tar, tar in gzip, zip.
+//! Archives of several files, such as the ranks of a job: tar, gzipped tar, zip.
 //!
-//! Files come out as they are packed, one after the other; what they hold is for an
-//! [`Importer`](super::Importer) to read.
+//! Files are handed out in archive order, one after the other; an [`Importer`](super::Importer) reads what they hold.
 
 use super::container::{Container, Gunzip, Piece, Untar, Unzip};
 use super::error::{ImportError, ImportErrorKind};
@@ -47,8 +46,8 @@ enum Packing {
 }
 
 impl Archive {
-    /// An archive that begins with these bytes, at least the first 512 where there are as many; `None` for
-    /// a file that is none.
+    /// An archive that starts with these bytes, which must include the first 512 if there are that many; `None` if it
+    /// is not an archive.
     pub fn of(head: &[u8]) -> Option<Archive> {
         let tar = |gunzip| Archive {
             gunzip,
@@ -71,7 +70,7 @@ impl Archive {
         (inflated.is_ok() && Untar::fits(&first)).then(|| tar(Some(Gunzip::default())))
     }
 
-    /// Reads a chunk and hands the files to `sink`.
+    /// Reads a chunk and passes the files to `sink`.
     pub fn push(&mut self, bytes: &[u8], sink: &mut dyn FnMut(Member)) -> Result<(), ImportError> {
         match (&mut self.gunzip, &mut self.packing) {
             (None, Packing::Tar(untar)) => untar.push(bytes, sink),
@@ -84,13 +83,13 @@ impl Archive {
                     Piece::Bytes(bytes) => sink(Member::Bytes(bytes)),
                     Piece::End => sink(Member::End),
                 }
-                // All others may be traces, too.
+                // All others may be traces as well.
                 false
             }),
         }
     }
 
-    /// Ends a file that was cut with the archive, once all bytes are pushed; and what was wrong with the
+    /// Closes a file that was cut off with the archive, once all bytes are pushed, and returns the warnings about the
     /// packing.
     pub fn finish(self, sink: &mut dyn FnMut(Member)) -> Warnings {
         let is_open = match &self.packing {
@@ -108,14 +107,14 @@ impl Archive {
     }
 }
 
-/// Whether a file that begins with these bytes seems to be a trace, as far as they tell: for a list of what
-/// a folder or an archive holds.
+/// Whether a file that starts with these bytes looks like a trace, as far as the bytes show. Used to list the content
+/// of a folder or an archive.
 pub fn looks_like_trace(head: &[u8]) -> bool {
-    /// Of Kineto's JSON, whose objects have no key that must come first.
+    /// Keys of Kineto's JSON. Its objects have no key that must come first.
     const WORDS: [&[u8]; 2] = [b"\"traceEvents\"", b"\"ph\""];
     let mut inflated = Vec::new();
     if Container::is_gzip(head) {
-        // Enough was inflated, or it is damaged behind that.
+        // An error means that enough was inflated, or that the data is damaged further on.
         let _ = Gunzip::default().push(head, |text| {
             inflated.extend_from_slice(text);
             match inflated.len() < MOST_TEXT {
@@ -130,10 +129,10 @@ pub fn looks_like_trace(head: &[u8]) -> bool {
     foreign::sniff(head) != Sniffed::Yes && (payload::is_told(head) || WORDS.into_iter().any(holds))
 }
 
-/// So much text of a file tells whether it is a trace.
+/// This much text is enough to recognize a trace.
 const MOST_TEXT: usize = 1 << 20;
 
-/// Where the files of a tar archive lie, told by its headers alone: nothing else of it has to be read.
+/// Where the files of a tar archive are. Only the headers have to be read.
 #[derive(Debug, Default)]
 pub struct TarIndex {
     untar: Untar,
@@ -145,9 +144,9 @@ pub struct TarIndex {
 pub struct InTar {
     /// Its path in the archive.
     pub path: String,
-    /// Its first byte.
+    /// Offset of its first byte.
     pub start: u64,
-    /// How many bytes it has.
+    /// Its size in bytes.
     pub size: u64,
 }
 
@@ -155,12 +154,12 @@ impl TarIndex {
     /// The size of the blocks that an archive is made of, in bytes.
     pub const BLOCK: u64 = 512;
 
-    /// Where the block is that is needed next; `None` behind the last file.
+    /// Offset of the block that is needed next; `None` after the last file.
     pub fn wanted(&self) -> Option<u64> {
         (!self.untar.is_over()).then_some(self.at)
     }
 
-    /// Reads that block: the file that it begins, if it does.
+    /// Reads that block; returns the file that starts in it, if any.
     pub fn push(&mut self, block: &[u8]) -> Result<Option<InTar>, ImportError> {
         let mut path = None;
         self.untar.push(block, &mut |member| {
@@ -242,7 +241,7 @@ mod tests {
         assert!(TarIndex::default().push(&[7; 512]).is_err(), "no header");
     }
 
-    /// Paths and contents, of chunks of a size; and whether the last file was ended.
+    /// Paths and contents, read in chunks of the given size, and the number of files that were ended.
     fn files(bytes: &[u8], chunk: usize) -> (Vec<(String, Vec<u8>)>, usize) {
         let mut archive = Archive::of(&bytes[..bytes.len().min(4096)]).unwrap();
         let mut files: Vec<(String, Vec<u8>)> = Vec::new();

@@ -1,4 +1,4 @@
-//! Arguments of events as a trace keeps them: JSON text, `"key": value, …`.
+//! Event arguments as a trace stores them: JSON text, `"key": value, …`.
 
 use std::fmt::Display;
 
@@ -7,12 +7,12 @@ use std::fmt::Display;
 pub(super) struct ArgsText(Vec<u8>);
 
 impl ArgsText {
-    /// Begins anew.
+    /// Starts over.
     pub(super) fn clear(&mut self) {
         self.0.clear();
     }
 
-    /// A key, and where its value is to be written.
+    /// Writes a key and returns the buffer for its value.
     pub(super) fn key(&mut self, key: &str) -> &mut Vec<u8> {
         if !self.0.is_empty() {
             self.0.extend_from_slice(b", ");
@@ -22,18 +22,18 @@ impl ArgsText {
         &mut self.0
     }
 
-    /// A value that is a text.
+    /// A text value.
     pub(super) fn text(&mut self, key: &str, value: &str) {
         push_text(value, self.key(key));
     }
 
-    /// A value as it is written: a number, or a list of them.
+    /// A value written verbatim: a number, or a list of numbers.
     pub(super) fn raw(&mut self, key: &str, value: impl Display) {
         let out = self.key(key);
         out.extend_from_slice(value.to_string().as_bytes());
     }
 
-    /// A value that is a number, though it comes as text; or a text.
+    /// A number if the text is one, otherwise a text.
     pub(super) fn number_or_text(&mut self, key: &str, written: &str) {
         match serde_json::from_str::<serde_json::Number>(written) {
             Ok(number) => self.raw(key, number),
@@ -41,7 +41,7 @@ impl ArgsText {
         }
     }
 
-    /// What was written; `None` where nothing was.
+    /// The text so far; `None` if nothing was written.
     pub(super) fn get(&self) -> Option<&str> {
         std::str::from_utf8(&self.0)
             .ok()
@@ -51,6 +51,6 @@ impl ArgsText {
 
 /// Writes a text with its quotes.
 pub(super) fn push_text(text: &str, out: &mut Vec<u8>) {
-    // A text can always be written to memory.
+    // Writing to memory cannot fail.
     let _ = serde_json::to_writer(out, text);
 }

@@ -1,17 +1,18 @@
-//! What files of traces are called: which files of a folder or an archive are worth a look. What they are, their content tells.
+//! File names of traces: which files of a folder or an archive are worth opening. What they really are is decided by
+//! content.
 
-/// What a file is called like.
+/// What a file name suggests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Called {
-    /// A trace, or what belongs to one: graph captures, an execution trace, a digest.
+    /// A trace or a file that belongs to one: graph captures, an execution trace, a digest.
     Trace,
-    /// An archive of one or several.
+    /// An archive of one or several traces.
     Archive,
-    /// Something in gzip, which may be a trace.
+    /// A gzip file, which may be a trace.
     Packed,
 }
 
-/// What names end with, in lower case; the first row that fits counts.
+/// File name endings, in lower case; the first matching row counts.
 #[rustfmt::skip]
 pub const ENDINGS: [(&str, Called); 13] = [
     (".json", Called::Trace),
@@ -20,7 +21,7 @@ pub const ENDINGS: [(&str, Called); 13] = [
     (".pftrace.gz", Called::Trace),
     (".perfetto-trace", Called::Trace),
     (".perfetto-trace.gz", Called::Trace),
-    // Not every `.pb`: programs (HLO) and models lie beside traces.
+    // Not every `.pb`: programs (HLO) and models are often in the same folder as traces.
     (".xplane.pb", Called::Trace),
     (".xplane.pb.gz", Called::Trace),
     (".zip", Called::Archive),
@@ -30,12 +31,12 @@ pub const ENDINGS: [(&str, Called); 13] = [
     (".gz", Called::Packed),
 ];
 
-/// The table for people: what to say where no file of a folder fits.
+/// The table in words, for the message shown when no file of a folder matches.
 pub const ENDINGS_IN_WORDS: &str = "a trace (.json, .pftrace, .perfetto-trace, .xplane.pb, or these with .gz) or an archive of traces (.zip, .tar, .tar.gz, .tgz)";
 
 impl Called {
-    /// What a file with this path is called like; `None` for hidden files, those that macOS leaves beside each
-    /// file included, and all others.
+    /// What the name of this path suggests; `None` for hidden files, including those that macOS adds for each file, and
+    /// for all others.
     pub fn of(path: &str) -> Option<Called> {
         let path = path.to_ascii_lowercase();
         let base = path.rsplit(['/', '\\']).next().unwrap_or(&path);
@@ -51,17 +52,17 @@ impl Called {
     }
 }
 
-/// Whether a file in a folder or an archive is called like a trace, packed or not.
+/// Whether a file in a folder or an archive is named like a trace, compressed or not.
 pub fn is_called_like_a_trace(path: &str) -> bool {
     Called::of(path) == Some(Called::Trace)
 }
 
-/// Whether a file in a folder is called like a trace or like an archive of several.
+/// Whether a file in a folder is named like a trace or like an archive of several.
 pub fn is_called_like_traces(path: &str) -> bool {
     matches!(Called::of(path), Some(Called::Trace | Called::Archive))
 }
 
-/// Whether a file is called like an archive of several; a hidden one, too: whoever gives it means it.
+/// Whether a file is named like an archive of several. Hidden ones count too: the user named the file explicitly.
 pub fn is_called_like_an_archive(path: &str) -> bool {
     Called::by_ending(&path.to_ascii_lowercase()) == Some(Called::Archive)
 }

@@ -1,4 +1,4 @@
-//! Categories that nothing is known of: counted, so that what they hold is not missed in silence.
+//! Unknown categories: counted, so that their events are not dropped silently.
 
 use serde::{Deserialize, Serialize};
 
@@ -12,15 +12,16 @@ use crate::trace::Category;
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub(super) struct UnknownCategories {
     named: Vec<Named>,
-    /// Python frames: most of a trace that has them, and they tell nothing of the rest.
+    /// Python frames: they dominate a trace that has them and are not evidence either way, so they are left out of the
+    /// total.
     n_frames: u64,
     has_gpu_work: bool,
-    /// Whose trace it looks like, where it is not PyTorch's.
+    /// The profiler that seems to have written the trace, if it is not PyTorch's.
     writer: Option<Writer>,
 }
 
 labelled! {
-    /// Whose traces look like PyTorch's.
+    /// Profilers whose traces look like PyTorch's.
     #[derive(Serialize, Deserialize)]
     enum Writer {
         Ascend => "an Ascend NPU",
@@ -40,11 +41,11 @@ struct Named {
 pub(super) struct UnknownId(u8);
 
 impl UnknownCategories {
-    /// So many are told apart; what appears later counts as the last one.
+    /// At most this many categories are distinguished; later ones count toward the last one.
     const MAX_NAMED: usize = 32;
-    /// With fewer of a hundred events nothing is said: programs may add marks of their own.
+    /// Below this percentage of events there is no warning: programs may add their own markers.
     const MIN_PERCENT: u64 = 5;
-    /// So many are named, the most frequent first.
+    /// This many are named in the warning, the most frequent first.
     const SHOWN: usize = 3;
 
     /// The row of a category; `None` for one that the profiler is known to write.
@@ -70,21 +71,21 @@ impl UnknownCategories {
         u8::try_from(row).ok().map(UnknownId)
     }
 
-    /// Counts a complete event that has no category.
+    /// Counts a complete event without a category.
     pub(super) fn count_without(&mut self, offset: u64) {
         if let Some(row) = self.row_of(b"") {
             self.count(row, offset);
         }
     }
 
-    /// Takes note of the category of a complete event.
+    /// Records the category of a complete event.
     #[inline]
     pub(super) fn note(&mut self, category: Category) {
         self.n_frames += u64::from(category == Category::PythonFunction);
         self.has_gpu_work |= category.is_gpu();
     }
 
-    /// Takes note of the name of a process: other profilers have their own.
+    /// Records the name of a process: other profilers use names of their own.
     pub(super) fn process(&mut self, name: &str) {
         let writer = match name {
             "Ascend Hardware" | "CANN" => Writer::Ascend,
@@ -104,12 +105,12 @@ impl UnknownCategories {
         }
     }
 
-    /// Whether those of a part can be told apart, too.
+    /// Whether the categories of a part can still be distinguished, too.
     pub(super) fn has_room_for(&self, part: &UnknownCategories) -> bool {
         self.named.len() + part.named.len() < Self::MAX_NAMED
     }
 
-    /// Adds those of a part that follows.
+    /// Adds the categories of a part that follows.
     pub(super) fn join(&mut self, part: &UnknownCategories) {
         for named in &part.named {
             let row = self.row_of(&named.cat);
@@ -126,10 +127,10 @@ impl UnknownCategories {
         self.writer = self.writer.or(part.writer);
     }
 
-    /// Warns where they make up more than a trifle of all complete events but Python frames, or
-    /// where there is no GPU activity: it may be theirs.
+    /// Warns if they make up a notable share of all complete events (Python frames aside), or if there is no GPU
+    /// activity: it may be in the unknown categories.
     pub(super) fn warn(mut self, n_complete: usize, warnings: &mut Warnings) {
-        // A category of arrows alone has no complete event.
+        // A category that only flow arrows have has no complete event.
         self.named.retain(|named| named.events > 0);
         let events: u64 = self.named.iter().map(|named| named.events).sum();
         let all = (n_complete as u64).saturating_sub(self.n_frames);
@@ -164,7 +165,7 @@ fn named(of: &Named) -> String {
         return format!("none ({events})");
     }
     let cat = String::from_utf8_lossy(&of.cat);
-    // It stands between backticks, on one line.
+    // It is shown between backticks, on one line.
     let letter = |letter: char| match letter {
         '`' => '\'',
         letter if letter.is_control() => ' ',
@@ -239,8 +240,8 @@ mod tests {
         assert_eq!((profile.gpu.len(), profile.host_ops.len()), (1, 1));
     }
 
-    /// 1 of 21 is 4.8 %, 1 of 20 is 5 %, be there a hundred Python frames beside them. Without GPU
-    /// work they may be what is missed.
+    /// 1 of 21 is 4.8 % and 1 of 20 is 5 %, regardless of 100 Python frames among them. Without GPU activity, the
+    /// unknown categories may be what is missing.
     #[test]
     fn a_few_events_of_the_programs_own_are_not() {
         let warned = |n_ops: usize, rest: &str| {

@@ -1,43 +1,43 @@
-//! Why a file is no trace.
+//! Why a file is not a trace.
 
 use std::fmt;
 
 use crate::base::labels::labelled;
 
-/// The one thing that can fail: there is no trace in the bytes.
+/// The only failure of import: the bytes hold no trace.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ImportError {
     /// What is wrong.
     pub kind: ImportErrorKind,
-    /// Where, in bytes of the decompressed text; `None` where no place can be named.
+    /// Offset in the decompressed text; `None` if there is no particular place.
     pub offset: Option<u64>,
 }
 
-/// What is wrong with a file that is no trace.
+/// What is wrong with a file that is not a trace.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ImportErrorKind {
-    /// Not a byte.
+    /// No bytes.
     Empty,
     /// Nothing but zero bytes.
     ZeroBytes,
-    /// A web page, often a login or an error page that was saved in the trace's place.
+    /// A web page, often a login or an error page saved instead of the trace.
     Html,
-    /// The text of a Python object.
+    /// A Python object printed as text.
     PythonText,
     /// UTF-16 text.
     Utf16,
-    /// Something that is not read here, and what it is.
+    /// A format that is not supported.
     Foreign(Foreign),
-    /// A tar archive without a trace, or that is damaged.
+    /// A damaged tar archive, or one without a trace.
     UnreadableTar(&'static str),
-    /// A gzip file that ends or breaks before any text.
+    /// A gzip file that ends or is damaged before any text.
     UnreadableGzip,
-    /// A zip archive without a trace, or of a kind that cannot be read.
+    /// A zip archive without a trace, or of an unsupported kind.
     UnreadableZip(&'static str),
     /// JSON, but an object without `traceEvents`; these are its first keys.
     NoTraceEvents(Vec<String>),
-    /// JSON, but a list of something else than events.
+    /// JSON, but a list of something other than events.
     NotEvents,
     /// Not JSON at all.
     NotJson,
@@ -46,7 +46,7 @@ pub enum ImportErrorKind {
 }
 
 labelled! {
-    /// What a file is that is not read: the sentence that says so, and what to do.
+    /// An unsupported kind of file: the sentence that names it, and what to do.
     #[non_exhaustive]
     #[allow(missing_docs, reason = "each has its sentence")]
     pub enum Foreign {
@@ -100,7 +100,7 @@ impl fmt::Display for ImportErrorKind {
 }
 
 impl ImportErrorKind {
-    /// What the file is in place of what is expected.
+    /// What the file is instead of a trace.
     fn unexpected(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         use ImportErrorKind::*;
         let found = match self {

@@ -1,5 +1,5 @@
-//! Execution traces of PyTorch (`ExecutionTraceObserver`, Chakra's form): operators with the shapes of what
-//! they were given, and no times. Beside the trace of the same run they say what that was recorded without.
+//! PyTorch execution traces (`ExecutionTraceObserver`, Chakra's format): operators with the shapes of their inputs,
+//! without times. They add shapes to a trace of the same run that was recorded without them.
 
 use serde::Deserialize;
 use serde_json::Value;
@@ -13,7 +13,7 @@ use super::warning::WarningKind;
 use crate::base::map::Map;
 use crate::trace::{Category, EventId, OpArgsText, event_args};
 
-/// What Kineto calls the number that both traces have of an operator.
+/// Kineto's name for the operator number that both traces share.
 const NUMBER: &str = "Record function id";
 
 /// The operators of an execution trace, by that number.
@@ -22,12 +22,12 @@ pub struct ExecutionTrace {
     nodes: Map<u64, Node>,
 }
 
-/// What came of adding an execution trace.
+/// The result of adding an execution trace.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Added {
-    /// Operators that are in both traces.
+    /// Number of operators that are in both traces.
     pub n_joined: usize,
-    /// Those of them whose shapes were not recorded, and now are known.
+    /// Number of those whose shapes were not recorded and are now known.
     pub n_told: usize,
 }
 
@@ -61,10 +61,10 @@ struct Attribute {
 }
 
 impl ExecutionTrace {
-    /// What is said of one that has no operator of a trace.
+    /// The message for an execution trace that shares no operator with the trace.
     pub const OF_ANOTHER_RUN: &str = "no operator of this execution trace is in the trace; both must be of the same run, recorded with `profile(execution_trace_observer=…)`";
 
-    /// Whether a file that begins with these bytes is one.
+    /// Whether a file that starts with these bytes is an execution trace.
     pub fn is_file(head: &[u8]) -> bool {
         let text = inflated(head);
         foreign::told(Head::all(&text)) == Ok(Foreign::ExecutionTrace)
@@ -84,7 +84,7 @@ impl ExecutionTrace {
         })
     }
 
-    /// Adds the shapes to the operators of a trace of the same run that have none.
+    /// Adds the shapes to those operators of a trace of the same run that have none.
     pub fn add_to(&self, imported: &mut Imported) -> Added {
         let trace = &imported.trace;
         let joined = trace.events.of_category(|of| of == Category::CpuOp);
@@ -178,7 +178,7 @@ fn kineto_value(value: &Value) -> String {
     }
 }
 
-/// A text without its gzip, as far as it goes.
+/// A text without its gzip compression, as far as it can be inflated.
 fn inflated(bytes: &[u8]) -> Vec<u8> {
     if !Container::is_gzip(bytes) {
         return bytes.to_vec();
@@ -197,7 +197,7 @@ mod tests {
     use super::*;
     use crate::import::{Imported, import};
 
-    /// Operators with the numbers 2, 3 and 4, and what else stands in their arguments.
+    /// Operators with the numbers 2, 3 and 4, and their other arguments.
     fn trace(args: [&str; 3]) -> Imported {
         let names = ["aten::cat", "aten::mul", "aten::add"];
         let ops = (2..).zip(names).zip(args).map(|((number, name), args): ((u32, _), _)| {
@@ -226,7 +226,7 @@ mod tests {
         {"id": 7, "name": "aten::of_another", "inputs": {"values": [1], "shapes": [[]], "types": ["Int"]},
             "attrs": [{"name": "rf_id", "type": "uint64", "value": 4}]}]}"#;
 
-    /// What Kineto writes where shapes are recorded.
+    /// What Kineto writes if shapes are recorded.
     const RECORDED: [&str; 3] = [
         r#", "Input Dims": [[[2, 3], [4, 3]], []], "Input type": ["TensorList", "Scalar"], "Input Strides": [[[3, 1], [3, 1]], []], "Concrete Inputs": ["", "0"]"#,
         r#", "Input Dims": [[8], [], [], [], [], [], []], "Input type": ["c10::BFloat16", "ScalarList", "Scalar", "Scalar", "", "", ""], "Input Strides": [[1], [], [], [], [], [], []], "Concrete Inputs": ["", "[2, 3]", "False", "1.5", "", "", ""]"#,

@@ -1,4 +1,4 @@
-//! What is told by its first bytes and not read: what it is, and what to do instead.
+//! Formats that are recognized by their first bytes but not supported: what they are, and what to do instead.
 
 use super::error::{Foreign, ImportError, ImportErrorKind};
 use super::format::{FormatReader, Head, Sniffed};
@@ -7,8 +7,8 @@ use crate::trace::Trace;
 
 const SQLITE: &[u8] = b"SQLite format 3\0";
 
-/// What they begin with, white space aside, and what they hold near their start where that alone does not
-/// tell. The first row that fits counts.
+/// The bytes that each format starts with, white space aside, and bytes that occur near its start if the first ones are
+/// ambiguous. The first matching row counts.
 #[rustfmt::skip]
 const ROWS: &[(&[u8], &[u8], Foreign)] = &[
     (b"\x28\xb5\x2f\xfd", b"", Foreign::Zstd),
@@ -29,10 +29,10 @@ const ROWS: &[(&[u8], &[u8], Foreign)] = &[
     (b"{\"schema\":\"", b"chakra", Foreign::ExecutionTrace),
 ];
 
-/// What is told by the end of a file's name alone, where its bytes say nothing.
+/// Formats that are recognized only by file name, as their bytes do not identify them.
 const NAMES: &[(&str, Foreign)] = &[(".nsys-rep", Foreign::NsysReport)];
 
-/// What begins with these bytes, or whether more may tell.
+/// The format of what starts with these bytes, or whether more bytes may decide.
 pub(super) fn told(head: Head) -> Result<Foreign, Sniffed> {
     for (begins, holds, foreign) in ROWS {
         match head.begins_with(begins) {
@@ -58,7 +58,7 @@ pub(super) fn reader() -> Box<dyn FormatReader> {
     Box::new(Refuser)
 }
 
-/// Refuses what was told, whatever follows.
+/// Rejects the recognized format, whatever follows.
 #[derive(Debug)]
 struct Refuser;
 
@@ -87,7 +87,7 @@ impl FormatReader for Refuser {
 }
 
 impl ImportError {
-    /// The same of a file of this name, where that tells more than its bytes.
+    /// The same error for a file of this name, if the name is more specific than the bytes.
     pub fn of_file(self, name: &str) -> ImportError {
         let mut named = NAMES.iter().filter(|(end, _)| name.ends_with(end));
         match (&self.kind, named.next()) {

@@ -1,34 +1,34 @@
-//! What a format of traces is.
+//! Trace formats.
 //!
-//! To add one: a module that reads it, and a row of `FORMATS`.
+//! To add one, write a module that reads it and add a row to `FORMATS`.
 
 use super::error::ImportError;
 use super::part::Part;
 use super::warning::Warnings;
 use crate::trace::Trace;
 
-/// A format of traces.
+/// A trace format.
 pub(super) struct Format {
-    /// Whether what begins with these bytes is of it.
+    /// Whether something that starts with these bytes has this format.
     pub(super) sniff: fn(Head) -> Sniffed,
-    /// Begins to read one.
+    /// Creates a reader.
     pub(super) read: fn() -> Box<dyn FormatReader>,
 }
 
-/// The first bytes of a file, by which its format is told.
+/// The first bytes of a file, used to detect its format.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Head<'a> {
-    /// What has come of it.
+    /// The bytes so far.
     pub(super) bytes: &'a [u8],
-    /// No more will be shown: the file ends here, or nothing further on is looked at.
+    /// No more bytes will be added: the file ends here, or the limit is reached.
     pub(super) is_all: bool,
 }
 
 impl<'a> Head<'a> {
-    /// Most bytes that are looked at.
+    /// Maximum number of bytes inspected.
     pub(super) const MOST: usize = 64 << 10;
 
-    /// All that will be shown.
+    /// A complete head of these bytes.
     pub(super) fn all(bytes: &'a [u8]) -> Head<'a> {
         Head {
             bytes: bytes.get(..Self::MOST).unwrap_or(bytes),
@@ -36,7 +36,7 @@ impl<'a> Head<'a> {
         }
     }
 
-    /// Whether they are these, white space between them aside.
+    /// Whether they start with these bytes, ignoring white space in between.
     pub(super) fn begins_with(self, begins: &[u8]) -> Sniffed {
         let mut bytes = self.bytes.iter();
         for wanted in begins {
@@ -51,12 +51,12 @@ impl<'a> Head<'a> {
     }
 }
 
-/// What first bytes tell. More of them never turn a yes or a no around.
+/// What the first bytes show. More bytes never change a yes or a no.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Sniffed {
     Yes,
     No,
-    /// It takes more of them to tell; a no, where there are none.
+    /// More bytes are needed; counts as no if there are none.
     Unclear,
 }
 
@@ -65,8 +65,8 @@ pub(super) trait FormatReader {
     /// Reads a chunk.
     fn push(&mut self, bytes: &[u8]) -> Result<(), ImportError>;
 
-    /// Puts a part behind what was read; false where it does not follow, so that its text has to be read.
-    /// Of a format that no [`PartReader`](super::PartReader) reads, none does.
+    /// Appends a part to what was read. Returns false if it does not follow, so that its text has to be read; always
+    /// for a format that no [`PartReader`](super::PartReader) supports.
     fn join(&mut self, _part: &Part) -> bool {
         false
     }
@@ -77,9 +77,9 @@ pub(super) trait FormatReader {
     /// Events so far, of any kind.
     fn n_events(&self) -> u32;
 
-    /// Reads what is left and says whether it was a trace.
+    /// Reads what is left; returns an error if it was not a trace.
     fn end(&mut self) -> Result<(), ImportError>;
 
-    /// What was read, after its end, and what was wrong with it.
+    /// What was read, and the warnings. Called after `end`.
     fn into_trace(self: Box<Self>) -> (Trace, Warnings);
 }

@@ -6,11 +6,11 @@
 //!                                                                          └ xplane ────→ └ Warnings
 //! ```
 //!
-//! [`Inflater`] takes the gzip off elsewhere, in another thread or worker; a [`PartReader`] reads a piece
-//! of the text elsewhere.
+//! [`Inflater`] decompresses gzip separately, in another thread or worker; a [`PartReader`] reads a piece of the text
+//! separately.
 //!
-//! The text is never held whole: a chunk is read where it lies, and only an event that a chunk
-//! cuts is carried over. A split at any byte gives the same trace.
+//! The text is never held as a whole: a chunk is read in place, and only an event that spans chunks is carried over. A
+//! split at any byte gives the same trace.
 
 mod apart;
 mod archive;
@@ -50,10 +50,10 @@ use crate::trace::Trace;
 use container::Container;
 use payload::Payload;
 
-/// A trace, and what was wrong with its bytes.
+/// A trace, and the warnings about its bytes.
 #[derive(Debug, Default)]
 pub struct Imported {
-    /// What was recorded.
+    /// The recorded data.
     pub trace: Trace,
     /// What was wrong with the bytes.
     pub warnings: Warnings,
@@ -72,7 +72,7 @@ pub struct Progress {
     pub events: u64,
 }
 
-/// Reads a trace that is all there.
+/// Reads a trace whose bytes are complete.
 pub fn import(bytes: &[u8]) -> Result<Imported, ImportError> {
     let mut importer = Importer::new();
     importer.push(bytes)?;
@@ -126,7 +126,7 @@ impl Importer {
         self.finish_with(Warnings::default())
     }
 
-    /// The same, with what was wrong around what was pushed.
+    /// The same, with warnings from outside the pushed bytes.
     fn finish_with(mut self, mut warnings: Warnings) -> Result<Imported, ImportError> {
         warnings.extend(&self.container.finish(&mut self.reader)?);
         let text_bytes = self.reader.n_bytes();

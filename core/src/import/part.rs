@@ -1,4 +1,4 @@
-//! What a piece of a trace's text holds, read apart from the text before it.
+//! The content of a piece of a trace's text, read independently of the text before it.
 
 use serde::{Deserialize, Serialize};
 
@@ -6,21 +6,21 @@ use super::categories::UnknownCategories;
 use super::warning::Warnings;
 use crate::trace::TracePart;
 
-/// What a piece of a trace's text holds: events.
+/// The events in a piece of a trace's text.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Part {
-    /// Whose it is, and how often that reader had begun anew.
+    /// Number of its reader, and how often that reader had started over.
     pub(super) reader: (u32, u32),
-    /// Where in the text it begins.
+    /// Its offset in the text.
     pub(super) offset: u64,
     pub(super) n_bytes: u64,
-    /// Elements of `traceEvents`, whatever they are.
+    /// Elements of `traceEvents`, of any kind.
     pub(super) n_elements: u32,
     pub(super) last_byte: u8,
     pub(super) saw_phase: bool,
     pub(super) warnings: Warnings,
     pub(super) unknown: UnknownCategories,
-    /// Keys that no earlier part holds.
+    /// Keys that are in no earlier part.
     pub(super) keys: Vec<Box<[u8]>>,
     pub(super) trace: TracePart,
 }

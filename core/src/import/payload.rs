@@ -1,4 +1,4 @@
-//! What a container holds: a trace of one of the formats, told apart by its content.
+//! The content of a container: a trace of one of the formats, detected from its content.
 
 use super::chrome_json;
 use super::error::ImportError;
@@ -11,7 +11,7 @@ use super::warning::Warnings;
 use super::xplane;
 use crate::trace::Trace;
 
-/// Every format, in the order in which they are asked.
+/// Every format, in detection order.
 const FORMATS: &[Format] = &[
     Format {
         sniff: xplane::sniff,
@@ -31,19 +31,19 @@ const FORMATS: &[Format] = &[
     },
 ];
 
-/// Takes what no other knows, and says what is wrong with it.
+/// The fallback for unrecognized content; it reports what is wrong with it.
 const LAST: Format = Format {
     sniff: |_| Sniffed::Yes,
     read: chrome_json::reader,
 };
 
-/// Whether a format but the last is told by these bytes.
+/// Whether these bytes have a format other than the fallback.
 pub(super) fn is_told(head: Head) -> bool {
     let mut formats = FORMATS.iter();
     formats.any(|format| (format.sniff)(head) == Sniffed::Yes)
 }
 
-/// The format of what begins with these bytes; `None` where it takes more of them to tell.
+/// The format of what starts with these bytes; `None` if more bytes are needed.
 fn told(bytes: &[u8], is_end: bool) -> Option<&'static Format> {
     let head = Head {
         bytes: bytes.get(..Head::MOST).unwrap_or(bytes),
@@ -59,10 +59,10 @@ fn told(bytes: &[u8], is_end: bool) -> Option<&'static Format> {
     Some(&LAST)
 }
 
-/// What a container holds: a trace of the format that its first bytes tell.
+/// The content of a container: a trace whose format its first bytes determine.
 #[derive(Default)]
 pub(super) struct Payload {
-    /// What has come while too little has to tell.
+    /// The bytes held back until the format is known.
     head: Vec<u8>,
     reader: Option<Box<dyn FormatReader>>,
 }
@@ -85,7 +85,7 @@ impl Payload {
         }
     }
 
-    /// Puts a part behind what was read; false where it does not follow.
+    /// Appends a part to what was read; false if it does not follow.
     pub(super) fn join(&mut self, part: &Part) -> bool {
         let reader = self.reader.as_mut();
         reader.is_some_and(|reader| reader.join(part))
@@ -102,7 +102,7 @@ impl Payload {
         self.reader.as_ref().map_or(0, |reader| reader.n_events())
     }
 
-    /// Reads what is left and says whether it was a trace.
+    /// Reads what is left; returns an error if it was not a trace.
     pub(super) fn end(&mut self) -> Result<(), ImportError> {
         if let Some(reader) = &mut self.reader {
             return reader.end();
@@ -119,7 +119,7 @@ impl Payload {
         }
     }
 
-    /// A reader that has read what was held back.
+    /// Creates the reader and feeds it the bytes that were held back.
     fn begin_with_head(&mut self, format: &Format) -> Result<&mut dyn FormatReader, ImportError> {
         let head = std::mem::take(&mut self.head);
         let reader = self.reader.insert((format.read)());

@@ -1,7 +1,7 @@
-//! Events of formats that do not write them in the order in which they count.
+//! Events of formats that do not write them in their final order.
 //!
-//! They are kept as they come, and put in order at the end: those that say their number, as PyTorch's
-//! do, by it, then all others by their start. So is the JSON of PyTorch's profiler.
+//! They are kept in file order and sorted at the end: first those with a number, such as PyTorch's, by number, then all
+//! others by start time. The JSON of PyTorch's profiler has the same order.
 
 use super::limits;
 use super::warning::{WarningKind, Warnings};
@@ -18,11 +18,11 @@ pub(super) struct Unordered {
 
 const NONE: u32 = u32::MAX;
 
-/// Larger numbers are damage: others follow them.
+/// Larger numbers are damage. The limit leaves room for the numbers of the other events.
 const MAX_NUMBER: u32 = 1 << 31;
 
 impl Unordered {
-    /// Adds an event, which may have a number; its `uid` is set at the end. `None` where no more fit.
+    /// Adds an event, which may have a number; its `uid` is set at the end. `None` if the trace is full.
     pub(super) fn add(
         &mut self,
         event: NewEvent,
@@ -47,7 +47,7 @@ impl Unordered {
         Some(id)
     }
 
-    /// Notes how long an event took.
+    /// Sets the duration of an event.
     pub(super) fn set_duration(&mut self, event: EventId, recorded_ns: i64, offset: u64) {
         match limits::duration(recorded_ns) {
             Ok(dur_ns) => self.builder.trace.events.set_dur_ns(event, Some(dur_ns)),
@@ -58,18 +58,18 @@ impl Unordered {
         }
     }
 
-    /// Takes note of what is wrong.
+    /// Records a warning.
     pub(super) fn warn(&mut self, kind: WarningKind, offset: u64) {
         self.warnings.add(kind, Some(offset));
     }
 
-    /// The trace, its events in order.
+    /// The trace, with its events in order.
     pub(super) fn finish(mut self) -> (Trace, Warnings) {
         let events = &self.builder.trace.events;
         let number = |id: EventId| self.numbers.get(id.index()).unwrap_or(NONE);
         let mut ids: Vec<EventId> = events.ids().collect();
         ids.sort_by_key(|id| match number(*id) {
-            // An operator precedes the call that does nothing else.
+            // An operator precedes a runtime call with the same time.
             NONE => (NONE, events.ts_ns(*id), events.category(*id).is_runtime()),
             number => (number, 0, false),
         });
@@ -88,7 +88,7 @@ impl Unordered {
     }
 }
 
-/// The track of a stream of a GPU, called as PyTorch's JSON calls it.
+/// The track of a GPU stream, named as in PyTorch's JSON.
 pub(super) fn stream_track(builder: &mut TraceBuilder, gpu: u64, stream: &str) -> TrackId {
     let pid = gpu.to_string();
     let track = builder.track(&pid, stream);

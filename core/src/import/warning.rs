@@ -1,4 +1,4 @@
-//! What was wrong with a trace, counted and said in a sentence.
+//! What was wrong with a trace, counted and described in a sentence.
 
 use std::borrow::Cow;
 
@@ -10,16 +10,16 @@ use crate::base::sort::Arrange;
 /// How much a warning matters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Severity {
-    /// Good to know; every number stands.
+    /// Good to know; all numbers are valid.
     Info,
-    /// Something was repaired; numbers stand unless the sentence says otherwise.
+    /// Something was repaired; numbers are valid unless the sentence says otherwise.
     Repaired,
     /// Something is missing from the numbers.
     DataLoss,
 }
 
 labelled! {
-    /// What can be wrong: what it means and what was done, for a user.
+    /// What can be wrong: what it means and what was done about it, for the user.
     #[non_exhaustive]
     #[derive(Serialize, Deserialize)]
     #[allow(missing_docs, reason = "each has its sentence")]
@@ -114,21 +114,21 @@ impl WarningKind {
     }
 }
 
-/// One kind of trouble: how often, and where first.
+/// One kind of problem: how often it occurred, and where first.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Warning {
     /// What was wrong.
     pub kind: WarningKind,
     /// How often.
     pub count: u64,
-    /// Offset of the first case in the decompressed text, where it has one.
+    /// Offset of the first occurrence in the decompressed text, if it has one.
     pub first_offset: Option<u64>,
-    /// What is concerned, as a sentence; empty for most kinds.
+    /// What is affected, as a sentence; empty for most kinds.
     pub detail: String,
 }
 
 impl Warning {
-    /// What it means, what was done, and what is concerned, for a user.
+    /// What it means, what was done, and what is affected, for the user.
     pub fn sentence(&self) -> Cow<'static, str> {
         let sentence = self.kind.label();
         match self.detail.as_str() {
@@ -146,17 +146,17 @@ pub struct Warnings {
 }
 
 impl Warnings {
-    /// Counts one case.
+    /// Counts one occurrence.
     pub fn add(&mut self, kind: WarningKind, offset: Option<u64>) {
         self.add_many(kind, 1, offset);
     }
 
-    /// Counts several cases; none, when `count` is 0.
+    /// Counts several occurrences; does nothing if `count` is 0.
     pub fn add_many(&mut self, kind: WarningKind, count: u64, offset: Option<u64>) {
         self.add_with(kind, count, offset, String::new());
     }
 
-    /// Counts several cases and says which they are; the first to say so counts.
+    /// Counts several occurrences with a detail; the first detail is kept.
     pub fn add_with(&mut self, kind: WarningKind, count: u64, offset: Option<u64>, detail: String) {
         if count == 0 {
             return;
@@ -190,7 +190,7 @@ impl Warnings {
         }
     }
 
-    /// The same without what is concerned, which can be names of the trace's own.
+    /// The same without details, which can contain names from the trace.
     pub fn without_details(&self) -> Warnings {
         let mut plain = self.clone();
         for warning in &mut plain.entries {

@@ -1,4 +1,4 @@
-//! What a job comes to: made once, read by sheets, findings and the page.
+//! The results of analyzing a job: computed once, read by sheets, findings and the page.
 
 use serde::Serialize;
 
@@ -14,39 +14,40 @@ use super::same_work::SameWork;
 use super::timing::Timing;
 use super::what_if::{Asked, WhatIf};
 
-/// What a job comes to.
+/// The results of analyzing a job.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Analysis {
     /// Every collective on the common clock.
     #[serde(skip)]
     pub(crate) flow: Flow,
-    /// Which rank holds the others up, and what its own time goes to.
+    /// Which rank delays the others, and where its own time goes.
     pub(crate) delays: Delays,
-    /// Who takes longer for the same work, and who has more.
+    /// Which ranks take longer for the same work, and which have more work.
     pub(crate) same_work: SameWork,
-    /// Why ranks hold the others up; what is worth most first.
+    /// Why ranks delay the others; largest saving first.
     pub(crate) causes: Vec<Cause>,
-    /// What all could gain if nobody waited for anybody: the job's bound, no less than any change of own times gains.
+    /// What would be saved if no rank waited for another: the upper bound for the job, at least as large as the gain of
+    /// any change of own times.
     pub(crate) no_waiting: Option<Gain>,
-    /// By collective of the job: when its ranks ran it, on the common clock.
+    /// For each collective of the job, when its ranks ran it, on the common clock.
     #[serde(skip)]
     pub(crate) timings: Vec<Option<Timing>>,
     /// How fast the data moved.
     #[serde(skip)]
     pub(crate) network: Network,
-    /// Tokens to their experts and back.
+    /// All-to-all exchanges that send tokens to their experts and back.
     #[serde(skip)]
     pub(crate) exchanges: Vec<Exchange>,
-    /// What the groups are for.
+    /// What each group is for.
     #[serde(skip)]
     pub(crate) layout: Layout,
-    /// The job, to be run again with changes; `None` where clocks cannot be compared.
+    /// The job, ready to be replayed with changes; `None` where clocks cannot be compared.
     #[serde(skip)]
     pub(crate) replay: Option<Replay>,
 }
 
 impl Analysis {
-    /// Analyzes a job of whose network nothing is known.
+    /// Analyzes a job without any figures about its network.
     pub fn new(job: &Job) -> Analysis {
         Analysis::with(job, NetworkFigures::default())
     }
@@ -85,7 +86,7 @@ impl Analysis {
         analysis
     }
 
-    /// What a change would gain; `None` where clocks cannot be compared.
+    /// What a change would save; `None` where clocks cannot be compared.
     pub(crate) fn gain(&self, job: &Job, of: WhatIf) -> Option<Gain> {
         match of {
             WhatIf::NoWaiting => self.no_waiting.clone(),
@@ -93,13 +94,13 @@ impl Analysis {
         }
     }
 
-    /// What several changes would gain together.
+    /// What several changes would save together.
     pub(crate) fn gain_of_all(&self, job: &Job, changes: &[WhatIf]) -> Option<Gain> {
         self.asked(job).gain_of_all(changes)
     }
 
-    /// The steps in which the network is slow, each with what it would gain. One run of the job tells it of all:
-    /// what a step gains the next one begins earlier by.
+    /// The steps in which the network is slow, each with what fixing it would save. A single replay gives all of these:
+    /// time saved in one step makes the next one start earlier.
     pub(crate) fn slow_steps(&self, job: &Job) -> Vec<(&SlowStep, i64)> {
         let slow = &self.network.slow_steps;
         if slow.is_empty() {

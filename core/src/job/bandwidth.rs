@@ -1,4 +1,4 @@
-//! How fast data moved by the size of the message, against what the links of the GPU carry.
+//! How fast data moved by message size, compared with what the links of the GPU can carry.
 
 use serde::{Deserialize, Serialize};
 
@@ -8,14 +8,14 @@ use super::network::{Link, SMALL_BYTES};
 use crate::base::sort::Arrange;
 use crate::hardware;
 
-/// Bus bandwidth over message size, ready to be drawn.
+/// Bus bandwidth by message size, ready to be drawn.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct BandwidthChart {
-    /// By size, then in order of groups.
+    /// Sorted by size, then in order of groups.
     pub marks: Vec<BandwidthMark>,
-    /// What the links of the GPU carry each way, where the GPU is known.
+    /// What the links of the GPU carry in each direction, where the GPU is known.
     pub peak: Option<LinkPeak>,
-    /// What a rank can send to other hosts, in GB/s, where somebody said it.
+    /// What a rank can send to other hosts, in GB/s, where the user gave it.
     pub between_hosts_gbps: Option<f64>,
 }
 
@@ -24,7 +24,7 @@ pub struct BandwidthChart {
 pub struct LinkPeak {
     /// The GPU.
     pub gpu: String,
-    /// Each way, in GB/s.
+    /// In each direction, in GB/s.
     pub gbps: f64,
 }
 
@@ -41,19 +41,19 @@ pub struct BandwidthMark {
     pub spans_hosts: bool,
     /// Size of the message.
     pub bytes: u64,
-    /// How often.
+    /// Number of collectives.
     pub count: u32,
-    /// The median of the transfers.
+    /// The median transfer time.
     pub median_ns: i64,
-    /// Bus bandwidth in GB/s, of the median.
+    /// Bus bandwidth in GB/s, computed from the median.
     pub gbps: f64,
-    /// Percent of what the links between its ranks carry; `None` where nothing tells.
+    /// Percent of what the links between its ranks can carry; `None` where unknown.
     pub percent: Option<f64>,
 }
 
 impl BandwidthChart {
-    /// With the marks to draw: small messages are of latency, and would stretch both axes for the others, where
-    /// there are any.
+    /// Only the marks to draw: leaves out small messages, which measure latency and would stretch both axes, if there
+    /// are any larger ones.
     pub fn drawn(&self) -> BandwidthChart {
         let large = self.marks.iter().filter(|mark| mark.bytes >= SMALL_BYTES);
         let large: Vec<BandwidthMark> = large.cloned().collect();
@@ -67,11 +67,11 @@ impl BandwidthChart {
         }
     }
 
-    /// Of all messages that have one size.
+    /// One mark for each group and message size.
     pub fn new(job: &Job, analysis: &Analysis) -> BandwidthChart {
         let peak = peak(job);
         let links = || analysis.network.links.iter();
-        // Of the others the transfers are upper bounds.
+        // Transfers of incomplete links are only upper bounds.
         let complete = links().filter(|link| link.is_complete());
         let mut marks: Vec<BandwidthMark> = complete.filter_map(|link| mark(job, link)).collect();
         marks.arrange_by_key(|mark| mark.bytes);
@@ -99,7 +99,7 @@ fn mark(job: &Job, link: &Link) -> Option<BandwidthMark> {
     })
 }
 
-/// Of the GPU that all ranks have.
+/// The link peak of the GPU, if all ranks have the same one.
 fn peak(job: &Job) -> Option<LinkPeak> {
     let mut gpus = job.ranks.iter().map(|rank| &*rank.digest.identity.gpu);
     let first = gpus.next()?;
@@ -133,7 +133,8 @@ mod tests {
         let job = job.job();
         let chart = BandwidthChart::new(&job, &Analysis::new(&job));
         assert_eq!(chart.peak.as_ref().map(|peak| peak.gbps), Some(448.0));
-        // 4 MiB in 0.4 ms are 10.5 GB/s, of two ranks on the bus as well: 16 % of the one link of seven between them.
+        // 4 MiB in 0.4 ms are 10.5 GB/s, which is also the bus bandwidth of two ranks: 16 % of the one link of seven
+        // between them.
         let marks: Vec<(&str, bool, String, Option<String>)> = (chart.marks.iter())
             .map(|mark| {
                 let percent = mark.percent.map(|percent| format!("{percent:.1}"));
@@ -158,7 +159,7 @@ mod tests {
             ]
         );
         assert_eq!((chart.marks[0].count, chart.marks[0].bytes), (3, 4 << 20));
-        // Of links between hosts nothing tells but who knows the network.
+        // The bandwidth of links between hosts is only known if the user gives it.
         assert_eq!(chart.between_hosts_gbps, None);
         let figures = NetworkFigures {
             between_hosts_gbps: Some(50.0),
@@ -168,7 +169,7 @@ mod tests {
         assert_eq!(told.between_hosts_gbps, Some(50.0));
         assert_eq!(percent.as_deref(), Some("10.5"));
         assert_eq!(chart.drawn(), chart);
-        // A message of four bytes is in the table alone.
+        // A message of four bytes appears only in the table.
         let mut with_small = chart.clone();
         let small = BandwidthMark {
             bytes: 4,

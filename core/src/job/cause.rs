@@ -1,4 +1,4 @@
-//! Why a rank holds the others up, with the evidence as numbers, and what it is worth to fix it.
+//! Why a rank delays the others, with the evidence as numbers, and what fixing it saves.
 
 mod blame;
 mod experts;
@@ -21,26 +21,26 @@ use super::what_if::{Asked, WhatIf};
 use crate::base::sort::Arrange;
 use crate::base::stats::{mean_of_middle_ns, median};
 
-/// What is less than that, or than so much of the step, is no cause of anything.
+/// Anything shorter than this, or than this share of the step, is no cause.
 const LEAST_NS: i64 = 50_000;
 
 /// In per mille of the step.
 const LEAST_PER_MILLE: i64 = 5;
 
-/// And a cause explains at least so much of what a rank needs beyond its peers.
+/// A cause must also explain at least this share of a rank's excess over its peers.
 const LEAST_PERCENT: i64 = 20;
 
-/// Where at least [`LEAST_FOR_SCATTER`] ranks tell how much the times of the same kernels scatter, they take longer
-/// from so many median deviations on.
+/// Where at least [`LEAST_FOR_SCATTER`] ranks show how much the times of the same kernels scatter, a rank counts as
+/// slower if it is more than this many median absolute deviations above the middle.
 const LEAST_DEVIATIONS: f64 = 4.0;
 
 /// See [`LEAST_DEVIATIONS`].
 const LEAST_FOR_SCATTER: usize = 4;
 
-/// Rows of evidence.
+/// Maximum number of rows of evidence.
 const MOST_ROWS: usize = 10;
 
-/// Why a rank needs more time of its own than its peers, or arrives late without that.
+/// Why a rank needs more own time than its peers, or arrives late without that.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub(crate) enum Why {
@@ -48,55 +48,55 @@ pub(crate) enum Why {
     SlowerKernels {
         /// How many times as long.
         ratio: f64,
-        /// By how much.
+        /// By how much they take longer.
         slower_ns: i64,
-        /// Different kernels with operator and shapes.
+        /// Number of distinct combinations of kernel, operator and shapes.
         n_kernels: usize,
         /// Which of them.
         which: Slower,
         /// The largest excess first.
         categories: Vec<SlowCategory>,
     },
-    /// More calls, other shapes, operators that others lack.
+    /// More calls, other shapes, operators that other ranks do not run.
     MoreWork {
-        /// By how much more than the median of the others, at their speed.
+        /// By how much more than the median of the others, computed at the others' speed.
         more_ns: i64,
-        /// Over all steps, the most time first.
+        /// Over all steps, largest time first.
         work: Vec<MoreWork>,
     },
-    /// More tokens for its experts than others get.
+    /// More tokens for its experts than other ranks get.
     MoreTokens {
-        /// Against the mean of its groups.
+        /// Relative to the mean of its groups.
         share: f64,
-        /// By how much longer it works on them than its peers on theirs.
+        /// How much longer it computes on them than its peers on theirs.
         more_ns: i64,
     },
     /// The CPU launches late.
     HostLate {
-        /// By how much later than that of the peers.
+        /// How much later than the CPUs of its peers.
         late_ns: i64,
-        /// What the CPU did meanwhile, the longest first.
+        /// What the CPU did meanwhile, longest first.
         by: Vec<(String, i64)>,
         /// Time in which the CPU loads data,
         loading_ns: i64,
-        /// and the median of the others.
+        /// and the median of that for the others.
         peers_loading_ns: i64,
     },
-    /// Copies that run beside no work.
+    /// Exposed copies.
     Copies {
-        /// By how much longer than those of the peers.
+        /// How much longer than those of the peers.
         copies_ns: i64,
     },
     /// Nothing runs although it was launched.
     Idle {
-        /// By how much longer than with the peers.
+        /// How much longer than on the peers.
         idle_ns: i64,
     },
-    /// It waited elsewhere for a rank that is the cause; this one is its victim.
+    /// It waited elsewhere for the rank that is the cause, and is itself a victim.
     WaitsElsewhere {
-        /// The rank at which the delay began.
+        /// The rank at which the delay started.
         culprit: usize,
-        /// The group in which it waited, among those of the job.
+        /// The group in which it waited, as an index into the groups of the job.
         group: Option<usize>,
         /// How long others waited for this rank because of that.
         caused_ns: i64,
@@ -107,34 +107,34 @@ pub(crate) enum Why {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Slower {
-    /// One has most of the excess, the rest is as quick as elsewhere; without a GPU it is an operator.
+    /// One kernel (without a GPU, one operator) accounts for most of the excess; the rest is as fast as elsewhere.
     One(String),
-    /// All categories alike: then it is the clock or the power of the GPU.
+    /// All categories alike, which points to the clock or the power of the GPU.
     All,
-    /// Only categories that are as fast as the memory.
+    /// Only memory-bound categories.
     OfMemory,
-    /// Some, which have nothing in common.
+    /// Several that have nothing in common.
     Mixed,
 }
 
-/// A rank that holds others up.
+/// A rank that delays others.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub(crate) struct Cause {
-    /// Among the ranks of the job.
+    /// As an index into the ranks of the job.
     pub(crate) rank: usize,
-    /// In which steps, by position among those of the job.
+    /// In which steps, as indices into those of the job.
     pub(crate) steps: Vec<usize>,
     pub(crate) why: Why,
-    /// What of its own time is longer than that of its peers, over these steps.
+    /// How much its own time exceeds that of its peers, over these steps.
     pub(crate) excess: Excess,
-    /// What it would gain if this were not so, over these steps; `None` where clocks cannot be compared,
-    /// for victims, and for tokens, which others would get.
+    /// What fixing it would save over these steps; `None` where clocks cannot be compared, for victims, and for tokens,
+    /// which would go to other ranks instead.
     pub(crate) worth_ns: Option<i64>,
 }
 
 impl Cause {
-    /// What fixing it would change; `None` for victims, and for tokens: those that one rank has less others have
-    /// more.
+    /// The change that corresponds to fixing it; `None` for victims, and for tokens: those taken from one rank would go
+    /// to others.
     pub(crate) fn change(&self) -> Option<WhatIf> {
         match self.why {
             Why::SlowerKernels { .. } => Some(WhatIf::SameKernels(self.rank)),
@@ -146,7 +146,7 @@ impl Cause {
     }
 }
 
-/// What sort of cause, before its evidence is put together.
+/// The kind of cause, before its evidence is collected.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Sort {
     Slower,
@@ -157,7 +157,7 @@ enum Sort {
     Idle,
 }
 
-/// The causes, what is worth most first.
+/// The causes, largest saving first.
 pub(super) fn find(analysis: &Asked) -> Vec<Cause> {
     let job = analysis.job;
     let experts = Experts::new(analysis);
@@ -214,7 +214,7 @@ pub(super) fn find(analysis: &Asked) -> Vec<Cause> {
     causes
 }
 
-/// What is too little to matter in a step.
+/// Times below this are too short to matter in a step.
 fn least_ns(job: &Job, analysis: &Asked, step: usize) -> i64 {
     let replayed = analysis.replay.iter().flat_map(|replay| &replay.steps);
     let replayed = replayed
@@ -233,7 +233,7 @@ fn least_ns(job: &Job, analysis: &Asked, step: usize) -> i64 {
     LEAST_NS.max(step_ns.saturating_mul(LEAST_PER_MILLE) / 1000)
 }
 
-/// By rank: whether the same work takes longer than on others.
+/// For each rank, whether the same work takes longer than on others.
 fn slower(of_step: &[Same], may_be_halves: bool) -> Vec<bool> {
     let mut ratios: Vec<f64> = of_step.iter().filter_map(Same::ratio).collect();
     ratios.arrange_by(f64::total_cmp);
@@ -248,8 +248,8 @@ fn slower(of_step: &[Same], may_be_halves: bool) -> Vec<bool> {
     of_ranks.collect()
 }
 
-/// Of ratios in order: what is beyond their scatter. Where half of the ranks may be slow, beyond that of the quicker
-/// half: how far those before its last one are from that.
+/// The largest ratio within the scatter of the given sorted ratios. Where half of the ranks may be slow, only the
+/// faster half counts: its slowest ratio is the middle, and the deviations of the others are taken from that.
 fn least_ratio(ratios: &[f64], may_be_halves: bool) -> f64 {
     let quick = ratios.get(..ratios.len().div_ceil(2));
     let (middle, others) = match quick.and_then(<[f64]>::split_last) {
@@ -260,7 +260,7 @@ fn least_ratio(ratios: &[f64], may_be_halves: bool) -> f64 {
     middle + LEAST_DEVIATIONS * median(deviations.collect())
 }
 
-/// What sorts of causes a rank has in a step.
+/// The kinds of causes that apply to a rank in a step.
 fn sorts(
     analysis: &Asked,
     experts: &Experts,
@@ -280,8 +280,8 @@ fn sorts(
         .and_then(|row| row.get(rank));
     let same = same.copied().unwrap_or_default();
     let mut sorts = Vec::new();
-    // Without an excess, too: all of its stage may be slow, or it is alone there. Others with the same kernels
-    // tell, and the replay what that is worth.
+    // Applies without an excess, too: the whole stage may be slow, or the rank may be alone in it. Other ranks with the
+    // same kernels show it, and the replay gives the saving.
     if is_slower && same.slower_ns() >= least_ns {
         sorts.push(Sort::Slower);
     }
@@ -301,18 +301,19 @@ fn sorts(
     sorts
 }
 
-/// What sort of cause more work is, of which some is of experts, where a rank gets so many times the mean of tokens.
+/// Classifies the extra work of a rank, part of which may be work of experts; `share` is the rank's number of tokens
+/// relative to the mean.
 fn more(more_ns: i64, of_experts_ns: i64, share: f64, least_ns: i64) -> Option<Sort> {
     let is_of_experts = of_experts_ns.saturating_mul(2) >= more_ns;
     match is_of_experts {
         true if share > HOT => Some(Sort::Tokens),
-        // No more tokens than others get explain no longer work on them.
+        // If the rank gets no more tokens than the others, they do not explain longer work on them.
         true => (more_ns.saturating_sub(of_experts_ns) >= least_ns).then_some(Sort::More),
         false => Some(Sort::More),
     }
 }
 
-/// What a change gains in some steps.
+/// What a change saves in some steps.
 fn within(analysis: &Asked, gain: &Gain, steps: &[usize]) -> i64 {
     let all = analysis.replay.iter().flat_map(|replay| &replay.steps);
     let of_steps = all.zip(&gain.of_steps);
@@ -372,7 +373,7 @@ fn why(
     }
 }
 
-/// In how much of some steps the CPU of a rank loads data.
+/// How long the CPU of a rank loads data in some steps.
 fn loading_ns(job: &Job, rank: usize, steps: &[usize]) -> i64 {
     let of_steps = steps.iter().filter_map(|step| {
         let own = job.steps.get(*step)?.of_rank.get(rank).copied().flatten()?;

@@ -1,10 +1,11 @@
-//! How the clocks of the ranks differ, by the ends of collectives that none may end before all have begun.
+//! Estimates how the clocks of the ranks differ, from the ends of collectives that no rank can end before all have
+//! started.
 //!
-//! Each pair of ranks that shares such collectives gives an [estimate](estimate). In groups of more than
-//! [`ALL_PAIRS`] ranks only neighbors are paired, and each rank with the first one: more pairs of them
-//! would tell the same. The estimates that scatter least join the ranks to a tree. Ranks of a host whose
-//! estimates agree share its clock, from all that they tell of other hosts. Each of them maps GPU time to
-//! it by itself: by how much it is off counts where its estimate is exact enough to tell.
+//! Each pair of ranks that shares such collectives gives an [estimate](estimate). In groups of more than [`ALL_PAIRS`]
+//! ranks only neighbors are paired, and each rank with the first one: more pairs would add nothing. The estimates with
+//! the least scatter join the ranks into a tree. Ranks on one host whose estimates agree share one clock per host,
+//! computed from all their estimates against other hosts. Each of these ranks maps GPU time to host time on its own;
+//! its offset from the host clock is applied only where its estimate is precise enough.
 
 mod estimate;
 
@@ -18,48 +19,49 @@ use crate::base::sort::Arrange;
 use crate::names::collective::CollectiveKind;
 use estimate::{Estimate, Sample};
 
-/// Of smaller groups all pairs are looked at.
+/// In groups up to this size all pairs are used.
 const ALL_PAIRS: usize = 8;
 
-/// Ranks of one host share one clock if their own estimates are not further apart.
+/// Ranks of one host share one clock unless their own estimates are further apart than this.
 const MOST_APART_ON_HOST_NS: f64 = 50_000.0;
 
-/// How far apart the clocks of ranks of one host are, each of which maps GPU time to host time by itself.
+/// How far apart the clocks of ranks on one host are, because each rank maps GPU time to host time on its own.
 const SPREAD_ON_HOST_NS: f64 = 2_000.0;
 
-/// And no rank is off the clock of its host by more: then ends of collectives tell something else.
+/// A rank is never further off the clock of its host than this; a larger difference has another reason.
 const MOST_OFF_HOST_NS: f64 = 2.0 * SPREAD_ON_HOST_NS;
 
-/// What is corrected must be larger than so many times what the estimates scatter by.
+/// A correction must be larger than this many times the scatter of the estimates.
 const LEAST_SPREADS: f64 = 3.0;
 
-/// The standard error of a median is so many times the median deviation over √n: 1.4826 · √(π / 2).
+/// The standard error of a median is this factor times the median absolute deviation over √n: 1.4826 · √(π / 2).
 const STANDARD_ERROR: f64 = 1.86;
 
-/// A larger scatter excuses no collective that contradicts the clocks.
+/// The tolerance for a collective that contradicts the clocks is at most this, however large the scatter.
 const MOST_SPREAD_NS: f64 = 20_000.0;
 
-/// If more collectives contradict the clocks, these are not known.
+/// If more collectives than this contradict the clocks, the clocks count as unknown.
 const MOST_VIOLATIONS_PERCENT: usize = 1;
 
-/// The clock of a rank against the common one, that of the first rank: `offset + drift · (t − at)`.
+/// The clock of a rank relative to the common one, that of the first rank: `offset + drift · (t − at)`.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub(crate) struct Clock {
-    /// By how much it is ahead, at [`Clock::at_ns`]; 0 where the estimate is not applied.
+    /// How far it is ahead at [`Clock::at_ns`]; 0 where the estimate is not applied.
     pub(crate) offset_ns: f64,
-    /// By how much it goes faster.
+    /// How much faster it runs.
     pub(crate) drift: f64,
     /// The middle of the window.
     pub(crate) at_ns: i64,
-    /// The median deviation of what the offset was estimated from, along the way to the first rank.
+    /// The median absolute deviation of the samples that the offset was estimated from, along the path to the first
+    /// rank.
     pub(crate) spread_ns: f64,
-    /// Whether collectives, or its host, join it with the first rank.
+    /// Whether it is connected to the first rank through collectives or its host.
     pub(crate) is_joined: bool,
-    /// By how much it seems to be ahead by itself: before it is shared on its host, applied or not.
+    /// The rank's own estimate of how far it is ahead: before it is shared on its host, applied or not.
     pub(crate) estimate_ns: f64,
-    /// The standard error of that, along the way to the first rank.
+    /// The standard error of that, along the path to the first rank.
     pub(crate) error_ns: f64,
-    /// Whether the estimate is larger than what it scatters by, or its own part of it than its error.
+    /// Whether the estimate is larger than its scatter, or the rank's own part of it larger than its error.
     pub(crate) is_applied: bool,
 }
 
@@ -68,22 +70,22 @@ pub(crate) struct Clock {
 pub(crate) struct Clocks {
     /// By rank.
     pub(crate) of_rank: Vec<Clock>,
-    /// Whether times of different ranks can be compared; else what compares them is left out.
+    /// Whether times of different ranks can be compared; if not, everything that compares them is left out.
     pub(crate) are_comparable: bool,
-    /// Collectives that were held against the clocks.
+    /// Number of collectives that were checked against the clocks.
     pub(crate) n_checked: usize,
-    /// Those of them that some rank ended before another had begun them, on the common clock.
+    /// Those of them that some rank ended before another had started them, on the common clock.
     pub(crate) n_violations: usize,
 }
 
-/// What joins two ranks: by how much the second is ahead of the first.
+/// Connects two ranks: how far the second is ahead of the first.
 struct Edge {
     ranks: [usize; 2],
     estimate: Estimate,
 }
 
 impl Clocks {
-    /// Estimates them.
+    /// Estimates the clocks.
     pub(super) fn new(ranks: &[Rank], groups: &[Group], collectives: &[Matched]) -> Clocks {
         let window = window(ranks);
         let at_ns = window.start_ns.midpoint(window.end_ns);
@@ -98,14 +100,14 @@ impl Clocks {
         own.join(&on_hosts(ranks));
         let mut checked = known;
         if !own.is_whole() {
-            // Collectives without a group are taken to be of all ranks, as long as they do not contradict.
+            // Collectives without a group are assumed to include all ranks, as long as that leads to no contradiction.
             let more = edges(ranks, &unknown, at_ns, |of| of.is_possible);
             own.join(&more);
             all.extend(more);
             checked.extend(unknown);
         }
         let own = own.clocks(at_ns);
-        // The clocks of hosts, each from all that its ranks tell.
+        // The clocks of hosts, each from the estimates of all its ranks.
         let units = units(ranks, &own);
         let off = off_hosts(&own, &units);
         let mut hosts = Forest::new(ranks.len());
@@ -147,8 +149,8 @@ impl Clocks {
         clocks
     }
 
-    /// Whether all ranks of a collective began it before one ended it, as exactly as the clocks are
-    /// known. `None` where they are not.
+    /// Whether all ranks of a collective started it before one ended it, within the precision of the clocks. `None`
+    /// where the clocks are unknown.
     fn holds(&self, ranks: &[Rank], of: &Matched) -> Option<bool> {
         let mut last: Option<(i64, f64)> = None;
         let mut first: Option<(i64, f64)> = None;
@@ -173,7 +175,7 @@ impl Clocks {
         self.of_rank.get(rank).is_some_and(|clock| clock.is_joined)
     }
 
-    /// A time of a rank, since 1970, on the common clock.
+    /// Converts a time of a rank, since 1970, to the common clock.
     pub(crate) fn corrected_ns(&self, rank: usize, ns: i64) -> i64 {
         let Some(clock) = self.of_rank.get(rank) else {
             return ns;
@@ -183,7 +185,7 @@ impl Clocks {
 }
 
 impl Clock {
-    /// Forgets an offset that scatters as much as it is large, then adds what the rank is off its host.
+    /// Drops an offset that is not larger than its scatter, then adds the rank's offset from its host.
     fn keep_what_is_told(&mut self, window: Interval, off_ns: f64) {
         let at_ends = [window.start_ns, window.end_ns].map(|ns| self.ahead_ns(ns).abs());
         self.is_applied = at_ends[0].max(at_ends[1]) > LEAST_SPREADS * self.spread_ns;
@@ -196,13 +198,13 @@ impl Clock {
         }
     }
 
-    /// By how much it is ahead at a time.
+    /// How far it is ahead at a given time.
     fn ahead_ns(&self, ns: i64) -> f64 {
         self.offset_ns + self.drift * ns.saturating_sub(self.at_ns) as f64
     }
 }
 
-/// Whether no rank can end a collective before all have begun it.
+/// Whether no rank can end a collective before all have started it.
 fn waits_for_all(of: &Matched) -> bool {
     of.kind.waits_for_all() || of.kind == CollectiveKind::SendReceive && of.pair.is_some()
 }
@@ -270,7 +272,7 @@ fn edges(
     sorted(edges)
 }
 
-/// The pairs of ranks of a lane that are worth a look.
+/// The pairs of ranks of a lane for which an estimate is made.
 fn pairs(lane: &[&Matched]) -> Vec<[usize; 2]> {
     let members = lane.iter().flat_map(|of| &of.members);
     let mut members: Vec<usize> = members.map(|member| member.rank).collect();
@@ -311,8 +313,8 @@ fn are_hosts_named(ranks: &[Rank]) -> bool {
     hosts.all(|host| !host.is_empty())
 }
 
-/// By rank: the first rank whose clock it shares, as ranks of a host do unless their own estimates are too
-/// far apart.
+/// For each rank, the first rank whose clock it shares, as ranks of a host do unless their own estimates are too far
+/// apart.
 fn units(ranks: &[Rank], own: &[Clock]) -> Vec<usize> {
     let mut units: Vec<usize> = (0..ranks.len()).collect();
     if !are_hosts_named(ranks) {
@@ -341,8 +343,9 @@ fn units(ranks: &[Rank], own: &[Clock]) -> Vec<usize> {
     units
 }
 
-/// By rank: by how much it is ahead of the clock that it shares, the mean of those whose estimates are more
-/// exact than ranks of a host differ; and the less, the less exact its own estimate is.
+/// For each rank, how far it is ahead of the clock that it shares. That clock is the mean of the ranks whose estimates
+/// are more precise than the spread on a host; the less precise a rank's own estimate, the more its offset is shrunk
+/// toward 0.
 fn off_hosts(own: &[Clock], units: &[usize]) -> Vec<f64> {
     let is_exact = |clock: &Clock| clock.is_joined && clock.error_ns < SPREAD_ON_HOST_NS;
     let exact = own.iter().zip(units).enumerate();
@@ -364,7 +367,8 @@ fn off_hosts(own: &[Clock], units: &[usize]) -> Vec<f64> {
     off
 }
 
-/// What all pairs of two hosts tell together, the best first; without what ranks are off their hosts.
+/// The combined estimates of all pairs of ranks for each two hosts, best first; the ranks' offsets from their hosts are
+/// subtracted.
 fn between(edges: &[Edge], units: &[usize], off: &[f64]) -> Vec<Edge> {
     let pairs = edges.iter().filter_map(|edge| {
         let [one, other] = edge.ranks;
@@ -387,7 +391,7 @@ fn between(edges: &[Edge], units: &[usize], off: &[f64]) -> Vec<Edge> {
     sorted(pairs.collect())
 }
 
-/// The best first.
+/// Best first.
 fn sorted(mut edges: Vec<Edge>) -> Vec<Edge> {
     edges.arrange_by(|one, other| {
         let by_weight = one.estimate.weight().total_cmp(&other.estimate.weight());
@@ -396,11 +400,11 @@ fn sorted(mut edges: Vec<Edge>) -> Vec<Edge> {
     edges
 }
 
-/// Ranks as they are joined.
+/// Trees of ranks that are already joined.
 struct Forest {
-    /// By rank: a rank of the same tree, in the end its first one.
+    /// For each rank, a rank of the same tree; following these leads to the tree's first rank.
     tree: Vec<usize>,
-    /// By rank: the others that it is joined with, and by how much these are ahead of it.
+    /// For each rank, the ranks it is joined with, and how far these are ahead of it.
     joined: Vec<Vec<(usize, Estimate)>>,
 }
 
@@ -419,7 +423,7 @@ impl Forest {
         rank
     }
 
-    /// Takes of some edges, the best first, those that join what is not joined.
+    /// Goes through the edges in order, best first, and adds each one that joins two trees.
     fn join(&mut self, edges: &[Edge]) {
         for Edge { ranks, estimate } in edges {
             let [one, other] = ranks.map(|rank| self.root(rank));
@@ -443,7 +447,7 @@ impl Forest {
         (0..self.tree.len()).all(|rank| self.root(rank) == 0)
     }
 
-    /// The clocks of the largest tree against its first rank; of equal ones the first.
+    /// The clocks of the largest tree relative to its first rank; among trees of equal size, of the first one.
     fn clocks(&self, at_ns: i64) -> Vec<Clock> {
         let unknown = Clock {
             at_ns,

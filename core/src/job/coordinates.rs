@@ -1,12 +1,12 @@
-//! Where a rank stands in the layout of a server, as names of files and processes tell it: `…-TP-1-DP-0`,
+//! A rank's coordinates in the layout of a server, parsed from names of files and processes: `…-TP-1-DP-0`,
 //! `[TP01-DP00-PP00-EP01]`.
 
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// Coordinates of a rank. Those of data parallelism count over replicas of a server or over its attention,
-/// those of experts over the same ranks as those of tensors.
+/// Coordinates of a rank. The data-parallel one counts replicas of a server, or the data-parallel ranks of its
+/// attention; the expert-parallel one counts the same ranks as the tensor-parallel one.
 #[derive(
     Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
 )]
@@ -45,7 +45,7 @@ impl Coordinates {
 }
 
 impl fmt::Display for Coordinates {
-    /// As servers name files: "TP-1-DP-0".
+    /// In the form servers use in file names: "TP-1-DP-0".
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let all = [
             ("TP", self.tensor),
@@ -60,8 +60,8 @@ impl fmt::Display for Coordinates {
     }
 }
 
-/// The numbers of ranks with these coordinates: tensor parallelism is innermost, then pipelines, then
-/// replicas. Ranks of which coordinates are equal have none.
+/// The numbers of ranks with these coordinates: tensor parallelism is innermost, then pipelines, then replicas. `None`
+/// for ranks with equal coordinates.
 pub(crate) fn numbers(all: &[Coordinates]) -> Vec<Option<u32>> {
     let size = |of: fn(&Coordinates) -> Option<u32>| {
         let most = all.iter().filter_map(of).max();
@@ -85,7 +85,7 @@ pub(crate) fn numbers(all: &[Coordinates]) -> Vec<Option<u32>> {
             .map(|number| number.filter(|_| is_alone(number)))
             .collect()
     };
-    // Data parallelism of the attention alone divides the ranks that tensor parallelism counts.
+    // If only attention is data parallel, that divides ranks that tensor parallelism already counts.
     let of_inner = of(&inner);
     match of_inner.iter().all(Option::is_some) {
         true => of_inner,

@@ -1,5 +1,5 @@
-//! Which rank holds the others up: how much longer than that of its peers its own time before each
-//! collective is, and what it goes to. Needs no clock of another rank; waits do.
+//! Which rank delays the others: how much longer its own time before each collective is than that of its peers, and
+//! what it is spent on. This needs no clock of another rank; waits do.
 
 use serde::Serialize;
 
@@ -8,7 +8,7 @@ use super::digest::OwnTime;
 use super::flow::{Flow, Part};
 use crate::base::map::Map;
 
-/// What of a rank's own time is longer than that of its peers, in nanoseconds; the parts add up.
+/// How much longer parts of a rank's own time are than those of its peers, in nanoseconds; the parts add up.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 pub(crate) struct Excess {
     pub(crate) total_ns: i64,
@@ -19,7 +19,7 @@ pub(crate) struct Excess {
 }
 
 impl Excess {
-    /// Of a part of the excess, by what of the own time is longer than that of the peers.
+    /// Splits `ns` of excess in proportion to how much longer each part of the own time is than that of the peers.
     fn new(own: OwnTime, peers: OwnTime, ns: i64) -> Excess {
         let more = |own: i64, peers: i64| own.saturating_sub(peers).max(0);
         let by = [
@@ -34,7 +34,7 @@ impl Excess {
             all => (i128::from(ns) * i128::from(by) / all) as i64,
         };
         let [work_ns, copies_ns, late_ns, _] = by.map(share);
-        // The rest of divisions is where most is, or what nothing tells.
+        // The rounding remainder goes to the largest part, or to idle time where nothing is longer.
         let rest = ns - by.map(share).iter().sum::<i64>();
         let most = by.iter().max().copied().filter(|most| *most > 0);
         let first = by.iter().position(|by| Some(*by) == most);
@@ -59,20 +59,20 @@ impl Excess {
     }
 }
 
-/// How a rank does in a step.
+/// Delays of a rank in a step.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub(crate) struct Delay {
-    /// Over its collectives: the score. Time before several collectives at once counts once.
+    /// Summed over its collectives: the score. Time before several simultaneous collectives counts once.
     pub(crate) excess: Excess,
-    /// What the CPU did while launches were late, and how late they were beyond those of the peers.
+    /// What the CPU did while launches were late, and how much later they were than those of the peers.
     pub(crate) late_by: Vec<(String, i64)>,
-    /// Collectives of which the others were read, too.
+    /// Number of collectives for which other ranks were read, too.
     pub(crate) n: u32,
-    /// Those of them that it began last.
+    /// Number of these that it started last.
     pub(crate) n_last: u32,
-    /// How long it waited for others. These four only where clocks can be compared.
+    /// How long it waited for others. This and the next two need comparable clocks.
     pub(crate) waited_ns: i64,
-    /// How much of that, at most, nothing hid: of each collective no more than is exposed of it.
+    /// An upper bound for how much of that was exposed: for each collective at most its exposed time.
     pub(crate) waited_exposed_ns: i64,
     /// How long others waited for it.
     pub(crate) caused_ns: i64,
@@ -100,12 +100,12 @@ impl Delay {
     }
 }
 
-/// How all ranks do.
+/// Delays of all ranks.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub(crate) struct Delays {
-    /// By step of the job, then by rank.
+    /// Indexed by step of the job, then by rank.
     pub(crate) of_steps: Vec<Vec<Delay>>,
-    /// By rank, with what belongs to no step.
+    /// Indexed by rank, including what belongs to no step.
     pub(crate) of_ranks: Vec<Delay>,
 }
 
@@ -114,7 +114,7 @@ impl Delays {
         let row = vec![Delay::default(); job.ranks.len()];
         let mut of_steps = vec![row.clone(); job.steps.len()];
         let mut outside = row.clone();
-        // By rank and begin of own time: what of it counts already.
+        // For each rank and start of own time, how much of it is already counted.
         let mut counted: Map<(usize, i64), i64> = Map::default();
         for node in &flow.nodes {
             let row = node.step.and_then(|at| of_steps.get_mut(at));
@@ -160,20 +160,20 @@ impl Delays {
         Delays { of_steps, of_ranks }
     }
 
-    /// Of a rank in a step.
+    /// The delays of a rank in a step.
     pub(crate) fn of(&self, step: usize, rank: usize) -> Option<&Delay> {
         self.of_steps.get(step)?.get(rank)
     }
 }
 
-/// How much of a collective its rank hides behind nothing.
+/// How much of a rank's part in a collective is exposed.
 fn exposed_ns(job: &Job, part: &Part) -> i64 {
     let rank = job.ranks.get(part.rank);
     let of = rank.and_then(|rank| rank.digest.collectives.get(part.at as usize));
     of.map_or(0, |of| of.exposed_ns)
 }
 
-/// Adds what a rank did before a collective, less what of it counts already.
+/// Adds what a rank did before a collective, minus what is already counted.
 fn add(job: &Job, delay: &mut Delay, part: &Part, counted: &mut i64) {
     let Some((own, peers)) = part.own.zip(part.peers) else {
         return;
@@ -226,8 +226,8 @@ mod tests {
     #[test]
     fn a_delay_is_what_the_own_time_has_beyond_the_median_of_the_others() {
         let delays = delays(one());
-        // The others of rank 2 need 10 and 12 ms, 11 in the middle; those of rank 0 12 and 30, 21 in the
-        // middle, of which it is short.
+        // The others of rank 2 need 10 and 12 ms, median 11; those of rank 0 need 12 and 30, median 21, so rank 0 has
+        // no excess.
         let excess = delays
             .of_ranks
             .iter()
@@ -242,7 +242,7 @@ mod tests {
     #[test]
     fn a_delay_goes_to_what_is_longer_than_with_the_others() {
         let mut job = one();
-        // Of its 30 ms rank 2 launched late for 15; it computes for 15, the others for 10 and 12.
+        // Of its 30 ms, rank 2 launches late for 15 and computes for 15; the others compute for 10 and 12.
         job.late(2, 30 * MS, 15 * MS, "Data loading");
         let delay = &delays(job).of_ranks[2];
         let parts = Excess {
@@ -263,7 +263,7 @@ mod tests {
         job.run("0 default_pg", "allgather", &[0, 1, 2], &spans);
         let delays = delays(job);
         assert_eq!(delays.of_ranks[2].excess.total_ns, 19 * MS);
-        // Who came last counts for each.
+        // Being last counts for each collective.
         assert_eq!(delays.of_ranks[2].n_last, 2);
     }
 }

@@ -1,4 +1,4 @@
-//! Experts: how many tokens each rank gets, and whether the same rank always gets most.
+//! Expert parallelism: how many tokens each rank gets, and whether the same rank always gets the most.
 
 use super::Job;
 use super::matching::{Matched, Member};
@@ -7,37 +7,37 @@ use crate::base::group::grouped;
 use crate::base::map::Map;
 use crate::base::sort::Arrange;
 
-/// A rank is named where it gets most in so many of a hundred exchanges.
+/// A rank is reported if it gets the most in this percentage of the exchanges.
 const PERSISTS_PERCENT: usize = 60;
 
-/// A rank gets many tokens from this share of the mean on.
+/// A rank is hot from this multiple of the mean number of tokens.
 pub(crate) const HOT: f64 = 1.05;
 
-/// Tokens to their experts and back.
+/// Tokens sent to their experts and back.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Exchange {
-    /// The exchange that sends tokens to their experts, among the collectives of the job.
+    /// The all-to-all that sends tokens to their experts, as an index into the collectives of the job.
     pub(crate) dispatch: usize,
     /// The one that sends them back.
     pub(crate) combine: usize,
-    /// Elements that each rank gets to work on, of those that were read.
+    /// Number of elements that each rank receives to process, for the ranks that were read.
     pub(crate) loads: Vec<(Member, u64)>,
 }
 
 impl Exchange {
-    /// What a rank gets on average.
+    /// The average load of a rank.
     pub(crate) fn mean(&self) -> f64 {
         let all: u64 = self.loads.iter().map(|(_, load)| *load).sum();
         all as f64 / self.loads.len().max(1) as f64
     }
 
-    /// What the rank with most gets, against the mean.
+    /// The largest load relative to the mean.
     pub(crate) fn imbalance(&self) -> Option<f64> {
         let most = self.loads.iter().map(|(_, load)| *load).max()?;
         (self.mean() > 0.0).then(|| most as f64 / self.mean())
     }
 
-    /// The rank that gets most; `None` where several do.
+    /// The rank with the largest load; `None` where several have it.
     fn most(&self) -> Option<usize> {
         let most = self.loads.iter().map(|(_, load)| *load).max()?;
         let mut with_most = self.loads.iter().filter(|(_, load)| *load == most);
@@ -45,7 +45,7 @@ impl Exchange {
         with_most.next().is_none().then_some(member.rank)
     }
 
-    /// What a rank gets, against the mean.
+    /// A load relative to the mean.
     pub(crate) fn share(&self, load: u64) -> Option<f64> {
         (self.mean() > 0.0).then(|| load as f64 / self.mean())
     }
@@ -54,24 +54,24 @@ impl Exchange {
 /// The load of a rank over all exchanges.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Load {
-    /// Among the ranks of the job.
+    /// As an index into the ranks of the job.
     pub(crate) rank: usize,
-    /// Against the mean of its groups.
+    /// Relative to the mean of its groups.
     pub(crate) share: f64,
     pub(crate) elements: u64,
     pub(crate) exchanges: usize,
-    /// In how many it got most.
+    /// Number of exchanges in which it got the most.
     pub(crate) n_most: usize,
 }
 
 impl Load {
-    /// Whether it is the one that gets most, again and again.
+    /// Whether it repeatedly gets the most.
     pub(crate) fn is_hot(&self) -> bool {
         self.n_most * 100 >= self.exchanges * PERSISTS_PERCENT
     }
 }
 
-/// Dispatches with their combines, in order of time; none without experts.
+/// Dispatches with their combines, sorted by time; empty without experts.
 pub(crate) fn exchanges(job: &Job) -> Vec<Exchange> {
     let uneven = job.collectives.iter().enumerate().filter(|(_, of)| {
         let mut rows = of.rows(&job.ranks);
@@ -100,7 +100,7 @@ pub(crate) fn exchanges(job: &Job) -> Vec<Exchange> {
     found
 }
 
-/// What each rank gets in the first of two exchanges, where the second sends just that back.
+/// What each rank receives in the first of two exchanges, if the second sends exactly that back.
 fn loads(job: &Job, one: &Matched, other: &Matched) -> Option<Vec<(Member, u64)>> {
     let ranks = |of: &Matched| -> Vec<usize> { of.members.iter().map(|of| of.rank).collect() };
     if ranks(one) != ranks(other) {
@@ -117,7 +117,7 @@ fn loads(job: &Job, one: &Matched, other: &Matched) -> Option<Vec<(Member, u64)>
     loads.collect()
 }
 
-/// The load of each rank that takes part, by rank.
+/// The load of each participating rank, sorted by rank.
 pub(crate) fn by_rank(exchanges: &[Exchange]) -> Vec<Load> {
     let mut all: Vec<Load> = Vec::new();
     let mut means: Vec<f64> = Vec::new();
@@ -157,7 +157,7 @@ pub(crate) fn by_rank(exchanges: &[Exchange]) -> Vec<Load> {
 mod tests {
     use super::*;
 
-    /// Loads of two ranks in some exchanges: in how many each gets most, and whether it is hot.
+    /// For the loads of two ranks in some exchanges: in how many each gets the most, and whether it is hot.
     fn told(loads: &[[u64; 2]]) -> Vec<(usize, bool)> {
         let member = |rank| Member { rank, at: 0 };
         let exchanges = loads.iter().map(|[one, other]| Exchange {

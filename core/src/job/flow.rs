@@ -1,5 +1,5 @@
-//! What every rank did in every collective, on the common clock, in an order in which causes come before
-//! what they cause; with what the peers of each rank did meanwhile.
+//! What every rank did in every collective, on the common clock, sorted so that causes precede their effects; and what
+//! the peers of each rank did in the same time.
 
 mod order;
 mod peers;
@@ -11,70 +11,70 @@ use super::roles::Layout;
 use crate::base::interval::Interval;
 use crate::names::collective::CollectiveKind;
 
-/// All collectives of a job. Those that could not be matched stand alone.
+/// All collectives of a job. An unmatched one is a node of its own.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct Flow {
-    /// Each after all that come before it on any rank.
+    /// Each node follows all that precede it on any rank.
     pub(crate) nodes: Vec<Node>,
-    /// The ranks in them, one node after the other.
+    /// The ranks' parts in them, node by node.
     pub(crate) parts: Vec<Part>,
 }
 
 /// A collective.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Node {
-    /// Among those of the job; `None` where it was not matched.
+    /// As an index into the collectives of the job; `None` where it was not matched.
     pub(crate) matched: Option<usize>,
-    /// Its step among those of the job.
+    /// Its step, as an index into the steps of the job.
     pub(crate) step: Option<usize>,
-    /// Its parts: the first, and how many.
+    /// Its parts: index of the first, and how many.
     first: usize,
     n: usize,
-    /// When the last rank began it.
+    /// When the last rank started it.
     pub(crate) begin_ns: i64,
     /// From then until the first rank ended it. Never negative.
     pub(crate) transfer_ns: i64,
-    /// The part that began last.
+    /// The part that started last.
     pub(crate) last: usize,
-    /// Whether no rank can end it before all have begun it, so that who began early waits.
+    /// Whether no rank can end it before all have started it, so that ranks that start early wait.
     pub(crate) waits_for_all: bool,
-    /// Some rank ended it before another began it, which tells that it did not wait for that one: where
-    /// not all wait for all, or where the group is unknown.
+    /// Some rank ended it before another started it, which proves that it did not wait for that one: possible where not
+    /// all ranks wait for all, or where the group is unknown.
     pub(crate) is_loose: bool,
 }
 
 /// What a rank did in a collective.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Part {
-    /// Its position among the ranks of the job.
+    /// As an index into the ranks of the job.
     pub(crate) rank: usize,
-    /// The collective among those of its digest.
+    /// The collective, as an index into those of its digest.
     pub(crate) at: u32,
     /// Its node.
     pub(crate) node: usize,
     /// When it ran.
     pub(crate) span: Interval,
-    /// The part of the same rank that ended last before it began.
+    /// The part of the same rank that ended last before this one started.
     pub(crate) before: Option<usize>,
-    /// When its own time began: with the end of that, or where nothing came before, with its step.
+    /// When its own time started: at the end of that part or, if there is none, at the start of its step.
     pub(crate) since_ns: i64,
-    /// The rank's own time before it; `None` where nothing tells when that began.
+    /// The rank's own time before it; `None` where the start of that time is unknown.
     pub(crate) own: Option<OwnTime>,
-    /// The median of that of the others of its stage in the collective, or where it is a transfer between
-    /// two or the others were not read, of those who do the same in groups of the same kind; of a rank that is
-    /// alone in its stage its own time, launched as late as in its other steps.
+    /// The median own time of the other ranks of its stage in the collective. For a point-to-point transfer, or where
+    /// the others were not read, the median of the ranks that do the same in groups of the same kind. For a rank that
+    /// is alone in its stage, its own time, launched no later than in its other steps.
     pub(crate) peers: Option<OwnTime>,
-    /// Ranks of one stage in collectives of groups of the same kind with the same number share one.
+    /// Ranks of one stage share this id in collectives with the same number in groups of the same kind.
     pub(crate) alike: usize,
 }
 
 impl Part {
-    /// From the end of what came before to its begin.
+    /// From the end of the previous part to its start.
     pub(crate) fn own_ns(&self) -> i64 {
         self.span.start_ns.saturating_sub(self.since_ns)
     }
 
-    /// By how much its own time is longer than that of its peers; never negative.
+    /// How much longer its own time is than that of its peers; never negative.
     pub(crate) fn excess_ns(&self) -> i64 {
         let both = self.own.zip(self.peers);
         both.map_or(0, |(own, peers)| {
@@ -84,10 +84,10 @@ impl Part {
 }
 
 impl Flow {
-    /// Puts all collectives of a job in order.
+    /// Sorts all collectives of a job.
     pub(crate) fn new(job: &Job, layout: &Layout) -> Flow {
         let mut flow = Flow::default();
-        // By rank and collective of its digest: its part.
+        // For each rank and collective of its digest, its part.
         let mut places: Vec<Vec<Option<usize>>> = (job.ranks.iter())
             .map(|rank| vec![None; rank.digest.collectives.len()])
             .collect();
@@ -119,7 +119,7 @@ impl Flow {
         self.parts.get(node.first..end).unwrap_or_default()
     }
 
-    /// The positions of its parts.
+    /// The indices of its parts.
     pub(crate) fn places_of(&self, node: &Node) -> std::ops::Range<usize> {
         node.first..node.first.saturating_add(node.n)
     }
@@ -163,7 +163,7 @@ impl Flow {
             });
         }
         let parts = self.parts.get(first..).unwrap_or_default();
-        // Of equal ones the first.
+        // On a tie, the first.
         let last = parts
             .iter()
             .zip(first..)
@@ -203,7 +203,7 @@ impl Flow {
         });
     }
 
-    /// Finds what came before each part.
+    /// Finds the part that precedes each part.
     fn link(&mut self, job: &Job, places: &[Vec<Option<usize>>]) {
         let ends: Vec<i64> = self.parts.iter().map(|part| part.span.end_ns).collect();
         for part in &mut self.parts {

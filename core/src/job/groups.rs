@@ -1,4 +1,4 @@
-//! The process groups of a job: their names, their ranks, what they are called.
+//! The process groups of a job: their names, their ranks, their labels.
 
 use super::Rank;
 use super::digest::{Digest, GroupText};
@@ -7,18 +7,18 @@ use crate::base::sort::Arrange;
 /// A process group.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Group {
-    /// `pg_name`, which another group of the job may have, too.
+    /// `pg_name`; another group of the job may have the same name.
     pub(crate) name: String,
-    /// `pg_desc`: `mesh_tp`, `default_pg`; empty where nobody gave one.
+    /// `pg_desc`: `mesh_tp`, `default_pg`; empty if there is none.
     pub(crate) description: String,
     /// The numbers of its ranks, in the order of the group.
     pub(crate) ranks: Vec<u32>,
-    /// Those of them that were read, by position among the ranks of the job, in the same order.
+    /// The ranks of these that were read, as indices into the ranks of the job, in the same order.
     pub(crate) members: Vec<usize>,
 }
 
 impl Group {
-    /// For people: "tp 0–7", "group 3".
+    /// The display name: "tp 0–7", "group 3".
     pub(crate) fn label(&self) -> String {
         match self.description.as_str() {
             "" | "undefined" => format!("group {}", self.name),
@@ -71,20 +71,20 @@ pub(super) fn find(ranks: &[Rank]) -> Vec<Group> {
         let at = |number: &u32| ranks.iter().position(|rank| rank.number == *number);
         group.members = group.ranks.iter().filter_map(at).collect();
     }
-    // Groups of none of the ranks that were read tell nothing.
+    // Groups without any rank that was read are useless.
     found.retain(|group| !group.members.is_empty());
     found.arrange_by_cached_key(|group| (order(&group.name), group.ranks.clone()));
     found
 }
 
-/// Names that are numbers count up.
+/// Sort key: numeric names sort as numbers.
 fn order(name: &str) -> (u64, String) {
     let number = name.parse().unwrap_or(u64::MAX);
     (number, name.to_owned())
 }
 
-/// The ranks of a group that a collective names: the profiler cuts the list after 30 of them, and
-/// lists it whole elsewhere.
+/// The ranks of a group that a collective names. The profiler truncates this list after 30 ranks but has the full list
+/// elsewhere.
 pub(super) fn ranks_of(ranks: &[Rank], digest: &Digest, group: &GroupText) -> Option<Vec<u32>> {
     let text = digest.text(group.ranks);
     let list = numbers(text);

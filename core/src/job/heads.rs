@@ -1,23 +1,23 @@
-//! Whether files are ranks of one job, by how they begin.
+//! Whether files are ranks of one job, judged by the beginning of each file.
 
-/// What the beginning of a file tells.
+/// What the beginning of a file says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Head {
-    /// A rank of a job of so many.
+    /// A rank of a job.
     Rank {
         /// Its number.
         rank: u64,
         /// How many ranks the job has.
         world_size: u64,
     },
-    /// What was kept of a rank.
+    /// The digest of a rank.
     Digest,
     /// Neither.
     Unknown,
 }
 
 impl Head {
-    /// Reads the first text of a file, whose metadata precedes its events; or the last, where it follows them.
+    /// Parses the beginning of a file, whose metadata precedes its events; or its end, where the metadata follows them.
     pub fn of(text: &str) -> Head {
         if text.starts_with("{\"dormer_digest\":") {
             return Head::Digest;
@@ -39,7 +39,7 @@ fn number_after(text: &str, key: &str) -> Option<u64> {
     after.get(..end)?.parse().ok()
 }
 
-/// Whether all are of one job: digests, or ranks of one world that are not all the same.
+/// Whether all files belong to one job: digests, or ranks with the same world size that are not all the same rank.
 pub fn are_one_job(heads: &[Head]) -> bool {
     if heads.len() > 1 && heads.iter().all(|head| *head == Head::Digest) {
         return true;

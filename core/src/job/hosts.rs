@@ -4,10 +4,11 @@ use super::Rank;
 use super::clocks::Clocks;
 use crate::base::sort::Arrange;
 
-/// Clocks that are no further apart may be one.
+/// Clocks that are at most this far apart may be the same clock.
 const MOST_APART_NS: f64 = 50_000.0;
 
-/// Gives each rank its host: by name, else as many ranks a host as it has GPUs. Whether they are named, too.
+/// Gives each rank its host: by name or, where some are unnamed, by the number of GPUs of a host. Also returns whether
+/// they are named.
 pub(super) fn named_or_counted(ranks: &mut [Rank]) -> (Vec<String>, bool) {
     let are_named = ranks
         .iter()
@@ -23,8 +24,8 @@ pub(super) fn named_or_counted(ranks: &mut [Rank]) -> (Vec<String>, bool) {
     (give(ranks, names), are_named)
 }
 
-/// Where traces tell neither the names nor the GPUs of hosts: by clocks that are one. `None` where they
-/// tell, or clocks cannot be compared.
+/// Groups ranks into hosts by equal clocks, where traces contain neither the names of hosts nor their number of GPUs.
+/// `None` where they do, or where clocks cannot be compared.
 pub(super) fn by_clocks(ranks: &mut [Rank], clocks: &Clocks) -> Option<Vec<String>> {
     let is_told = |rank: &Rank| {
         let identity = &rank.digest.identity;
@@ -37,7 +38,7 @@ pub(super) fn by_clocks(ranks: &mut [Rank], clocks: &Clocks) -> Option<Vec<Strin
     let mut order: Vec<usize> = (0..ranks.len()).collect();
     let offset = |at: usize| offsets.get(at).copied().unwrap_or(0.0);
     order.arrange_by(|one, other| offset(*one).total_cmp(&offset(*other)).then(one.cmp(other)));
-    // By rank: the one of its clock's lowest offset.
+    // For each rank, the rank with the lowest offset on its clock.
     let mut first = vec![0; ranks.len()];
     let mut before: Option<usize> = None;
     let mut lead = 0;
@@ -66,7 +67,7 @@ fn node(number: u32) -> String {
     format!("node {number}")
 }
 
-/// Gives each rank its host by name; and all names in order of their first rank.
+/// Assigns each rank its host by name; returns all names in order of their first rank.
 fn give(ranks: &mut [Rank], names: Vec<String>) -> Vec<String> {
     let mut hosts: Vec<String> = Vec::new();
     for (rank, name) in ranks.iter_mut().zip(names) {
@@ -85,7 +86,7 @@ mod tests {
     use crate::job::testing::TestJob;
     use crate::job::world::World;
 
-    /// The hosts of each of four ranks, of which the last two are on another clock.
+    /// The hosts of each of four ranks; the last two are on another clock.
     fn hosts(n_devices: u32) -> (Vec<String>, Vec<usize>) {
         let job = TestJob::on_two_clocks();
         let digests = job.digests().into_iter().map(|mut digest| {
@@ -102,7 +103,7 @@ mod tests {
     fn ranks_on_one_clock_share_a_host_where_nothing_else_tells() {
         let nodes = ["node 0", "node 1"].map(str::to_owned).to_vec();
         assert_eq!(hosts(0), (nodes, vec![0, 0, 1, 1]));
-        // The number of GPUs says more than clocks that may be kept together.
+        // The number of GPUs takes precedence over clocks, which may be synchronized between hosts.
         let one = vec!["node 0".to_owned()];
         assert_eq!(hosts(4), (one, vec![0, 0, 0, 0]));
     }

@@ -1,4 +1,4 @@
-//! Which collectives of the ranks are one: by process group, then by `Seq`, else by step and order.
+//! Which collectives of different ranks are the same one: by process group, then by `Seq`, else by step and order.
 
 use super::digest::{Collective, Digest};
 use super::groups::{Group, ranks_of};
@@ -8,32 +8,32 @@ use crate::base::map::Map;
 use crate::base::sort::Arrange;
 use crate::names::collective::CollectiveKind;
 
-/// Lists of two ranks may be shifted by so many collectives, as where the recording of one began later.
+/// Lists of two ranks may be shifted by at most this many collectives, which happens if one recording started later.
 const MOST_SHIFT: i64 = 50;
 
-/// Of the pairs that lists of two ranks form so many must be alike, or their order means nothing.
+/// At least this share of the pairs formed by the lists of two ranks must be alike, or their order means nothing.
 const LEAST_ALIKE_PERCENT: usize = 90;
 
 /// What one rank did in a collective.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Member {
-    /// Its position among the ranks of the job.
+    /// As an index into the ranks of the job.
     pub(crate) rank: usize,
-    /// The collective among those of its digest.
+    /// The collective, as an index into those of its digest.
     pub(crate) at: u32,
 }
 
 /// A collective of several ranks.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Matched {
-    /// Its group among those of the job; `None` where the trace does not tell it.
+    /// Its group, as an index into those of the job; `None` where the trace does not name it.
     pub(crate) group: Option<usize>,
     pub(crate) kind: CollectiveKind,
-    /// The position of its step among those of the job.
+    /// Its step, as an index into those of the job.
     pub(crate) step: Option<usize>,
     /// The sender and the receiver of a point-to-point transfer, by number.
     pub(crate) pair: Option<(u32, u32)>,
-    /// By rank; at least one.
+    /// Sorted by rank; at least one.
     pub(crate) members: Vec<Member>,
     /// How many ranks took part, read or not.
     pub(crate) expected: usize,
@@ -60,20 +60,19 @@ impl Matched {
 /// What could not be matched.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Unmatched {
-    /// Collectives of which ranks tell different types or sizes: the group and the numbers of the ranks
-    /// that differ from most.
+    /// Collectives for which ranks report different types or sizes: the group and the numbers of the ranks that differ
+    /// from the majority.
     pub(crate) disagreeing: Vec<(usize, Vec<u32>)>,
     /// Ranks whose collectives of a group are in another order.
     pub(crate) out_of_order: Vec<(usize, u32)>,
-    /// Collectives without a group of which ranks list different ones.
+    /// Number of collectives without a group for which the ranks list different ones.
     pub(crate) unlabelled: usize,
 }
 
-/// What belongs together before anything is matched: the collectives of a group, or the transfers between
-/// two of its ranks.
+/// What is matched together: the collectives of a group, or the transfers between two of its ranks.
 type Lane = (usize, Option<(u32, u32)>);
 
-/// What two ranks must have in common.
+/// What must be equal on two ranks.
 type Content<'a> = (&'a str, &'a str, Option<u64>, Option<u64>);
 
 /// One collective of one rank.
@@ -85,10 +84,10 @@ struct Entry<'a> {
     step: Option<usize>,
 }
 
-/// A collective of one rank with what it has in common with those of others: step, `Seq`, order.
+/// A collective of one rank with the key that it shares with those of other ranks: step, `Seq`, order.
 type Keyed<'a> = ((Option<usize>, u64, i64), Entry<'a>);
 
-/// Puts collectives together.
+/// Matches the collectives of all ranks.
 pub(super) fn find(
     ranks: &[Rank],
     groups: &[Group],
@@ -166,7 +165,7 @@ fn matched(
     }
 }
 
-/// The lists of the ranks of each lane, each in order of time.
+/// For each lane, the lists of its ranks, each sorted by time.
 fn lanes<'a>(
     ranks: &'a [Rank],
     groups: &[Group],
@@ -221,7 +220,7 @@ fn entry<'a>(
         digest.kind(of),
         CollectiveKind::SendReceive | CollectiveKind::Gather | CollectiveKind::Scatter
     ) && name != "all_to_allv"
-        // Calls of exchanges do not tell whether their parts differ.
+        // CPU calls of all-to-alls do not show whether their parts differ in size.
         && !(digest.kind(of) == CollectiveKind::AllToAll && digest.text(of.name).is_empty());
     let [given, got] = [of.given, of.got].map(|size| size.filter(|_| has_same_size));
     let name = match digest.kind(of) {
@@ -240,7 +239,7 @@ fn entry<'a>(
 enum Transfer {
     None,
     Between((u32, u32)),
-    /// It is, and the trace does not tell from whom to whom.
+    /// It is one, but the trace does not say between which ranks.
     Unknown,
 }
 
@@ -264,8 +263,8 @@ fn pair(digest: &Digest, of: &Collective, own: u32, group: &Group) -> Transfer {
 /// A collective, by its step and what each rank did.
 type Together<'a> = (Option<usize>, Vec<Entry<'a>>);
 
-/// Puts the lists of a lane together. `Seq` of transfers between two ranks counts all transfers of a rank
-/// in the group, so that of the other one has other numbers.
+/// Matches the lists of a lane. `Seq` of point-to-point transfers counts all transfers of a rank in the group, so it
+/// differs between sender and receiver.
 fn together<'a>(
     lists: &[Vec<Entry<'a>>],
     has_seq: bool,
@@ -295,8 +294,8 @@ fn together<'a>(
         .collect()
 }
 
-/// The lists of each step, in order of the steps; those of ranks that have nothing in it are empty. Where a
-/// rank knows no steps and others do, only the order of all tells.
+/// The lists of each step, in order of the steps; empty for ranks that have nothing in it. Where one rank has no steps
+/// and others do, all are matched by order alone.
 fn by_step<'a>(lists: &[Vec<Entry<'a>>]) -> Vec<(Option<usize>, Vec<Vec<Entry<'a>>>)> {
     let has_step = |list: &Vec<Entry>| list.iter().any(|entry| entry.step.is_some());
     let knows_none = |list: &Vec<Entry>| !list.is_empty() && !has_step(list);
@@ -316,7 +315,7 @@ fn by_step<'a>(lists: &[Vec<Entry<'a>>]) -> Vec<(Option<usize>, Vec<Vec<Entry<'a
     steps.into_iter().map(of_step).collect()
 }
 
-/// By `Seq`; of a coalesced call, whose parts share one, by order.
+/// By `Seq`; parts of a coalesced call share one, so these are further distinguished by order.
 fn by_seq<'a>(list: &[Entry<'a>]) -> Vec<Keyed<'a>> {
     let mut seen: Map<u64, i64> = Map::default();
     let keyed = list.iter().map(|entry| {
@@ -328,7 +327,7 @@ fn by_seq<'a>(list: &[Entry<'a>]) -> Vec<Keyed<'a>> {
     keyed.collect()
 }
 
-/// By order, each list shifted so that most pairs are alike. What most ranks list leads.
+/// By order, with each list shifted so that most pairs are alike. The list that most ranks have is the reference.
 fn by_order<'a>(
     lists: &[Vec<Entry<'a>>],
     step: Option<usize>,
@@ -367,8 +366,8 @@ fn contents<'a>(list: &[Entry<'a>]) -> Vec<Content<'a>> {
     list.iter().map(|entry| entry.content).collect()
 }
 
-/// By how much a list is to be shifted to be like another: so that most pairs are equal, then by least.
-/// `None` where it is not like it at all.
+/// The shift that makes a list most similar to another: most equal pairs, then the smallest shift. `None` where the
+/// lists are not similar at all.
 fn shift(leading: &[Content], list: &[Content]) -> Option<i64> {
     let alike = |shift: i64| {
         let pairs = list.iter().zip(shift..);
@@ -388,7 +387,7 @@ fn shift(leading: &[Content], list: &[Content]) -> Option<i64> {
     (pairs > 0 && same * 100 >= pairs * LEAST_ALIKE_PERCENT).then_some(shift)
 }
 
-/// Those that differ from what most tell.
+/// Entries that differ from the majority.
 fn disagreeing<'e, 'a>(entries: &'e [Entry<'a>]) -> Vec<&'e Entry<'a>> {
     let counts = grouped(
         entries.iter().map(|entry| (entry.content, ())),
@@ -404,8 +403,8 @@ fn disagreeing<'e, 'a>(entries: &'e [Entry<'a>]) -> Vec<&'e Entry<'a>> {
     odd.collect()
 }
 
-/// Collectives that name no group, where all ranks list the same ones in a step: then they are of all ranks
-/// of the job, read or not. Transfers between two ranks are not told apart.
+/// Matches collectives that name no group, where all ranks list the same ones in a step: these are assumed to include
+/// all ranks of the job, read or not. Point-to-point transfers are skipped, as their ranks are unknown.
 fn unlabelled(
     ranks: &[Rank],
     steps: &[JobStep],

@@ -1,12 +1,12 @@
-//! Traces of several ranks that a tool put into one file, taken apart again.
+//! Splits traces that a tool merged from several ranks.
 //!
 //! | tool | what it writes |
 //! |---|---|
-//! | TraceFusion | `args.rank` of every event; `pid`, flow id and `correlation` moved by the rank times a power of ten, what they were as `…_raw`; processes called "RANK 3 - GPU" |
-//! | SGLang | `pid` with the rank's coordinates before it, `[TP00-DP01-PP00-EP00] 1234`; link ids as they were, so that those of several ranks are equal |
+//! | TraceFusion | `args.rank` on every event; `pid`, flow id and `correlation` offset by the rank times a power of ten, original values as `…_raw`; processes named "RANK 3 - GPU" |
+//! | SGLang | `pid` prefixed with the rank's coordinates, `[TP00-DP01-PP00-EP00] 1234`; link ids unchanged, so that those of several ranks collide |
 //!
-//! Each rank becomes a trace with its own processes and link ids. What the file tells beside its events is
-//! that of one rank, and of that only what is the same for all is kept.
+//! Each rank becomes a trace with its own processes and link ids. The metadata of the file is that of one rank; only
+//! what is the same for all ranks is kept.
 
 use std::fmt;
 
@@ -24,18 +24,18 @@ use crate::trace::{
     Trace, TrackId, TrackTable,
 };
 
-/// So many events from the first on carry a rank where a tool gave them one.
+/// If a tool adds ranks, this many events at the beginning all have one.
 const N_ASKED: usize = 16;
 
-/// Flow ids are moved by the rank times ten to at most this power.
+/// Flow ids are offset by the rank times a power of ten up to this one.
 const MOST_POWER: u32 = 15;
 
-/// What tells the ranks of a merged trace apart.
+/// Identifies a rank of a merged trace.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) enum Who {
     /// Its number.
     Rank(u32),
-    /// Where it stands in the layout of a server.
+    /// Its coordinates in the layout of a server.
     At(Coordinates),
 }
 
@@ -52,15 +52,15 @@ impl fmt::Display for Who {
 #[derive(Debug)]
 pub(crate) struct Merged<'a> {
     imported: &'a Imported,
-    /// In their order.
+    /// Sorted.
     pub(crate) ranks: Vec<Who>,
-    /// By event: its rank among those.
+    /// For each event, its rank as an index into `ranks`.
     of_events: Vec<Option<u32>>,
-    /// By track: the same.
+    /// The same for each track.
     of_tracks: Vec<Option<u32>>,
 }
 
-/// Reduces a trace: to one digest, or where a tool has put several ranks into the file, to one for each.
+/// Reduces a trace to one digest or, if a tool merged several ranks into the file, to one for each.
 pub fn digests(imported: Imported, file: SourceFile) -> Vec<Digest> {
     let Some(merged) = Merged::new(&imported) else {
         return vec![Digest::new(&Profile::new(imported), file)];
@@ -85,8 +85,8 @@ pub fn digests(imported: Imported, file: SourceFile) -> Vec<Digest> {
     ranks.collect()
 }
 
-/// The trace of one rank: all of a file, or where several ranks are in it, the one that `name` ends with as the names of
-/// [`digests`] do. `None` where they are several and the name tells none of them.
+/// The trace of one rank: the whole file or, if it contains several ranks, the one that `name` ends with, as the names
+/// of [`digests`] do. `None` if there are several and the name matches none of them.
 pub fn one_rank(imported: Imported, name: &str) -> Option<Imported> {
     let Some(merged) = Merged::new(&imported) else {
         return Some(imported);
@@ -97,7 +97,7 @@ pub fn one_rank(imported: Imported, name: &str) -> Option<Imported> {
 }
 
 impl<'a> Merged<'a> {
-    /// `None` for a trace of one rank.
+    /// `None` for a trace of a single rank.
     pub(crate) fn new(imported: &'a Imported) -> Option<Merged<'a>> {
         let trace = &imported.trace;
         let of_args = |event| arg(trace, event, "rank")?.parse().ok().map(Who::Rank);
@@ -212,7 +212,7 @@ impl<'a> Merged<'a> {
         }
     }
 
-    /// What is the same for all ranks: not which one it is, nor which groups it is in.
+    /// The metadata that is the same for all ranks: without the rank and its groups.
     fn metadata(&self, trace: &Trace) -> Vec<(String, String)> {
         let all = trace.metadata.iter();
         let all = all.filter(|(key, _)| key != "trace_id" && key != "host_name");
@@ -230,7 +230,7 @@ impl<'a> Merged<'a> {
     }
 }
 
-/// The rank that the process of a track tells.
+/// The rank named by the process of a track.
 fn of_track(trace: &Trace, id: TrackId) -> Option<Who> {
     let track = trace.tracks.get(id)?;
     if let Some((coordinates, _)) = prefixed(trace.strings.get(track.pid)) {
@@ -244,21 +244,21 @@ fn of_track(trace: &Trace, id: TrackId) -> Option<Who> {
     Some(Who::Rank(number))
 }
 
-/// The coordinates before a process, and the process: `[TP00-DP01] 1234`.
+/// The coordinates that prefix a process, and the process itself: `[TP00-DP01] 1234`.
 fn prefixed(pid: &str) -> Option<(Coordinates, &str)> {
     let (label, rest) = pid.strip_prefix('[')?.split_once("] ")?;
     Some((Coordinates::of(label)?, rest))
 }
 
-/// A trace in the making, of events of another one.
+/// A trace under construction, made of events of another one.
 struct Part {
     strings: StringTable,
     events: EventTable,
     tracks: TrackTable,
     link_ids: LinkIds,
-    /// By track of the whole: the own one.
+    /// For each track of the merged trace, the new one.
     known_tracks: Map<TrackId, TrackId>,
-    /// Correlations as they were before they were moved.
+    /// Correlations before the offset.
     unmoved: Set<u64>,
 }
 
@@ -300,7 +300,7 @@ impl Part {
         })
     }
 
-    /// The own track for one of the whole, with the process that it had.
+    /// The new track for one of the merged trace, with its original process.
     fn track(&mut self, trace: &Trace, of: TrackId, pid: Option<&str>) -> TrackId {
         if let Some(known) = self.known_tracks.get(&of) {
             return *known;
@@ -334,8 +334,7 @@ impl Part {
         }
     }
 
-    /// By how much flow ids of a rank were moved: by the power of ten that makes most of them
-    /// correlations of the rank.
+    /// The offset of the flow ids of a rank: the power of ten that turns most of them into correlations of the rank.
     fn moved_by(&self, trace: &Trace, rank: u32, is_own: impl Fn(TrackId) -> bool) -> u64 {
         if rank == 0 || self.unmoved.is_empty() {
             return 0;
@@ -367,7 +366,7 @@ impl Part {
     }
 }
 
-/// A link id as a number; `None` for one that is none.
+/// A link id as a number; `None` if it is not numeric.
 fn number(trace: &Trace, id: LinkId) -> Option<u64> {
     if let Some(number) = id.number() {
         return Some(u64::from(number));
@@ -383,8 +382,8 @@ mod tests {
     use crate::job::Job;
     use crate::job::world::World;
 
-    /// An all-reduce of rank 0 or 1 with the call that launched it, as TraceFusion writes them: `pid` of
-    /// rank 1 moved by 10⁴, its correlation by 10³, its flow by 10².
+    /// An all-reduce of rank 0 or 1 with the call that launched it, as TraceFusion writes them: `pid` of rank 1 offset
+    /// by 10⁴, its correlation by 10³, its flow by 10².
     fn fused(rank: u64, start: u64) -> String {
         let pid = 100 + rank * 10_000;
         let gpu = rank * 10_000;
@@ -475,7 +474,7 @@ mod tests {
         let beside = r#""distributedInfo": {"rank": 0, "world_size": 2, "pg_config": []}, "#;
         let imported = read(&[served(0, 100), served(1, 120)], beside);
         let digests = digests(imported);
-        // What the file says of itself is of its first rank.
+        // The metadata of the file is that of its first rank.
         assert!(digests.iter().all(|digest| digest.identity.rank.is_none()));
         let world = World::new(digests);
         assert_eq!(world.set_apart, []);

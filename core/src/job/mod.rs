@@ -1,4 +1,4 @@
-//! Many ranks of one job: which of them holds the others up, why, and what it is worth to fix it.
+//! Analyzes the ranks of one job together: which rank delays the others, why, and what fixing it saves.
 //!
 //! ```text
 //! Profile ─Digest::new→ Digest ┐
@@ -8,12 +8,12 @@
 //!
 //! | value | what it is |
 //! |---|---|
-//! | [`Digest`] | what is kept of one rank |
-//! | [`World`](world::World) | which digests are of one job, one window of the profiler after the other; what is set apart, and why |
+//! | [`Digest`] | the summary kept of one rank |
+//! | [`World`](world::World) | which digests belong to one job, window by window of the profiler; what is excluded, and why |
 //! | [`Job`] | the ranks of a window: their groups, and which collectives belong together |
-//! | [`Analysis`] | who holds the others up, why, and what a change would be worth |
+//! | [`Analysis`] | which ranks delay the others, why, and what a change would save |
 //!
-//! Times of ranks are those of their own clocks until `clocks` has compared them.
+//! Each rank's times are on its own clock until `clocks` has estimated the offsets between them.
 
 pub mod analysis;
 pub mod bandwidth;
@@ -62,11 +62,11 @@ pub use network::NetworkFigures;
 pub struct Rank {
     /// Its number in the job.
     pub number: u32,
-    /// What is kept of it.
+    /// Its summary.
     pub digest: Digest,
-    /// What is to be added to its times, in nanoseconds since 1970.
+    /// Offset to add to its times to get nanoseconds since 1970.
     pub(crate) base_ns: i64,
-    /// Its host among those of [`Job::hosts`].
+    /// Its host, as an index into [`Job::hosts`].
     pub(crate) host: usize,
 }
 
@@ -75,26 +75,26 @@ pub struct Rank {
 pub(crate) struct JobStep {
     /// Its number, or its position where steps have none.
     pub(crate) number: u64,
-    /// By rank: its position among the steps of the digest.
+    /// For each rank, the index of this step among the steps of its digest.
     pub(crate) of_rank: Vec<Option<u32>>,
 }
 
 /// The ranks of one job in one window of the profiler.
 #[derive(Debug)]
 pub struct Job {
-    /// By number.
+    /// Sorted by number.
     pub ranks: Vec<Rank>,
     /// How many ranks the job has.
     pub world_size: u32,
-    /// Names of hosts, in order of the first rank.
+    /// Names of hosts, in order of their first rank.
     pub(crate) hosts: Vec<String>,
-    /// Whether traces name the hosts, so that it is known which ranks share one.
+    /// Whether the traces name the hosts, so that it is known which ranks share one.
     pub(crate) are_hosts_named: bool,
-    /// In order of their names.
+    /// Sorted by name.
     pub(crate) groups: Vec<Group>,
-    /// By number.
+    /// Sorted by number.
     pub(crate) steps: Vec<JobStep>,
-    /// In order of their first start.
+    /// Sorted by first start.
     pub(crate) collectives: Vec<Matched>,
     /// What could not be matched.
     pub(crate) unmatched: Unmatched,
@@ -103,7 +103,7 @@ pub struct Job {
 }
 
 impl Job {
-    /// Puts the ranks of a window together.
+    /// Builds the job from the ranks of a window.
     pub fn new(window: Window) -> Job {
         let Window { mut ranks, .. } = window;
         ranks.arrange_by_key(|rank| rank.number);
@@ -133,13 +133,13 @@ impl Job {
         }
     }
 
-    /// A time of a rank on the common clock, in nanoseconds since 1970.
+    /// Converts a time of a rank to the common clock, in nanoseconds since 1970.
     pub(crate) fn corrected_ns(&self, rank: usize, ns: i64) -> i64 {
         let base_ns = self.ranks.get(rank).map_or(0, |rank| rank.base_ns);
         self.clocks.corrected_ns(rank, ns.saturating_add(base_ns))
     }
 
-    /// By group: its collectives, by position.
+    /// For each group, the indices of its collectives.
     pub(crate) fn by_group(&self) -> Vec<Vec<usize>> {
         let mut all = vec![Vec::new(); self.groups.len()];
         for (at, of) in self.collectives.iter().enumerate() {
@@ -150,8 +150,8 @@ impl Job {
         all
     }
 
-    /// Whether kernels tell how long work takes. Without a GPU operators do, which other work on the same cores makes
-    /// slower.
+    /// Whether durations come from kernels. Without a GPU they come from operators, which other work on the same cores
+    /// slows down.
     pub(crate) fn has_gpu(&self) -> bool {
         self.ranks.iter().any(|rank| rank.digest.gpu.is_some())
     }

@@ -1,9 +1,9 @@
-//! One moment by the clocks of all ranks, so that their timelines can stand one below the other.
+//! The same moment on the clocks of all ranks, so that their timelines can be aligned.
 
 use super::Job;
 use crate::base::interval::Interval;
 
-/// A moment in the middle of the job by the clock of the trace of each rank; none where clocks cannot be compared.
+/// A moment in the middle of the job, on the clock of the trace of each rank; empty where clocks cannot be compared.
 pub fn moments(job: &Job) -> Vec<i64> {
     let spans = job.ranks.iter().map(|rank| rank.digest.span(rank.base_ns));
     let Some(whole) = spans
@@ -15,7 +15,7 @@ pub fn moments(job: &Job) -> Vec<i64> {
     let common_ns = whole.start_ns.midpoint(whole.end_ns);
     let own = job.ranks.iter().enumerate().map(|(at, rank)| {
         let mut own_ns = common_ns.saturating_sub(rank.base_ns);
-        // Clocks drift by millionths, so that the second try is exact.
+        // Clocks drift by parts per million, so the second iteration is exact.
         for _ in 0..2 {
             let is_ns = job.corrected_ns(at, own_ns);
             own_ns = own_ns.saturating_add(common_ns.saturating_sub(is_ns));

@@ -1,4 +1,4 @@
-//! How fast the data moved: by group and message, against groups of the same kind, from step to step.
+//! How fast the data moved: by group and message, compared with groups of the same kind, and from step to step.
 
 mod figures;
 
@@ -16,30 +16,30 @@ use figures::figure_gbps;
 
 pub use figures::NetworkFigures;
 
-/// A group is slow, and a step, where its median takes so many times that of the others.
+/// A group or a step is slow if its median takes this many times that of the others.
 const SLOW: f64 = 1.3;
 
-/// Fewer collectives than that tell nothing.
+/// Fewer collectives than this are not enough for a conclusion.
 const LEAST: usize = 3;
 
-/// Shorter transfers are of latency, and no matter of bandwidth.
+/// Shorter transfers are latency-bound; bandwidth does not matter for them.
 const LEAST_TRANSFER_NS: i64 = 50_000;
 
-/// Messages below this size are of latency.
+/// Messages below this size are latency-bound.
 pub(crate) const SMALL_BYTES: u64 = 65_536;
 
-/// Messages from this size on are of bandwidth,
+/// Messages from this size on are bandwidth-bound,
 const LARGE_BYTES: u64 = 16_000_000;
 
-/// and use little of it below this share of what the link can carry.
+/// and bandwidth is poorly used below this share of what the link can carry.
 pub(crate) const FAR_BELOW_PERCENT: f64 = 50.0;
 
-/// Who exchanges messages: a group, or two of its ranks.
+/// Which ranks exchange messages: a group, or two of its ranks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct Path {
-    /// Among the groups of the job.
+    /// As an index into the groups of the job.
     pub(crate) group: usize,
-    /// Of point-to-point transfers the two ranks by number, the lower one first.
+    /// For point-to-point transfers, the numbers of the two ranks, the lower one first.
     pub(crate) pair: Option<(u32, u32)>,
 }
 
@@ -48,31 +48,31 @@ pub(crate) struct Path {
 pub(crate) struct Message {
     pub(crate) kind: CollectiveKind,
     pub(crate) dtype: String,
-    /// `None` where each is of another size, as tokens to experts.
+    /// `None` where sizes vary, as for tokens sent to experts.
     pub(crate) bytes: Option<u64>,
 }
 
-/// The collectives of one path and message.
+/// The collectives with the same path and message.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Link {
     pub(crate) path: Path,
     pub(crate) message: Message,
     /// How many ranks take part,
     pub(crate) n_ranks: usize,
-    /// and how many of them were read of each. Where not all were, a transfer may include the waiting for those that
-    /// were not, so that it is an upper bound: others are compared with it, and it is not called slow.
+    /// and how many of them were read for each collective. Where not all were, a transfer may include waiting for the
+    /// missing ones, so it is an upper bound: others are compared with it, but it is never called slow.
     pub(crate) n_read: usize,
     pub(crate) spans_hosts: bool,
-    /// The collectives among those of the job.
+    /// As indices into the collectives of the job.
     pub(crate) collectives: Vec<usize>,
     pub(crate) min_ns: i64,
     pub(crate) median_ns: i64,
     pub(crate) p95_ns: i64,
-    /// Of the median; of messages of many sizes the median of theirs.
+    /// Computed from the median; for messages of many sizes, the median of their bandwidths.
     pub(crate) bus_gbps: Option<f64>,
-    /// What the link can carry one way, in the same unit; `None` where nothing tells.
+    /// What the link can carry in one direction, in the same unit; `None` where unknown.
     pub(crate) figure_gbps: Option<f64>,
-    /// Nanoseconds for a byte on the bus, the median: comparable where sizes differ.
+    /// Median of nanoseconds per byte on the bus: comparable between sizes.
     cost: f64,
 }
 
@@ -82,39 +82,39 @@ pub(crate) struct SlowPath {
     pub(crate) path: Path,
     /// How many times as long as the others.
     pub(crate) ratio: f64,
-    /// Its links that are slow, among [`Network::links`].
+    /// Its slow links, as indices into [`Network::links`].
     pub(crate) links: Vec<usize>,
 }
 
 /// A step in which a path is slower than in others.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct SlowStep {
-    /// Among the steps of the job.
+    /// As an index into the steps of the job.
     pub(crate) step: usize,
-    /// How many times as long as in other steps, over all links that are slow: the median.
+    /// How many times as long as in other steps: the median over all slow links.
     pub(crate) ratio: f64,
     /// The slow collectives, with how many times as long each took.
     pub(crate) collectives: Vec<(usize, f64)>,
 }
 
-/// What the traces tell of the network.
+/// What the traces show about the network.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct Network {
-    /// By path and message.
+    /// Sorted by path and message.
     pub(crate) links: Vec<Link>,
-    /// The slowest first.
+    /// Slowest first.
     pub(crate) slow_paths: Vec<SlowPath>,
-    /// The ranks that all slow paths have and no normal one of their kind.
+    /// The ranks that are on all slow paths and on no normal path of the same kind.
     pub(crate) culprits: Vec<u32>,
     /// In order of the steps.
     pub(crate) slow_steps: Vec<SlowStep>,
-    /// Links with large messages, among [`Network::links`], that carry far less than they can; those that
-    /// carry the least share first.
+    /// Links with large messages, as indices into [`Network::links`], that carry far less than they can; lowest share
+    /// first.
     pub(crate) below_figure: Vec<usize>,
 }
 
 impl Network {
-    /// Of a job and the times of its collectives.
+    /// Evaluates the timings of a job's collectives.
     pub(crate) fn new(job: &Job, timings: &[Option<Timing>], figures: NetworkFigures) -> Network {
         let links = links(job, timings, figures);
         let slow_paths = slow_paths(job, &links);
@@ -128,8 +128,7 @@ impl Network {
     }
 }
 
-/// Bytes of the message of a collective as benchmarks of collectives count it; `None` where size or type
-/// are not told.
+/// Message size of a collective in bytes, as benchmarks of collectives count it; `None` where size or type is unknown.
 pub(crate) fn message_bytes(digest: &Digest, of: &Collective) -> Option<f64> {
     let elements = match digest.kind(of) {
         CollectiveKind::AllGather => of.got,
@@ -144,7 +143,7 @@ pub(crate) fn is_uneven(digest: &Digest, of: &Collective) -> bool {
     digest.text(of.name) == "all_to_allv"
 }
 
-/// What crosses the links of the rank that sends or receives most, in an exchange of uneven parts.
+/// In an all-to-all with uneven parts, the bytes that cross the links of the rank that sends or receives the most.
 fn uneven_bytes(job: &Job, matched: &Matched) -> Option<f64> {
     let group = job.groups.get(matched.group?)?;
     let bytes = matched.rows(&job.ranks).map(|(rank, of)| {
@@ -168,7 +167,7 @@ fn uneven_bytes(job: &Job, matched: &Matched) -> Option<f64> {
     bytes?.into_iter().reduce(f64::max)
 }
 
-/// What the bus moves in a collective.
+/// The bytes that a collective moves over the bus.
 pub(crate) fn bus_bytes(job: &Job, matched: &Matched) -> Option<f64> {
     let (rank, of) = matched.rows(&job.ranks).next()?;
     if is_uneven(&rank.digest, of) {
@@ -203,7 +202,7 @@ fn links(job: &Job, timings: &[Option<Timing>], figures: NetworkFigures) -> Vec<
             bytes: bytes.map(|bytes| bytes as u64),
         };
         let n_read = matched.members.len();
-        // One rank alone tells nothing of a transfer.
+        // A single rank is not enough to measure a transfer.
         (n_read > 1).then_some(())?;
         Some(((path(matched)?, message, n_read), (at, timing.transfer_ns)))
     });
@@ -251,7 +250,7 @@ fn links(job: &Job, timings: &[Option<Timing>], figures: NetworkFigures) -> Vec<
     links
 }
 
-/// Large messages that use little of what their link can carry.
+/// Large messages that use a small part of what their link can carry.
 fn below_figure(links: &[Link]) -> Vec<usize> {
     let below = links.iter().enumerate().filter_map(|(at, link)| {
         let is_large = link.message.bytes.is_some_and(|bytes| bytes >= LARGE_BYTES);
@@ -266,8 +265,8 @@ fn below_figure(links: &[Link]) -> Vec<usize> {
     below.into_iter().map(|(at, _)| at).collect()
 }
 
-/// How many times as long each link takes as its siblings: those with the same message between as many
-/// ranks, of groups that were made for the same. `None` where it has none.
+/// How many times as long each link takes as its siblings: those with the same message and number of ranks, in groups
+/// created for the same purpose. `None` where it has none.
 fn against_siblings(job: &Job, links: &[Link]) -> Vec<Option<f64>> {
     let keyed = links.iter().enumerate().map(|(at, link)| {
         let group = job.groups.get(link.path.group);
@@ -290,7 +289,7 @@ fn against_siblings(job: &Job, links: &[Link]) -> Vec<Option<f64>> {
         let places = costs.iter().enumerate();
         let places: Map<usize, usize> = places.map(|(place, (_, at))| (*at, place)).collect();
         for (at, link) in of_kind() {
-            // The median of all but itself.
+            // The median of all others.
             let own = places.get(&at).copied();
             let n = costs.len() - usize::from(own.is_some());
             let middle = n / 2 + usize::from(own.is_some_and(|own| own <= n / 2));
@@ -344,7 +343,7 @@ pub(crate) fn ranks_of(job: &Job, path: Path) -> Vec<u32> {
     }
 }
 
-/// Those that are on every slow path, and on none of the same kind that is as fast as others.
+/// Ranks that are on every slow path and on no path of the same kind that is as fast as others.
 fn culprits(job: &Job, links: &[Link], slow: &[SlowPath]) -> Vec<u32> {
     let Some(first) = slow.first() else {
         return Vec::new();
@@ -367,8 +366,8 @@ fn culprits(job: &Job, links: &[Link], slow: &[SlowPath]) -> Vec<u32> {
     candidates.collect()
 }
 
-/// What a message takes in steps in which the link is not slow. Most of them may be: what a quarter of the
-/// steps stays below, the link can do.
+/// How long a message takes in steps in which the link is not slow. Most steps may be slow, so the first quartile
+/// counts as what the link can do.
 fn usual_ns(mut of_steps: Vec<i64>) -> Option<i64> {
     of_steps.arrange();
     let fast_ns = *of_steps.get(of_steps.len().saturating_sub(1) / 4)?;
@@ -377,7 +376,7 @@ fn usual_ns(mut of_steps: Vec<i64>) -> Option<i64> {
 }
 
 fn slow_steps(job: &Job, timings: &[Option<Timing>], links: &[Link]) -> Vec<SlowStep> {
-    // By step: the collectives that are slow in it, each with its link, and how many links have any in it.
+    // For each step, the collectives that are slow in it, each with its link; and how many links have any in it.
     let mut slow: Vec<Vec<(usize, usize, f64)>> = vec![Vec::new(); job.steps.len()];
     let mut n_links = vec![0; job.steps.len()];
     for (at_link, link) in links.iter().enumerate() {
@@ -410,7 +409,7 @@ fn slow_steps(job: &Job, timings: &[Option<Timing>], links: &[Link]) -> Vec<Slow
         let mut ratios: Vec<f64> = of_step.iter().map(|(.., ratio)| *ratio).collect();
         ratios.arrange_by(f64::total_cmp);
         let ratio = *ratios.get(ratios.len() / 2)?;
-        // One of many links that is slow once tells nothing of the step.
+        // A single slow link of many says nothing about the step.
         let n_slow = of_step.chunk_by(|one, other| one.0 == other.0).count();
         (n_slow * 2 >= n_links).then(|| SlowStep {
             step,
@@ -427,12 +426,12 @@ impl Link {
         self.n_read == self.n_ranks
     }
 
-    /// What it carries in percent of what it can.
+    /// What it carries, in percent of what it can carry.
     pub(crate) fn share_percent(&self) -> Option<f64> {
         Some(self.bus_gbps? * 100.0 / self.figure_gbps?)
     }
 
-    /// The message for people: "all-reduce of 16.8 MB", "all-to-all".
+    /// The display name of the message: "all-reduce of 16.8 MB", "all-to-all".
     pub(crate) fn label(&self) -> String {
         let kind = self.message.kind.label();
         match self.message.bytes {
@@ -441,7 +440,7 @@ impl Link {
         }
     }
 
-    /// The ranks that it connects: "3–7", or the group.
+    /// The display name of its ranks: "3–7", or the group.
     pub(crate) fn ranks_label(&self, job: &Job) -> String {
         match self.path.pair {
             Some((one, other)) => format!("ranks {one} and {other}"),

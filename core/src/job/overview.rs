@@ -1,5 +1,5 @@
-//! What is shown of a job: the sentence first, then what to do, then the evidence. Page, documents and
-//! the command line show the same value.
+//! What is shown of a job: the headline first, then the findings, then the evidence. The page, documents and the
+//! command line show the same value.
 
 mod measures;
 mod quality;
@@ -21,22 +21,22 @@ use crate::base::group::grouped;
 use crate::base::map::Map;
 use sheets::{Place, Waits};
 
-/// What is shown is made from these.
+/// The inputs of the overview.
 struct Seen<'a> {
     job: &'a Job,
     analysis: &'a Analysis,
-    /// What each rank waited in each step.
+    /// How long each rank waited in each step.
     waits: Map<Place, Waits>,
 }
 
-/// What a measure's numbers mean.
+/// The unit of a measure's values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum MeasureUnit {
     /// Percent.
     Percent,
     /// Milliseconds.
     Ms,
-    /// One thing over another: 1 is as expected.
+    /// A ratio: 1 is as expected.
     Ratio,
 }
 
@@ -45,18 +45,18 @@ pub enum MeasureUnit {
 pub struct Measure {
     /// Its name in files and links: "delay".
     pub key: String,
-    /// For people: "Delay caused".
+    /// Its display name: "Delay caused".
     pub label: String,
     /// What it means, in a sentence.
     pub doc: String,
-    /// Of its numbers.
+    /// The unit of its values.
     pub unit: MeasureUnit,
-    /// By rank, then by step; `None` where it is not known.
+    /// Indexed by rank, then by step; `None` where unknown.
     pub values: Vec<Vec<Option<f64>>>,
 }
 
 impl Measure {
-    /// A number for people.
+    /// Formats a value.
     pub fn text(&self, value: f64) -> String {
         match self.unit {
             MeasureUnit::Percent => format::percent(value),
@@ -77,29 +77,29 @@ pub struct RankName {
     pub file: String,
 }
 
-/// What is shown of a job.
+/// The overview of a job.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct JobOverview {
-    /// The answer, in a sentence or two.
+    /// The main result, in a sentence or two.
     pub headline: String,
-    /// What it is: ranks, hosts, steps.
+    /// Facts about the job: ranks, hosts, steps.
     pub about: Vec<(String, String)>,
     /// Names of the steps.
     pub steps: Vec<String>,
-    /// By number.
+    /// Sorted by number.
     pub ranks: Vec<RankName>,
-    /// The one to show first comes first.
+    /// The first one is shown first.
     pub measures: Vec<Measure>,
-    /// What is worth most comes first.
+    /// Largest saving first.
     pub cards: Vec<JobCard>,
     /// The evidence: ranks, collectives, groups, clocks.
     pub tables: Vec<ShownTable>,
-    /// What is missing, damaged or set apart, sentence by sentence.
+    /// Sentences about what is missing, damaged or set apart.
     pub quality: Vec<String>,
 }
 
 impl JobOverview {
-    /// Of a job, what it comes to, and what took no part in it.
+    /// Builds the overview from a job, its analysis and the files that were set apart.
     pub fn new(job: &Job, analysis: &Analysis, set_apart: &[SetApart]) -> JobOverview {
         let seen = Seen {
             job,
@@ -127,7 +127,7 @@ impl JobOverview {
     }
 }
 
-/// The finding that is worth most, and where others wait meanwhile.
+/// The finding with the largest saving, and where others wait because of it.
 fn headline(seen: &Seen, cards: &[JobCard]) -> String {
     let job = seen.job;
     let first = cards.first().filter(|card| card.worth_ns.is_some());
@@ -154,7 +154,7 @@ fn headline(seen: &Seen, cards: &[JobCard]) -> String {
     }
 }
 
-/// None is worth naming: what is known then, and what is not.
+/// The headline if no finding is worth naming: what is known, and what is not.
 fn no_single_rank(job: &Job, cards: &[JobCard]) -> String {
     let bound = cards.iter().find(|card| card.key == "no_waiting");
     let single = if bound.is_some() { "single " } else { "" };
@@ -176,8 +176,8 @@ fn no_single_rank(job: &Job, cards: &[JobCard]) -> String {
     }
 }
 
-/// The collectives in which the ranks that a card does not blame wait most, in the step that shows it best; `None`
-/// where it blames no rank.
+/// The collectives in which the ranks that a card does not blame wait the most, in the step that shows it best; `None`
+/// if the card blames no rank.
 fn others_wait_in(seen: &Seen, card: &JobCard) -> Option<&'static str> {
     let Seen { job, analysis, .. } = seen;
     let number = |rank: usize| job.ranks.get(rank).map(|rank| rank.number);
@@ -202,7 +202,7 @@ fn others_wait_in(seen: &Seen, card: &JobCard) -> Option<&'static str> {
     most.filter(|(_, ns)| *ns > 0).map(|(kind, _)| kind)
 }
 
-/// The collective in which others wait longest for a rank of a card, in the step that shows it best.
+/// The collective in which others wait the longest for a rank of a card, in the step that shows it best.
 fn waited_for_in(seen: &Seen, card: &JobCard) -> Option<CardCollective> {
     let Seen { job, analysis, .. } = seen;
     let nodes = analysis.flow.nodes.iter();
@@ -256,7 +256,7 @@ fn about(job: &Job) -> Vec<(String, String)> {
     told.map(|(label, text)| (label.to_owned(), text)).collect()
 }
 
-/// The steps of a rank, by step of the job.
+/// The steps of a rank, for each step of the job.
 fn steps_of(job: &Job, at: usize) -> impl Iterator<Item = Option<&Step>> {
     job.steps.iter().map(move |step| {
         let own = step.of_rank.get(at).copied().flatten()?;

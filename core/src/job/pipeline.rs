@@ -1,9 +1,9 @@
-//! Pipelines: how long each stage waits for the others, against what their number of stages and
-//! micro-batches makes inevitable.
+//! Pipelines: how long each stage waits for the others, compared with what the number of stages and micro-batches makes
+//! inevitable.
 //!
-//! A stage waits in kernels that receive, as far as no data moves, and in the time before its first and after
-//! its last micro-batch in which nothing runs: before the first collective of the step, and before the last one
-//! or between that and the end of the step.
+//! A stage waits in receive kernels while no data moves, and in the idle time before its first and after its last
+//! micro-batch: before the first collective of the step, before the last one, and between the last one and the end of
+//! the step.
 
 use std::cmp::Reverse;
 
@@ -21,25 +21,25 @@ use crate::names::collective::CollectiveKind;
 /// A rank in a step of a pipeline.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Bubble {
-    /// Among the ranks of the job.
+    /// As an index into the ranks of the job.
     pub(crate) rank: usize,
-    /// Among the steps of the job.
+    /// As an index into the steps of the job.
     pub(crate) step: usize,
-    /// Its stage, from 0.
+    /// Its stage, starting at 0.
     pub(crate) stage: usize,
-    /// Stages of its pipeline.
+    /// Number of stages of its pipeline.
     pub(crate) n_stages: usize,
-    /// Messages to or from one other stage in a step, the largest number: those of one direction.
+    /// Largest number of messages in one direction between this and one other stage in a step.
     pub(crate) n_micro_batches: usize,
-    /// Kernels that receive, all of their time.
+    /// Total time of receive kernels.
     pub(crate) receiving_ns: i64,
-    /// The transfers of these: what is no waiting.
+    /// The transfer time in these, which is not waiting.
     pub(crate) transfer_ns: i64,
-    /// Nothing runs before the first and after the last micro-batch, whether the CPU was late or not.
+    /// Idle time before the first and after the last micro-batch, whether the CPU was late or not.
     pub(crate) idle_ns: i64,
-    /// From the end of the step before to that of this one, on all ranks.
+    /// From the end of the previous step to the end of this one, over all ranks.
     pub(crate) step_ns: i64,
-    /// Kernels compute.
+    /// Time in which kernels compute.
     pub(crate) work_ns: i64,
 }
 
@@ -50,32 +50,32 @@ impl Bubble {
         receiving_ns.saturating_add(self.idle_ns)
     }
 
-    /// The same in percent of the step.
+    /// The same as a percentage of the step.
     pub(crate) fn percent(&self) -> Option<f64> {
         percent_of(self.waiting_ns(), self.step_ns)
     }
 
-    /// Kernels that receive, transfers included, in percent of the step.
+    /// Time of receive kernels, transfers included, as a percentage of the step.
     pub(crate) fn receiving_percent(&self) -> Option<f64> {
         percent_of(self.receiving_ns, self.step_ns)
     }
 
-    /// What p stages and m micro-batches make inevitable: (p − 1) / (m + p − 1), in percent.
+    /// The bubble that p stages and m micro-batches make inevitable: (p − 1) / (m + p − 1), in percent.
     pub(crate) fn inevitable_percent(&self) -> Option<f64> {
         let others = self.n_stages.checked_sub(1)?;
         let slots = self.n_micro_batches + others;
         (self.n_micro_batches > 0).then(|| others as f64 * 100.0 / slots as f64)
     }
 
-    /// Work a micro-batch.
+    /// Work per micro-batch.
     pub(crate) fn work_per_micro_batch_ns(&self) -> Option<i64> {
         let n = i64::try_from(self.n_micro_batches).ok()?;
         (n > 0).then(|| self.work_ns / n)
     }
 }
 
-/// The stage that works most on a micro-batch of a step, and how many times as long as the mean of all
-/// stages; `None` without work.
+/// The stage with the most work per micro-batch in a step, and the ratio of its work to the mean of all stages; `None`
+/// without work.
 pub(crate) fn imbalance(bubbles: &[Bubble], step: usize) -> Option<(usize, f64)> {
     let of_step = bubbles.iter().filter(|of| of.step == step);
     let mut of_stages: Map<usize, (i64, i64)> = Map::default();
@@ -95,7 +95,8 @@ pub(crate) fn imbalance(bubbles: &[Bubble], step: usize) -> Option<(usize, f64)>
     (all_ns > 0).then(|| (stage, most_ns as f64 * means.len() as f64 / all_ns as f64))
 }
 
-/// The last step of a rank whose trace ends before it does, among its own: what is missing looks like idle time.
+/// The last step of a rank whose trace was cut off, as an index into its own steps: missing activity would look like
+/// idle time.
 fn cut_step(digest: &Digest) -> Option<u32> {
     let is_cut = |warning: &Warning| {
         let kind = warning.kind;
@@ -105,7 +106,8 @@ fn cut_step(digest: &Digest) -> Option<u32> {
     last.filter(|_| digest.warnings.iter().any(is_cut))
 }
 
-/// All stages in all steps, by step and rank, but for steps in which a trace was cut; none without pipelines.
+/// All stages in all steps, sorted by step and rank, except for steps in which a trace was cut off; empty without
+/// pipelines.
 pub(crate) fn bubbles(
     job: &Job,
     layout: &Layout,
@@ -156,7 +158,7 @@ pub(crate) fn bubbles(
     found
 }
 
-/// In how much of a step nothing runs on a rank before its first and after its last micro-batch.
+/// Idle time of a rank in a step before its first and after its last micro-batch.
 fn idle_ns(job: &Job, rank: usize, own_step: u32, step: Interval) -> i64 {
     let Some(digest) = job.ranks.get(rank).map(|rank| &rank.digest) else {
         return 0;
@@ -170,7 +172,7 @@ fn idle_ns(job: &Job, rank: usize, own_step: u32, step: Interval) -> i64 {
         return 0;
     };
     let before = |of: &Collective| of.own.map_or(0, |own| own.late_ns + own.idle_ns());
-    // With a transfer it is within the micro-batches.
+    // If the last collective is a transfer, the time before it is within the micro-batches.
     let is_behind = last.span != first.span && digest.kind(last) != CollectiveKind::SendReceive;
     let before_last_ns = if is_behind { before(last) } else { 0 };
     let gpu = digest
@@ -186,13 +188,13 @@ fn idle_ns(job: &Job, rank: usize, own_step: u32, step: Interval) -> i64 {
 /// What a rank sends and receives in a step.
 #[derive(Debug, Default)]
 struct Transfers {
-    /// The other rank, whether it receives, and how often.
+    /// The other rank, whether this one receives from it, and how often.
     by_peer: Vec<(u32, bool, usize)>,
     receiving_ns: i64,
     transfer_ns: i64,
 }
 
-/// By step and rank: the transfers of a group.
+/// The transfers of a group, by step and rank.
 fn transfers(
     job: &Job,
     own: &[usize],
@@ -246,14 +248,14 @@ mod tests {
             (of.stage, received, of.idle_ns / MS, of.percent())
         });
         let told: Vec<_> = told.collect();
-        // 44 ms of receiving less 4 of transfer, and 10 ms idle.
+        // 44 ms of receiving minus 4 of transfer, and 10 ms idle.
         let expected = [(0, (0, 0), 0, Some(0.0)), (1, (44, 4), 10, Some(50.0))];
         assert_eq!(told, expected);
-        // One stage of 4 + 1 slots.
+        // One of 4 + 1 slots.
         assert_eq!(bubbles[1].inevitable_percent(), Some(20.0));
     }
 
-    /// What is missing of a trace that was cut is no bubble.
+    /// The missing part of a trace that was cut off is not a bubble.
     #[test]
     fn the_last_step_of_a_trace_that_was_cut_tells_nothing() {
         let mut job = TestJob::of_two_stages();
@@ -280,7 +282,7 @@ mod tests {
             step_ns: 100 * MS,
             work_ns,
         };
-        // The stages take 5, 5 and 20 ms for a micro-batch, 10 in the mean.
+        // The stages take 5, 5 and 20 ms per micro-batch, 10 on average.
         let bubbles = [bubble(0, 20 * MS), bubble(1, 20 * MS), bubble(2, 80 * MS)];
         assert_eq!(imbalance(&bubbles, 0), Some((2, 2.0)));
         assert_eq!(imbalance(&bubbles, 1), None);

@@ -1,9 +1,9 @@
-//! What a change would be worth: the job again, with other times.
+//! Estimates what a change would save, by replaying the job with other times.
 //!
-//! Each rank begins a collective when it ended what came before, and its own time after that. The
-//! collective ends when the last rank has begun it and the data has moved; each rank with the delay that
-//! it had. With nothing changed that gives the recorded times. What overlaps is taken as it was recorded,
-//! so a gain is an upper bound where other work of the rank would become the limit.
+//! Each rank starts a collective after the end of its previous one plus its own time. The collective ends when the last
+//! rank has started it and the data has moved; each rank ends it with its recorded delay. Without changes this
+//! reproduces the recorded times. Overlap is kept as recorded, so a gain is an upper bound where other work of the rank
+//! would become the limit.
 
 use serde::Serialize;
 
@@ -11,7 +11,7 @@ use super::Job;
 use super::flow::{Flow, Node};
 use crate::base::interval::Interval;
 
-/// A job that can be run again.
+/// A job that can be replayed.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Replay {
     recorded: Plan,
@@ -19,47 +19,47 @@ pub(crate) struct Replay {
     pub(crate) steps: Vec<StepTime>,
 }
 
-/// When a step ran: from the end of the one before to the end of its last collective of all ranks, or where
-/// there is none of its last one. The first one from its start on the first CPU, but no longer than the CPUs
-/// took for it: GPUs may run long after them.
+/// When a step ran: from the end of the previous step to the end of its last collective of all ranks or, if it has
+/// none, of its last collective. The first step starts when the first CPU starts it, but lasts at most as long as on
+/// the CPUs: GPUs may run long after them.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub(crate) struct StepTime {
-    /// Among those of the job.
+    /// As an index into the steps of the job.
     pub(crate) step: usize,
     /// On the common clock.
     pub(crate) span: Interval,
-    /// The parts whose last end is that of the step.
+    /// The parts that end the step: the last one to end.
     #[serde(skip)]
     ends_with: Vec<usize>,
 }
 
-/// The times that a job is run with.
+/// The times to replay a job with.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Plan {
-    /// By part: the own time before it.
+    /// For each part, the own time before it.
     pub(crate) own_ns: Vec<i64>,
-    /// By node: from the begin of the last rank to the end of the first.
+    /// For each node, the time from the start of the last rank to the end of the first.
     pub(crate) transfer_ns: Vec<i64>,
 }
 
-/// What a change gains; negative where it loses.
+/// The time that a change saves; negative if it costs time.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub(crate) struct Gain {
-    /// By step of [`Replay::steps`].
+    /// Indexed like [`Replay::steps`].
     pub(crate) of_steps: Vec<i64>,
-    /// Of all of them.
+    /// The sum over all steps.
     pub(crate) total_ns: i64,
 }
 
 impl Gain {
-    /// A step on average.
+    /// The gain per step, on average.
     pub(crate) fn per_step_ns(&self) -> i64 {
         self.total_ns / (self.of_steps.len().max(1) as i64)
     }
 }
 
 impl Replay {
-    /// `None` where the clocks of the ranks cannot be compared, or nothing has a step.
+    /// `None` where the clocks of the ranks cannot be compared, or no collective belongs to a step.
     pub(super) fn new(job: &Job, flow: &Flow) -> Option<Replay> {
         if !job.clocks.are_comparable {
             return None;
@@ -90,12 +90,12 @@ impl Replay {
         (!replay.steps.is_empty()).then_some(replay)
     }
 
-    /// The times as they were recorded, to be changed.
+    /// The recorded times, to be changed.
     pub(crate) fn plan(&self) -> Plan {
         self.recorded.clone()
     }
 
-    /// What a plan gains.
+    /// The time that a plan saves.
     pub(crate) fn gain(&self, flow: &Flow, plan: &Plan) -> Gain {
         let ends = run(flow, plan);
         let mut gain = Gain::default();
@@ -110,7 +110,7 @@ impl Replay {
     }
 }
 
-/// By part: when it ends.
+/// For each part, when it ends.
 fn run(flow: &Flow, plan: &Plan) -> Vec<i64> {
     let mut ends: Vec<i64> = Vec::with_capacity(flow.parts.len());
     let mut starts: Vec<i64> = Vec::new();
@@ -136,7 +136,7 @@ fn run(flow: &Flow, plan: &Plan) -> Vec<i64> {
     ends
 }
 
-/// By step: the parts that end it.
+/// For each step, the parts that end it.
 fn last_of_steps(job: &Job, flow: &Flow) -> Vec<(usize, Vec<usize>)> {
     let is_of_all = |node: &Node| {
         let matched = node.matched.and_then(|at| job.collectives.get(at));
@@ -177,8 +177,8 @@ fn last_of_steps(job: &Job, flow: &Flow) -> Vec<(usize, Vec<usize>)> {
     steps.collect()
 }
 
-/// When the step starts that is the first, and ends so: when the first rank starts it on its CPU, or as long
-/// before the end as the longest rank takes for it there.
+/// When a first step that ends at `end_ns` starts: when the first rank starts it on its CPU, or as long before its end
+/// as the step takes on the CPU of the slowest rank, whichever is later.
 fn first_start_ns(job: &Job, step: usize, end_ns: i64) -> Option<i64> {
     let of_rank = &job.steps.get(step)?.of_rank;
     let on_hosts = job.ranks.iter().zip(of_rank).enumerate();
@@ -218,7 +218,7 @@ mod tests {
         (job, flow, replay)
     }
 
-    /// What a plan gains, step by step, in milliseconds.
+    /// What a plan saves in each step, in milliseconds.
     fn gains(change: impl Fn(&Flow, &mut Plan)) -> Vec<i64> {
         let (_, flow, replay) = two_steps();
         let mut plan = replay.plan();
@@ -243,7 +243,7 @@ mod tests {
 
     #[test]
     fn what_one_rank_saves_is_worth_no_more_than_until_the_next_is_the_limit() {
-        // Rank 2 begins the first all-reduce at 5 ms in place of 30: then rank 1 is the last, at 12.
+        // Rank 2 starts the first all-reduce at 5 ms instead of 30; then rank 1 is the last, at 12.
         let of_first = |flow: &Flow, plan: &mut Plan| {
             let first = flow.parts.iter().position(|part| part.rank == 2).unwrap();
             plan.own_ns[first] -= 25 * MS;
@@ -253,7 +253,7 @@ mod tests {
 
     #[test]
     fn a_shorter_transfer_is_worth_all_of_it() {
-        // Each takes 10 ms from the last begin to the first end.
+        // Each takes 10 ms from the last start to the first end.
         assert_eq!(gains(|_, plan| plan.transfer_ns[1] /= 2), [0, 5]);
         assert_eq!(gains(|_, plan| plan.transfer_ns[0] *= 2), [-10, 0]);
     }

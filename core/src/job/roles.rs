@@ -1,4 +1,4 @@
-//! What the process groups of a job are for, and how its ranks are laid out.
+//! What the process groups of a job are used for, and how its ranks are laid out.
 
 use super::Job;
 use super::groups::Group;
@@ -24,21 +24,21 @@ labelled! {
     }
 }
 
-/// What a role was told by.
+/// What a role was derived from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Evidence {
-    /// The description that those who made the group gave it.
+    /// The description given by the code that created the group.
     Description,
-    /// What its collectives are.
+    /// The kinds of its collectives.
     Collectives,
-    /// It has all ranks of the job.
+    /// It contains all ranks of the job.
     Size,
     /// Nothing.
     None,
 }
 
 impl Evidence {
-    /// For people.
+    /// Its display name.
     pub(crate) fn label(self) -> &'static str {
         match self {
             Evidence::Description => "description",
@@ -49,37 +49,37 @@ impl Evidence {
     }
 }
 
-/// What a group is for.
+/// What a group is used for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct RoleOf {
     pub(crate) role: Role,
     pub(crate) evidence: Evidence,
 }
 
-/// A dimension of the layout: so many groups of the same role and size.
+/// A dimension of the layout: a number of groups of the same role and size.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Dimension {
     pub(crate) role: Role,
-    /// Ranks in a group.
+    /// Number of ranks of a group.
     pub(crate) size: usize,
     /// How many groups were found.
     pub(crate) n_groups: usize,
-    /// The distance of neighbors: 1 for the innermost dimension; `None` where they differ.
+    /// The distance between neighbors: 1 for the innermost dimension; `None` where it varies.
     pub(crate) stride: Option<u32>,
-    /// Whether groups reach over several hosts.
+    /// Whether groups span several hosts.
     pub(crate) spans_hosts: bool,
 }
 
-/// What is known of the layout.
+/// The layout of the ranks, as far as it is known.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Layout {
-    /// By group of the job.
+    /// Indexed like the groups of the job.
     pub(crate) roles: Vec<RoleOf>,
-    /// The innermost first.
+    /// Innermost first.
     pub(crate) dimensions: Vec<Dimension>,
-    /// By rank: its stage in its pipeline.
+    /// For each rank, its stage in its pipeline.
     pub(crate) stages: Vec<Option<usize>>,
-    /// By rank: its position in a group of each dimension, in the order of these.
+    /// For each rank, its position in its group of each dimension, in the order of the dimensions.
     pub(crate) coordinates: Vec<Vec<Option<usize>>>,
 }
 
@@ -91,7 +91,7 @@ impl Layout {
         let stages = job.ranks.iter().map(|rank| {
             let pipelines = job.groups.iter().zip(&roles);
             let mut pipelines = pipelines.filter(|(_, of)| of.role == Role::Pipeline);
-            // Ranks that were not read have their stage, too.
+            // Ranks that were not read count as stages, too.
             pipelines.find_map(|(group, _)| group.ranks.iter().position(|of| *of == rank.number))
         });
         let dimensions = dimensions(job, &roles);
@@ -119,7 +119,7 @@ impl Layout {
         self.stages.get(rank).copied().flatten()
     }
 
-    /// Where a rank stands in the layout: "tensor parallel 1, data parallel 0".
+    /// The coordinates of a rank in the layout: "tensor parallel 1, data parallel 0".
     pub(crate) fn place(&self, rank: usize) -> String {
         let own = self.coordinates.get(rank).into_iter().flatten();
         let told = self.dimensions.iter().zip(own).filter_map(|(of, at)| {
@@ -129,8 +129,8 @@ impl Layout {
         told.collect::<Vec<String>>().join(", ")
     }
 
-    /// Of each rank's value the median of those of its peers: the other ranks of its stage; where there are
-    /// none, its own.
+    /// For each rank's value, the median of the values of its peers: the other ranks of its stage or, if there are
+    /// none, its own value.
     pub(crate) fn medians_of_peers(&self, values: &[i64]) -> Vec<i64> {
         let mut medians = values.to_vec();
         let stages = (0..values.len()).map(|rank| (self.stage(rank), rank));
@@ -158,7 +158,7 @@ impl Layout {
     }
 }
 
-/// A role for people; of a group that nothing tells the role of, what it looks like: "group of 4, stride 8".
+/// The display name of a role; for a group of unknown role, its shape: "group of 4, stride 8".
 pub(crate) fn described(role: Role, size: usize, stride: Option<u32>) -> String {
     match (role, stride) {
         (Role::Unknown, Some(stride)) => format!("group of {size}, stride {stride}"),
@@ -168,13 +168,13 @@ pub(crate) fn described(role: Role, size: usize, stride: Option<u32>) -> String 
 }
 
 impl Dimension {
-    /// Whether a group is one of it.
+    /// Whether a group belongs to this dimension.
     fn has(&self, group: &Group, of: RoleOf) -> bool {
         (self.role, self.size, self.stride) == (of.role, group.ranks.len(), stride(group))
     }
 }
 
-/// The distance of the ranks of a group; `None` where it differs.
+/// The distance between neighboring ranks of a group; `None` where it varies.
 pub(crate) fn stride(group: &Group) -> Option<u32> {
     let mut steps = group.ranks.windows(2).map(|pair| match pair {
         [one, next] => next.checked_sub(*one),
@@ -210,7 +210,7 @@ fn dimensions(job: &Job, roles: &[RoleOf]) -> Vec<Dimension> {
     found
 }
 
-/// Of a group and its collectives.
+/// Determines the role of a group from its description, collectives and size.
 fn role(job: &Job, group: &Group, own: &[usize]) -> RoleOf {
     let told = |role, evidence| RoleOf { role, evidence };
     let counts = Counts::new(job, own);
@@ -229,7 +229,7 @@ fn role(job: &Job, group: &Group, own: &[usize]) -> RoleOf {
     }
 }
 
-/// By the words of a description: `mesh_tp`, `TENSOR_MODEL_PARALLEL_GROUP`, `mesh_dp_shard`.
+/// Determines the role from words in a description: `mesh_tp`, `TENSOR_MODEL_PARALLEL_GROUP`, `mesh_dp_shard`.
 fn by_description(description: &str, counts: &Counts) -> Option<Role> {
     match purpose_of_group(description) {
         Some(Purpose::Tensors) => return Some(Role::Tensor),
@@ -250,7 +250,7 @@ fn by_description(description: &str, counts: &Counts) -> Option<Role> {
     })
 }
 
-/// What the collectives of a group are.
+/// The collectives of a group, counted by kind.
 #[derive(Debug, Default)]
 struct Counts {
     transfers: usize,
@@ -259,11 +259,11 @@ struct Counts {
     reduce_scatters: usize,
     all_reduces: usize,
     others: usize,
-    /// All-reduces of the size that most have.
+    /// All-reduces of the most frequent size.
     of_one_size: usize,
-    /// The same of all-gathers, by what they give out, and reduce-scatters, by what they take.
+    /// The same for all-gathers (by output size) and reduce-scatters (by input size).
     parts_of_one_size: usize,
-    /// All-gathers, or reduce-scatters, that stand together in time without one of the other: the most.
+    /// The longest run of all-gathers without a reduce-scatter in between, or the other way around.
     longest_run: usize,
     steps: usize,
 }
@@ -308,11 +308,11 @@ impl Counts {
         counts
     }
 
-    /// What such collectives are for.
+    /// The role that such collectives imply.
     fn role(&self) -> Role {
-        /// Layers that are split exchange activations of one size, again and again.
+        /// Split layers exchange activations of one size repeatedly.
         const LEAST_A_STEP: usize = 8;
-        /// A layer gathers its input again for the gradients of its weights.
+        /// A layer gathers its input again for its weight gradients.
         const MOST_IN_A_ROW: usize = 3;
         let all = self.transfers
             + self.all_to_alls
@@ -323,8 +323,8 @@ impl Counts {
         let is_repeated =
             |n: usize, of_one_size| n >= LEAST_A_STEP * self.steps && of_one_size * 5 >= n * 4;
         let parts = self.all_gathers + self.reduce_scatters;
-        // Layers gather and scatter activations in turn, forward and backward. Parameters are gathered layer
-        // after layer in the forward pass, with nothing to scatter.
+        // Layers alternate between gathering and scattering activations, forward and backward. Parameters are gathered
+        // layer after layer in the forward pass, with nothing to scatter.
         let is_in_turn = self.longest_run <= MOST_IN_A_ROW;
         match self {
             _ if all == 0 => Role::Unknown,
@@ -359,7 +359,7 @@ mod tests {
     use super::*;
     use crate::job::testing::TestJob;
 
-    /// Two stages of two replicas: stage 0 is ranks 0 and 1, stage 1 ranks 2 and 3.
+    /// Two stages and two replicas: stage 0 is ranks 0 and 1, stage 1 ranks 2 and 3.
     fn pipeline() -> TestJob {
         let mut job = TestJob::new(4);
         job.step(1, 0, 1_000);
@@ -395,12 +395,12 @@ mod tests {
 
     #[test]
     fn a_rank_that_is_missing_moves_no_other_to_its_stage() {
-        // Rank 2 is of stage 1, whether rank 0 was read or not.
+        // Rank 2 is in stage 1, whether rank 0 was read or not.
         let layout = Layout::new(&pipeline().without(&[0]));
         assert_eq!(layout.stages, [Some(0), Some(1), Some(1)]);
     }
 
-    /// The role of a group that nothing describes, and its evidence.
+    /// The role of a group without a description, and its evidence.
     fn role_of(names: &[&str]) -> (Role, Evidence) {
         let mut job = TestJob::new(4);
         job.step(1, 0, 10_000);
@@ -432,16 +432,16 @@ mod tests {
     #[test]
     fn peers_are_the_ranks_of_a_stage() {
         let layout = Layout::new(&pipeline().job());
-        // Each is held against the other one of its stage.
+        // Each is compared with the other one of its stage.
         assert_eq!(layout.medians_of_peers(&[10, 20, 70, 90]), [20, 10, 90, 70]);
-        // Without a pipeline against all others.
+        // Without a pipeline, with all others.
         let whole = Layout::default();
         assert_eq!(whole.medians_of_peers(&[10, 20, 70, 90]), [70, 70, 20, 20]);
         let alone = Layout {
             stages: vec![Some(0), Some(0), Some(0), Some(1)],
             ..Layout::default()
         };
-        // The last one is alone in its stage: nothing tells that it is not as expected.
+        // The last one is alone in its stage, so there is nothing to compare it with.
         assert_eq!(alone.medians_of_peers(&[10, 20, 70, 90]), [45, 40, 15, 90]);
     }
 }

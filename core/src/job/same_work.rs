@@ -1,7 +1,7 @@
-//! The same work on several ranks: who takes longer for it, and who has more of it.
+//! The same work on several ranks: which ranks take longer for it, and which have more of it.
 //!
-//! The same kernel with the same shapes is the same work on all ranks. How much work a rank has is held
-//! against ranks of its own stage of the pipeline: others do something else.
+//! The same kernel with the same shapes counts as the same work on all ranks. The amount of work of a rank is compared
+//! only with ranks of its own pipeline stage, since other stages do something else.
 
 mod more;
 mod slow;
@@ -17,35 +17,34 @@ use crate::base::sort::Arrange;
 pub(crate) use more::MoreWork;
 pub(crate) use slow::{SlowCategory, SlowWork};
 
-/// The same kernels take longer from so many times on.
+/// Kernels count as slower from this ratio on.
 pub(crate) const LEAST_RATIO: f64 = 1.05;
 
-/// The work of a rank in a step, or in all, beside the same work of the others.
+/// The work of a rank in a step, or in all steps, compared with the same work of the others.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
 pub(crate) struct Same {
     /// All kernels, or without a GPU all operators.
     pub(crate) total_ns: i64,
-    /// Of work that at least two ranks do: how long it takes,
+    /// For work that at least two ranks do: how long it takes,
     pub(crate) shared_ns: i64,
-    /// and how long as many calls take at the median of all ranks.
+    /// and how long the same number of calls takes at the median of all ranks.
     pub(crate) expected_ns: i64,
-    /// By how much more work it has than the median of the others of its stage, at their speed; negative
-    /// for less.
+    /// How much more work it has than the median of the others of its stage, at their speed; negative for less.
     pub(crate) more_ns: i64,
 }
 
 impl Same {
-    /// How many times as long the same work takes; `None` where nobody else does it.
+    /// How many times as long as on the others the same work takes; `None` where no other rank does it.
     pub(crate) fn ratio(&self) -> Option<f64> {
         (self.expected_ns > 0).then(|| self.shared_ns as f64 / self.expected_ns as f64)
     }
 
-    /// By how much longer its work takes than at the speed of the others.
+    /// How much longer its work takes than at the speed of the others.
     pub(crate) fn slower_ns(&self) -> i64 {
         self.total_ns.saturating_sub(self.at_speed_of_others_ns())
     }
 
-    /// All of its work, at the speed of the others.
+    /// How long all of its work would take at the speed of the others.
     fn at_speed_of_others_ns(&self) -> i64 {
         let alone_ns = self.total_ns.saturating_sub(self.shared_ns);
         let ratio = self.ratio().unwrap_or(1.0);
@@ -60,13 +59,13 @@ impl Same {
 /// The same work on all ranks.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub(crate) struct SameWork {
-    /// By step of the job, then by rank.
+    /// Indexed by step of the job, then by rank.
     pub(crate) of_steps: Vec<Vec<Same>>,
-    /// By rank, with what belongs to no step.
+    /// Indexed by rank, including what belongs to no step.
     pub(crate) of_ranks: Vec<Same>,
-    /// What takes longest beyond others, of each rank the most; the largest excess first.
+    /// The work that takes longer than on other ranks, limited for each rank; largest excess first.
     pub(crate) slow: Vec<SlowWork>,
-    /// What ranks have that others lack, the most time first.
+    /// Work that some ranks have and others lack, largest time first.
     pub(crate) more: Vec<MoreWork>,
     #[serde(skip)]
     items: Vec<Item>,
@@ -74,7 +73,7 @@ pub(crate) struct SameWork {
     texts: Vec<String>,
 }
 
-/// A kernel with operator and shapes, by texts of the job.
+/// Kernel, operator and shapes, as texts of the job.
 type Key = (TextId, TextId, TextId);
 
 /// A row of a rank's work.
@@ -86,14 +85,15 @@ struct Item {
     category: TextId,
     calls: u64,
     total_ns: i64,
-    /// Ranks with the same key in the same step.
+    /// Number of ranks with the same key in the same step.
     n_ranks: usize,
-    /// As many calls at the median; `None` where no other rank has any.
+    /// Expected time of the same number of calls, from the median; `None` where no other rank has any.
     expected_ns: Option<i64>,
 }
 
-/// What few ranks share has its median among the slow ones where several are slow. Where a rank shares at least so much of
-/// its work with half of all ranks, only that counts; else where it does with more than one other rank.
+/// Where several ranks are slow, the median of work that few ranks share may be that of slow ones. If a rank shares at
+/// least this much of its work with half of all ranks, only that work counts; otherwise, if it shares this much with
+/// more than one other rank, only that.
 const LEAST_WITH_SEVERAL_PERCENT: i64 = 20;
 
 impl SameWork {
@@ -142,13 +142,13 @@ impl SameWork {
         same
     }
 
-    /// How many times as long a rank takes for the same work in a step.
+    /// How many times as long as the others a rank takes for the same work in a step.
     pub(crate) fn ratio(&self, step: usize, rank: usize) -> Option<f64> {
         self.of_steps.get(step)?.get(rank)?.ratio()
     }
 }
 
-/// All rows of all ranks by step, key and rank; and their texts.
+/// All rows of all ranks, by step, key and rank; and their texts.
 fn items(job: &Job) -> (Vec<Item>, Vec<String>) {
     let mut texts: Vec<String> = Vec::new();
     let mut ids: Map<&str, TextId> = Map::default();
@@ -195,9 +195,9 @@ fn items(job: &Job) -> (Vec<Item>, Vec<String>) {
     (items, texts)
 }
 
-/// What ranks with the same work in the same step would take at the median of their means. In a job of two ranks that
-/// is the quicker one; and where half of the ranks may be slow, the quicker one of the two in the middle if these are
-/// as far apart: between them lies nothing that a rank takes.
+/// Sets the expected time of ranks with the same work in the same step: from the median of their means. In a job of two
+/// ranks that is the faster one. Where half of the ranks may be slow, it is the faster one of the middle two if these
+/// are far apart, since no rank takes a time between them.
 fn expect(of_key: &mut [Item], n_ranks: usize, may_be_halves: bool) {
     if of_key.len() < 2 {
         return;
@@ -221,10 +221,10 @@ fn expect(of_key: &mut [Item], n_ranks: usize, may_be_halves: bool) {
     }
 }
 
-/// Forgets what few ranks share, of ranks that share enough with many.
+/// Drops the comparisons of work shared by few ranks, for ranks that share enough with many.
 fn leave_out_rare(items: &mut [Item], n_ranks: usize) {
     let many = [n_ranks.div_ceil(2).max(3), 3];
-    // By rank: all that it shares, and what with so many ranks.
+    // For each rank, the time of all shared work, and of work shared with at least as many ranks as in `many`.
     let mut sums = vec![(0_i64, [0_i64; 2]); n_ranks];
     for item in items.iter().filter(|item| item.expected_ns.is_some()) {
         if let Some((all, with)) = sums.get_mut(item.rank) {
@@ -265,7 +265,7 @@ mod tests {
     const GEMM: TestWork = TestWork("gemm_kernel", "aten::mm", "8×8, 8×8", "GEMM");
     const NORM: TestWork = TestWork("norm_kernel", "aten::layer_norm", "8×8", "Normalization");
 
-    /// One step of ranks with a kernel: calls, and milliseconds in all.
+    /// One step of ranks with some kernels: calls, and milliseconds in total.
     fn same(work: &[(&TestWork, &[(u32, i64)])]) -> SameWork {
         let n_ranks = work.iter().map(|(_, ranks)| ranks.len()).max().unwrap();
         let mut job = TestJob::new(n_ranks as u32);
@@ -291,7 +291,7 @@ mod tests {
 
     #[test]
     fn the_same_work_is_held_against_the_median_of_all() {
-        // Ten calls: 2 ms each, on rank 2 3 ms. None has more work.
+        // Ten calls of 2 ms each, on rank 2 of 3 ms. No rank has more work.
         let same = same(&[(&GEMM, &[(10, 20), (10, 20), (10, 30), (10, 20)])]);
         let (usual, slow) = ((Some(1.0), 0, 0), (Some(1.5), 10, 0));
         assert_eq!(rounded(&same), [usual, usual, slow, usual]);
@@ -304,7 +304,7 @@ mod tests {
 
     #[test]
     fn more_calls_are_more_work_and_not_slower() {
-        // 2 ms a call everywhere; rank 3 has 15 in place of 10.
+        // 2 ms per call everywhere; rank 3 has 15 calls instead of 10.
         let same = same(&[(&GEMM, &[(10, 20), (10, 20), (10, 20), (15, 30)])]);
         assert_eq!(rounded(&same)[3], (Some(1.0), 0, 10));
         let row = &same.more[0];
@@ -314,13 +314,13 @@ mod tests {
 
     #[test]
     fn of_two_ranks_the_quicker_one_tells_how_long_it_takes() {
-        // 2 and 3 ms a call.
+        // 2 and 3 ms per call.
         let same = same(&[(&GEMM, &[(10, 20), (10, 30)])]);
         let ratios: Vec<_> = rounded(&same).iter().map(|of| of.0).collect();
         assert_eq!(ratios, [Some(1.0), Some(1.5)]);
     }
 
-    /// Ranks 6 and 7 take 1.5 times as long. Of what only they and rank 5 do, the median is theirs.
+    /// Ranks 6 and 7 take 1.5 times as long. For work of only these and rank 5, the median is theirs.
     #[test]
     fn what_few_ranks_share_counts_only_where_they_share_little_else() {
         let mut of_few = [(0, 0); 8];
@@ -343,7 +343,7 @@ mod tests {
             (&GEMM, &[(10, 20), (10, 20), (10, 20)]),
             (&NORM, &[(0, 0), (0, 0), (4, 8)]),
         ]);
-        // Its 8 ms are more work, at the speed that the rest of its work has.
+        // Its 8 ms are more work, at the speed of the rest of its work.
         assert_eq!(rounded(&same)[2], (Some(1.0), 0, 8));
         assert_eq!(same.more[0].op, "aten::layer_norm");
     }

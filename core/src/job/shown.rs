@@ -1,4 +1,4 @@
-//! What findings and the overview of a job are made of: cards and tables, ready to be shown.
+//! The parts of findings and of the overview of a job: cards and tables, ready to be shown.
 
 use serde::{Deserialize, Serialize};
 
@@ -9,13 +9,13 @@ use crate::base::value::{Table, Value};
 pub struct ShownTable {
     /// Its name in files and links.
     pub key: String,
-    /// For people.
+    /// The displayed title.
     pub title: String,
-    /// Labels, and whether a column is of numbers.
+    /// Labels, and whether a column is numeric.
     pub columns: Vec<(String, bool)>,
-    /// Cells for people.
+    /// Formatted cells.
     pub rows: Vec<Vec<String>>,
-    /// For each row the rank that it is about, by number; empty where rows are about none.
+    /// For each row, the number of the rank that it is about; empty where rows are not about ranks.
     pub ranks: Vec<Option<u32>>,
 }
 
@@ -36,7 +36,7 @@ impl From<&Table> for ShownTable {
     }
 }
 
-/// What is wrong with the job, and what to do: a finding for views.
+/// A finding about a job, ready to be shown: what is wrong and what to do.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct JobCard {
     /// Its name in files: "slow_rank".
@@ -47,31 +47,31 @@ pub struct JobCard {
     pub issue: String,
     /// What to do.
     pub action: String,
-    /// What the data shows and cannot show.
+    /// What the data shows, and what it cannot show.
     pub reasoning: Vec<String>,
-    /// What it is worth: "33.1 ms a step (15.6 %)"; empty where nothing tells.
+    /// The saving: "33.1 ms a step (15.6 %)"; empty where unknown.
     pub worth: String,
     /// The same in nanoseconds over all steps.
     pub worth_ns: Option<i64>,
     /// The ranks that it is about, by number.
     pub ranks: Vec<u32>,
-    /// The step that shows it best, by position.
+    /// The step that shows it best, as an index into the steps of the job.
     pub step: Option<usize>,
-    /// The collective in which others wait longest for one of these ranks, in that step.
+    /// The collective in which others wait the longest for one of these ranks, in that step.
     pub collective: Option<CardCollective>,
     /// The evidence.
     pub tables: Vec<ShownTable>,
 }
 
-/// A collective as one rank ran it, to be looked at in its trace.
+/// A collective as one rank ran it, to be looked up in its trace.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CardCollective {
-    /// The rank, by number.
+    /// The number of the rank.
     pub rank: u32,
-    /// What it is: "all-reduce".
+    /// Its kind: "all-reduce".
     pub kind: String,
     /// Its kernel, or without a GPU its operator.
     pub kernel: String,
-    /// When it starts by the clock of the trace.
+    /// When it starts, on the clock of the trace.
     pub start_ns: i64,
 }

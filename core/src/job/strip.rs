@@ -1,7 +1,6 @@
-//! A step as the ranks of a job ran it, one below the other on the common clock: what is drawn of it.
+//! A step of all ranks, one below the other on the common clock, ready to be drawn.
 //!
-//! What a rank does for itself before a collective is kept as totals, so that its parts have no order of
-//! their own here.
+//! A rank's own time before a collective is only known as totals, so the order of its parts is arbitrary here.
 
 use std::cmp::Reverse;
 
@@ -15,60 +14,60 @@ use super::sheets::waits_in;
 use crate::base::format;
 use crate::base::sort::Arrange;
 
-/// Of more ranks those are shown that cause most delay in the step.
+/// If there are more ranks, those are shown that cause the most delay in the step.
 pub const MOST_LANES: usize = 64;
 
-/// A step, ready to be drawn. Times are nanoseconds after the first of them, on the common clock.
+/// A step, ready to be drawn. Times are nanoseconds after the earliest one, on the common clock.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct StepStrip {
-    /// Its position among the steps of the job.
+    /// Its index among the steps of the job.
     pub step: u32,
-    /// Up to the last end.
+    /// Until the last end.
     pub length_ns: i64,
-    /// Whether times of different ranks can be compared; else nothing tells who waited.
+    /// Whether times of different ranks can be compared; if not, it is unknown which ranks waited.
     pub are_clocks_known: bool,
-    /// The ranks that are shown, by number.
+    /// The ranks that are shown, sorted by number.
     pub lanes: Vec<StripLane>,
-    /// In order of their begin.
+    /// Sorted by start.
     pub collectives: Vec<StripCollective>,
 }
 
 /// A rank in a step.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct StripLane {
-    /// Its position among the ranks of the job.
+    /// Its index among the ranks of the job.
     pub rank: u32,
-    /// By start.
+    /// Sorted by start.
     pub parts: Vec<StripPart>,
 }
 
 /// What a rank did in a collective, and before it.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StripPart {
-    /// Among [`StepStrip::collectives`].
+    /// Index into [`StepStrip::collectives`].
     pub collective: u32,
-    /// The rank's own time before it began here.
+    /// When the rank's own time before it started.
     pub since_ns: i64,
-    /// It started the collective.
+    /// When the rank started the collective.
     pub start_ns: i64,
-    /// It ended it.
+    /// When the rank ended it.
     pub end_ns: i64,
-    /// Of its own time kernels computed.
+    /// The part of its own time in which kernels computed.
     pub work_ns: i64,
-    /// Copies ran and nothing computed.
+    /// The part in which copies ran and nothing computed.
     pub copies_ns: i64,
-    /// Nothing ran, and what ran next was not launched yet.
+    /// The part in which nothing ran because the next activity was not launched yet.
     pub late_ns: i64,
-    /// Nothing ran although it was launched.
+    /// The part in which nothing ran although the next activity was launched.
     pub idle_ns: i64,
-    /// Of the collective it waited for the last rank; 0 where nothing tells.
+    /// How long it waited in the collective for the last rank; 0 where unknown.
     pub wait_ns: i64,
-    /// When it started by the clock of its own trace.
+    /// When it started, on the clock of its own trace.
     pub at_ns: i64,
 }
 
 impl StripPart {
-    /// In the collective, after all have started.
+    /// Time in the collective after all ranks have started it.
     pub fn transfer_ns(&self) -> i64 {
         self.end_ns
             .saturating_sub(self.start_ns)
@@ -82,15 +81,15 @@ impl StripPart {
 pub struct StripCollective {
     /// "all-reduce of 16.8 MB".
     pub label: String,
-    /// Its group: "mesh_tp 3", "ranks 3 and 7"; empty where the traces do not tell it.
+    /// Its group: "mesh_tp 3", "ranks 3 and 7"; empty where the traces do not name it.
     pub between: String,
     /// The kernel of its first rank, or without a GPU the operator.
     pub kernel: String,
-    /// The number of the rank that started last; `None` where nothing tells.
+    /// The number of the rank that started last; `None` where unknown.
     pub last: Option<u32>,
     /// From the first start to the last.
     pub skew_ns: i64,
-    /// What all ranks waited, summed.
+    /// The waits of all ranks, summed.
     pub wait_ns: i64,
     /// From the last start to the first end.
     pub transfer_ns: i64,
@@ -101,7 +100,7 @@ pub struct StripCollective {
 }
 
 impl StepStrip {
-    /// Of a step of a job, by position; `rank`, by position, is shown whatever it does.
+    /// Builds the strip of the step with this index; `rank`, also an index, is always shown.
     pub fn new(job: &Job, analysis: &Analysis, step: usize, rank: Option<usize>) -> StepStrip {
         let shown = shown(job, analysis, step, rank);
         let mut lanes: Vec<StripLane> = shown
@@ -168,7 +167,7 @@ impl StepStrip {
     }
 }
 
-/// The positions of the ranks to show, in order.
+/// The indices of the ranks to show, sorted.
 fn shown(job: &Job, analysis: &Analysis, step: usize, rank: Option<usize>) -> Vec<usize> {
     let mut ranks: Vec<usize> = (0..job.ranks.len()).collect();
     if ranks.len() > MOST_LANES {
@@ -183,7 +182,7 @@ fn shown(job: &Job, analysis: &Analysis, step: usize, rank: Option<usize>) -> Ve
     ranks
 }
 
-/// When a rank started a collective, by the clock of its own trace.
+/// When a rank started a collective, on the clock of its own trace.
 fn own_of(job: &Job, part: &Part) -> Option<i64> {
     let digest = &job.ranks.get(part.rank)?.digest;
     Some(digest.collectives.get(part.at as usize)?.span.start_ns)
@@ -240,8 +239,8 @@ mod tests {
 
     const MS: i64 = 1_000_000;
 
-    /// Two hosts, the second 5 ms ahead; rank 1 comes 3 ms late to the last of many all-reduces, and all
-    /// move data for 1 ms.
+    /// Two hosts, the second 5 ms ahead; rank 1 is 3 ms late to the last of many all-reduces, and all move data for 1
+    /// ms.
     fn job() -> Job {
         let mut job = TestJob::new(2).host(1, "b", 5 * MS, 0.0);
         job.step(7, 0, 100 * MS);
@@ -275,7 +274,7 @@ mod tests {
             .collect();
         // Rank 1 works 1 ms longer, and rank 0 waits for it.
         assert_eq!(last, [(2, 1, 1), (3, 0, 1)]);
-        // By its own clock.
+        // On its own clock.
         let own = strip.lanes[1].parts.last().unwrap().at_ns;
         assert_eq!(own, (3 * 29 + 2 + 5) * MS);
         let told = strip.collectives.last().unwrap();
@@ -312,7 +311,7 @@ mod tests {
             (strip.collectives[0].n_read, strip.collectives[0].last),
             (100, Some(90))
         );
-        // A step that is not there has nothing.
+        // A step that does not exist is empty.
         assert_eq!(StepStrip::new(&job, &analysis, 5, None).collectives, []);
     }
 }

@@ -10,7 +10,7 @@ use crate::base::interval::Interval;
 use crate::base::sort::Arrange;
 use crate::import::warning::{Warning, WarningKind};
 
-/// A job as it is built. Times are true ones; each rank's clock is set at the end.
+/// A job under construction. Times are on the true clock; the ranks' clocks are applied at the end.
 pub(crate) struct TestJob {
     ranks: Vec<TestRank>,
 }
@@ -19,9 +19,9 @@ struct TestRank {
     digest: Digest,
     ahead_ns: i64,
     drift: f64,
-    /// Of collectives by start: what of the own time before it was late, and by what.
+    /// For collectives by start: how much of the own time before it was late, and because of what.
     late: Vec<(i64, i64, &'static str)>,
-    /// The same of copies and of time in which nothing ran although it was launched.
+    /// The same for copies, and for time in which nothing ran although it was launched.
     copies: Vec<(i64, i64)>,
     idle: Vec<(i64, i64)>,
 }
@@ -35,7 +35,7 @@ pub(crate) struct TestWork(
 );
 
 impl TestJob {
-    /// So many ranks of host "a".
+    /// A job with this many ranks on host "a".
     pub(crate) fn new(ranks: u32) -> TestJob {
         let ranks = (0..ranks).map(|rank| {
             let mut digest = Digest {
@@ -76,8 +76,8 @@ impl TestJob {
         job.host(2, "b", 5 * MS, 0.0).host(3, "b", 5 * MS, 0.0)
     }
 
-    /// Two stages of a pipeline and four micro-batches in a step of 100 ms: the second stage waits for 40 ms for
-    /// the first one, and nothing runs on it for 10 ms behind the last one.
+    /// Two pipeline stages and four micro-batches in a step of 100 ms: the second stage waits 40 ms for the first one,
+    /// and is idle for 10 ms after the last micro-batch.
     ///
     /// ```text
     /// ms         0         40  50  60  70     80    90        100
@@ -90,7 +90,7 @@ impl TestJob {
         job
     }
 
-    /// The same as one step of several, `waits` or with a second stage that waits for nothing.
+    /// The same as one step of several; with `waits` false, the second stage waits for nothing.
     pub(crate) fn step_of_two_stages(&mut self, number: u64, waits: bool) {
         const MS: i64 = 1_000_000;
         let start_ns = number as i64 * 100 * MS;
@@ -116,7 +116,7 @@ impl TestJob {
         self
     }
 
-    /// The GPU of all ranks, as the table names it.
+    /// Sets the GPU of all ranks, by its name in the table.
     pub(crate) fn gpu(mut self, gpu: &str) -> TestJob {
         for rank in &mut self.ranks {
             rank.digest.identity.gpu = gpu.to_owned();
@@ -124,7 +124,7 @@ impl TestJob {
         self
     }
 
-    /// All ranks have GPU activity: from the first start of what is there now to its last end.
+    /// Gives all ranks GPU activity, from the first start of what exists so far to its last end.
     pub(crate) fn on_gpus(mut self) -> TestJob {
         for rank in &mut self.ranks {
             let span = rank.digest.span(0);
@@ -136,7 +136,7 @@ impl TestJob {
         self
     }
 
-    /// A step of all ranks.
+    /// Adds a step of all ranks.
     pub(crate) fn step(&mut self, number: u64, start_ns: i64, end_ns: i64) {
         for rank in &mut self.ranks {
             let name = text(&mut rank.digest, &format!("ProfilerStep#{number}"));
@@ -151,12 +151,12 @@ impl TestJob {
         }
     }
 
-    /// A collective of a group, "1 mesh_tp", of some ranks: when each ran it.
+    /// Adds a collective of a group, "1 mesh_tp", with the times at which some ranks ran it.
     pub(crate) fn run(&mut self, group: &str, name: &str, ranks: &[u32], spans: &[(i64, i64)]) {
         self.run_sized(group, name, ranks, spans, 1 << 20);
     }
 
-    /// The same of a number of elements.
+    /// The same with a number of elements.
     pub(crate) fn run_sized(
         &mut self,
         group: &str,
@@ -170,7 +170,7 @@ impl TestJob {
         }
     }
 
-    /// What one rank of a group did in a collective.
+    /// Adds one rank's part in a collective of a group.
     pub(crate) fn run_of(
         &mut self,
         group: &str,
@@ -183,7 +183,7 @@ impl TestJob {
         self.add(group, name, ranks, rank, span, elements, None);
     }
 
-    /// The number that the profiler gives the collective that each rank added last.
+    /// Sets the sequence number of the collective that each rank added last.
     pub(crate) fn seq(&mut self, seq: u64) {
         for rank in &mut self.ranks {
             if let Some(of) = rank.digest.collectives.last_mut() {
@@ -192,7 +192,7 @@ impl TestJob {
         }
     }
 
-    /// A transfer from one rank of a group to another: when the first sent and when the other received.
+    /// Adds a transfer from one rank of a group to another: when the first sent and when the other received.
     pub(crate) fn send(
         &mut self,
         group: &str,
@@ -282,22 +282,22 @@ impl TestJob {
         });
     }
 
-    /// Of the own time before the collective of a rank that starts at a time so much was late.
+    /// Makes this much of the own time before the collective of a rank that starts at `start_ns` late.
     pub(crate) fn late(&mut self, rank: usize, start_ns: i64, late_ns: i64, by: &'static str) {
         self.ranks[rank].late.push((start_ns, late_ns, by));
     }
 
-    /// So much of it copies took.
+    /// Makes this much of it copies.
     pub(crate) fn copies(&mut self, rank: usize, start_ns: i64, copies_ns: i64) {
         self.ranks[rank].copies.push((start_ns, copies_ns));
     }
 
-    /// In so much of it nothing ran although it was launched.
+    /// Makes this much of it idle although the next activity was launched.
     pub(crate) fn idle(&mut self, rank: usize, start_ns: i64, idle_ns: i64) {
         self.ranks[rank].idle.push((start_ns, idle_ns));
     }
 
-    /// Work of a rank in its nth step.
+    /// Adds work of a rank in its nth step.
     pub(crate) fn work(
         &mut self,
         rank: usize,
@@ -320,8 +320,8 @@ impl TestJob {
         });
     }
 
-    /// The collective that a rank added last exchanges parts of these sizes: what it sends to each rank of the
-    /// group, and what it gets from each.
+    /// Gives the collective that a rank added last uneven parts: what it sends to each rank of the group, and what it
+    /// receives from each.
     pub(crate) fn splits(&mut self, rank: usize, sends: &[u64], gets: &[u64]) {
         let digest = &mut self.ranks[rank].digest;
         let splits = [sends, gets].map(|sizes| text(digest, &format!("{sizes:?}")));
@@ -331,7 +331,7 @@ impl TestJob {
         }
     }
 
-    /// The trace of a rank ends before its last step does.
+    /// Cuts off the trace of a rank before the end of its last step.
     pub(crate) fn cut(&mut self, rank: usize) {
         self.ranks[rank].digest.warnings.push(Warning {
             kind: WarningKind::CutJson,
@@ -341,12 +341,12 @@ impl TestJob {
         });
     }
 
-    /// What digests of these ranks look like.
+    /// The digests of these ranks.
     pub(crate) fn digests(self) -> Vec<Digest> {
         self.ranks.into_iter().map(TestRank::digest).collect()
     }
 
-    /// The job, without the ranks of some numbers.
+    /// The job without the ranks with these numbers.
     pub(crate) fn without(self, missing: &[u32]) -> Job {
         let mut digests = self.digests();
         digests.retain(|digest| !missing.contains(&digest.identity.rank.unwrap()));
@@ -362,7 +362,7 @@ impl TestJob {
 }
 
 impl TestRank {
-    /// Finds what came before each collective and sets the clock.
+    /// Finds what precedes each collective, and applies the clock.
     fn digest(self) -> Digest {
         let TestRank {
             mut digest,

@@ -7,13 +7,13 @@ use crate::base::interval::Interval;
 /// A collective on the common clock.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Timing {
-    /// By member: when it ran.
+    /// For each member, when it ran.
     pub(crate) spans: Vec<(Member, Interval)>,
     /// The member that started last.
     pub(crate) last: Member,
     /// From the last start to the first end: when the data moved. Never negative.
     pub(crate) transfer_ns: i64,
-    /// Whether a member ended before the last one started, so that the transfer is not known.
+    /// Whether a member ended before the last one started, so that the transfer time is unknown.
     pub(crate) is_impossible: bool,
 }
 
@@ -58,7 +58,7 @@ impl Job {
             Some((*member, Interval::new(ns(span.start_ns), ns(span.end_ns))))
         });
         let spans: Vec<(Member, Interval)> = spans.collect();
-        // Of equal ones the first.
+        // On a tie, the first.
         let last = spans.iter().map(|(member, span)| (span.start_ns, *member));
         let (last_ns, last) =
             last.reduce(|last, next| if next.0 > last.0 { next } else { last })?;

@@ -1,4 +1,4 @@
-//! Changes of which it is asked what they would be worth.
+//! Hypothetical changes to a job, to estimate what each would save.
 
 use serde::Serialize;
 
@@ -16,33 +16,33 @@ use crate::base::stats::mean_of_middle_ns;
 /// A change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
 pub(crate) enum WhatIf {
-    /// A rank needs no more time of its own than its peers.
+    /// A rank needs no more own time than its peers.
     KeepsUp(usize),
-    /// A rank's kernels take as long as the same ones of others.
+    /// A rank's kernels take as long as the same kernels on other ranks.
     SameKernels(usize),
-    /// The same of all ranks whose kernels are slower.
+    /// The same for all ranks whose kernels are slower.
     SlowRanks,
     /// A rank has no more work than its peers.
     EvenWork(usize),
-    /// A rank's CPU launches as early as that of its peers.
+    /// A rank's CPU launches as early as those of its peers.
     HostInTime(usize),
-    /// All ranks of a host need no more time of their own than those of other hosts.
+    /// No rank of a host needs more own time than the ranks of other hosts.
     HostKeepsUp(usize),
-    /// A slow path, among those of the network, is as fast as those of its kind.
+    /// A slow path, as an index into those of the network, is as fast as others of its kind.
     Path(usize),
-    /// All slow paths are.
+    /// The same for all slow paths.
     Paths,
-    /// Links with large messages that carry far less than they can carry half of that.
+    /// Links with large messages that carry far less than they can reach half of it.
     LinksAtHalf,
     /// Transfers of all slow steps take as long as in other steps.
     SlowSteps,
-    /// All ranks get as many tokens for their experts.
+    /// All ranks get the same number of tokens for their experts.
     BalancedExperts,
-    /// No rank of a collective needs more time of its own than the middle one.
+    /// No rank of a collective needs more own time than the median rank.
     NoWaiting,
 }
 
-/// A job that is asked what changes would be worth.
+/// The data needed to estimate what changes would save.
 pub(crate) struct Asked<'a> {
     pub(crate) job: &'a Job,
     pub(crate) flow: &'a Flow,
@@ -55,13 +55,13 @@ pub(crate) struct Asked<'a> {
 }
 
 impl Asked<'_> {
-    /// What a change gains; `None` where clocks cannot be compared.
+    /// What a change saves; `None` where clocks cannot be compared.
     pub(crate) fn gain(&self, of: WhatIf) -> Option<Gain> {
         let replay = self.replay?;
         Some(replay.gain(self.flow, &self.plan(replay, of)))
     }
 
-    /// What several changes gain together.
+    /// What several changes save together.
     pub(crate) fn gain_of_all(&self, changes: &[WhatIf]) -> Option<Gain> {
         let replay = self.replay?;
         let mut plan = replay.plan();
@@ -71,8 +71,8 @@ impl Asked<'_> {
         Some(replay.gain(self.flow, &plan))
     }
 
-    /// The bound of the job: what it gains if nobody waits for anybody. Each part of its own time as short as the
-    /// middle one's, or as any of these changes makes it, so that none of them gains more.
+    /// The bound of the job: what it saves if no rank waits for another. Each part of the own time becomes as short as
+    /// the median, or as any of these changes makes it, so that none of them saves more.
     pub(crate) fn bound(&self, changes: impl Iterator<Item = WhatIf>) -> Option<Gain> {
         let replay = self.replay?;
         let mut plan = self.plan(replay, WhatIf::NoWaiting);
@@ -146,7 +146,7 @@ impl Asked<'_> {
         }
     }
 
-    /// Takes so much from the own time of some parts.
+    /// Shortens the own time of some parts.
     fn shorten(
         &self,
         plan: &mut Plan,
@@ -160,15 +160,15 @@ impl Asked<'_> {
         }
     }
 
-    /// How many times as long the rank of a part takes for the same work in its step.
+    /// The ratio of the rank of a part: how many times as long as others it takes for the same work in its step.
     fn ratio(&self, part: &Part) -> Option<f64> {
         let step = self.flow.node_of(part)?.step?;
         self.same_work.ratio(step, part.rank)
     }
 
-    /// What the work of a part takes beyond the same work of others.
+    /// How much longer the work of a part takes than the same work on other ranks.
     fn slower_ns(&self, part: &Part) -> i64 {
-        // Copies are part of the work that is compared.
+        // The compared work includes copies.
         let work_ns = part
             .own
             .map_or(0, |own| own.work_ns.saturating_add(own.copies_ns));
@@ -178,7 +178,7 @@ impl Asked<'_> {
         })
     }
 
-    /// The kernels of all ranks, where they are slower than those of others.
+    /// Makes the kernels of all ranks as fast as those of others where they are slower.
     fn quicken_kernels(&self, plan: &mut Plan) {
         let is_slow = |part: &Part| self.ratio(part).is_some_and(|ratio| ratio >= LEAST_RATIO);
         self.shorten(plan, is_slow, |part| self.slower_ns(part));
@@ -206,7 +206,7 @@ impl Asked<'_> {
         }
     }
 
-    /// The work of experts for the mean of their tokens, and transfers for the mean of the bytes.
+    /// Scales the work of experts to the mean number of tokens, and transfers to the mean number of bytes.
     fn balance(&self, plan: &mut Plan) {
         let of = |matched: fn(&Exchange) -> usize| {
             gathered(
@@ -254,7 +254,7 @@ impl Asked<'_> {
         }
     }
 
-    /// Against ranks of other hosts in the same collective, or in those of groups of the same kind.
+    /// Compares with ranks of other hosts in the same collective, or in those of groups of the same kind.
     fn host_keeps_up(&self, plan: &mut Plan, host: usize) {
         let is_on_host = |part: &Part| {
             self.job
@@ -272,15 +272,15 @@ impl Asked<'_> {
         }
     }
 
-    /// Nobody needs more than the middle one of those does who do the same. Whoever needs less stays quicker,
-    /// so that no change of a single rank gains more than all together.
+    /// No rank needs more than the median of those that do the same. Ranks that need less stay faster, so that no
+    /// change of a single rank saves more than all together.
     fn no_waiting(&self, plan: &mut Plan) {
         let alike = self.medians(|_| true);
         for node in &self.flow.nodes {
             let parts = self.flow.parts_of(node);
             let is_transfer = node.matched.and_then(|at| self.job.collectives.get(at));
             let is_transfer = is_transfer.is_some_and(|of| of.pair.is_some());
-            // Of the ranks of one stage: others do something else.
+            // Only among ranks of one stage: other stages do something else.
             let own = parts.iter().filter(|_| !is_transfer);
             let own = own.filter_map(|part| Some((part.alike, part.own?.total_ns)));
             let own: Vec<(usize, Vec<i64>)> = grouped(own, Vec::push);
@@ -301,7 +301,7 @@ impl Asked<'_> {
         }
     }
 
-    /// Of parts that do the same: the median of the own time of some of them.
+    /// For each set of parts that do the same, the median own time of the selected ones.
     fn medians(&self, which: impl Fn(&Part) -> bool) -> Vec<Option<i64>> {
         let n = self.flow.parts.iter().map(|part| part.alike + 1).max();
         let mut all: Vec<Vec<i64>> = vec![Vec::new(); n.unwrap_or(0)];
@@ -320,7 +320,7 @@ fn gathered<T>(of: impl Iterator<Item = (usize, T)>) -> Map<usize, T> {
     all
 }
 
-/// Never less than nothing, except where it was before.
+/// Subtracts without going below zero, unless the value already was.
 fn less(own_ns: i64, by_ns: i64) -> i64 {
     own_ns.saturating_sub(by_ns).max(own_ns.min(0))
 }
@@ -341,8 +341,8 @@ mod tests {
 
     const GEMM: TestWork = TestWork("gemm_kernel", "aten::mm", "8×8, 8×8", "GEMM");
 
-    /// Two steps; in each rank 2 begins the all-reduce of all after 30 and 40 ms, the others after 10 and 12,
-    /// 20 and 22.
+    /// Two steps. In each, rank 2 starts the all-reduce of all ranks after 30 and 40 ms, the others after 10 and 12, 20
+    /// and 22.
     ///
     /// ```text
     /// ms         0      10 12        30    40     60 62        80    90
@@ -360,7 +360,7 @@ mod tests {
         job
     }
 
-    /// What a change gains, step by step, in milliseconds.
+    /// What a change saves in each step, in milliseconds.
     fn gains(job: TestJob, of: WhatIf) -> Vec<i64> {
         gains_of(&job.job(), of)
     }
@@ -372,21 +372,21 @@ mod tests {
 
     #[test]
     fn a_rank_that_keeps_up_leaves_the_next_one_as_the_limit() {
-        // 11 ms in place of 30, 21 in place of 40: then rank 1 is the last, 18 ms earlier.
+        // 11 ms instead of 30, 21 instead of 40; then rank 1 is the last, 18 ms earlier.
         assert_eq!(gains(two_steps(), WhatIf::KeepsUp(2)), [18, 18]);
-        // Those that wait gain nothing by being faster.
+        // Ranks that wait gain nothing by being faster.
         assert_eq!(gains(two_steps(), WhatIf::KeepsUp(0)), [0, 0]);
     }
 
     #[test]
     fn without_waiting_all_need_what_the_middle_one_does() {
-        // 12 ms in place of 30, 22 in place of 40.
+        // 12 ms instead of 30, 22 instead of 40.
         assert_eq!(gains(two_steps(), WhatIf::NoWaiting), [18, 18]);
     }
 
     #[test]
     fn no_change_of_own_times_gains_more_than_the_bound() {
-        // Of two ranks the quicker one takes 20 ms for what the other one takes 30 for; the middle is 25.
+        // One rank takes 20 ms for what the other takes 30 for; the middle is 25.
         let mut job = TestJob::new(2);
         job.step(1, 0, 32 * MS);
         for (rank, ms) in [20, 30].into_iter().enumerate() {
@@ -409,7 +409,7 @@ mod tests {
     #[test]
     fn kernels_as_fast_as_those_of_others_take_their_share_of_the_work() {
         let mut job = two_steps();
-        // The same ten calls take rank 2 1.5 times as long in the first step: 30 ms become 20.
+        // The same ten calls take 1.5 times as long on rank 2 in the first step: 30 ms become 20.
         for (rank, work_ns) in [20, 20, 30].into_iter().enumerate() {
             job.work(rank, 0, &GEMM, 10, work_ns * MS);
         }

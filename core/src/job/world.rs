@@ -1,4 +1,4 @@
-//! Which digests are of one job, and which are set apart.
+//! Which digests belong to one job, and which are set apart.
 
 use std::fmt;
 
@@ -10,28 +10,28 @@ use crate::base::interval::Interval;
 use crate::base::map::Map;
 use crate::base::sort::Arrange;
 
-/// Clocks of hosts may be so far apart before their times count as of different runs.
+/// Hosts' clocks may differ by at most this much before their times count as different runs.
 const MOST_APART_NS: i64 = 10_000_000_000;
 
-/// Why a file takes no part.
+/// Why a file is excluded.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Why {
     /// The same recording was given twice.
     Duplicate(String),
-    /// Another file of the same rank and time has more in it.
+    /// Another file of the same rank and time contains more.
     SameRank(u32, String),
-    /// Nothing tells its rank.
+    /// Its rank is unknown.
     NoRank,
     /// Its job has another number of ranks.
     OtherWorld {
-        /// Of the file.
+        /// World size in the file.
         its: u32,
-        /// Of the job.
+        /// World size of the job.
         ours: u32,
     },
-    /// It lists other ranks for a process group of the same name.
+    /// It lists other ranks for a process group with the same name.
     OtherGroups(String),
-    /// It ran at another time, with the same steps.
+    /// It has the same steps, but ran at another time.
     OtherRun,
     /// It cannot be read.
     Unreadable(String),
@@ -57,34 +57,34 @@ impl fmt::Display for Why {
     }
 }
 
-/// A file that takes no part in the job.
+/// A file that is excluded from the job.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SetApart {
-    /// Which.
+    /// The file.
     pub file: SourceFile,
-    /// Why.
+    /// The reason.
     pub why: Why,
 }
 
 /// The ranks that were recorded at one time: `schedule(repeat=n)` writes n files for each rank.
 #[derive(Debug)]
 pub struct Window {
-    /// In any order, no two of one number.
+    /// In any order; numbers are unique.
     pub ranks: Vec<Rank>,
     /// The numbers of its steps, from the first to the last; `None` without numbered steps.
     pub steps: Option<(u64, u64)>,
 }
 
-/// The files of a job, told apart.
+/// The files of a job, sorted into windows.
 #[derive(Debug)]
 pub struct World {
-    /// The newest first.
+    /// Newest first.
     pub windows: Vec<Window>,
-    /// By name of the file.
+    /// Sorted by file name.
     pub set_apart: Vec<SetApart>,
 }
 
-/// A digest with what tells which job it is of.
+/// A digest with the data that decides which job it belongs to.
 struct Candidate {
     digest: Digest,
     number: u32,
@@ -94,7 +94,7 @@ struct Candidate {
 }
 
 impl World {
-    /// Tells files apart. Whatever the order in which they are given, the result is the same.
+    /// Sorts files into windows. The result does not depend on their order.
     pub fn new(mut digests: Vec<Digest>) -> World {
         digests.arrange_by(|one, other| one.file.name.cmp(&other.file.name));
         let mut set_apart = Vec::new();
@@ -133,7 +133,7 @@ impl World {
         World { windows, set_apart }
     }
 
-    /// Whether these are several ranks of one job: one trace is a trace, and two without metadata are a
+    /// Whether these are several ranks of one job. A single trace is just a trace, and two without metadata are a
     /// comparison.
     pub fn is_job(&self) -> bool {
         let told = |rank: &Rank| rank.digest.identity.rank_from != RankFrom::Unknown;
@@ -149,8 +149,8 @@ fn apart(digest: &Digest, why: Why) -> SetApart {
     }
 }
 
-/// Looks for the ranks that metadata do not tell: in collectives, else in the coordinates that names tell,
-/// where no two ranks have the same ones.
+/// Finds the ranks that are missing in metadata: from collectives, else from the coordinates in names, where no two
+/// ranks have the same ones.
 fn with_ranks(mut digests: Vec<Digest>) -> Vec<Digest> {
     for digest in &mut digests {
         digest.find_rank();
@@ -177,7 +177,7 @@ fn with_ranks(mut digests: Vec<Digest>) -> Vec<Digest> {
     digests
 }
 
-/// Leaves out recordings that were given before.
+/// Drops recordings that were given more than once.
 fn without_duplicates(digests: Vec<Digest>, set_apart: &mut Vec<SetApart>) -> Vec<Digest> {
     let mut known: Vec<Digest> = Vec::new();
     for digest in digests {
@@ -203,7 +203,7 @@ fn without_duplicates(digests: Vec<Digest>, set_apart: &mut Vec<SetApart>) -> Ve
     known
 }
 
-/// What most have; of equal counts the largest.
+/// The most frequent value; on a tie, the largest.
 fn common<T: Copy + Ord + std::hash::Hash>(values: impl Iterator<Item = T>) -> Option<T> {
     let mut counts: Map<T, usize> = Map::default();
     for value in values {
@@ -213,7 +213,7 @@ fn common<T: Copy + Ord + std::hash::Hash>(values: impl Iterator<Item = T>) -> O
     counts.max().map(|(_, value)| value)
 }
 
-/// The name of a group that both list with different ranks, though one of the two is in both lists.
+/// The name of a group that both list with different ranks, although one of the two ranks is in both lists.
 fn contradiction(one: &Candidate, other: &Candidate) -> Option<String> {
     let differs = |own: &&NamedGroup| {
         let mut theirs = other.digest.identity.groups.iter();
@@ -228,13 +228,13 @@ fn contradiction(one: &Candidate, other: &Candidate) -> Option<String> {
     own.find(differs).map(|group| group.name.clone())
 }
 
-/// Sets apart who contradicts most others, until nobody does; of equal ones the last by name.
+/// Sets apart the file that contradicts the most others, until none does; on a tie, the last by name.
 fn without_contradictions(
     mut window: Vec<Candidate>,
     set_apart: &mut Vec<SetApart>,
 ) -> Vec<Candidate> {
     window.arrange_by(|one, other| one.digest.file.name.cmp(&other.digest.file.name));
-    // By candidate: those that it contradicts, each with the group.
+    // For each candidate, those that it contradicts, each with the group.
     let mut contradicts: Vec<Vec<(usize, String)>> = vec![Vec::new(); window.len()];
     for (at, one) in window.iter().enumerate() {
         for (behind, other) in window.iter().enumerate().skip(at + 1) {
@@ -270,11 +270,11 @@ fn without_contradictions(
         .collect()
 }
 
-/// Puts together what ran at one time.
+/// Groups files that ran at the same time.
 fn windows(candidates: Vec<Candidate>, set_apart: &mut Vec<SetApart>) -> Vec<Window> {
     let mut windows: Vec<Vec<Candidate>> = Vec::new();
     for candidate in candidates {
-        // A file may join what was two windows until now.
+        // A file may merge two windows.
         let (mut joined, others): (Vec<_>, Vec<_>) = windows
             .into_iter()
             .partition(|window| window.iter().any(|other| together(&candidate, other)));
@@ -287,7 +287,7 @@ fn windows(candidates: Vec<Candidate>, set_apart: &mut Vec<SetApart>) -> Vec<Win
         .map(|window| one_of_each(without_contradictions(window, set_apart), set_apart))
         .collect();
     let start_ns = |window: &[Candidate]| window.iter().map(|one| one.span.start_ns).max();
-    // The one with most ranks tells what the job is; of equal ones the newest.
+    // The window with the most ranks defines the job; on a tie, the newest.
     windows.arrange_by_key(|window| std::cmp::Reverse((window.len(), start_ns(window))));
     let mut accepted: Vec<Vec<Candidate>> = Vec::new();
     for mut window in windows {
@@ -303,7 +303,7 @@ fn windows(candidates: Vec<Candidate>, set_apart: &mut Vec<SetApart>) -> Vec<Win
         }
         let has_steps_of = |other: &Vec<Candidate>| {
             let known = |step: &u64| other.iter().any(|one| one.steps.contains(step));
-            // Nothing tells ranks without steps from those of another run.
+            // Ranks without steps cannot be distinguished from those of another run.
             window.iter().all(|one| one.steps.is_empty())
                 || window.iter().flat_map(|one| &one.steps).any(known)
         };
@@ -332,7 +332,7 @@ fn rank(candidate: Candidate) -> Rank {
     }
 }
 
-/// Whether two files are of one window: at one time, and with common steps where both number them.
+/// Whether two files belong to one window: at the same time, and with common steps where both number them.
 fn together(one: &Candidate, other: &Candidate) -> bool {
     let near = Interval {
         start_ns: other.span.start_ns.saturating_sub(MOST_APART_NS),
@@ -346,7 +346,7 @@ fn together(one: &Candidate, other: &Candidate) -> bool {
     }
 }
 
-/// Of several files of one rank the one with the most collectives.
+/// Of several files of one rank, keeps the one with the most collectives.
 fn one_of_each(mut window: Vec<Candidate>, set_apart: &mut Vec<SetApart>) -> Vec<Candidate> {
     window.arrange_by(|one, other| {
         let key = |of: &Candidate| {

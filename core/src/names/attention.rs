@@ -1,4 +1,4 @@
-//! What the names of operators and kernels say of attention.
+//! Attention, by the names of operators and kernels.
 
 use super::moe::quantizes;
 use super::words::{Words, holds, leading_digits, said_by};
@@ -7,21 +7,21 @@ use crate::base::labels::labelled;
 use AttentionKernel::{Cache, Flash, Flex, Library, Linear, Math, MemoryEfficient, Paged};
 
 labelled! {
-    /// What computes an attention.
+    /// The kinds of attention kernels.
     pub(crate) enum AttentionKernel {
-        /// Exact attention in tiles, with nothing but the result written.
+        /// Exact attention in tiles that writes only its result.
         Flash => "flash",
-        /// The other fused kernel of the framework, which also takes FP32 and masks.
+        /// The framework's other fused kernel, which also supports FP32 and masks.
         MemoryEfficient => "memory-efficient",
         /// The DNN library's.
         Library => "DNN library",
-        /// Attention over a paged cache, as serving engines have it.
+        /// Attention over a paged KV cache, as in serving engines.
         Paged => "paged",
         /// Attention with a compiled score function.
         Flex => "flex",
         /// Linear attention and its states.
         Linear => "linear attention",
-        /// Keys and values written to the cache, and its tables.
+        /// Writes keys and values to the KV cache, or prepares its tables.
         Cache => "cache",
         /// The framework's unfused path.
         Math => "math",
@@ -41,7 +41,7 @@ const WORDS: &Words<AttentionKernel> = &[
         "linear_attention", "delta_rule", "gdn_", "dot_kkt", "recompute_w_u", "chunk_fwd", "kda_",
         "solve_tril", "merge_16x16", "_fwd_diag_", "_fwd_none_diag_", "_fwd_kv_", "rwkv", "_gla_",
     ]),
-    // `sgl_kernel::fwd` is FlashAttention-3 over the pages of SGLang's cache.
+    // `sgl_kernel::fwd` is FlashAttention-3 over SGLang's paged cache.
     (Paged, &[
         "paged", "sgl_kernel::fwd", "unified_attention", "batch_prefill", "batchprefill",
         "batchdecode", "pa_decode", "pa_sparse", "pa_bf16", "pa_fp16", "mla_", "vllm", "sglang",
@@ -53,12 +53,12 @@ const WORDS: &Words<AttentionKernel> = &[
 ];
 
 impl AttentionKernel {
-    /// From one name; `None` where it says nothing.
+    /// From one name; `None` if it is not known.
     pub(crate) fn of_name(name: &str) -> Option<AttentionKernel> {
         said_by(WORDS, name)
     }
 
-    /// Whether it is attention over scores, which have a usual efficiency by length.
+    /// Whether it is attention with scores, whose usual efficiency by length is known.
     pub(crate) fn has_scores(self) -> bool {
         !matches!(self, Linear | Cache)
     }
@@ -78,8 +78,8 @@ pub(crate) fn splits_keys(kernel: &str) -> bool {
     holds(kernel, &["splitkv", "split_kv", "splitk", "combine"])
 }
 
-/// Whether a kernel computes the attention of a layer: one of them runs in each. Writing the cache,
-/// preparing, quantizing and adding up what others computed are steps around it.
+/// Whether a kernel computes the attention of a layer: one such kernel runs per layer. Writing the cache, preparing,
+/// quantizing and summing partial results are separate steps.
 pub(crate) fn is_main(kernel: &str) -> bool {
     const MOST_OWN: usize = 80;
     const AROUND: &[&str] = &[
@@ -99,7 +99,7 @@ pub(crate) fn is_main(kernel: &str) -> bool {
         "req_to_token",
         "position",
     ];
-    // What a template is made with, and what a mangled name says after its own, are options.
+    // Template arguments, and what follows the function in a mangled name, are only options.
     let own = own_name(kernel);
     let own = own.get(..MOST_OWN).unwrap_or(own);
     let computes = || match AttentionKernel::of_name(kernel) {
@@ -111,8 +111,8 @@ pub(crate) fn is_main(kernel: &str) -> bool {
     family_of_kernel(kernel) == Family::Attention && !is_around() && computes()
 }
 
-/// The name of a kernel without what its template is made with; of one that only starts another, that
-/// other's: `cutlass::device_kernel<flash::enable_sm80_or_later<flash::FlashAttnFwdCombine<…>>>`.
+/// The name of a kernel without its template arguments; for a wrapper, the name of the wrapped kernel:
+/// `cutlass::device_kernel<flash::enable_sm80_or_later<flash::FlashAttnFwdCombine<…>>>`.
 fn own_name(kernel: &str) -> &str {
     const STARTERS: &[&str] = &["device_kernel", "enable_sm", "kentry"];
     let mut parts = kernel.split('<');
@@ -122,12 +122,12 @@ fn own_name(kernel: &str) -> &str {
 /// The type of a KV cache, by the kernel that writes it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum CacheType {
-    /// That of the model.
+    /// The model's own type.
     OfModel,
     Fp8,
 }
 
-/// What a kernel that writes the cache is made for: the last parameter of
+/// The cache type that a cache-writing kernel is compiled for: the last parameter of
 /// `reshape_and_cache_flash_kernel<scalar, cache, (vllm::Fp8KVCacheDataType)1>`.
 pub(crate) fn cache_type(kernel: &str) -> Option<CacheType> {
     const MARK: &str = "Fp8KVCacheDataType)";
@@ -142,7 +142,7 @@ pub(crate) fn cache_type(kernel: &str) -> Option<CacheType> {
     }
 }
 
-/// The place of the cache among the arguments of an operator that writes it.
+/// The index of the cache among the arguments of an operator that writes it.
 pub(crate) fn cache_argument(op: &str) -> Option<usize> {
     const OPS: &[&str] = &["::reshape_and_cache", "::concat_and_cache_mla"];
     OPS.iter()
@@ -150,13 +150,13 @@ pub(crate) fn cache_argument(op: &str) -> Option<usize> {
         .then_some(2)
 }
 
-/// Whether a kernel is FlashAttention-2, as PyTorch and its own package have it.
+/// Whether a kernel is FlashAttention-2, from PyTorch or its own package.
 pub(crate) fn is_flash_2(kernel: &str) -> bool {
     kernel.contains("flash::flash_fwd") || kernel.contains("flash::flash_bwd")
 }
 
-/// The head dimension that a kernel is made for, where its name has it:
-/// "Flash_fwd_kernel_traits<96, …", "fmha_fwd_hd128_bf16".
+/// The head dimension that a kernel is compiled for, if its name has it: "Flash_fwd_kernel_traits<96, …",
+/// "fmha_fwd_hd128_bf16".
 pub(crate) fn head_dimension(kernel: &str) -> Option<u64> {
     let marks = ["kernel_traits<", "_hd", "hdim"];
     marks.iter().find_map(|mark| {
@@ -166,8 +166,8 @@ pub(crate) fn head_dimension(kernel: &str) -> Option<u64> {
     })
 }
 
-/// Whether a kernel computes a head dimension as the next power of two: those that are written in
-/// Triton, whose blocks have no other sizes.
+/// Whether a kernel pads the head dimension to the next power of two: those written in Triton, which supports no other
+/// block sizes.
 pub(crate) fn pads_head_dimension(kernel: &str) -> bool {
     const WORDS: &[&str] = &[
         "attn_fwd",
@@ -181,8 +181,8 @@ pub(crate) fn pads_head_dimension(kernel: &str) -> bool {
     !kernel.contains("::") && holds(kernel, WORDS)
 }
 
-/// How many queries and keys a kernel takes at once, where its name has it:
-/// "Flash_fwd_kernel_traits<64, 128, 64, …", "aligned_64x128_rf", "wgmma_f16_knob_3_64x128x128".
+/// The tile of a kernel, as numbers of queries and keys, if its name has it: "Flash_fwd_kernel_traits<64, 128, 64, …",
+/// "aligned_64x128_rf", "wgmma_f16_knob_3_64x128x128".
 pub(crate) fn tile(kernel: &str) -> Option<(u64, u64)> {
     let size = |text: &str| {
         leading_digits(text)

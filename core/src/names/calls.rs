@@ -1,14 +1,14 @@
-//! Names of calls without what a run decides: addresses, line numbers, running numbers.
+//! Names of calls without the parts that vary between runs: addresses, line numbers, instance numbers.
 
 use std::borrow::Cow;
 
 use super::MODULE;
 use crate::base::format::without_number;
 
-/// Folders that hold installed packages: where they lie says nothing of the call.
+/// Folders of installed packages: their location is irrelevant to the call.
 const INSTALLED: [&str; 2] = ["site-packages/", "dist-packages/"];
 
-/// A name without addresses, line numbers, places of packages and numbers of instances.
+/// A name without addresses, line numbers, package locations and instance numbers.
 ///
 /// ```text
 /// /opt/lib/python3.12/site-packages/torch/_ops.py(123): __call__   torch/_ops.py: __call__
@@ -29,8 +29,8 @@ pub(crate) fn normal(recorded: &str) -> Cow<'_, str> {
     }
 }
 
-/// A Python frame, `PATH(LINE): FUNCTION`, without its line and the folders that a machine decides:
-/// those above installed packages, and all of an absolute path.
+/// A Python frame, `PATH(LINE): FUNCTION`, without its line and machine-specific folders: those above installed
+/// packages, and all folders of an absolute path.
 fn without_line(name: &str) -> Option<String> {
     let (place, function) = name.split_once("): ")?;
     let (path, line) = place.rsplit_once('(')?;
@@ -65,9 +65,9 @@ fn without_addresses(name: &str) -> String {
     out
 }
 
-/// A name without the running number that the compiler of PyTorch gives to the kernels of a graph:
-/// `triton_poi_fused_add_mul` of `triton_poi_fused_add_mul_3`. It counts all kernels of the graph,
-/// so that the same kernel has another one as soon as there is one more before it.
+/// Strips the running number that PyTorch's compiler gives to the kernels of a graph: `triton_poi_fused_add_mul` for
+/// `triton_poi_fused_add_mul_3`. It counts all kernels of the graph, so the number of the same kernel changes if
+/// another kernel is added before it.
 pub(crate) fn unnumbered(name: &str) -> &str {
     if !name.starts_with("triton_") || !name.contains("_fused_") {
         return name;

@@ -1,4 +1,4 @@
-//! Collectives: what they do and what they are for, by the names of kernels and of process groups.
+//! Collectives: their kind and purpose, by the names of kernels and process groups.
 
 use super::words::{Words, holds, letters, said_by};
 use crate::base::labels::labelled;
@@ -7,7 +7,7 @@ use CollectiveKind::*;
 labelled! {
     pub(crate) enum CollectiveKind {
         AllReduce => "all-reduce",
-        /// The residual is added and RMSNorm applied in the same kernel.
+        /// All-reduce with residual addition and RMSNorm in the same kernel.
         AllReduceNorm => "all-reduce + RMSNorm, fused",
         AllGather => "all-gather",
         ReduceScatter => "reduce-scatter",
@@ -23,7 +23,7 @@ labelled! {
     }
 }
 
-/// By the letters of a name: an all-reduce is no reduce.
+/// By the letters of a name; "allreduce" must not match as "reduce".
 const KINDS: &Words<CollectiveKind> = &[
     (
         AllReduceNorm,
@@ -41,7 +41,7 @@ const KINDS: &Words<CollectiveKind> = &[
     ),
     (AllGather, &["allgather"]),
     (ReduceScatter, &["reducescatter"]),
-    // Of expert parallelism, too: tokens go to their experts and come back.
+    // Includes expert parallelism: tokens are sent to their experts and back.
     (AllToAll, &["alltoall", "dispatch", "combine"]),
     (Broadcast, &["broadcast"]),
     (Barrier, &["barrier"]),
@@ -52,17 +52,17 @@ const KINDS: &Words<CollectiveKind> = &[
 ];
 
 impl CollectiveKind {
-    /// From what PyTorch or a kernel calls it: "_allgather_base", "ncclDevKernel_AllReduce_Sum".
+    /// From the name in PyTorch or of a kernel: "_allgather_base", "ncclDevKernel_AllReduce_Sum".
     pub(crate) fn of_name(name: &str) -> CollectiveKind {
         said_by(KINDS, &letters(name)).unwrap_or(Unknown)
     }
 
-    /// Whether all ranks end with the sum of what they gave.
+    /// Whether all ranks end up with the sum of their inputs.
     pub(crate) fn is_all_reduce(self) -> bool {
         matches!(self, AllReduce | AllReduceNorm)
     }
 
-    /// Whether no rank can end it before all have begun it: each needs something of each other.
+    /// Whether no rank can finish it before all have started it, because each needs data from every other.
     pub(crate) fn waits_for_all(self) -> bool {
         matches!(
             self,
@@ -70,10 +70,9 @@ impl CollectiveKind {
         )
     }
 
-    /// What the links carry for each byte of the message, so that different collectives can be
-    /// compared with the same link. Of n ranks an all-reduce moves each byte to the others and
-    /// the sums back, 2 (n − 1) / n; gathering, scattering and exchanging leave out the own part,
-    /// (n − 1) / n; the rest moves it once.
+    /// Bytes over the links for each byte of the message, so that different collectives can be compared with the same
+    /// link bandwidth. With n ranks, an all-reduce sends each byte to the others and the sums back, 2 (n − 1) / n;
+    /// gather, scatter and all-to-all exclude the rank's own part, (n − 1) / n; the others move each byte once.
     pub(crate) fn bus_factor(self, group_size: f64) -> Option<f64> {
         if group_size < 2.0 {
             return None;
@@ -88,40 +87,40 @@ impl CollectiveKind {
     }
 }
 
-/// What communication is for.
+/// The purpose of communication.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) enum Purpose {
     /// Gradients of replicas, reduced during the backward pass.
     Gradients,
-    /// Parameters and gradients of which each rank keeps a part.
+    /// Sharded parameters and gradients.
     Shards,
-    /// The same of `FullyShardedDataParallel` or `fully_shard`.
+    /// The same with `FullyShardedDataParallel` or `fully_shard`.
     Fsdp,
-    /// Weights that `DataParallel` copies to its GPUs in each step, and their gradients.
+    /// Weights that `DataParallel` copies to its GPUs in each step, and the gradients.
     Replicas,
-    /// What stages of a pipeline hand on.
+    /// Transfers between pipeline stages.
     Stages,
-    /// Parts of layers that are split over GPUs.
+    /// Tensor parallelism: parts of layers that are split over GPUs.
     Tensors,
-    /// Tokens to their experts and back.
+    /// Expert parallelism: tokens to their experts and back.
     Experts,
-    /// Heads against tokens of split sequences.
+    /// Sequence parallelism: heads are exchanged for tokens of split sequences.
     Sequence,
-    /// Statistics of norms over all ranks.
+    /// Synchronized norms: statistics over all ranks.
     Statistics,
-    /// An exchange of all with all, nothing tells of what.
+    /// An all-to-all of unknown content.
     Exchange,
-    /// Nothing tells.
+    /// Unknown purpose.
     Unknown,
 }
 
-/// Kernels that are made for the exchange of experts.
+/// Kernels for communication between experts.
 pub(crate) fn is_of_experts(kernel: &str) -> bool {
     holds(kernel, &["dispatch", "combine", "moe", "deep_ep"])
 }
 
-/// What the description of a group of processes tells: `TENSOR_MODEL_PARALLEL_GROUP`, `mesh_tp`,
-/// `ep:0`. Groups of data parallelism are told apart by what they do.
+/// The purpose of a process group from its description: `TENSOR_MODEL_PARALLEL_GROUP`, `mesh_tp`, `ep:0`. For
+/// data-parallel groups it depends on what they do.
 pub(crate) fn purpose_of_group(description: &str) -> Option<Purpose> {
     const WORDS: &[(&[&str], Option<Purpose>)] = &[
         (&["data", "dp", "ddp", "fsdp", "shard", "replicate"], None),
@@ -143,7 +142,7 @@ pub(crate) fn purpose_of_group(description: &str) -> Option<Purpose> {
         .and_then(|(_, purpose)| *purpose)
 }
 
-/// How many take part, by the last parameter of kernels that are compiled for their number:
+/// The number of ranks, from the last template parameter of kernels that are compiled for it:
 /// `cross_device_reduce_2stage<__nv_bfloat16, 8>`.
 pub(crate) fn ranks_of_kernel(kernel: &str) -> Option<f64> {
     const WORDS: [&str; 3] = [
@@ -164,7 +163,7 @@ mod tests {
 
     #[test]
     fn a_link_carries_what_others_have() {
-        // Of four ranks each leaves its own quarter out; an all-reduce goes there and back.
+        // Each of four ranks excludes its own quarter; an all-reduce sends twice.
         let cases = [
             (AllReduce, Some(1.5)),
             (AllGather, Some(0.75)),

@@ -1,20 +1,20 @@
-//! What names tell of convolutions: their pass, and what their kernels are there for.
+//! Convolutions by name: their pass, and the purpose of their kernels.
 
 use super::words::holds;
 use crate::base::labels::labelled;
 
 labelled! {
-    /// Which pass a convolution belongs to.
+    /// The pass of a convolution.
     pub(crate) enum Pass {
         Forward => "forward",
         Backward => "backward",
-        /// Only the name of a kernel is known, and both passes run such kernels.
+        /// Only the kernel's name is known, and both passes run such kernels.
         Unknown => "unknown",
     }
 }
 
 impl Pass {
-    /// By the name of an operator, or of a kernel without one.
+    /// From the name of an operator, or of a kernel without an operator.
     pub(crate) fn of(name: &str, is_kernel: bool) -> Pass {
         if holds(name, &["backward", "bwd", "dgrad", "wgrad", "wrw"]) {
             Pass::Backward
@@ -38,7 +38,7 @@ pub(crate) enum ConvolutionPass {
 }
 
 impl ConvolutionPass {
-    /// From its name; a name that says nothing is of the forward pass.
+    /// From its name; by default forward.
     pub(crate) fn of_kernel(kernel: &str) -> ConvolutionPass {
         if holds(kernel, &["wgrad", "wrw", "bwd_weight", "backward_filter"]) {
             ConvolutionPass::Filter
@@ -50,8 +50,7 @@ impl ConvolutionPass {
     }
 }
 
-/// Whether a kernel brings a tensor of a convolution into another layout. A transposed convolution
-/// is none.
+/// Whether a kernel changes the layout of a convolution's tensor. A transposed convolution does not.
 pub(crate) fn is_layout_change(kernel: &str) -> bool {
     #[rustfmt::skip]
     const WORDS: &[&str] = &[
@@ -62,7 +61,7 @@ pub(crate) fn is_layout_change(kernel: &str) -> bool {
     holds(kernel, WORDS)
 }
 
-/// Whether the name of a kernel says that it is taken where nothing better fits.
+/// Whether the name of a kernel says that it is a fallback.
 pub(crate) fn is_fallback(kernel: &str) -> bool {
     const WORDS: &[&str] = &["naive_conv", "im2col", "im2d2col", "col2im", "slow_conv"];
     holds(kernel, WORDS)

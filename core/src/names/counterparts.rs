@@ -1,10 +1,10 @@
-//! Operators that do the same under another name, as one vendor's library or another does it.
+//! Equivalent operators with different names, from different vendors' libraries.
 
-/// What several operators do alike.
+/// A function that several operators share.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) struct Counterpart {
     pub(crate) what: &'static str,
-    /// The operands that come first in all of them; what follows differs.
+    /// Number of leading operands that all of them share; the others differ.
     pub(crate) n_operands: usize,
 }
 
@@ -14,7 +14,7 @@ const fn row(what: &'static str, n_operands: usize, names: &'static [&'static st
     (Counterpart { what, n_operands }, names)
 }
 
-/// What operators do, how many operands lead, their names.
+/// Function, number of shared leading operands, operator names.
 #[rustfmt::skip]
 const COUNTERPARTS: &[Row] = &[
     row("attention", 3, &[
@@ -53,7 +53,7 @@ const COUNTERPARTS: &[Row] = &[
     row("CTC loss", 2, &["aten::_cudnn_ctc_loss", "aten::_ctc_loss"]),
 ];
 
-/// What an operator does that others do too.
+/// The function that an operator shares with others.
 pub(crate) fn counterpart(name: &str) -> Option<Counterpart> {
     let (what, _) = COUNTERPARTS
         .iter()

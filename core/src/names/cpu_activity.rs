@@ -1,5 +1,5 @@
-//! What the CPU does, by the names of its spans: Python frames, built-in functions, operators,
-//! ranges, runtime calls and the profiler's own overhead.
+//! CPU activity by the names of its spans: Python frames, built-in functions, operators, ranges, runtime calls and the
+//! profiler's own overhead.
 
 use crate::base::labels::labelled;
 use crate::names::frames::Frame;
@@ -7,21 +7,21 @@ use crate::names::host_calls::RuntimeCall;
 use crate::trace::Category;
 
 labelled! {
-    /// CPU work that a span's name tells, whatever was recorded inside.
+    /// CPU work, identified by a span's name regardless of what was recorded inside.
     pub(crate) enum CpuActivity {
         DataLoading => "Data loading" as "data_loading",
         Preprocessing => "Preprocessing" as "preprocessing",
         Tokenization => "Tokenization" as "tokenization",
-        /// A value of the GPU is read: `.item()`, `.cpu()`, `.tolist()`, printing.
+        /// A GPU value is read: `.item()`, `.cpu()`, `.tolist()`, printing.
         ReadBack => "Reads a GPU value" as "read_back",
-        /// The size of a result depends on values of the GPU.
+        /// The size of a result depends on GPU values.
         DynamicShape => "Data-dependent shape" as "dynamic_shape",
         Synchronization => "GPU synchronization" as "gpu_synchronization",
         Allocation => "Memory allocation" as "memory_allocation",
         Reflection => "Reflection" as "reflection",
         Guards => "Guards of compiled code" as "guards",
         GarbageCollection => "Garbage collection" as "garbage_collection",
-        /// For another thread or process.
+        /// Waits for another thread or process.
         Waiting => "Waits for a thread or process" as "waiting",
         Logging => "Logging" as "logging",
         Checkpointing => "Checkpointing" as "checkpointing",
@@ -35,23 +35,23 @@ labelled! {
     }
 }
 
-/// How the name of a span tells its activity.
+/// How the name of a span is matched.
 enum Named {
     Is(&'static str),
     StartsWith(&'static str),
     EndsWith(&'static str),
-    /// A Python frame: its file, or a folder around it (`PIL/`), or what the name of its file starts
-    /// with (`tokenization_*`); and its functions, all of them where there are none.
+    /// A Python frame: its file, a folder (`PIL/`), or a prefix of the file name (`tokenization_*`); and its functions,
+    /// or all of them if the list is empty.
     Python(&'static str, &'static [&'static str]),
-    /// `<built-in method item of Tensor object at 0x7f…>` and `<method 'item' of 'torch._C.TensorBase' …>`,
-    /// by the method and the start of its object.
+    /// `<built-in method item of Tensor object at 0x7f…>` and `<method 'item' of 'torch._C.TensorBase' …>`, by the
+    /// method and the start of the object's type.
     Method(&'static str, &'static str),
 }
 
 use CpuActivity::*;
 use Named::*;
 
-/// The first row that fits; each with the form in which profilers write it.
+/// The first match decides. Comments show what profilers write.
 #[rustfmt::skip]
 const ACTIVITIES: &[(Named, CpuActivity)] = &[
     // `enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__`
@@ -176,7 +176,7 @@ const ACTIVITIES: &[(Named, CpuActivity)] = &[
     (StartsWith("UVM Activity Init"), Profiler),
 ];
 
-/// Calls whose name contains a part, of those that are [`RuntimeCall::Startup`].
+/// Parts of names of [`RuntimeCall::Startup`] calls that capture graphs.
 const CAPTURING: &[&str] = &["GraphInstantiate", "EndCapture"];
 
 impl CpuActivity {
@@ -184,7 +184,8 @@ impl CpuActivity {
         CpuActivity::first(name, |_| true)
     }
 
-    /// One that [is a cause](CpuActivity::is_cause): fewer rows, for all names of a trace.
+    /// Like `of_name`, but only for activities that [are a cause](CpuActivity::is_cause): fewer rows to check for all
+    /// names of a trace.
     pub(crate) fn cause_of_name(name: &str) -> Option<CpuActivity> {
         CpuActivity::first(name, CpuActivity::is_cause)
     }
@@ -196,7 +197,7 @@ impl CpuActivity {
         Some(row.1)
     }
 
-    /// Of a span that is no kernel: a runtime call by what it does, all else by its name.
+    /// For a CPU span: runtime calls by what they do, all others by name.
     pub(crate) fn of_span(category: Category, name: &str) -> Option<CpuActivity> {
         if category == Category::Overhead {
             return Some(CpuActivity::of_name(name).unwrap_or(Profiler));
@@ -215,7 +216,7 @@ impl CpuActivity {
         }
     }
 
-    /// Whether it alone, for half of a gap, tells why the gap is there.
+    /// Whether it explains a gap if it takes half of it.
     pub(crate) fn is_cause(self) -> bool {
         matches!(
             self,
@@ -223,7 +224,7 @@ impl CpuActivity {
         )
     }
 
-    /// Whether it does not return in a run that is warm and not recorded.
+    /// Whether it does not occur in a warmed-up run without profiling.
     pub(crate) fn is_one_off(self) -> bool {
         matches!(
             self,
@@ -231,7 +232,7 @@ impl CpuActivity {
         )
     }
 
-    /// Whether what runs inside of it says more than its own name: a function of the program's.
+    /// Whether the code inside it, a function of the program, says more than its own name.
     pub(crate) fn is_around_code(self) -> bool {
         matches!(self, DataLoading | Preprocessing)
     }
@@ -280,13 +281,13 @@ mod tests {
             ("<built-in method encode of str object at 0x7f>", None),
             ("<built-in method item of Tensor object at 0x7f31>", Some(ReadBack)),
             ("<method 'item' of 'torch._C.TensorBase' objects>", Some(ReadBack)),
-            // On the CPU.
+            // These are on the CPU.
             ("<built-in method item of numpy.int32 object at 0x7f31>", None),
             ("aten::nonzero", Some(DynamicShape)),
             ("aten::unique_consecutive", Some(DynamicShape)),
             ("inspect.py(3265): signature", Some(Reflection)),
             ("/usr/lib/python3.10/inspect.py(2998): bind", Some(Reflection)),
-            // A file of the program's whose name ends alike.
+            // A file of the program whose name has the same ending.
             ("my_inspect.py(12): look", None),
             ("TorchDynamo Cache Lookup", Some(Guards)),
             ("<built-in function collect>", Some(GarbageCollection)),
@@ -297,7 +298,7 @@ mod tests {
             ("torch/serialization.py(943): save", Some(Checkpointing)),
             ("torch/_dynamo/convert_frame.py(666): _compile", Some(Compilation)),
             ("compile_fx_inner (dynamo_timed)", Some(Compilation)),
-            // Running compiled code is no compilation.
+            // Running compiled code is not compilation.
             ("## Call CompiledFxGraph fal4xp ##", None),
             ("triton/compiler/compiler.py(487): launch_metadata", None),
             ("torch/compiler/__init__.py(436): is_compiling", None),

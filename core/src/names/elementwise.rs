@@ -4,15 +4,15 @@ use super::words::{holds, leading_digits, without_namespace};
 use crate::base::labels::labelled;
 
 labelled! {
-    /// What an element-wise operation does to each element; with the name of their number in files.
+    /// Kinds of element-wise operations; `as` gives the key of their count in files.
     pub(crate) enum ElementwiseKind {
-        /// Adds, multiplies, copies or fills: as fast as the memory.
+        /// Adds, multiplies, copies or fills: limited by memory bandwidth.
         Baseline => "add, multiply, copy, fill" as "baseline_count",
-        /// Adds or multiplies operands of which one is broadcast or strided: read element by element.
+        /// Adds or multiplies with a broadcast or strided operand, which is read element by element.
         Uneven => "add or multiply, broadcast or strided" as "uneven_count",
-        /// Copies into another order of dimensions: `contiguous()`, `channels_last`. Some convert as well.
+        /// Copies into another order of dimensions: `contiguous()`, `channels_last`. May convert the type as well.
         Layout => "layout copy" as "layout_copy_count",
-        /// Copies into another type and does nothing else.
+        /// Only converts the type.
         Cast => "type conversion" as "cast_count",
         /// Other arithmetic.
         Arithmetic => "arithmetic" as "arithmetic_count",
@@ -24,14 +24,14 @@ labelled! {
         Mask => "comparison or mask" as "comparison_mask_count",
         /// Steps of an optimizer, and operations on lists of tensors.
         Optimizer => "optimizer" as "optimizer_count",
-        /// Rotates queries and keys by their positions.
+        /// Applies rotary embeddings to queries and keys.
         Rope => "RoPE" as "rope_count",
         /// Anything else: concatenation, dropout, quantization.
         Other => "other" as "other_count",
     }
 }
 
-/// Operators of a kind, without their namespace, a trailing `_` and what follows "_backward".
+/// Operators by kind, without their namespace, a trailing `_` and what follows "_backward".
 #[rustfmt::skip]
 const NAMES: &[(ElementwiseKind, &[&str])] = &[
     (ElementwiseKind::Baseline, &["add", "mul", "copy", "fill", "zero"]),
@@ -43,7 +43,7 @@ const NAMES: &[(ElementwiseKind, &[&str])] = &[
 ];
 
 impl ElementwiseKind {
-    /// By the name of an operator, whatever its arguments are.
+    /// From the name of an operator, regardless of its arguments.
     pub(crate) fn of_name(name: &str) -> ElementwiseKind {
         const LISTS: &[&str] = &["_foreach_", "_fused_adam", "_fused_adagrad", "_fused_sgd"];
         let name = without_namespace(name);
@@ -58,14 +58,14 @@ impl ElementwiseKind {
         known.map_or(ElementwiseKind::Other, |(kind, _)| *kind)
     }
 
-    /// "gelu" of "aten::gelu_backward", "add" of "aten::add_".
+    /// "gelu" for "aten::gelu_backward", "add" for "aten::add_".
     pub(crate) fn base_name(name: &str) -> &str {
         let name = without_namespace(name);
         let base = name.split("_backward").next().unwrap_or(name);
         base.strip_suffix('_').unwrap_or(base)
     }
 
-    /// Of a number of operations.
+    /// The label for a count of such operations.
     pub(crate) fn count_label(self) -> &'static str {
         match self {
             ElementwiseKind::Baseline => "Additions, multiplications, copies, fills",
@@ -85,14 +85,14 @@ impl ElementwiseKind {
     }
 }
 
-/// Whether an operator or a kernel that is element-wise rotates by positions.
+/// Whether an element-wise operator or kernel applies rotary embeddings.
 pub(crate) fn is_rope(name: &str) -> bool {
     const WORDS: &[&str] = &["rotary", "rope_", "_rope", "mlarope"];
     let is_mangled = name.starts_with("kn_entry_");
     is_mangled || holds(name, WORDS) || without_namespace(name).eq_ignore_ascii_case("rope")
 }
 
-/// Whether a kernel does nothing but change the type of its elements, or may do no more than that.
+/// Whether a kernel only converts the type of its elements, or possibly only does that.
 pub(crate) fn converts(kernel: &str) -> bool {
     const WORDS: &[&str] = &["direct_copy_kernel", "convert_kernel"];
     let generated = kernel.split_once("_fused__to_copy_");
@@ -100,8 +100,8 @@ pub(crate) fn converts(kernel: &str) -> bool {
     is_generated || holds(kernel, WORDS)
 }
 
-/// Whether a kernel makes values of nothing, or of constants: it fills, and computes with no operand that
-/// steps or layers have of their own.
+/// Whether a kernel generates values without input or from constants: it fills, and reads no operand that differs
+/// between steps or layers.
 pub(crate) fn makes_values(kernel: &str) -> bool {
     const MAKES: &[&str] = &["zeros", "ones", "full", "fill", "empty", "arange"];
     const COMPUTES: &[&str] = &[

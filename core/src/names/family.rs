@@ -1,4 +1,4 @@
-//! Dormer's own families of work.
+//! Dormer's own classification of GPU activity into families.
 
 use serde::{Deserialize, Serialize};
 
@@ -7,19 +7,19 @@ use super::rule::first_match;
 use crate::base::labels::labelled;
 
 labelled! {
-    /// What kind of work it is, coarsely enough for a bar chart. The order is that of legends.
+    /// A kind of work, coarse enough for a bar chart. The order is that of legends.
     #[derive(Serialize, Deserialize)]
     pub enum Family {
         /// GEMM.
         Gemm => "GEMM" as "gemm",
-        /// Attention, fused or in the parts that only attention has.
+        /// Attention, fused or in parts that are specific to attention.
         Attention => "Attention" as "attention",
         /// Convolutions and their layout changes.
         Convolution => "Convolution" as "conv",
         /// Batch, layer, group and RMS norms.
         Normalization => "Normalization" as "norm",
-        /// Each element read and written once: arithmetic, activations, casts, layout copies,
-        /// concatenation, look-ups by index, optimizers.
+        /// Each element read and written once: arithmetic, activations, casts, layout copies, concatenation, lookups by
+        /// index, optimizers.
         Elementwise => "Element-wise" as "elementwise",
         /// Work along an axis: sums, softmax, losses, scans, pooling, top-k and sorting.
         Reduction => "Reduction" as "reduce",
@@ -33,7 +33,7 @@ labelled! {
         Communication => "Communication" as "comm",
         /// Nothing is known about it.
         Other => "Other" as "other",
-        /// Kernels of which nothing tells what launched them, in a trace that tells it of others.
+        /// Kernels without a known launch, in a trace that has launches for others.
         Unattributed => "Unattributed" as "unattributed",
     }
 }
@@ -44,30 +44,30 @@ impl Family {
         !matches!(self, Family::MemoryCopy | Family::Communication)
     }
 
-    /// Its color: the name of a style sheet token without the leading `--`.
+    /// Its color, as the name of a style sheet token without the leading `--`.
     pub fn token(self) -> &'static str {
         self.key()
     }
 }
 
 labelled! {
-    /// What tells the family of a piece of GPU activity.
+    /// What the family of a kernel, copy or fill was determined from.
     pub enum Certainty {
-        /// An operator launched it: its name, or both names, decided.
+        /// An operator launched it: the family follows from its name, or from both names.
         ByOperator => "operator",
-        /// No operator is known above it, as in graphs and in traces of the GPU alone: its own name
-        /// had to do.
+        /// No operator is known above it, as in graphs and in GPU-only traces: the family follows from the kernel's
+        /// name alone.
         ByKernelName => "kernel name",
     }
 }
 
-/// The family of an op from the reference's label, else from its name, else from a kernel it ran.
+/// The family of an op from TraceLens's label, else from its name, else from a kernel it ran.
 ///
-/// With one kernel of an op as `kernel` this is the family of that kernel's time: a memory fill
-/// inside a matrix product counts as the product. Traffic between GPUs is communication whatever
-/// op starts it, as it is on the [timeline](crate::profile::timeline); and what an op fuses with that traffic,
-/// as the products of asynchronous tensor parallelism, is not. A runtime call that stands for an op
-/// (a graph launch owns hundreds of kernels) says nothing by its name, so its kernels decide.
+/// If `kernel` is one kernel of an op, this is the family of that kernel's time: a memory fill inside a GEMM counts as
+/// the GEMM. Traffic between GPUs is communication whichever op starts it, as on the
+/// [timeline](crate::profile::timeline). Computation that an op fuses with such traffic, as in asynchronous tensor
+/// parallelism, is not. The name of a runtime call in place of an op says nothing (a graph launch owns hundreds of
+/// kernels), so its kernels decide.
 pub fn family_of_op(label: &str, name: &str, kernel: Option<&str>) -> Family {
     let of_kernel = kernel.map(family_of_kernel);
     let of_kernel = of_kernel.filter(|family| *family != Family::Other);
@@ -81,7 +81,7 @@ pub fn family_of_op(label: &str, name: &str, kernel: Option<&str>) -> Family {
     let by_name = by_label.or_else(|| first_match(OP_RULES, name));
     match (by_name, of_kernel) {
         (None | Some(Family::Communication), Some(family)) => family,
-        // A generated kernel that is named after the experts.
+        // A generated kernel named after the experts.
         (Some(Family::Triton), Some(Family::Moe)) => Family::Moe,
         (Some(family), _) => family,
         (None, None) => match label {
@@ -138,16 +138,16 @@ mod tests {
             // The layout change inside a convolution is convolution.
             ("CONV_fwd", "aten::miopen_convolution", "batched_transpose_32x32_half", Convolution),
             ("GEMM", "aten::addmm", "Memset (Device)", Gemm),
-            // A copy between devices is labelled element-wise like one on the device.
+            // A copy between devices is labeled element-wise like one on the device.
             ("elementwise", "aten::copy_", "Memcpy HtoD (Pinned -> Device)", MemoryCopy),
             ("elementwise", "aten::copy_", "void at::native::unrolled_elementwise_kernel<at::native::direct_copy_kernel_cuda>", Elementwise),
             // A graph launch runs kernels of every family.
             ("other", "hipGraphLaunch", "Cijk_Alik_Bljk_BBS_BH_MT256x224x64", Gemm),
             ("other", "cudaGraphLaunch", "void flash_fwd_kernel<Flash_fwd_kernel_traits<128>>", Attention),
             ("other", "my::op", "my_kernel", Other),
-            // What moves between GPUs is communication, also inside a layer of experts.
+            // Traffic between GPUs is communication, even inside an MoE layer.
             ("MoE_fused", "my::moe", "void deep_ep::internode_ll::dispatch<true, false, 7168>(void*)", Communication),
-            // What computes beside such traffic is not.
+            // Computation fused with such traffic is not.
             ("other", "trtllm::gemm_allreduce", "void cutlass::device_kernel<cutlass::gemm::kernel::GemmUniversal>", Gemm),
             ("other", "symm_mem::fused_all_gather_matmul", "Memcpy PtoP (Device -> Device)", MemoryCopy),
             ("other", "vllm::all_reduce", "my_kernel", Communication),

@@ -1,14 +1,14 @@
-//! The rules that give a name its [`Family`]. The first rule that fits decides.
+//! The rules that give a name its [`Family`]. The first matching rule decides.
 //!
-//! Each rule carries a name as traces have it, which is its test: the example must be of the
-//! rule's family, and no earlier rule may take it. Patterns are lower case; names are lowered.
+//! Each rule has an example from a trace, which is its test: the example must get the rule's family,
+//! and no earlier rule may match it. Patterns are lowercase; names are lowercased.
 
 use super::Family::{self, *};
 use super::rule::Pattern::{Holds, Starts};
 use super::rule::{Rule, rule};
 
-/// Labels of the reference that settle the family. "elementwise" does not: `aten::copy_` has it,
-/// and its kernel may be a copy from the CPU.
+/// TraceLens labels that determine the family. "elementwise" does not: `aten::copy_` has it, and its kernel may be a
+/// copy from the CPU.
 #[rustfmt::skip]
 pub(super) const LABEL_RULES: &[(Family, &[&str])] = &[
     (Gemm, &["GEMM", "GroupedGEMM_fwd"]),
@@ -22,8 +22,7 @@ pub(super) const LABEL_RULES: &[(Family, &[&str])] = &[
     (Triton, &["triton"]),
 ];
 
-/// Ops without a settling label, by what their name says. Only words that cannot mean anything
-/// else: for the rest the kernel knows better.
+/// Ops without such a label, by name. Only unambiguous words; otherwise the kernel's name is a better guide.
 #[rustfmt::skip]
 pub(super) const OP_RULES: &[Rule<Family>] = &[
     rule(Starts("c10d::"), Communication, "c10d::allreduce_"),
@@ -87,14 +86,13 @@ pub(super) const OP_RULES: &[Rule<Family>] = &[
 /// Kernels, copies and fills.
 #[rustfmt::skip]
 pub(super) const KERNEL_RULES: &[Rule<Family>] = &[
-    // What is padded for the experts alone.
+    // Padding for experts only.
     rule(Holds("pad_nd_moe_forward"), Moe, "triton_poi_fused_constant_pad_nd_moe_forward_0"),
 
-    // torch.compile names its kernels after the ops they fuse, collectives beside them included,
-    // so this goes before all words.
+    // torch.compile names its kernels after the ops they fuse, including collectives, so this precedes all words.
     rule(Starts("triton_"), Triton, "triton_poi_fused_add_all_reduce_0"),
 
-    // Traffic between GPUs. RCCL's kernels carry NCCL's names.
+    // Traffic between GPUs. RCCL's kernels have NCCL's names.
     rule(Holds("nccl"), Communication, "ncclDevKernel_AllReduce_Sum_bf16_RING_LL(ncclDevKernelArgsStorage<4096ul>)"),
     rule(Holds("rccl"), Communication, "rcclGenericKernel<1, false>"),
     rule(Holds("cross_device_reduce"), Communication, "void vllm::cross_device_reduce_2stage<__nv_bfloat16, 8>(vllm::RankData*)"),
@@ -115,7 +113,7 @@ pub(super) const KERNEL_RULES: &[Rule<Family>] = &[
     rule(Holds("a2a_combine"), Communication, "a2a_combine_recv_kernel"),
     rule(Holds("pplx::"), Communication, "void pplx::IntranodeDispatch<__nv_bfloat16>"),
     rule(Holds("msccl"), Communication, "mscclKernel_Sum_bfloat16_LL"),
-    // Barriers and signals: waits for the other GPUs.
+    // Barriers and signals, which wait for other GPUs.
     rule(Holds("symmetric_memory::"), Communication, "c10d::symmetric_memory::barrier_kernel(unsigned int**, unsigned long, unsigned long)"),
     rule(Holds("userbuffers"), Communication, "void userbuffers_fp16_sum_inplace_gpu_rr_rs_oop<4>(int, int)"),
 
@@ -127,7 +125,7 @@ pub(super) const KERNEL_RULES: &[Rule<Family>] = &[
     rule(Starts("copybuffer"), MemoryCopy, "CopyBuffer"),
     rule(Starts("fillbuffer"), MemoryCopy, "FillBuffer"),
 
-    // Libraries whose own name says attention and whose kernels do more than that.
+    // Libraries whose name says attention, but which have other kernels too.
     rule(Holds("flashinfer::norm"), Normalization, "void flashinfer::norm::FusedAddRMSNormKernel<8, __nv_bfloat16>"),
     rule(Holds("flashinfer::sampling"), Reduction, "void flashinfer::sampling::OnlineSoftmaxMapKernel<1024, float>"),
     rule(Holds("flashinfer::activation"), Elementwise, "void flashinfer::activation::act_and_mul_kernel<__nv_bfloat16, silu>"),
@@ -137,7 +135,7 @@ pub(super) const KERNEL_RULES: &[Rule<Family>] = &[
     rule(Holds("flashinfer::gemm"), Gemm, "void cutlass::device_kernel<flashinfer::gemm::DeviceGemmFp8GroupwiseScaledSM100>"),
     rule(Holds("mqa_logits"), Attention, "void deep_gemm::sm90_fp8_paged_mqa_logits<1u, 64u, 128u>"),
 
-    // Experts. Their kernels are GEMMs too; the layer is what people look for.
+    // Experts. Their kernels are GEMMs too, but users look for the layer.
     rule(Holds("moe"), Moe, "fused_moe_kernel"),
     rule(Holds("topk_gating"), Moe, "void tensorrt_llm::kernels::topk_gating<128>"),
     rule(Holds("topkgating"), Moe, "void vllm::topkGatingSoftmax<4, 128, 4, 16, int>(float const*)"),
@@ -164,7 +162,7 @@ pub(super) const KERNEL_RULES: &[Rule<Family>] = &[
     rule(Holds("compute_problem_sizes"), Moe, "void compute_problem_sizes<false>(int const*, int*, int*, int*, int, int, int)"),
     rule(Holds("grouped_gemm"), Gemm, "void cutlass::gemm::grouped_gemm_kernel<bf16>"),
 
-    // Attention; before GEMM and norm, whose words its template arguments hold.
+    // Attention; before GEMM and norm, whose words its template arguments contain.
     rule(Holds("fmha"), Attention, "fmha_cutlassF_bf16_aligned_64x64_rf_sm80(PyTorchMemEffAttention::AttentionKernel)"),
     rule(Holds("flash_fwd"), Attention, "void pytorch_flash::flash_fwd_kernel<pytorch_flash::Flash_fwd_kernel_traits<64, 128, 128, 4>>"),
     rule(Holds("flash_bwd"), Attention, "void flash_bwd_dq_dk_dv_loop_seqk_parallel_kernel<Flash_bwd_kernel_traits<128, 64, 128, 8>>"),
@@ -207,17 +205,16 @@ pub(super) const KERNEL_RULES: &[Rule<Family>] = &[
     rule(Holds("tilelang_sparse"), Attention, "tilelang_sparse_fwd_kernel"),
     rule(Starts("kernel_mha"), Attention, "kernel_mha"),
 
-    // PyTorch's generic kernels: what they compute stands in the template arguments, which may
-    // hold any other word.
+    // PyTorch's generic kernels: what they compute is in the template arguments, which may contain any other word.
     rule(Holds("multi_tensor_apply"), Elementwise, "void at::native::(anonymous namespace)::multi_tensor_apply_kernel<at::native::(anonymous namespace)::FusedOptimizerTensorListMetadata<4>>"),
     rule(Holds("elementwise_kernel"), Elementwise, "void at::native::vectorized_elementwise_kernel<4, at::native::CUDAFunctor_add<float>, std::array<char*, 3ul>>"),
     rule(Holds("elementwisekernel"), Elementwise, "at::native::xpu::VectorizedElementwiseKernel<8, at::native::xpu::MulFunctor<float>>"),
     rule(Holds("elementwise_grid_stride"), Elementwise, "void at::native::(anonymous namespace)::distribution_elementwise_grid_stride_kernel<float, 4>"),
 
-    // The short convolution in front of a state-space scan, which the reference counts with it.
+    // The short convolution in front of a state-space scan, which TraceLens counts with it.
     rule(Holds("causal_conv1d"), Reduction, "void causal_conv1d_fwd_kernel<Causal_conv1d_fwd_kernel_traits<128, 4>>"),
 
-    // Convolution; before GEMM and norm: implicit GEMMs, and batch norm fused behind.
+    // Convolution; before GEMM and norm: implicit GEMMs, and fused batch norm.
     rule(Holds("implicit_gemm"), Convolution, "sm80_xmma_fprop_implicit_gemm_bf16bf16_bf16f32_f32_nhwckrsc_nchw_tilesize128x128x32"),
     rule(Holds("implicitgemm"), Convolution, "cask_cudnn::implicitGemmPrecomputed<float>"),
     rule(Holds("implicit_convolve"), Convolution, "void implicit_convolve_sgemm<float, float, 1024, 5, 5>"),
@@ -262,7 +259,7 @@ pub(super) const KERNEL_RULES: &[Rule<Family>] = &[
     rule(Starts("subtensorop"), Convolution, "SubTensorOpWithCastTensor1d"),
     rule(Starts("op_tensor"), Convolution, "Op_tensor_bias_2d"),
 
-    // Norms; before reductions, which many of them are.
+    // Norms; before reductions, because many norms are reductions.
     rule(Holds("batch_norm"), Normalization, "void at::native::batch_norm_collect_statistics_kernel<at::native::Var, c10::BFloat16>"),
     rule(Holds("batchnorm"), Normalization, "MIOpenBatchNormFwdTrainSpatialMeanVariance"),
     rule(Holds("cudnn::bn_"), Normalization, "void cudnn::bn_fw_tr_1C11_singleread<__half, 512, true>"),
@@ -285,20 +282,20 @@ pub(super) const KERNEL_RULES: &[Rule<Family>] = &[
     rule(Holds("computeinternalgradients"), Normalization, "void at::native::(anonymous namespace)::ComputeInternalGradientsCUDAKernel<float>"),
     rule(Holds("fusedparams"), Normalization, "void at::native::(anonymous namespace)::ComputeFusedParamsCUDAKernel<float>"),
 
-    // Positions are rotated element by element.
+    // Rotary embeddings are element-wise.
     rule(Holds("rotary"), Elementwise, "void rotary_embedding_kernel<c10::BFloat16, true>"),
     rule(Holds("rope_"), Elementwise, "fused_rope_forward_kernel"),
     rule(Holds("_rope"), Elementwise, "_triton_rope"),
     rule(Starts("kn_entry_"), Elementwise, "kn_entry_2c_sbhd_cached_indirect_inplace"),
     rule(Holds("applymlarope"), Elementwise, "void applyMLARopeAndAssignQKVKernelGeneration<__nv_bfloat16>"),
 
-    // State-space layers: scans along the sequence, in the pieces that are kernels.
+    // State-space layers: the kernels of scans along the sequence.
     rule(Holds("_bmm_chunk"), Reduction, "_bmm_chunk_fwd_kernel"),
     rule(Holds("chunk_state"), Reduction, "_chunk_state_fwd_kernel"),
     rule(Holds("state_passing"), Reduction, "_state_passing_fwd_kernel"),
     rule(Holds("cumsum"), Reduction, "_chunk_cumsum_fwd_kernel"),
 
-    // Weights unpacked and activations packed around a product of few bits.
+    // Dequantization of weights and quantization of activations around a low-precision GEMM.
     rule(Holds("cvt_fp16_to_fp4"), Elementwise, "void vllm::cvt_fp16_to_fp4<__nv_bfloat16, false>"),
     // Named after the GEMMs that it quantizes for.
     rule(Holds("quant_deep_gemm"), Elementwise, "_silu_mul_fp8_quant_deep_gemm"),
@@ -306,12 +303,12 @@ pub(super) const KERNEL_RULES: &[Rule<Family>] = &[
     rule(Holds("reconstruct_exllama"), Elementwise, "void vllm::gptq::reconstruct_exllama_4bit_kernel"),
     rule(Holds("marlin_repack"), Elementwise, "void marlin::gptq_marlin_repack_kernel<256, 4, true>"),
 
-    // One library has a word for products in its name.
+    // One library has "gemm" in its name.
     rule(Holds("jagged"), Elementwise, "void fbgemm_gpu::jagged_2d_to_dense_kernel<float>"),
     rule(Holds("fbgemm_gpu::quantize"), Elementwise, "void fbgemm_gpu::quantizeFloat8Rowwise<__nv_bfloat16>"),
     rule(Holds("fbgemm_gpu::permute"), Elementwise, "void fbgemm_gpu::permute_1D_data_kernel<int, float>"),
 
-    // Matrix products of the vendors' libraries.
+    // GEMMs of the vendors' libraries.
     rule(Holds("cijk_"), Gemm, "Cijk_Alik_Bljk_BBS_BH_Bias_HA_S_SAV_UserArgs_MT256x224x64_MI16x16x1_SN"),
     rule(Holds("nvjet_"), Gemm, "nvjet_tst_192x192_64x4_1x2_h_bz_coopB_TNT"),
     rule(Holds("gemm"), Gemm, "sm90_xmma_gemm_bf16bf16_bf16f32_f32_tn_n_tilesize128x128x64_warpgroupsize1x1x1_execute_segment_k_off_kernel__5x_cublas"),
@@ -336,7 +333,7 @@ pub(super) const KERNEL_RULES: &[Rule<Family>] = &[
     rule(Holds("llmm1"), Gemm, "void LLMM1_kernel<8>"),
     rule(Holds("xmma_"), Gemm, "sm80_xmma_sparse_bf16_tn_n_tilesize256"),
 
-    // Along an axis.
+    // Reductions along an axis.
     rule(Holds("softmax"), Reduction, "void at::native::(anonymous namespace)::cunn_SoftMaxForward<8, c10::BFloat16, float, c10::BFloat16>"),
     rule(Holds("cross_entropy"), Reduction, "liger_cross_entropy_kernel"),
     rule(Holds("nll_loss"), Reduction, "void at::native::(anonymous namespace)::nll_loss_forward_reduce_cuda_kernel_2d<float, float, long>"),
@@ -369,7 +366,7 @@ pub(super) const KERNEL_RULES: &[Rule<Family>] = &[
     rule(Holds("compute_grad_weight"), Reduction, "void at::native::(anonymous namespace)::compute_grad_weight<c10::BFloat16, long>"),
     rule(Holds("argmax"), Reduction, "_fused_argmax_kernel"),
 
-    // Element by element.
+    // Element-wise.
     rule(Holds("catarray"), Elementwise, "void at::native::(anonymous namespace)::CatArrayBatchedCopy_contig<at::native::(anonymous namespace)::OpaqueType<2u>, unsigned int, 3, 128, 1>"),
     rule(Holds("chunk_cat"), Elementwise, "void at::native::chunk_cat_cuda_kernel<float, c10::BFloat16>"),
     rule(Holds("elementwise"), Elementwise, "void transformer_engine::elementwise_unary<bf16>"),

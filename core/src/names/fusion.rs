@@ -1,11 +1,11 @@
-//! What the names of operators and modules say of chains that one kernel could do.
+//! Chains of operators that could be fused into one kernel, by the names of operators and modules.
 
 use ChainKind::*;
 
 use super::words::holds;
 use crate::base::labels::labelled;
 
-/// Operators that work on each element by itself, without `aten::` and a trailing underscore.
+/// Element-wise operators, without `aten::` and a trailing underscore.
 #[rustfmt::skip]
 pub(crate) const ELEMENTWISE: &[&str] = &[
     "add", "sub", "rsub", "mul", "div", "pow", "square", "neg", "abs", "exp", "log", "sqrt",
@@ -18,27 +18,27 @@ pub(crate) const ELEMENTWISE: &[&str] = &[
 /// Operators that reduce some dimensions.
 pub(crate) const REDUCTIONS: &[&str] = &["mean", "sum", "amax", "var", "std", "norm"];
 
-/// Fused norms that see one row at a time.
+/// Fused norms that normalize each row separately.
 #[rustfmt::skip]
 pub(crate) const ROW_NORMS: &[&str] = &[
     "layer_norm", "native_layer_norm", "rms_norm", "_fused_rms_norm",
 ];
 
-/// Fused norms that have to see a whole batch or group first.
+/// Fused norms that need statistics of a whole batch or group.
 #[rustfmt::skip]
 pub(crate) const BATCH_NORMS: &[&str] = &[
     "batch_norm", "native_batch_norm", "cudnn_batch_norm", "miopen_batch_norm",
     "_batch_norm_impl_index", "group_norm", "native_group_norm", "instance_norm",
 ];
 
-/// What a network computes of each element between its layers. `relu` runs as `clamp_min`.
+/// Activation functions. `relu` runs as `clamp_min`.
 #[rustfmt::skip]
 pub(crate) const ACTIVATIONS: &[&str] = &[
     "clamp_min", "hardtanh", "hardsigmoid", "silu", "gelu", "relu", "sigmoid", "tanh", "mish",
     "hardswish", "leaky_relu", "elu",
 ];
 
-/// Modules that only hold others: what is side by side in them need not belong together.
+/// Modules that only contain others: adjacent operators in them may be unrelated.
 #[rustfmt::skip]
 const CONTAINERS: &[&str] = &[
     "sequential", "modulelist", "moduledict", "block", "model", "encoder", "decoder", "stage",
@@ -50,7 +50,7 @@ pub(crate) fn is_norm(name: &str) -> bool {
     ROW_NORMS.contains(&name) || BATCH_NORMS.contains(&name)
 }
 
-/// Whether a module of this class is a mere container.
+/// Whether a module of this class is only a container.
 pub(crate) fn is_container(class: &str) -> bool {
     class.to_ascii_lowercase().ends_with("layer") || holds(class, CONTAINERS)
 }
@@ -72,7 +72,7 @@ labelled! {
 }
 
 impl ChainKind {
-    /// By the operators, in order, whatever precedes them.
+    /// Classifies the operators of a chain, in order, regardless of what precedes them.
     pub(crate) fn of(ops: &[&str], ends_in_norm: bool) -> ChainKind {
         let has = |op: &str| ops.contains(&op);
         let has_power = has("pow") || has("square") || has("var") || has("mul");
@@ -95,7 +95,7 @@ impl ChainKind {
         }
     }
 
-    /// Whether the name of a module says the same.
+    /// Whether the name of a module matches this kind.
     pub(crate) fn is_named(self, class: &str) -> bool {
         #[rustfmt::skip]
         let words: &[&str] = match self {
@@ -110,12 +110,12 @@ impl ChainKind {
         holds(class, words)
     }
 
-    /// Whether it is the end of a GEMM, convolution or norm, which is no member of it.
+    /// Whether it is an epilogue of a GEMM, convolution or norm that is not part of the chain.
     pub(crate) fn is_epilogue(self) -> bool {
         matches!(self, GemmEpilogue | NormEpilogue)
     }
 
-    /// Whether its operators are those of a formula, so that it is known which input is read again.
+    /// Whether its operators implement a known formula, so that it is known which input is read more than once.
     pub(crate) fn is_formula(self) -> bool {
         matches!(self, RmsNorm | LayerNorm | Rope | Gelu)
     }

@@ -1,4 +1,4 @@
-//! What the names of GEMM operators and kernels tell: helper kernels, split along K, types.
+//! What the names of GEMM operators and kernels say: helper kernels, split-K, types.
 
 use super::tile::Split;
 use super::words::{Words, holds, said_by};
@@ -14,14 +14,14 @@ pub(crate) fn is_layout_change(kernel: &str) -> bool {
     holds(kernel, WORDS) && !holds(kernel, &["gemm"])
 }
 
-/// Kernels that add up the parts of a GEMM that is split along K.
+/// Kernels that sum the parts of a split-K GEMM.
 pub(crate) fn is_split_sum(kernel: &str) -> bool {
     ["PostGSU", "splitKreduce", "splitk_reduce", "SplitKReduce"]
         .iter()
         .any(|part| kernel.contains(part))
 }
 
-/// Kernels of a GEMM that is split along K.
+/// Kernels of a split-K GEMM.
 pub(crate) fn is_split(kernel: &str) -> bool {
     is_split_sum(kernel) || Split::of(kernel) != Split::None
 }
@@ -31,8 +31,7 @@ pub(crate) fn is_of_tensile(kernel: &str) -> bool {
     kernel.contains("Cijk_")
 }
 
-/// Whether Tensile's name says eight bits or fewer: the types follow the indices, as in
-/// "Cijk_Alik_Bljk_F8BS_BH".
+/// Whether a Tensile name has types of 8 bits or fewer. They follow the indices, as in "Cijk_Alik_Bljk_F8BS_BH".
 pub(crate) fn is_narrow_tensile(kernel: &str) -> bool {
     let types = || kernel.get(kernel.find("Cijk_")?..)?.split('_').nth(3);
     let is_narrow = |types: &str| {
@@ -43,24 +42,24 @@ pub(crate) fn is_narrow_tensile(kernel: &str) -> bool {
     types().is_some_and(is_narrow)
 }
 
-/// Whether the first size of a kernel's tile lies along N. The vendors' libraries know matrices by
-/// columns, so that PyTorch has them compute Cᵀ = Bᵀ·Aᵀ.
+/// Whether the first size of a kernel's tile is along N. The vendors' libraries are column-major, so PyTorch has them
+/// compute Cᵀ = Bᵀ·Aᵀ.
 pub(crate) fn is_by_columns(op: &str, kernel: &str) -> bool {
     op.starts_with("aten::") || is_of_tensile(kernel) || kernel.starts_with("nvjet")
 }
 
-/// Words for GEMMs of eight bits or fewer in the names of operators.
+/// Words in operator names for GEMMs of 8 bits or fewer.
 const QUANTIZED: &[&str] = &[
     "w8a8", "int8", "fp8", "w4a16", "w4a4", "fp4", "int4", "4bit", "_int_mm", "gptq", "awq",
     "marlin",
 ];
 
-/// Whether the name of an operator says that it computes in eight bits or fewer.
+/// Whether the name of an operator says that it uses 8 bits or fewer.
 pub(crate) fn is_quantized(op: &str) -> bool {
     holds(op, QUANTIZED)
 }
 
-/// Of how many bits weights are that are widened as they are read, by the name of an operator.
+/// Bits per weight of operators that dequantize weights as they read them, by operator name.
 pub(crate) fn packed_bits(op: &str) -> Option<u32> {
     const WORDS: &Words<u32> = &[
         (4, &["4bit", "int4", "w4a", "fp4", "gptq", "awq", "marlin"]),

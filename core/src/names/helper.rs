@@ -1,23 +1,23 @@
-//! Kernels that an operator launches beside the one that does its work.
+//! Helper kernels that an operator launches in addition to its main kernel.
 
 use super::words::{Words, said_by};
 use crate::base::labels::labelled;
 use crate::trace::Category;
 
 labelled! {
-    /// What such a kernel is there for.
+    /// The purpose of a helper kernel.
     pub enum HelperKind {
-        /// A transpose, or another order of the channels.
+        /// A transpose, or a change of the channel order.
         LayoutChange => "layout change" as "layout_change",
-        /// Adds up the parts of a sum that was split along K.
+        /// Sums the parts of a split-K GEMM.
         SplitSum => "split-K reduction" as "split_k_reduction",
         /// Fills a workspace or a result, mostly with zeros.
         Fill => "workspace fill" as "fill",
         /// Converts to another type.
         Cast => "cast" as "cast",
-        /// Computes scales, or converts to a narrow type.
+        /// Computes scales, or converts to a low-precision type.
         Quantization => "quantization" as "quantization",
-        /// Moves elements as they are.
+        /// Copies elements unchanged.
         Copy => "copy" as "copy",
         /// Adds a bias, multiplies by a scalar, applies an activation.
         Elementwise => "element-wise kernel" as "elementwise",
@@ -44,7 +44,7 @@ const WORDS: &Words<HelperKind> = &[
 ];
 
 impl HelperKind {
-    /// By category and name; `None` for what may be the work itself.
+    /// From category and name; `None` if it may be the main kernel.
     pub(crate) fn of(category: Category, kernel: &str) -> Option<HelperKind> {
         match category {
             Category::GpuMemset => Some(HelperKind::Fill),

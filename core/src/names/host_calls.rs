@@ -1,4 +1,4 @@
-//! What calls and ranges of host threads do, by their names.
+//! Calls and ranges of host threads, by name.
 
 use RuntimeCall::*;
 
@@ -7,7 +7,7 @@ use RuntimeCall::*;
 pub(crate) enum RuntimeCall {
     /// Launches a kernel.
     Launch,
-    /// Launches a copy or a fill, where there is anything to copy or fill.
+    /// Launches a copy or a fill, if there is anything to copy or fill.
     Transfer,
     /// Launches a whole GPU graph.
     GraphLaunch,
@@ -23,7 +23,7 @@ pub(crate) enum RuntimeCall {
     Other,
 }
 
-/// Names with all of some parts; the first row that fits.
+/// A name matches a row if it contains all of its parts; the first match decides.
 const RUNTIME_CALLS: &[(&[&str], RuntimeCall)] = &[
     (&["GraphLaunch"], GraphLaunch),
     (&["Launch"], Launch),
@@ -61,7 +61,7 @@ impl RuntimeCall {
     }
 }
 
-/// Whether a call begins (`true`) or ends to capture a stream into a GPU graph.
+/// Whether a call begins (`true`) or ends (`false`) the capture of a stream into a GPU graph.
 pub(crate) fn is_capture_edge(name: &str) -> Option<bool> {
     if name.ends_with("StreamBeginCapture") {
         Some(true)
@@ -72,16 +72,16 @@ pub(crate) fn is_capture_edge(name: &str) -> Option<bool> {
     }
 }
 
-/// Whether an operator only marks that compiled code runs: inside it the thread is in the Python
-/// code that a compiler generated around its kernels.
+/// Whether an operator only marks a compiled region: inside it the thread runs the Python code that the compiler
+/// generated around its kernels.
 pub(crate) fn is_compiled_region(name: &str) -> bool {
     name.starts_with("Torch-Compiled Region") || name.starts_with("## Call CompiledFxGraph")
 }
 
-/// Optimizers of PyTorch that have one kernel for all parameters, `fused=True`.
+/// PyTorch optimizers that support `fused=True`, one kernel for all parameters.
 pub(crate) const FUSED_OPTIMIZERS: &[&str] = &["Adagrad", "Adam", "AdamW", "SGD"];
 
-/// How PyTorch names the range around what an optimizer does: `Optimizer.step#Adam.step`.
+/// The prefix of PyTorch's range around an optimizer's work: `Optimizer.step#Adam.step`.
 pub(crate) const OPTIMIZER_RANGE: &str = "Optimizer.";
 
 /// The class of an optimizer in the name of the range around its step.
@@ -90,8 +90,8 @@ pub(crate) fn optimizer_of_step(range: &str) -> Option<&str> {
     of_step.strip_suffix(".step")
 }
 
-/// Whether gradients are set to zero inside: a range, an optimizer's or one of the user's own, or a Python function with the
-/// word `zero_grad` in its name, but not in that of its file.
+/// Whether gradients are set to zero inside: a range of an optimizer or of the user, or a Python function, with the
+/// word `zero_grad` in its name. A file of that name does not count.
 pub(crate) fn is_zero_grad(name: &str) -> bool {
     let function = name.rsplit(": ").next().unwrap_or(name);
     let mut words = function.split(|letter: char| !letter.is_alphanumeric() && letter != '_');
@@ -137,7 +137,7 @@ mod tests {
             ("zero_grad", true),
             ("step 3: zero_grad(set_to_none=False)", true),
             ("tools/zero_grad.py(12): train", false),
-            // A buffer that all gradients share stays where it is.
+            // A buffer shared by all gradients stays allocated.
             ("megatron/ddp.py(80): zero_grad_buffer", false),
             ("Optimizer.step#SGD.step", false),
         ];

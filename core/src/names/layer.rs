@@ -1,4 +1,4 @@
-//! What a kernel does in the order of a layer: GEMMs get their roles by what is around them.
+//! The step of a layer that a kernel performs. GEMMs get their roles from the steps around them.
 
 use super::attention::{AttentionKernel, is_main};
 use super::gemm::{is_layout_change, is_split_sum};
@@ -7,32 +7,32 @@ use super::triton::LoopKind;
 use super::words::holds;
 use super::{Family, family_of_kernel};
 
-/// A kernel in the order of a layer.
+/// A step of a layer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) enum Step {
-    /// A GEMM with a matrix of weights.
+    /// A GEMM with weights.
     Gemm,
-    /// Adds up the parts of the GEMM before it.
+    /// Sums the parts of the preceding GEMM.
     GemmSum,
     /// The attention of a layer.
     Attention,
-    /// Adds up what the attention before it computed in parts.
+    /// Combines the parts of the preceding attention.
     AttentionSum,
     /// Writes keys and values to the cache.
     Store,
-    /// Rotates queries and keys by their positions.
+    /// Applies rotary embeddings to queries and keys.
     Rope,
-    /// Normalizes, and adds to the residual where it says so.
+    /// Normalizes, and adds the residual if `adds` is true.
     Norm { adds: bool },
-    /// Applies the activation of an MLP, with its gate or without.
+    /// Applies the activation of an MLP, gated or not.
     Activation,
-    /// Chooses experts.
+    /// Selects experts.
     TopK,
-    /// Sorts tokens by their experts.
+    /// Sorts tokens by expert.
     Sort,
-    /// A GEMM over experts.
+    /// An expert GEMM.
     Expert,
-    /// Adds up what the experts of a token computed.
+    /// Sums the results of a token's experts.
     Combine,
     /// Pads tokens for the experts.
     Pad,
@@ -45,7 +45,7 @@ const ACTIVATIONS: &[&str] = &["silu", "gelu", "swiglu", "act_and_mul"];
 const NARROWS: &[&str] = &["quant"];
 
 impl Step {
-    /// By the name of a kernel.
+    /// From the name of a kernel.
     pub(crate) fn of(kernel: &str) -> Step {
         if is_split_sum(kernel) {
             return Step::GemmSum;
@@ -103,17 +103,17 @@ fn is_gemm_template(kernel: &str) -> bool {
     LoopKind::of(kernel) == LoopKind::Template && holds(kernel, &["mm"])
 }
 
-/// Whether a kernel applies GELU, alone or with what it is fused with.
+/// Whether a kernel applies GELU, alone or fused.
 pub(crate) fn is_gelu(kernel: &str) -> bool {
     holds(kernel, &["gelu"])
 }
 
-/// Whether a kernel normalizes all of a token.
+/// Whether a kernel is a layer norm.
 pub(crate) fn is_layer_norm(kernel: &str) -> bool {
     holds(kernel, &["layer_norm", "layernorm"])
 }
 
-/// Whether a name that tells a quantization is of a GEMM all the same.
+/// Whether a name that mentions quantization is nevertheless that of a GEMM.
 fn is_gemm(kernel: &str) -> bool {
     holds(kernel, &["gemm", "matmul", "fused_moe_kernel"])
 }

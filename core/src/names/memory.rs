@@ -1,6 +1,6 @@
-//! Operators that only allocate, and runtime calls that take memory from the driver.
+//! Operators that only allocate, and runtime calls that allocate memory from the driver.
 
-/// Operators that allocate for the operator that calls them.
+/// Operators that allocate on behalf of their caller.
 const ALLOCATING: &[&str] = &[
     "aten::empty",
     "aten::empty_like",
@@ -12,7 +12,7 @@ const ALLOCATING: &[&str] = &[
     "aten::resize_as_",
 ];
 
-/// Whether an operator only allocates: what it does it for is what calls it.
+/// Whether an operator only allocates memory for its caller.
 pub(crate) fn is_allocating(op: &str) -> bool {
     ALLOCATING.contains(&op)
 }
@@ -20,14 +20,14 @@ pub(crate) fn is_allocating(op: &str) -> bool {
 /// What a runtime call does with the memory of the GPU.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum DriverCall {
-    /// Takes memory from the driver.
+    /// Allocates memory from the driver.
     Allocate,
-    /// Gives it back, which waits for the GPU.
+    /// Frees it, which waits for the GPU.
     Free,
 }
 
 impl DriverCall {
-    /// By the name of the call; `None` for all others, and for pinned memory of the CPU.
+    /// From the name of the call; `None` for all other calls, and for pinned CPU memory.
     pub fn of_name(name: &str) -> Option<DriverCall> {
         let rest = ["cuda", "hip", "cuMem", "xpu"];
         let is_runtime = rest.iter().any(|start| name.starts_with(start));

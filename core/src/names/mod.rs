@@ -1,12 +1,11 @@
-//! What kind of work an op or a kernel does.
+//! Classifies ops and kernels by name.
 //!
-//! Two answers stand side by side. [`op_category`] gives the label that the reference gives, from
-//! its table of op names and a few rules; sheets carry it, so that people's notebooks keep
-//! working. [`Family`] is Dormer's own: eleven families that cover every op and every kernel by
-//! name, each with its color; views and reports use it.
+//! There are two classifications. [`op_category`] gives TraceLens's label, from its table of op names and a few rules;
+//! sheets include it, so that existing notebooks keep working. [`Family`] is Dormer's own: eleven families that cover
+//! every op and every kernel by name, each with its color; views and reports use it.
 //!
-//! Where a kernel comes from is a question of its own: [`Library`]. To teach Dormer a name, add a
-//! row with an example to the rules of families or of libraries.
+//! The library that a kernel comes from is separate: [`Library`]. To add a name, add a row with an example to the rules
+//! of families or of libraries.
 
 pub(crate) mod attention;
 pub mod batch;
@@ -46,7 +45,7 @@ pub use op_table::{KnownOp, known_op, known_ops};
 pub(crate) use other::{OtherKind, is_sort};
 pub(crate) use triton::LoopKind;
 
-/// The prefix of a module's Python frame.
+/// The prefix of a Python frame that is a module.
 pub(crate) const MODULE: &str = "nn.Module: ";
 
 /// Whether a Python frame is that of a module.
@@ -54,17 +53,17 @@ pub(crate) fn is_module(frame: &str) -> bool {
     frame.starts_with(MODULE)
 }
 
-/// A module without what its Python frame begins with, `Linear_3` for `nn.Module: Linear_3`; any other
-/// name as it is.
+/// Strips the prefix of a module's Python frame, `Linear_3` for `nn.Module: Linear_3`; any other name is returned
+/// unchanged.
 pub fn without_prefix(name: &str) -> &str {
     name.strip_prefix(MODULE).unwrap_or(name)
 }
 
-/// The label of an op nothing is known about.
+/// The label of an unknown op.
 pub const OTHER: &str = "other";
 
-/// The reference's label for an op. `first_kernel` is the name of its earliest kernel; it decides
-/// only when the op's own name says nothing.
+/// TraceLens's label for an op. `first_kernel` is the name of its earliest kernel; it decides only if the op's own name
+/// is not known.
 pub fn op_category(name: &str, first_kernel: Option<&str>) -> &'static str {
     if let Some(op) = known_op(name) {
         return op.label;
@@ -75,7 +74,7 @@ pub fn op_category(name: &str, first_kernel: Option<&str>) -> &'static str {
     if name.starts_with("record_param_comms") {
         return "record_param_comms";
     }
-    // Only kernels of PyTorch's own, and case matters: the reference's rule, kept as it is.
+    // Only PyTorch's own kernels, case-sensitive: TraceLens's rule, unchanged.
     match first_kernel {
         Some(kernel) if kernel.starts_with("void at::native") => {
             ["elementwise", "reduce", "multi_tensor_apply"]
@@ -102,7 +101,7 @@ mod tests {
         ("aten::add_", None, "elementwise"),
         ("aten::sum", None, "reduce"),
         ("aiter::moe_sum", None, "MoE_aux"),
-        // A known name wins over what its kernel says.
+        // A known op name takes precedence over its kernel's name.
         ("aten::copy_", Some("void at::native::reduce_kernel<512>()"), "elementwise"),
         ("triton_poi_fused_add_0", None, "triton"),
         ("triton_tem_fused_mm_3", None, "triton"),
@@ -111,7 +110,7 @@ mod tests {
         ("aten::gelu", Some("void at::native::vectorized_elementwise_kernel<4, G>"), "elementwise"),
         ("aten::argmax", Some("void at::native::reduce_kernel<512, 1>"), "reduce"),
         ("aten::_fused_adamw_", Some("void at::native::(anonymous namespace)::multi_tensor_apply_kernel<T>"), "multi_tensor_apply"),
-        // "elementwise" is asked first.
+        // "elementwise" is checked first.
         ("my::op", Some("void at::native::elementwise_kernel<reduce>"), "elementwise"),
         ("aten::embedding", Some("void at::native::(anonymous namespace)::indexSelectLargeIndex<T>"), "other"),
         ("my::op", Some("void (anonymous namespace)::elementwise_kernel_with_index<int>"), "other"),

@@ -1,11 +1,11 @@
-//! Modules and Python frames by their names.
+//! Roles of modules, by name.
 
 use super::words::{Words, said_by};
 use crate::base::labels::labelled;
 use ModuleRole::*;
 
 labelled! {
-    /// What part of a model a module is, as its name says.
+    /// The part of a model that a module is, according to its name.
     pub enum ModuleRole {
         /// Attention.
         Attention => "attention",
@@ -13,7 +13,7 @@ labelled! {
         Mlp => "the MLP",
         /// A mixture of experts and its routing.
         Moe => "the MoE layer",
-        /// A norm.
+        /// A normalization layer.
         Norm => "a norm",
         /// Embedding of tokens or patches.
         Embedding => "an embedding",
@@ -37,7 +37,7 @@ const WORDS: &Words<ModuleRole> = &[
 ];
 
 impl ModuleRole {
-    /// What the name of a module says.
+    /// From the name of a module.
     pub fn of_module(name: &str) -> Option<ModuleRole> {
         said_by(WORDS, name)
     }

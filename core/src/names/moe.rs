@@ -1,32 +1,32 @@
-//! Roles of kernels in MoE layers, by the names of operators and kernels.
+//! Roles of kernels in MoE layers, from the names of operators and kernels.
 
 use super::words::{Words, holds, said_by};
 use crate::base::labels::labelled;
 
 labelled! {
-    /// What a kernel or an operator does for an MoE layer.
+    /// The role of a kernel or an operator in an MoE layer.
     pub(crate) enum MoeRole {
         /// Scores the experts for each token.
         Router => "router",
-        /// Chooses the experts.
+        /// Selects the experts.
         TopK => "top-k",
         /// Sorts, aligns and gathers tokens by expert.
         Sort => "sort and align",
         /// Pads or quantizes tokens for the grouped GEMMs.
         Prepare => "pad and quantize",
-        /// Gate and up projection of the chosen experts.
+        /// Gate and up projection of the selected experts.
         Gemm1 => "GEMM1 (gate-up)",
-        /// Between both GEMMs, in a kernel of its own.
+        /// Activation between both GEMMs, as a separate kernel.
         Activation => "activation",
-        /// Down projection of the chosen experts.
+        /// Down projection of the selected experts.
         Gemm2 => "GEMM2 (down)",
-        /// A grouped GEMM, nothing tells which.
+        /// A grouped GEMM; which one is unknown.
         Gemm => "expert GEMM",
-        /// All of the experts in one operation.
+        /// All expert computation in one operation.
         Fused => "fused MoE",
-        /// Adds up the results of the chosen experts.
+        /// Sums the results of the selected experts.
         Combine => "combine",
-        /// Tokens to the GPUs of their experts and back: communication.
+        /// Communication: sends tokens to the GPUs of their experts and back.
         Dispatch => "dispatch and combine between GPUs",
     }
 }
@@ -57,15 +57,15 @@ const WORDS: &Words<MoeRole> = &[
     ]),
 ];
 
-/// Softmax, bias or groups and the choice of experts in one kernel.
+/// Softmax, bias or groups, and the selection of experts in one kernel.
 #[rustfmt::skip]
 const FUSED_ROUTING: &[&str] = &["fused", "topk_softmax", "topkgating", "topk_gating", "grouped_topk"];
 
-/// GEMMs in eight bits or fewer.
+/// GEMMs of 8 bits or fewer.
 const NARROW: &[&str] = &["fp8", "fp4", "int8", "int4", "mxfp", "w4a", "w8a8"];
 
 impl MoeRole {
-    /// By the name and the reference's label.
+    /// From the name and TraceLens's label.
     pub(crate) fn of(name: &str, label: &str) -> MoeRole {
         match (label, MoeRole::said_by(name)) {
             ("MoE_fused", _) => MoeRole::Fused,
@@ -78,14 +78,13 @@ impl MoeRole {
         }
     }
 
-    /// What a name says of a kernel that is known to be of an MoE layer: its own before what its template
-    /// is made with.
+    /// The role of a kernel that is known to be in an MoE layer, from its own name, else from its template arguments.
     pub(crate) fn said_by(name: &str) -> Option<MoeRole> {
         let own = name.split('<').next().unwrap_or(name);
         said_by(WORDS, own).or_else(|| said_by(WORDS, name))
     }
 
-    /// Whether it is one of both GEMMs of the experts, in a kernel of its own.
+    /// Whether it is one of the two expert GEMMs, as a separate kernel.
     pub(crate) fn is_gemm(self) -> bool {
         matches!(self, MoeRole::Gemm1 | MoeRole::Gemm2 | MoeRole::Gemm)
     }
@@ -97,8 +96,8 @@ impl MoeRole {
     }
 }
 
-/// Whether an operator can be a whole layer: its name has experts in it, and none of the parts. Kernels
-/// have no namespace of operators.
+/// Whether an operator can be a whole MoE layer: its name mentions experts, but none of the layer's parts. Kernels do
+/// not have an operator's namespace.
 pub(crate) fn is_layer(op: &str) -> bool {
     const EXPERTS: &[&str] = &["moe", "experts"];
     const PARTS: &[&str] = &[
@@ -119,13 +118,12 @@ pub(crate) fn is_layer(op: &str) -> bool {
     is_operator && holds(op, EXPERTS) && !holds(op, PARTS) && !is_part()
 }
 
-/// Whether a kernel that need not be of experts is an activation with its gate, also one that a
-/// compiler made.
+/// Whether a kernel, in an MoE layer or not, is a gated activation, including compiler-generated ones.
 pub(crate) fn is_gated_activation(kernel: &str) -> bool {
     holds(kernel, &["and_mul", "silu", "swiglu", "gelu"])
 }
 
-/// Whether a kernel that need not be of experts quantizes.
+/// Whether a kernel, in an MoE layer or not, quantizes.
 pub(crate) fn quantizes(kernel: &str) -> bool {
     holds(kernel, &["quant", "to_fp8", "to_fp4", "to_mxfp"])
         && !holds(kernel, &["dequant", "noquant"])
@@ -136,7 +134,7 @@ pub(crate) fn is_fused_routing(name: &str) -> bool {
     holds(name, FUSED_ROUTING)
 }
 
-/// Whether a name tells a type of eight bits or fewer.
+/// Whether a name contains a type of 8 bits or fewer.
 pub(crate) fn is_narrow(name: &str) -> bool {
     holds(name, NARROW)
 }

@@ -4,7 +4,7 @@ use super::words::{Words, letters, said_by};
 use crate::base::labels::labelled;
 
 labelled! {
-    /// Kinds of norms, as in the middle of a sentence; with the name of their number in files.
+    /// Kinds of norms, labeled as in the middle of a sentence; `as` gives the key of their count in files.
     pub(crate) enum NormKind {
         Batch => "batch norm" as "batch_norm_count",
         Instance => "instance norm" as "instance_norm_count",
@@ -25,12 +25,12 @@ const WORDS: &Words<NormKind> = &[
 ];
 
 impl NormKind {
-    /// By the name of the operator, or of the kernel that stands for itself.
+    /// From the name of the operator, or of a kernel without one.
     pub(crate) fn of(name: &str) -> NormKind {
         said_by(WORDS, &letters(name)).unwrap_or(NormKind::Other)
     }
 
-    /// At the start of a title.
+    /// Its label at the start of a title.
     pub(crate) fn title(self) -> &'static str {
         match self {
             NormKind::Batch => "Batch norm",

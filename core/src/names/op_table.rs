@@ -1,25 +1,25 @@
-//! The ops the reference knows by name.
+//! The ops that TraceLens knows by name.
 
-/// An op with a label of its own.
+/// An op with a label.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct KnownOp {
     /// The op's name, exactly as in a trace.
     pub name: &'static str,
-    /// The reference's category label.
+    /// TraceLens's category label.
     pub label: &'static str,
-    /// Whether the reference computes FLOPs and bytes for it. This decides which ops become rows
-    /// of `unified_perf_summary`; what Dormer itself can compute does not.
+    /// Whether TraceLens computes FLOPs and bytes for it. This decides which ops become rows of `unified_perf_summary`,
+    /// whether or not Dormer can compute them.
     pub modelled: bool,
 }
 
-/// Ops of one label.
+/// Ops with the same label.
 struct Labelled {
     label: &'static str,
     is_modelled: bool,
     names: &'static [&'static str],
 }
 
-/// Ops with a performance model in the reference.
+/// Ops with a performance model in TraceLens.
 const fn modelled(label: &'static str, names: &'static [&'static str]) -> Labelled {
     Labelled {
         label,
@@ -36,7 +36,7 @@ const fn labelled(label: &'static str, names: &'static [&'static str]) -> Labell
     }
 }
 
-/// All of them.
+/// All known ops.
 pub fn known_ops() -> impl Iterator<Item = KnownOp> {
     OPS.iter().flat_map(|of| {
         of.names.iter().map(|name| KnownOp {

@@ -1,6 +1,6 @@
 //! Operators of optimizer steps.
 
-/// What a step consists of that treats one parameter after another.
+/// Operators of a step that updates one parameter at a time.
 #[rustfmt::skip]
 pub(crate) const STEP_OPS: &[&str] = &[
     "aten::add_", "aten::mul_", "aten::mul", "aten::add", "aten::addcmul_", "aten::addcdiv_",
@@ -8,10 +8,10 @@ pub(crate) const STEP_OPS: &[&str] = &[
     "aten::maximum", "aten::sub_", "aten::square", "aten::pow",
 ];
 
-/// What only optimizers call, parameter by parameter.
+/// Operators that only optimizers call for single parameters.
 pub(crate) const STEP_OPS_ALONE: &[&str] = &["aten::addcmul_", "aten::addcdiv_", "aten::addcdiv"];
 
-/// Parts of a step of Adam on lists of tensors.
+/// Operators of an Adam step on lists of tensors.
 #[rustfmt::skip]
 pub(crate) const ADAM_LIST_OPS: &[&str] = &[
     "aten::_foreach_add", "aten::_foreach_add_", "aten::_foreach_addcdiv_",
@@ -19,7 +19,7 @@ pub(crate) const ADAM_LIST_OPS: &[&str] = &[
     "aten::_foreach_sqrt", "aten::_foreach_sqrt_", "aten::_foreach_sub",
 ];
 
-/// Optimizers of PyTorch that step on lists of tensors, yet have no fused step.
+/// PyTorch optimizers that update lists of tensors but have no fused step.
 pub(crate) const LIST_OPTIMIZERS: &[&str] = &[
     "ASGD", "Adadelta", "Adamax", "NAdam", "RAdam", "RMSprop", "Rprop",
 ];

@@ -1,15 +1,15 @@
-//! Look-ups and writes by index and recurrent layers: kinds of work that a family does not tell.
+//! Lookups and writes by index, and recurrent layers: kinds of work without a family.
 
 use super::Family;
 use super::words::holds;
 use crate::base::labels::labelled;
 
 labelled! {
-    /// Kinds of work beside the families.
+    /// Kinds of work in addition to the families.
     pub(crate) enum OtherKind {
-        /// Reads rows that an index names; gradients of that, too.
+        /// Reads rows by index; includes the gradient of that.
         LookUp => "look-up by index",
-        /// Writes to where an index says, or adds up there.
+        /// Writes or accumulates by index.
         Scatter => "write by index",
         /// GEMMs and element-wise work in one operator.
         Recurrent => "recurrent layer",
@@ -17,7 +17,7 @@ labelled! {
     }
 }
 
-/// Parts of names of look-ups, in lower case.
+/// Parts of names of lookups, in lower case.
 #[rustfmt::skip]
 const LOOK_UPS: &[&str] = &[
     "embedding", "aten::index", "aten::_index", "index_select", "indexselect", "index_put",
@@ -31,10 +31,10 @@ const SCATTERS: &[&str] = &[
     "scatter", "index_put", "index_add", "index_copy", "index_reduce", "indexfunc",
 ];
 
-/// A kernel of both.
+/// A kernel that does either.
 const EITHER: &str = "scatter_gather";
 
-/// Names that hold such a part and mean something else.
+/// Names that contain such a part but mean something else.
 #[rustfmt::skip]
 const NO_LOOK_UPS: &[&str] = &[
     "rotary", "topk", "all_gather", "allgather", "reduce_scatter", "with_indices", "patch_embed",
@@ -45,7 +45,7 @@ const NO_LOOK_UPS: &[&str] = &[
 const RECURRENT: &[&str] = &["_rnn", "::rnn", "lstm", "_gru", "::gru"];
 
 impl OtherKind {
-    /// By the name of the operator, or of the kernel that stands for itself.
+    /// From the name of the operator, or of a kernel without one.
     pub(crate) fn of(name: &str, family: Family) -> OtherKind {
         use Family::{Elementwise, Gemm, Other, Reduction};
         if !matches!(family, Elementwise | Reduction | Gemm | Other) {
@@ -63,7 +63,7 @@ impl OtherKind {
     }
 }
 
-/// Whether a kernel sorts the indices of a look-up.
+/// Whether a kernel sorts the indices of a lookup.
 pub(crate) fn is_sort(kernel: &str) -> bool {
     holds(kernel, &["sort", "krn_partial", "radix"])
 }

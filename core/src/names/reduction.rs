@@ -1,4 +1,4 @@
-//! What a reduction computes, by its name.
+//! Kinds of reductions, by name.
 
 use ReductionKind::*;
 
@@ -11,14 +11,14 @@ labelled! {
         Softmax => "softmax",
         Loss => "loss",
         Pooling => "pooling",
-        /// All values in order.
+        /// Sorts all values.
         Sorting => "sorting",
-        /// The largest, the k-th, the middle one.
+        /// Selects the largest, the k-th, or the median value.
         Selection => "selection",
-        /// Only the values that a condition leaves: how many is not known before.
+        /// Keeps the values that satisfy a condition; how many is not known in advance.
         Compaction => "compaction",
         Scan => "running sum",
-        /// Short convolutions and scans of state-space layers.
+        /// Short convolutions and scans in state-space layers.
         StateSpace => "state-space layer",
         Mean => "mean or variance",
         Sum => "sum",
@@ -48,28 +48,28 @@ const WORDS: &Words<ReductionKind> = &[
 ];
 
 impl ReductionKind {
-    /// By the name of the operator, or of the kernel that stands for itself.
+    /// From the name of the operator, or of a kernel without one.
     pub(crate) fn of(name: &str) -> ReductionKind {
         said_by(WORDS, name).unwrap_or(Other)
     }
 
-    /// Whether its values are read several times, and how often is not known.
+    /// Whether its values are read in an unknown number of passes.
     pub(crate) fn takes_passes(self) -> bool {
         matches!(self, Sorting | Selection | Compaction)
     }
 
-    /// Whether one pass over many elements leaves few: what such kernels usually reach is known.
+    /// Whether it reduces many elements to few in one pass. The usual efficiency of such kernels is known.
     pub(crate) fn is_plain(self) -> bool {
         matches!(self, Softmax | Mean | Sum | Extreme | Norm)
     }
 }
 
-/// Whether it is a softmax as attention has it; its logarithm belongs to a loss.
+/// Whether it is a softmax as in attention; log-softmax belongs to a loss.
 pub(crate) fn is_softmax_of_attention(name: &str) -> bool {
     holds(name, &["softmax"]) && !holds(name, &["log_softmax", "logsoftmax"])
 }
 
-/// Whether a reduction picks one of its elements, so that there is nothing to sum up.
+/// Whether a reduction picks one of its elements, so there is no sum.
 pub(crate) fn picks_element(name: &str) -> bool {
     const WORDS: &[&str] = &[
         "argmax", "argmin", "max", "min", "amax", "amin", "any", "all",

@@ -1,24 +1,23 @@
-//! A rule that reads a name, and the search through a table of them.
+//! Rules that classify a name, and the search through a table of rules.
 
 use super::words::Lowered;
 
 use Pattern::{Holds, PythonName, Starts};
 
-/// Where a pattern must stand. Patterns are lower case, and so is what they are asked of.
+/// Where a pattern must occur. Patterns are lowercase, and so are the names they are matched with.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Pattern {
     /// Anywhere in the name.
     Holds(&'static str),
     /// At the start of the name.
     Starts(&'static str),
-    /// The whole name is an identifier with one leading underscore. C++ mangles its names (`_Z…`)
-    /// or shows their arguments, and hand-written assembly starts with a letter: what is left are
-    /// functions that Python compiled.
+    /// The whole name is an identifier with one leading underscore. C++ names are mangled (`_Z…`) or show their
+    /// arguments, and handwritten assembly starts with a letter, so such names are functions compiled from Python.
     PythonName,
 }
 
 impl Pattern {
-    /// True for a name that fits.
+    /// Whether a name matches.
     fn fits(self, name: &Lowered) -> bool {
         match self {
             Holds(text) => name.holds(text),
@@ -34,12 +33,12 @@ impl Pattern {
     }
 }
 
-/// One rule: names that fit the pattern are of this kind.
+/// One rule: names that match the pattern are of this kind.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Rule<T> {
     pub(super) pattern: Pattern,
     pub(super) kind: T,
-    /// A name as traces have it. It is the rule's test.
+    /// A name from a trace, which is the rule's test.
     #[cfg_attr(not(test), expect(dead_code, reason = "the test of the rule"))]
     pub(super) example: &'static str,
 }
@@ -53,7 +52,7 @@ pub(super) const fn rule<T: Copy>(pattern: Pattern, kind: T, example: &'static s
     }
 }
 
-/// What the first rule that fits says.
+/// The kind given by the first matching rule.
 pub(super) fn first_match<T: Copy>(rules: &[Rule<T>], name: &str) -> Option<T> {
     let name = Lowered::new(name);
     rules
@@ -62,8 +61,8 @@ pub(super) fn first_match<T: Copy>(rules: &[Rule<T>], name: &str) -> Option<T> {
         .map(|rule| rule.kind)
 }
 
-/// Panics unless every rule decides its own example: a rule that another one always overtakes
-/// would be dead text.
+/// Panics unless every rule decides its own example: a rule that is always shadowed by an earlier one would be dead
+/// code.
 #[cfg(test)]
 pub(super) fn assert_each_decides_its_example<T>(rules: &[Rule<T>]) {
     for (row, rule) in rules.iter().enumerate() {

@@ -1,12 +1,11 @@
-//! The signatures of the commonest operators of PyTorch, so that recorded arguments get their
-//! names and types.
+//! The signatures of the most common PyTorch operators, which give recorded arguments their names and types.
 //!
-//! The profiler records arguments by position, without names, and says neither which overload was
-//! called nor which arguments have to be named. [`overloads`] lists what an operator could be.
+//! The profiler records arguments by position, without names, and records neither the overload nor which arguments are
+//! keyword-only. [`overloads`] lists the candidates.
 
 use crate::base::labels::labelled;
 
-/// The signatures, as text: a line each.
+/// The signatures, as text, one per line.
 const ATEN: &str = include_str!("aten.txt");
 
 /// Types of lists, numbers and absent arguments.
@@ -19,14 +18,14 @@ const NO_TENSORS: [&str; 6] = [
     "None",
 ];
 
-/// True for the type of a tensor; lists, numbers and absent arguments have other words.
+/// True for the type of a tensor; lists, numbers and absent arguments have other type names.
 pub(crate) fn is_tensor_type(recorded: &str) -> bool {
     let is = |word: &str| recorded.eq_ignore_ascii_case(word);
     !recorded.is_empty() && !NO_TENSORS.into_iter().any(is)
 }
 
 labelled! {
-    /// What an argument is, with PyTorch's word for it, which the table has.
+    /// The kind of an argument, with PyTorch's type name, as used in the table.
     pub(crate) enum Kind {
         Tensor => "Tensor",
         Number => "Scalar",
@@ -48,20 +47,21 @@ pub(crate) struct Param {
     pub(crate) name: &'static str,
     pub(crate) kind: Kind,
     pub(crate) is_list: bool,
-    /// May be absent, by its own value or as an element of the list.
+    /// Whether the argument, or an element of the list, may be `None`.
     pub(crate) is_optional: bool,
-    /// As in Python.
+    /// In Python syntax.
     pub(crate) default: Option<&'static str>,
     pub(crate) is_keyword: bool,
 }
 
 impl Param {
-    /// Where the sequences of a packed batch start. Of a batch that is not packed it is a tensor that is not defined.
+    /// Whether it has the start offsets of sequences in a packed batch. It is an undefined tensor if the batch is not
+    /// packed.
     pub(crate) fn is_sequence_starts(&self) -> bool {
         self.name.starts_with("cum_seq") || self.name.starts_with("cu_seqlens")
     }
 
-    /// Where the groups of a grouped product end.
+    /// Whether it has the end offsets of the groups of a grouped GEMM.
     pub(crate) fn is_group_ends(&self) -> bool {
         self.name == "offs"
     }
@@ -97,13 +97,13 @@ impl Param {
 /// One overload of an operator.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Schema {
-    /// "Tensor" of `add.Tensor`; empty for the plain one.
+    /// "Tensor" in `add.Tensor`; empty for the default overload.
     pub(crate) overload: &'static str,
     pub(crate) params: Vec<Param>,
 }
 
-/// The overloads of an operator of the `aten` namespace, in the order in which they are tried;
-/// none for what is not in the table.
+/// The overloads of an operator of the `aten` namespace, in the order in which they are tried; empty if the operator is
+/// not in the table.
 pub(crate) fn overloads(op: &str) -> Vec<Schema> {
     ATEN.lines()
         .filter(|line| !line.starts_with('#'))
@@ -118,8 +118,8 @@ pub(crate) fn overloads(op: &str) -> Vec<Schema> {
         .collect()
 }
 
-/// Whether the last of so many arguments of an operator is the tensor that its result is written
-/// to, as in `mm(…, out=…)`. `op` without its namespace.
+/// Whether the last of `n_args` arguments of an operator is the output tensor, as in `mm(…, out=…)`. `op` is without
+/// its namespace.
 pub(crate) fn has_out_operand(op: &str, n_args: usize) -> bool {
     let overloads = overloads(op);
     let ends = |schema: &Schema| {
@@ -156,7 +156,7 @@ fn params(words: impl Iterator<Item = &'static str>) -> Vec<Param> {
     params
 }
 
-/// What an argument of an operator that is not in the table seems to be.
+/// Guesses the type of an argument of an operator that is not in the table.
 pub(crate) fn guessed_type(recorded: &str, value: &str) -> &'static str {
     let first = value.trim_start_matches('[').split([',', ']']).next();
     let kind = match first.unwrap_or_default().trim() {

@@ -1,5 +1,5 @@
-//! What the names of kernels tell of how they cut the work: tile, parts along K, the GPU generation
-//! that they were built for, the units that they run on.
+//! What kernel names say about how the work is split: tile, split along K, the GPU generation that they were built for,
+//! and the compute units that they use.
 //!
 //! | written by | form | tile |
 //! |---|---|---|
@@ -18,36 +18,36 @@
 use super::words::{Words, holds, leading_digits, said_by};
 use crate::base::labels::labelled;
 
-/// What one workgroup computes.
+/// The tile that one workgroup computes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Tile {
     /// Along the first and the second dimension of the result.
     pub(crate) output: (u64, u64),
-    /// How much of K it takes in one step; `None` where the name does not tell.
+    /// Size along K of one iteration; `None` if the name does not tell.
     pub(crate) k: Option<u64>,
 }
 
-/// How the sum over K is cut into parts that run at once.
+/// How the sum over K is split into parts that run in parallel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Split {
-    /// It is not.
+    /// Not split.
     None,
-    /// Into so many parts.
+    /// Into this many parts.
     Parts(u64),
-    /// Into parts; how many the name does not tell.
+    /// Into an unknown number of parts.
     Unknown,
-    /// As free compute units come (stream-K): all of them have work to the end.
+    /// Stream-K: work is distributed evenly over all compute units.
     Stream,
 }
 
 impl Tile {
-    /// From the name of a kernel of a GEMM or of a convolution.
+    /// From the name of a GEMM or convolution kernel.
     pub(crate) fn of(kernel: &str) -> Option<Tile> {
         FORMS.iter().find_map(|form| form(kernel))
     }
 }
 
-/// The forms of tiles; the first that fits decides.
+/// Formats of tiles; the first match decides.
 const FORMS: &[fn(&str) -> Option<Tile>] = &[
     |kernel| after(kernel, "MT"),
     |kernel| after(kernel, "tilesize"),
@@ -58,7 +58,7 @@ const FORMS: &[fn(&str) -> Option<Tile>] = &[
     of_underscores,
 ];
 
-/// "128x224x64" behind a mark.
+/// "128x224x64" after a marker.
 fn after(kernel: &str, mark: &str) -> Option<Tile> {
     let mut places = kernel.match_indices(mark);
     places.find_map(|(at, _)| {
@@ -105,7 +105,7 @@ fn of_composable_kernel(kernel: &str) -> Option<Tile> {
     })
 }
 
-/// Between underscores: "256x128x64", or "128x256" and behind it the tile along K and its stages.
+/// Between underscores: "256x128x64", or "128x256" followed by the tile along K and the number of stages.
 fn of_underscores(kernel: &str) -> Option<Tile> {
     let parts: Vec<&str> = kernel.split('_').collect();
     let at = parts.iter().position(|part| sizes::<2>(part).is_some())?;
@@ -125,7 +125,7 @@ fn of_underscores(kernel: &str) -> Option<Tile> {
     tile(first, second, own_k.or_else(of_stages))
 }
 
-/// Smaller ones are clusters and counts of stages.
+/// Rejects smaller sizes, which are cluster sizes and stage counts.
 fn tile(first: u64, second: u64, k: Option<u64>) -> Option<Tile> {
     (first >= 8 && second >= 8).then_some(Tile {
         output: (first, second),
@@ -154,7 +154,7 @@ fn number(text: &str) -> Option<u64> {
 }
 
 impl Split {
-    /// From the name of the kernel that multiplies.
+    /// From the name of the GEMM kernel.
     pub(crate) fn of(kernel: &str) -> Split {
         let behind = |mark| {
             let at = kernel.find(mark)? + str::len(mark);
@@ -195,12 +195,12 @@ const GENERATIONS: &Words<Generation> = &[
 ];
 
 impl Generation {
-    /// From the name of a kernel; `None` where it does not say.
+    /// From the name of a kernel; `None` if it does not say.
     pub(crate) fn of(kernel: &str) -> Option<Generation> {
         said_by(GENERATIONS, kernel)
     }
 
-    /// By compute capability; `None` for older ones and for what has none.
+    /// From a compute capability; `None` for older ones.
     pub(crate) fn of_gpu((major, minor): (u32, u32)) -> Option<Generation> {
         Some(match (major, minor) {
             (7, 0..=4) => Generation::Volta,
@@ -213,14 +213,13 @@ impl Generation {
         })
     }
 
-    /// Whether its kernels use the matrix units of another generation in full: those of Ada are
-    /// Ampere's.
+    /// Whether its kernels make full use of the matrix units of another generation. Ada's are the same as Ampere's.
     pub(crate) fn suits(self, gpu: Generation) -> bool {
         self >= gpu || (self, gpu) == (Generation::Ampere, Generation::Ada)
     }
 }
 
-/// Whether the name of a kernel says that it runs on vector units, where a matrix kernel would do.
+/// Whether the name of a kernel says that it runs on vector units, although matrix units could do the work.
 pub(crate) fn is_on_vector_units(kernel: &str) -> bool {
     const WORDS: &[&str] = &[
         "simt",
@@ -234,7 +233,7 @@ pub(crate) fn is_on_vector_units(kernel: &str) -> bool {
     holds(kernel, WORDS)
 }
 
-/// Whether the name of a kernel says that it is what is left where no tuned kernel fits.
+/// Whether the name of a kernel says that it is a fallback for shapes without a tuned kernel.
 pub(crate) fn is_fallback(kernel: &str) -> bool {
     const WORDS: &[&str] = &[
         "naive",

@@ -1,15 +1,15 @@
-//! Kernels that `torch.compile` generates: the start of a name says what kind of loop it is.
+//! Kernels that `torch.compile` generates: the prefix of a name gives the kind of loop.
 
 use crate::base::labels::labelled;
 
 labelled! {
-    /// What kind of loop a generated kernel is.
+    /// The kind of loop in a generated kernel.
     pub(crate) enum LoopKind {
-        /// Each element on its own.
+        /// Each element separately.
         Pointwise => "pointwise",
-        /// A reduction over blocks of a row.
+        /// A reduction that loops over blocks of a row.
         Reduction => "reduction",
-        /// A reduction that holds a row on the chip.
+        /// A reduction that keeps a whole row on chip.
         Persistent => "persistent reduction",
         /// A GEMM or attention from a template.
         Template => "template",
@@ -28,7 +28,7 @@ const STARTS: &[(&str, LoopKind)] = &[
 ];
 
 impl LoopKind {
-    /// By the name of a kernel.
+    /// From the name of a kernel.
     pub(crate) fn of(name: &str) -> LoopKind {
         let start = STARTS.iter().find(|(start, _)| name.starts_with(start));
         start.map_or(LoopKind::Other, |(_, kind)| *kind)

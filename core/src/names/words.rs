@@ -1,9 +1,9 @@
-//! Words that a name holds, and what they say.
+//! Classification of names by the words they contain.
 
-/// Words in lower case by what they say. The first row of which a name holds a word decides.
+/// Lowercase words by their meaning. The first row with a word that the name contains decides.
 pub(crate) type Words<T> = [(T, &'static [&'static str])];
 
-/// What the words of a name say, whatever its case.
+/// The meaning of the words of a name, ignoring case.
 pub(crate) fn said_by<T: Copy>(words: &Words<T>, name: &str) -> Option<T> {
     let name = Lowered::new(name);
     let has = |words: &[&str]| words.iter().any(|word| name.holds(word));
@@ -11,16 +11,16 @@ pub(crate) fn said_by<T: Copy>(words: &Words<T>, name: &str) -> Option<T> {
     Some(*said)
 }
 
-/// Whether a name holds one of some words in lower case, whatever its own case.
+/// Whether a name contains one of some lowercase words, ignoring its case.
 pub(crate) fn holds(name: &str, words: &[&str]) -> bool {
     let name = Lowered::new(name);
     words.iter().any(|word| name.holds(word))
 }
 
-/// A name in lower case, to be asked for many texts: `str::contains` prepares a search each time.
+/// A lowercased name for many substring searches: `str::contains` has a setup cost for each.
 pub(super) struct Lowered {
     text: String,
-    /// A bit for each two bytes that stand beside each other in it, by a hash of both.
+    /// A set of bits by hash of each pair of adjacent bytes.
     pairs: [u64; Lowered::N_WORDS],
 }
 
@@ -42,8 +42,8 @@ impl Lowered {
         &self.text
     }
 
-    /// Whether it holds a text in lower case. Most texts have a pair of bytes that the name has not:
-    /// that is told without a search.
+    /// Whether it contains a lowercase text. Most texts have a pair of bytes that the name does not, which is detected
+    /// without a search.
     pub(super) fn holds(&self, text: &str) -> bool {
         let mut pairs = text.as_bytes().windows(2).map(Lowered::place);
         let may_hold = pairs.all(|(word, bit)| {
@@ -53,7 +53,7 @@ impl Lowered {
         may_hold && self.text.contains(text)
     }
 
-    /// Which word and bit stand for two bytes.
+    /// The word and bit for two bytes.
     fn place(pair: &[u8]) -> (usize, u64) {
         let hash = pair
             .iter()
@@ -62,12 +62,12 @@ impl Lowered {
     }
 }
 
-/// The letters and digits of a name: `allreduce` of `all_reduce`.
+/// The letters and digits of a name: `allreduce` for `all_reduce`.
 pub(crate) fn letters(name: &str) -> String {
     name.chars().filter(char::is_ascii_alphanumeric).collect()
 }
 
-/// A name without its namespace: `mm` of `aten::mm`.
+/// A name without its namespace: `mm` for `aten::mm`.
 pub(crate) fn without_namespace(name: &str) -> &str {
     name.rsplit("::").next().unwrap_or(name)
 }
@@ -91,7 +91,7 @@ mod tests {
             ("ǵ", true),
             ("v", true),
             ("", true),
-            // All its pairs stand there, but not one after the other.
+            // The name has all its pairs, but not in sequence.
             ("emm_gem", false),
             ("sm90", false),
             ("w", false),

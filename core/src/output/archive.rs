@@ -1,4 +1,4 @@
-//! Several files as one.
+//! Bundles several files into one archive.
 
 use std::io::{Cursor, Write};
 
@@ -7,19 +7,19 @@ use zip::{CompressionMethod, DateTime, ZipWriter};
 
 use crate::compare::base_name;
 
-/// What [`zip()`] makes.
+/// The media type of what [`zip()`] makes.
 pub const MIME: &str = "application/zip";
 
-/// What an archive is called after where names are replaced.
+/// The name of an archive of redacted traces.
 pub const REDACTED: [&str; 1] = ["redacted"];
 
-/// An archive of files by path, in their order; `None` where it cannot be written. The same files
-/// give the same bytes. Not generic: compiled once.
+/// An archive of files by path, in the given order; `None` if it cannot be written. The same files give the same bytes.
+/// Not generic, so it is compiled only once.
 pub fn zip(files: &mut dyn Iterator<Item = (String, Vec<u8>)>) -> Option<Vec<u8>> {
     let options = SimpleFileOptions::default()
         .compression_method(CompressionMethod::Deflated)
         .unix_permissions(0o644)
-        // No clock here, and no time that differs from run to run.
+        // There is no clock here, and a timestamp would differ from run to run.
         .last_modified_time(DateTime::default());
     let mut zip = ZipWriter::new(Cursor::new(Vec::new()));
     for (path, bytes) in files {
@@ -29,27 +29,27 @@ pub fn zip(files: &mut dyn Iterator<Item = (String, Vec<u8>)>) -> Option<Vec<u8>
     Some(zip.finish().ok()?.into_inner())
 }
 
-/// What to call an archive of all files about these traces: `dormer-TRACE.zip`.
+/// The file name of an archive of all files about these traces: `dormer-TRACE.zip`.
 pub fn file_name<'a>(traces: impl IntoIterator<Item = &'a str>) -> String {
     named(traces, "zip")
 }
 
-/// What to call a file about these traces. Folders and endings are left away, and whatever else a file
-/// system might not take.
+/// The file name for something about these traces. Folders, extensions and characters that a file system may reject are
+/// removed.
 pub(super) fn named<'a>(traces: impl IntoIterator<Item = &'a str>, ending: &str) -> String {
     let mut parts = vec!["dormer".to_owned()];
     parts.extend(traces.into_iter().filter_map(plain));
     format!("{}.{ending}", parts.join("-"))
 }
 
-/// What to call one file about these traces that leaves its folder: `TRACE-report.html`.
+/// The name of a single file about these traces when it leaves its folder: `TRACE-report.html`.
 pub fn alone<'a>(traces: impl IntoIterator<Item = &'a str>, file: &str) -> String {
     let mut parts: Vec<String> = traces.into_iter().filter_map(plain).collect();
     parts.push(file.to_owned());
     parts.join("-")
 }
 
-/// The name of a trace as file systems take it; `None` where nothing is left of it.
+/// The name of a trace in a form that file systems accept; `None` if nothing remains.
 fn plain(trace: &str) -> Option<String> {
     let letters = base_name(trace).chars().take(60);
     let letters = letters.map(|letter| match letter {

@@ -122,7 +122,7 @@ mod tests {
         assert_page("columns.md", &columns_markdown(), "columns_doc");
     }
 
-    /// A reader meets one row at a time, in a tooltip too.
+    /// Each meaning has to stand alone: readers see one row at a time, for example in a tooltip.
     #[test]
     fn every_meaning_is_a_sentence_of_its_own() {
         let traces = SHEETS

@@ -1,60 +1,60 @@
-//! The page as one file with traces in it: a colleague opens it and sees the same.
+//! The page as one file with traces in it: a colleague opens it and sees the same view.
 //!
 //! ```text
 //! <!-- what the file holds -->
-//! dormer.html (xtask/src/one_file.rs), with the report where `boot` stands until the page starts
-//! <script class="view">       where the reader lands
-//! <script class="trace">      each trace, as base64; of two, the reference first
+//! dormer.html (xtask/src/one_file.rs), with the report in the place of `boot` until the page starts
+//! <script class="view">       the view to open
+//! <script class="trace">      each trace, as base64; for two, the reference first
 //! ```
 //!
-//! `app/boot.js` takes all of it out again before the page starts.
+//! `app/boot.js` removes all of it before the page starts.
 
 use serde::{Deserialize, Serialize};
 
 use super::archive;
 use super::document::html::escape;
 
-/// A block holds no more of a trace: the longest text that browsers take has half a billion letters.
+/// Maximum bytes of a trace per block: the longest string in browsers has half a billion characters.
 pub const BLOCK_BYTES: usize = 225 << 20;
 
-/// What stands behind the base64 of a block.
+/// What follows the base64 text of a block.
 pub const BLOCK_END: &str = "</script>\n";
 
-/// Before this, where it stands first in the page, the report is put.
+/// The report is inserted before the first occurrence of this in the page.
 pub const PLACE: &str = "</main>";
 
-/// Where the reader lands: `app/src/page/browser/enclosed.rs` reads it.
+/// The view to open: `app/src/page/browser/enclosed.rs` reads it.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct View {
-    /// The page's address behind `#`: the view, GPU, part of the time, thresholds, kept ranges with their notes.
+    /// The part of the page's URL after `#`: view, GPU, time range, thresholds, saved ranges with their notes.
     pub hash: String,
-    /// The same of other views, as they were left.
+    /// The same for other views, as last left.
     pub left: Vec<String>,
-    /// Figures of a GPU of the sender's own.
+    /// Figures of the sender's own GPU.
     pub gpu: Option<OwnFile>,
-    /// Performance models of the sender's own.
+    /// The sender's own performance models.
     pub models: Option<OwnFile>,
     /// How many there are.
     pub n_models: usize,
 }
 
-/// A small file of the sender's.
+/// A small file of the sender.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OwnFile {
-    /// What it is called.
+    /// Its name.
     pub name: String,
     /// Its content.
     pub text: String,
 }
 
-/// What is written around and into the page.
+/// The text inserted before, into and after the page.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Parts {
-    /// Before its first line.
+    /// Goes before its first line.
     pub before: String,
-    /// Before [`PLACE`].
+    /// Goes before [`PLACE`].
     pub inside: String,
-    /// Behind its end; traces follow.
+    /// Goes after its end; traces follow.
     pub after: String,
 }
 
@@ -80,7 +80,7 @@ impl Parts {
         }
     }
 
-    /// The page with them; `None` where the text is no such page.
+    /// The page with these parts; `None` if the text is not such a page.
     pub fn page(&self, page: &str) -> Option<String> {
         let (head, tail) = page.split_once(PLACE)?;
         let Parts {
@@ -92,7 +92,7 @@ impl Parts {
     }
 }
 
-/// How a block begins. A trace that is too long for one goes on in others: `goes_on` for all but its first.
+/// The start of a block. A trace that is too long for one block continues in others: `goes_on` for all but its first.
 pub fn block_start(name: &str, goes_on: bool) -> String {
     let goes_on = if goes_on { " data-goes-on" } else { "" };
     format!(
@@ -101,7 +101,7 @@ pub fn block_start(name: &str, goes_on: bool) -> String {
     )
 }
 
-/// What to call the file about these traces: `dormer-TRACE.html`.
+/// The name of the file about these traces: `dormer-TRACE.html`.
 pub fn file_name<'a>(traces: impl IntoIterator<Item = &'a str>) -> String {
     archive::named(traces, "html")
 }

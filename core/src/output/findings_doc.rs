@@ -1,4 +1,4 @@
-//! `docs/findings.md`: everything that can be found, from the rules themselves.
+//! `docs/findings.md`: all possible findings, generated from the rules.
 
 use std::fmt::Write;
 

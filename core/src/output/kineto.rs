@@ -1,7 +1,7 @@
-//! A trace as the profiler's own JSON, gzipped: what is sent on where names were replaced.
+//! A trace as the profiler's own JSON, gzipped: the form in which a redacted trace is shared.
 //!
-//! Whatever reads a trace makes the same tables of it. What Dormer does not keep of a recording (ids of Python frames, marks,
-//! arrows between operators) is not in it.
+//! Importing it gives the same tables. Data that Dormer does not keep from a recording (ids of Python frames, markers,
+//! flow arrows between operators) is not in it.
 
 use std::fmt::Write as _;
 use std::io::{self, Write};
@@ -14,15 +14,15 @@ use crate::trace::{
     Category, DeviceProperties, Dims, EventId, LinkId, OpArgs, ShapeId, StringId, Trace, TrackId,
 };
 
-/// Writes a trace as a `.json.gz`; `None` where it cannot be written.
+/// Writes a trace as a `.json.gz`; `None` if it cannot be written.
 pub fn gzipped(trace: &Trace) -> Option<Vec<u8>> {
     let mut out = GzEncoder::new(Vec::new(), Compression::default());
     write(trace, &mut out).ok()?;
     out.finish().ok()
 }
 
-/// Each event stands where it stood in the recording: its position is what links and notes call it by. Between the events stands
-/// what the recording had there beside them, and an empty object for each that is not kept.
+/// Each event keeps its position in the recording, as links and notes refer to it by position. The gaps are filled with
+/// the other recorded elements, and with an empty object for each one that is not kept.
 fn write(trace: &Trace, out: &mut impl Write) -> io::Result<()> {
     out.write_all(b"{\n")?;
     for (key, value) in metadata(trace) {
@@ -51,13 +51,13 @@ fn write(trace: &Trace, out: &mut impl Write) -> io::Result<()> {
     elements.out.write_all(b"\n]}\n")
 }
 
-/// An element that no reader makes anything of.
+/// An element that readers ignore.
 const NOTHING: &str = "{}";
 
-/// The list of events on its way.
+/// The list of events being written.
 struct Elements<'a, W> {
     out: &'a mut W,
-    /// How many there are.
+    /// Number of elements so far.
     n: u64,
 }
 
@@ -70,7 +70,7 @@ impl<W: Write> Elements<'_, W> {
     }
 }
 
-/// An object on its way, in the order of its keys.
+/// An object being written, in the order of its keys.
 struct Object(String);
 
 impl Object {
@@ -85,7 +85,7 @@ impl Object {
         event
     }
 
-    /// Adds a value as JSON.
+    /// Adds a JSON value.
     fn add(&mut self, key: &str, value: &str) {
         let between = if self.0.ends_with('{') { "" } else { "," };
         let _ = write!(self.0, "{between}\"{key}\":{value}");
@@ -101,7 +101,7 @@ impl Object {
     }
 }
 
-/// What stands beside the events; of a trace whose names were replaced these are the GPUs alone.
+/// The metadata beside the events; a redacted trace has only the GPUs.
 fn metadata(trace: &Trace) -> Vec<(&str, String)> {
     const DEVICES: &str = "deviceProperties";
     let known = trace.metadata.iter();
@@ -114,7 +114,7 @@ fn metadata(trace: &Trace) -> Vec<(&str, String)> {
     devices.into_iter().chain(known).collect()
 }
 
-/// A GPU as the profiler describes it; what is not known is null, as if it were not there.
+/// A GPU in the profiler's form; unknown values are null, as if they were missing.
 fn device(device: &DeviceProperties) -> Value {
     json!({
         "id": device.id,
@@ -126,7 +126,8 @@ fn device(device: &DeviceProperties) -> Value {
     })
 }
 
-/// What is no call and no work: names of processes and threads, arrows from launches to work, and what allocators reported.
+/// Elements other than calls and GPU activity: names of processes and threads, arrows from launches to GPU activity,
+/// and allocator reports.
 fn others(trace: &Trace) -> impl Iterator<Item = String> {
     let (starts, ends) = (&trace.flows.starts, &trace.flows.ends);
     let arrows = (0..starts.len().max(ends.len())).flat_map(move |row| {
@@ -199,7 +200,7 @@ fn names(trace: &Trace) -> Vec<String> {
     named
 }
 
-/// What an allocator reported: when, on which thread and of which of the devices.
+/// An allocator report: when, on which thread and for which device.
 fn instant(
     trace: &Trace,
     name: &str,
@@ -222,7 +223,7 @@ fn instant(
     event.ended()
 }
 
-/// A call, or work of the GPU.
+/// A call or GPU activity.
 fn call(trace: &Trace, event: EventId, sequence_number: Option<i64>) -> String {
     let events = &trace.events;
     let mut call = Object::event("X", trace, events.track(event));
@@ -248,7 +249,7 @@ fn call(trace: &Trace, event: EventId, sequence_number: Option<i64>) -> String {
         add_op_args(&mut args, trace, of_op);
     }
     if let Some(extra) = events.extra_args(event) {
-        // It is the text of the profiler's own keys and values.
+        // It is already JSON text with the profiler's own keys and values.
         let between = if args.0.ends_with('{') { "" } else { "," };
         args.0 = args.0 + between + trace.strings.get(extra);
     }
@@ -258,7 +259,7 @@ fn call(trace: &Trace, event: EventId, sequence_number: Option<i64>) -> String {
     call.ended()
 }
 
-/// As [`Category::parse`] reads it.
+/// The name that [`Category::parse`] reads.
 fn category(category: Category) -> &'static str {
     match category {
         Category::CpuOp => "cpu_op",
@@ -275,7 +276,7 @@ fn category(category: Category) -> &'static str {
     }
 }
 
-/// Shapes, types, strides and values; null for what the recording had in a form that cannot be read.
+/// Shapes, types, strides and values; null if the recorded form was unreadable.
 fn add_op_args(args: &mut Object, trace: &Trace, of_op: &OpArgs) {
     let shape = |id: &ShapeId| {
         let sizes = trace.args.shape(*id).iter().map(i64::to_string);
@@ -318,7 +319,7 @@ fn link(trace: &Trace, id: LinkId) -> String {
     }
 }
 
-/// What is a number to whoever reads it stays one.
+/// Keeps a number a number.
 fn spelled(text: &str) -> String {
     match text.parse::<u64>() {
         Ok(number) if number.to_string() == text => text.to_owned(),

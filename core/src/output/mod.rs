@@ -1,4 +1,4 @@
-//! Everything that is written: documents, files, reproducers.
+//! Everything that Dormer writes: documents, files, reproducers.
 
 mod columns_doc;
 mod findings_doc;
@@ -21,8 +21,7 @@ pub mod redact;
 pub mod regressions;
 pub mod replay;
 
-/// Holds a page of `docs/` against what it is made from. With `UPDATE=1` in the environment it is
-/// written instead.
+/// Compares a page of `docs/` with what it is generated from. With `UPDATE=1` in the environment, writes it instead.
 #[cfg(test)]
 #[expect(clippy::disallowed_methods, reason = "the page lies beside the source")]
 fn assert_page(name: &str, expected: &str, test: &str) {

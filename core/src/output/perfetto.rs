@@ -1,30 +1,30 @@
-//! A job for Perfetto: its traces in one tar archive with a trace manifest, version 1, which Perfetto
-//! reads from 58.2 on.
+//! A job for Perfetto: its traces in one tar archive with a trace manifest, version 1, which Perfetto supports since
+//! 58.2.
 //!
-//! The manifest gives each rank a machine of its own, since ranks of one host use the same ids for GPUs
-//! and streams, and moves its trace by what its clock differs from that of the first rank. A manifest
-//! knows no clocks of different speed: traces are aligned best in the middle of the recording.
+//! The manifest puts each rank on a machine of its own, since ranks of one host use the same ids for GPUs and streams,
+//! and shifts its trace by the difference between its clock and that of the first rank. A manifest cannot express clock
+//! drift, so traces are aligned best in the middle of the recording.
 
 use serde_json::{Value, json};
 
 use crate::job::Job;
 
-/// What the manifest is called in the archive.
+/// The name of the manifest in the archive.
 pub const MANIFEST: &str = "perfetto_manifest.json";
 
-/// Blocks of a tar archive, in bytes.
+/// Block size of a tar archive, in bytes.
 pub const BLOCK: usize = 512;
 
-/// What a header can write in eleven octal digits.
+/// The largest number that eleven octal digits of a header can hold.
 const MOST_OCTAL: u64 = 0o777_7777_7777;
 
-/// What the trace of a rank is called in the archive: traces are not compressed there, as Perfetto moves
-/// none that is.
+/// The name of a rank's trace in the archive. Traces are not compressed there, as Perfetto does not shift compressed
+/// ones.
 pub fn member(rank: u32) -> String {
     format!("rank{rank:05}.json")
 }
 
-/// The manifest for the traces of some ranks, by position among those of the job.
+/// The manifest for the traces of some ranks, given by position in the job.
 pub fn manifest(job: &Job, ranks: &[usize]) -> Vec<u8> {
     let first = ranks.first().copied();
     let files = ranks.iter().filter_map(|at| {
@@ -51,7 +51,7 @@ pub fn manifest(job: &Job, ranks: &[usize]) -> Vec<u8> {
     text.into_bytes()
 }
 
-/// What is to be added to the times of a rank's trace for those of the common clock, since 1970.
+/// The offset from the times of a rank's trace to the common clock, since 1970.
 fn offset_ns(job: &Job, at: usize) -> i64 {
     let Some(rank) = job.ranks.get(at) else {
         return 0;
@@ -64,7 +64,7 @@ fn offset_ns(job: &Job, at: usize) -> i64 {
     job.corrected_ns(at, middle_ns).saturating_sub(middle_ns)
 }
 
-/// The header of a file in a tar archive; its content follows, filled up to whole blocks.
+/// The header of a file in a tar archive; its content follows, padded to whole blocks.
 pub fn header(name: &str, bytes: u64) -> [u8; BLOCK] {
     let mut header = [0; BLOCK];
     let mut put = |at: usize, field: &[u8]| {
@@ -83,12 +83,12 @@ pub fn header(name: &str, bytes: u64) -> [u8; BLOCK] {
     match bytes {
         0..=MOST_OCTAL => put(124, format!("{bytes:011o}\0").as_bytes()),
         _ => {
-            // As a number of twelve bytes, the first bit set.
+            // As a binary number of twelve bytes with the first bit set.
             put(124, &[0x80, 0, 0, 0]);
             put(128, &bytes.to_be_bytes());
         }
     }
-    // No time that differs from run to run.
+    // A fixed time, so that the bytes do not differ from run to run.
     put(136, b"00000000000\0");
     put(148, b"        ");
     put(156, b"0");
@@ -100,7 +100,7 @@ pub fn header(name: &str, bytes: u64) -> [u8; BLOCK] {
     header
 }
 
-/// How many zeros fill a content up to whole blocks.
+/// The number of zero bytes that pad a content to whole blocks.
 pub fn padding(bytes: u64) -> usize {
     let rest = (bytes % BLOCK as u64) as usize;
     (BLOCK - rest) % BLOCK
@@ -129,10 +129,10 @@ mod tests {
     fn the_manifest_moves_traces_onto_the_clock_of_the_first() {
         let mut job = job();
         job.clocks.are_comparable = true;
-        // Ahead by 2 µs, so its trace moves back by as much.
+        // Ahead by 2 µs, so its trace moves back by 2 µs.
         job.clocks.of_rank[1].offset_ns = 2_000.0;
         let text = String::from_utf8(manifest(&job, &[0, 1])).unwrap();
-        // Perfetto knows a manifest by how it begins.
+        // Perfetto recognizes a manifest by its first bytes.
         assert!(text.starts_with("{\"perfetto_manifest\""), "{text}");
         let found: Value = serde_json::from_str(&text).unwrap();
         let expected = json!({ "perfetto_manifest": { "version": 1, "files": [

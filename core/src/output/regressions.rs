@@ -1,4 +1,4 @@
-//! What changed between builds, as files: a document, JSON, CSV, and the series as Apache Otava reads them.
+//! Changes between builds, as files: a document, JSON, CSV, and the series in the form that Apache Otava reads.
 
 use crate::base::{calendar, format};
 use crate::fleet::regressions::{Change, Trend, trends};
@@ -8,10 +8,10 @@ use crate::output::export::csv::csv;
 use crate::output::json;
 use crate::report::sheet::{Cell, Column, Sheet, Unit};
 
-/// Names of operations and kernels in a document.
+/// Maximum length of operation and kernel names in a document.
 const MOST_CHARS: usize = 80;
 
-/// For people: Markdown.
+/// As Markdown.
 pub fn to_markdown(answer: &Answer) -> String {
     markdown(&document(answer))
 }
@@ -26,7 +26,7 @@ fn document(answer: &Answer) -> Document {
     for (at, change) in answer.found.changes.iter().enumerate() {
         let carriers = answer.found.carriers.iter();
         let carriers = carriers.filter(|carrier| carrier.regression as usize == at);
-        // Names of a trace may hold anything: backticks would end the name.
+        // Names from a trace may contain anything: backticks would end the name.
         let plain = |text: String| text.replace('`', "'");
         document.heading(2, &plain(words::title(change, texts)));
         document.field("Where", &plain(words::scope(change, texts)));
@@ -65,12 +65,12 @@ fn document(answer: &Answer) -> Document {
     document
 }
 
-/// For programs: JSON.
+/// As JSON.
 pub fn to_json(answer: &Answer) -> Vec<u8> {
     json::pretty(&json::regressions::json(answer))
 }
 
-/// A row for each change: CSV.
+/// As CSV: a row for each change.
 pub fn to_csv(answer: &Answer) -> Vec<u8> {
     let columns = COLUMNS.iter().map(|(label, unit, _)| Column {
         label: *label,
@@ -89,8 +89,9 @@ pub fn to_csv(answer: &Answer) -> Vec<u8> {
     })
 }
 
-/// A row for each build, a column with milliseconds for each series: CSV as Apache Otava reads it, and how many series
-/// are left out. Otava reads no empty cells, so series without runs of some build are left out, and builds without a time.
+/// CSV for Apache Otava, with a row for each build and a column in milliseconds for each series, and how many series
+/// are left out. Otava does not accept empty cells, so series without runs of some build are left out, and builds
+/// without a time.
 pub fn to_otava(answer: &Answer) -> (Vec<u8>, usize) {
     let builds: Vec<(usize, i64)> = answer
         .builds
@@ -240,7 +241,8 @@ mod tests {
     use crate::fleet::regressions::{Question, Regressions};
     use crate::fleet::testing::FleetOf;
 
-    /// Seven builds, two runs each, GEMM slower from the sixth on; the model's name and the category are hostile.
+    /// Seven builds, two runs each, with GEMM slower from the sixth on; the model's name and the category contain
+    /// special characters.
     fn answered<T>(then: impl Fn(&Answer) -> T) -> T {
         let mut fleet = FleetOf::default();
         for build in 1..=7 {

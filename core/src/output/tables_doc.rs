@@ -1,4 +1,4 @@
-//! `docs/tables.md`: every table and column, from the list that files are made from.
+//! `docs/tables.md`: every table and column, generated from the list that files are made from.
 
 use std::fmt::Write;
 

@@ -1,4 +1,4 @@
-//! What documents and files about a trace, or about two, are called.
+//! Titles of documents and files about one trace or two.
 
 use crate::compare::comparison::Comparison;
 use crate::compare::pair::Which;
@@ -11,7 +11,7 @@ pub(crate) fn of_trace(profile: &Profile, report: &Report) -> String {
     format!("{model} - {} Standalone Analysis", platform(report))
 }
 
-/// The GPU as the trace names it, else the one that was chosen.
+/// The GPU that the trace names, otherwise the one that was chosen.
 pub(crate) fn platform(report: &Report) -> &str {
     let hardware = &report.overview.hardware;
     let chosen = hardware.gpu.as_ref().map(|gpu| gpu.name.as_ref());
@@ -19,8 +19,8 @@ pub(crate) fn platform(report: &Report) -> &str {
     recorded.or(chosen).unwrap_or("Unknown GPU")
 }
 
-/// "Qwen2 Performance Comparison: NVIDIA H100 vs AMD Instinct MI300X"; the names of the traces where
-/// both ran on the same hardware.
+/// "Qwen2 Performance Comparison: NVIDIA H100 vs AMD Instinct MI300X"; with the names of the traces if both ran on the
+/// same hardware.
 pub(crate) fn of_comparison(comparison: &Comparison) -> String {
     let models = comparison.sides.as_ref().map(|side| side.model.as_deref());
     let model = match (models.reference, models.target) {
@@ -31,7 +31,7 @@ pub(crate) fn of_comparison(comparison: &Comparison) -> String {
     format!("{model} Performance Comparison: {reference} vs {target}")
 }
 
-/// What a trace is called in headings: its platform where that tells the two apart, else its name.
+/// The name of a trace in headings: its platform if that distinguishes the two, otherwise its name.
 pub(crate) fn called(comparison: &Comparison, which: Which) -> &str {
     let sides = comparison.sides.as_ref();
     match sides.map(|side| side.platform.as_deref()).both() {

@@ -1,13 +1,12 @@
-//! Attention of PyTorch: the operators that the reference knows, the kernels below them, and their
-//! backward passes; and that of libraries it has no model for. They count as in
-//! [`attention`](super::attention).
+//! PyTorch's attention operators: those that TraceLens knows, the kernels below them, and their backward passes; also
+//! attention of libraries without a model in TraceLens. FLOPs and bytes are those of [`attention`](super::attention).
 
 use super::attention::{ATEN_FLASH, ATEN_OTHER, Attention, FLASH, Layout};
 use super::mask::Mask;
 use super::packed_attention::Lengths;
 use super::{Modelled, OpInput, bare, matrices, unlisted};
 
-/// Attention with a bias, [`ATEN_OTHER`]. The reference reads older calls alike.
+/// Attention with a bias, [`ATEN_OTHER`]. TraceLens reads older calls the same way.
 pub(super) fn scaled_other(input: &OpInput) -> Option<Modelled> {
     ATEN_OTHER.beside(input, other_layout(input).forward(input))
 }
@@ -17,8 +16,8 @@ pub(super) fn scaled_other_bwd(input: &OpInput) -> Option<Modelled> {
     ATEN_OTHER.beside(input, other_layout(input).backward(input))
 }
 
-/// Before they took a bias, the one was `(q, k, v, logsumexp[3], causal[4])` in PyTorch 2.0, and the
-/// other `(q, k, v, dropout[3], causal[4], …)` in 2.4.
+/// Before they took a bias, the efficient one was `(q, k, v, logsumexp[3], causal[4])` in PyTorch 2.0, and cuDNN's `(q,
+/// k, v, dropout[3], causal[4], …)` in 2.4.
 fn other_layout(input: &OpInput) -> Layout {
     let is_older = input.is_flag(3) || input.number(3).is_some();
     match is_older && input.flag(4).is_some() {
@@ -31,12 +30,12 @@ fn other_layout(input: &OpInput) -> Layout {
     }
 }
 
-/// `_scaled_dot_product_fused_attention_overrideable(q, k, v, bias[3], dropout[4], causal[5], …)`, that
-/// of other makers' GPUs.
+/// `_scaled_dot_product_fused_attention_overrideable(q, k, v, bias[3], dropout[4], causal[5], …)`, for other vendors'
+/// GPUs.
 pub(super) const OVERRIDEABLE: Layout = ATEN_OTHER.at(0, Some(4), 5);
 
-/// `_scaled_dot_product_flash_attention_backward(dO, q, k, v, out, lse, …, dropout[10], causal[11])`.
-/// The reference takes it from the forward call.
+/// `_scaled_dot_product_flash_attention_backward(dO, q, k, v, out, lse, …, dropout[10], causal[11])`. TraceLens takes
+/// these from the forward call.
 pub(super) const SCALED_FLASH_BACKWARD: Layout = ATEN_FLASH.at(1, Some(10), 11);
 
 /// `_scaled_dot_product_efficient_attention_backward(dO, q, k, v, bias[4], out, lse, seed, offset,
@@ -74,20 +73,20 @@ pub(super) const FLASH_BACKWARD: Layout = FLASH.at(1, Some(10), 11).window(15).p
 /// causal[10])`, heads first.
 pub(super) const CUDNN_FORWARD: Layout = ATEN_OTHER.at(0, Some(9), 10).packed(4, 6);
 
-/// Where memory-efficient attention has its arguments, positions before heads. The mask is a number:
-/// 1 begins in the first corner, 2 in the last.
+/// Argument positions of memory-efficient attention, in which positions precede heads. The mask is a number: 1 is
+/// causal from the top left, 2 from the bottom right.
 pub(super) struct Efficient {
     q: usize,
-    /// Where each sequence begins in a batch of one; those of the keys follow.
+    /// Start offsets of packed sequences in a batch of one; those of the keys follow.
     starts: usize,
     max_q: usize,
     max_kv: Option<usize>,
     mask: usize,
     /// How many keys of each sequence are in use.
     used: Option<usize>,
-    /// How many keys a query sees under a mask, its own included.
+    /// Number of keys that a query attends to under a mask, including its own.
     window: usize,
-    /// Whether a backward pass writes the gradient of the bias, which stands behind V.
+    /// Whether a backward pass writes the gradient of the bias, which follows V.
     bias_gradient: Option<usize>,
 }
 
@@ -127,9 +126,9 @@ pub(super) const CUTLASS_BACKWARD: Efficient = Efficient {
 };
 
 impl Efficient {
-    /// `_efficient_attention_forward(q, k, v, bias, starts_q[4], starts_kv[5], max_q[6], max_kv,
-    /// dropout, mask[9], flag[10], scale, used[12], window[13])`. PyTorch before 2.3 has no `max_kv`;
-    /// nor has xFormers, where the flag stands before the mask.
+    /// `_efficient_attention_forward(q, k, v, bias, starts_q[4], starts_kv[5], max_q[6], max_kv, dropout, mask[9],
+    /// flag[10], scale, used[12], window[13])`. PyTorch before 2.3 has no `max_kv`; neither does xFormers, where the
+    /// flag precedes the mask.
     fn of_forward(input: &OpInput) -> Option<Efficient> {
         let flag = (8..11).find(|at| input.is_flag(*at))?;
         let max_kv = None;
@@ -171,7 +170,7 @@ impl Efficient {
 
     fn lengths(&self, input: &OpInput, all: &Attention) -> Option<Lengths> {
         let max_q = input.number(self.max_q)?;
-        // Keys of as many positions as queries are of the same sequences.
+        // If there are as many keys as queries, they belong to the same sequences.
         let same = all.n_q.total_cmp(&all.n_kv).is_eq().then_some(max_q);
         let max_kv = self.max_kv.and_then(|at| input.number(at)).or(same)?;
         Lengths::read(input, self.starts, [max_q, max_kv])
@@ -225,8 +224,8 @@ pub(super) fn qkv_packed(input: &OpInput) -> Option<Modelled> {
     ))
 }
 
-/// Transformer Engine's `FusedAttnFunc(…)`: Q, K and V are the first three tensors of four
-/// dimensions; the layout and the mask are words among its values.
+/// Transformer Engine's `FusedAttnFunc(…)`: Q, K and V are the first three tensors of four dimensions; the layout and
+/// the mask are names among its values.
 pub(super) fn te_fused(input: &OpInput) -> Option<Modelled> {
     let q = (0..input.n_args()).find(|at| input.sizes(*at).is_some_and(|s| s.len() == 4))?;
     let mut words = (0..input.n_args()).map(|at| input.value(at));

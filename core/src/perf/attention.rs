@@ -1,15 +1,14 @@
 //! Attention over dense tensors.
 //!
-//! For each of B·H_Q heads, scores are N_Q × N_KV sums of d_qk products and results are N_Q sums
-//! of N_KV products for d_v columns: 2·N_Q·N_KV·(d_qk + d_v). Softmax, masks and dropout are not
-//! counted. Q, K, V are read and the result is written, once each; a mask or bias in memory is read.
-//! What an operand repeats by a stride of zero is read once; of eight-bit operands the result has two
-//! bytes.
+//! For each of B·H_Q heads, scores are N_Q × N_KV sums of d_qk products and results are N_Q sums of N_KV products for
+//! d_v columns: 2·N_Q·N_KV·(d_qk + d_v). Softmax, masks and dropout are not counted. Q, K, V are read and the result is
+//! written, once each; a mask or bias in memory is read. Elements that an operand repeats with a stride of zero are
+//! read once. With 8-bit operands the result has two bytes per element.
 //!
-//! A [mask](super::mask) leaves some of the scores.
+//! With a [mask](super::mask) only some of the scores count.
 //!
-//! Backward: dV = Pᵀ·dO, dP = dO·Vᵀ, dQ = dS·K, dK = dSᵀ·Q; what never wrote the scores computes them
-//! anew. Where several query heads share a key head, their gradients are added.
+//! Backward: dV = Pᵀ·dO, dP = dO·Vᵀ, dQ = dS·K, dK = dSᵀ·Q; a kernel that never wrote the scores recomputes them. If
+//! several query heads share a key head, their gradients are added.
 
 use super::dtype;
 use super::mask::{Mask, Window};
@@ -32,8 +31,8 @@ pub(super) struct Attention {
 }
 
 impl Attention {
-    /// One without a mask, of batches of positions, heads and width of the queries, and positions
-    /// and heads of keys with values of a width.
+    /// Attention without a mask, from batch, positions, heads and head dimension of the queries, and positions, heads
+    /// and head dimension of the values.
     pub(super) fn new([batch, n_q, h_q, d_qk]: [f64; 4], [n_kv, h_kv, d_v]: [f64; 3]) -> Attention {
         Attention {
             batch,
@@ -48,7 +47,7 @@ impl Attention {
         }
     }
 
-    /// Scores that count, for each head.
+    /// Unmasked scores per head.
     fn pairs(&self) -> f64 {
         self.mask.scores([self.n_q, self.n_kv], self.window)
     }
@@ -77,13 +76,13 @@ impl Attention {
         self.batch * self.n_kv * self.h_kv * (self.d_qk + self.d_v)
     }
 
-    /// Operations on packed sequences that have all these positions together.
+    /// Operations on packed sequences with these positions in total.
     pub(super) fn flops_of(&self, lengths: &Lengths, flops: fn(&Attention) -> f64) -> f64 {
         let one = |[n_q, n_kv]: [f64; 2]| flops(&Attention { n_q, n_kv, ..*self });
         lengths.sum([self.n_q, self.n_kv], one)
     }
 
-    /// Bytes of Q, K and V in memory; Q stands at `q`.
+    /// Bytes of Q, K and V in memory; Q is at position `q`.
     fn operand_bytes(&self, input: &OpInput, q: usize) -> Option<f64> {
         let n_keys = self.batch * self.n_kv * self.h_kv;
         let elements = [self.n_q_elements(), n_keys * self.d_qk, n_keys * self.d_v];
@@ -100,8 +99,8 @@ impl Attention {
         Some(self.operand_bytes(input, q)? + self.n_out_elements() * result)
     }
 
-    /// Bytes that the backward pass moves: Q, K and V, their gradients, and the gradient of the result,
-    /// which a call of its own has first.
+    /// Bytes that the backward pass moves: Q, K and V, their gradients, and the gradient of the result, which precedes
+    /// Q if the backward pass is a separate call.
     pub(super) fn backward_bytes(&self, input: &OpInput, q: usize) -> Option<f64> {
         let element = dtype::bytes(input.dtype(q))?;
         let gradients = self.n_q_elements() + self.n_kv_elements();
@@ -114,7 +113,7 @@ impl Attention {
         Some(self.operand_bytes(input, q)? + (gradients + of_result) * element)
     }
 
-    /// The reference's parameters but for the types.
+    /// TraceLens's parameters, except the types.
     pub(super) fn params(&self, dropout: f64, is_flash: bool) -> Params {
         let mut params = params::whole([
             ("B", self.batch),
@@ -144,29 +143,29 @@ impl Attention {
     }
 }
 
-/// A fused attention that nobody calls: what would do the work of products and softmax in one.
+/// A hypothetical fused attention that would replace separate GEMMs and softmax.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct FusedAttention {
-    /// Heads of all sequences.
+    /// Total heads of all sequences.
     pub batch: u64,
     /// Queries.
     pub n_q: u64,
     /// Keys.
     pub n_kv: u64,
-    /// Width of queries and keys.
+    /// Head dimension of queries and keys.
     pub d_qk: u64,
-    /// Width of values.
+    /// Head dimension of values.
     pub d_v: u64,
 }
 
 impl FusedAttention {
-    /// The work of the forward pass; all scores count, as a mask is not known.
+    /// The work of the forward pass; all scores count, because a mask would be unknown.
     pub fn forward(self, dtype: &str) -> Work {
         let sizes = self.sizes();
         matrices(dtype, sizes.forward_flops(), sizes.forward_elements()).work
     }
 
-    /// The work of the backward pass, scores computed anew.
+    /// The work of the backward pass, which recomputes the scores.
     pub fn backward(self, dtype: &str) -> Work {
         let sizes = self.sizes();
         matrices(dtype, sizes.backward_flops(true), sizes.backward_elements()).work
@@ -182,7 +181,7 @@ impl FusedAttention {
         self.elements(self.n_q, self.d_v)
     }
 
-    /// Whether one of Q, K and V has as many elements.
+    /// Whether Q, K or V has this many elements.
     pub fn is_operand(self, elements: u64) -> bool {
         let operands = [
             (self.n_q, self.d_qk),
@@ -204,29 +203,29 @@ impl FusedAttention {
     }
 }
 
-/// How an op lays out its arguments.
+/// Argument positions of an op.
 #[derive(Clone, Copy)]
 pub(super) struct Layout {
-    /// Where Q stands; K and V follow.
+    /// Position of Q; K and V follow.
     pub(super) q: usize,
-    /// Heads before positions.
+    /// Whether heads precede positions.
     pub(super) heads_first: bool,
     pub(super) dropout: Option<usize>,
     pub(super) causal: Option<usize>,
     pub(super) causal_default: bool,
     pub(super) corner: Mask,
     pub(super) is_flash: bool,
-    /// The reference knows the type.
+    /// Whether TraceLens's parameters include the type.
     pub(super) names_type: bool,
-    /// A mask or bias that is read.
+    /// Position of a mask or bias that is read.
     pub(super) bias: Option<usize>,
     /// Which gradients a backward pass writes: a list for Q, K, V and the bias, or a flag for the bias.
     pub(super) gradients: Option<usize>,
-    /// How many keys a query sees before its own; behind it the next.
+    /// Position of the window's left size; the right size follows.
     pub(super) window: Option<usize>,
-    /// Where it is told of sequences that are packed one after the other.
+    /// Positions of the arguments that describe packed sequences.
     pub(super) packed: Option<Packed>,
-    /// Arguments that leave it to values which keys are in use; no trace records them.
+    /// Arguments whose values decide which keys are in use; traces do not record them.
     pub(super) hidden: &'static [usize],
 }
 
@@ -265,7 +264,7 @@ pub(super) const ATEN_OTHER: Layout = Layout {
 };
 
 impl Layout {
-    /// The same with Q, dropout and the flag of the mask at these places.
+    /// The same with Q, dropout and the causal flag at these positions.
     pub(super) const fn at(mut self, q: usize, dropout: Option<usize>, causal: usize) -> Layout {
         (self.q, self.dropout, self.causal) = (q, dropout, Some(causal));
         self
@@ -286,8 +285,7 @@ impl Layout {
         self
     }
 
-    /// The sizes of a call, of packed sequences those of all together; `None` where nothing tells
-    /// whether there is a mask.
+    /// The sizes of a call, in total for packed sequences; `None` if it is unknown whether there is a mask.
     pub(super) fn read(&self, input: &OpInput) -> Option<Attention> {
         if self.causal.is_some() && !input.has_values() {
             return None;
@@ -340,7 +338,7 @@ impl Layout {
         params
     }
 
-    /// The work of `ours` with the parameters of this layout, which is how the reference reads it.
+    /// The work of `ours` with the parameters of this layout, which is how TraceLens reads the call.
     pub(super) fn beside(&self, input: &OpInput, ours: Option<Modelled>) -> Option<Modelled> {
         let ours = ours?;
         let is_causal = self.causal.filter(|at| input.is_flag(*at));
@@ -390,7 +388,7 @@ impl Layout {
         Some(modelled.with(self.params(input, sizes)))
     }
 
-    /// Bytes of a bias that is read, and of its gradient.
+    /// Bytes of the bias that is read, and of its gradient if written.
     fn bias_bytes(&self, input: &OpInput, has_gradient: bool) -> Option<f64> {
         let is_packed = self.packed_in(input).is_some();
         let bias = self.bias.filter(|_| !is_packed);

@@ -1,7 +1,7 @@
-//! Placing keys and values in the cache of a serving engine. Not in the reference.
+//! Writing keys and values to the KV cache of a serving engine. Not in TraceLens.
 //!
-//! New keys and values are read and written once each, in the type of the cache, and a place of
-//! eight bytes is read for each token.
+//! New keys and values are read and written once each, in the type of the cache, and an 8-byte slot index is read for
+//! each token.
 
 use super::input::product;
 use super::{Modelled, OpInput, moved};

@@ -1,6 +1,6 @@
 //! Collectives that run as ordinary kernels.
 //!
-//! Bytes are those of this GPU's memory; what goes over links is not known here.
+//! Bytes are those of this GPU's memory; traffic over links is unknown here.
 
 use super::input::Tensor;
 use super::norm::rms_flops;
@@ -49,7 +49,7 @@ pub(super) fn all_reduce_rms_norm(input: &OpInput) -> Option<Modelled> {
     Some(vectors(x.dtype, n + rms_flops(n, channels)?, 4.0 * n + channels).with(all))
 }
 
-/// Bytes of an element, by the name that PyTorch's collectives give its type.
+/// Bytes of an element, by its type's name in PyTorch's collectives.
 pub(crate) fn collective_element_bytes(dtype: &str) -> Option<f64> {
     Some(match dtype {
         "ComplexDouble" => 16.0,

@@ -6,8 +6,8 @@
 //! C_in × C_out/groups × k…. A bias adds one to each result. Input, filter and bias are read, the
 //! result is written, once each.
 //!
-//! The gradient of the input and that of the filter are convolutions of the same size. Each is a
-//! kernel of its own and reads its operands anew.
+//! The gradient of the input and that of the filter are convolutions of the same size. Each is a separate kernel and
+//! reads its operands again.
 
 use super::dtype;
 use super::input::product;
@@ -28,16 +28,16 @@ pub(super) struct Conv<'a> {
     output_padding: Vec<i64>,
     groups: f64,
     has_bias: bool,
-    /// What the reference takes for it.
+    /// The bias according to TraceLens.
     listed_bias: Param,
 }
 
 impl<'a> Conv<'a> {
-    /// `places`: of stride, padding and dilation. One group, not transposed, without a bias.
+    /// `places`: argument positions of stride, padding and dilation. One group, not transposed, without a bias.
     fn new(input: &'a OpInput<'a>, x: usize, places: [usize; 3]) -> Option<Conv<'a>> {
         let (shape, filter) = (input.sizes(x)?, input.sizes(x + 1)?);
         let n_dims = shape.len().checked_sub(2).filter(|n| *n > 0)?;
-        // Without its settings nothing tells how many results there are.
+        // Without its settings the size of the result is unknown.
         if filter.len() != shape.len() || !input.has_values() {
             return None;
         }
@@ -71,7 +71,7 @@ impl<'a> Conv<'a> {
         let n_dims = conv.stride.len();
         Some(Conv {
             is_transposed,
-            // Only a transposed one has any: of others it may be as long as it likes.
+            // Only a transposed convolution uses it; for others its length does not matter.
             output_padding: match is_transposed {
                 true => each(input, first + 4, 0, n_dims)?,
                 false => each(input, first + 4, 0, n_dims).unwrap_or_else(|| vec![0; n_dims]),
@@ -95,7 +95,7 @@ impl<'a> Conv<'a> {
                 .dilation
                 .get(dim)?
                 .checked_mul(window.checked_sub(1)?)?;
-            // What a window reaches beyond its first element, less what is added around the image.
+            // How far a window extends beyond its first element, minus the padding.
             let lost = reach.checked_sub(padding.checked_mul(2)?)?;
             out.push(match self.is_transposed {
                 true => size
@@ -114,7 +114,7 @@ impl<'a> Conv<'a> {
         out.iter().all(|size| *size >= 0).then_some(out)
     }
 
-    /// Operations without the bias; those of each gradient too.
+    /// Operations without the bias; each gradient takes as many.
     fn flops(&self, out: &[i64]) -> f64 {
         let centers = if self.is_transposed { self.shape } else { out };
         2.0 * product(self.filter.get(1..).unwrap_or_default()) * product(centers)
@@ -124,7 +124,7 @@ impl<'a> Conv<'a> {
         Some(bare(self.work()?).with(self.params()))
     }
 
-    /// All gradients that the operands have.
+    /// The gradients of all operands.
     pub(super) fn backward(&self) -> Option<Modelled> {
         self.backward_to([true, true, self.has_bias])
     }
@@ -146,7 +146,7 @@ impl<'a> Conv<'a> {
         }
     }
 
-    /// `asked`: for the gradients of input, filter and bias.
+    /// `asked`: whether the gradients of input, filter and bias are requested.
     fn backward_to(&self, asked: [bool; 3]) -> Option<Modelled> {
         let out = self.out()?;
         let channels = *out.get(1)? as f64;
@@ -189,7 +189,7 @@ impl<'a> Conv<'a> {
     }
 }
 
-/// A value for each dimension: one for all of them may be written once.
+/// One value per dimension; a single value applies to all.
 fn each(input: &OpInput, at: usize, default: i64, n_dims: usize) -> Option<Vec<i64>> {
     match &input.integers_or_none(at)?[..] {
         [] => Some(vec![default; n_dims]),
@@ -198,15 +198,15 @@ fn each(input: &OpInput, at: usize, default: i64, n_dims: usize) -> Option<Vec<i
     }
 }
 
-/// The padding that leaves the size as it is; half of it stands on each side, for odd windows.
+/// The padding on each side that keeps the size unchanged, for odd windows.
 fn same(windows: &[i64], dilation: &[i64]) -> Option<Vec<i64>> {
     let of =
         |(window, dilation): (&i64, &i64)| Some(window.checked_sub(1)?.checked_mul(*dilation)? / 2);
     windows.iter().zip(dilation).map(of).collect()
 }
 
-/// `convolution(x, w, bias, stride, padding, dilation, transposed, output padding, groups)`. The
-/// reference never sees the bias.
+/// `convolution(x, w, bias, stride, padding, dilation, transposed, output padding, groups)`. TraceLens ignores the
+/// bias.
 pub(super) fn convolution<'a>(input: &'a OpInput<'a>) -> Option<Conv<'a>> {
     Some(Conv {
         has_bias: input.tensor(2).is_some(),
@@ -223,7 +223,7 @@ pub(super) fn convolution_backward(input: &OpInput) -> Option<Modelled> {
     conv.backward_to(input.asked_gradients(10)?)
 }
 
-/// `conv2d(x, w, bias, stride, padding, dilation, groups)` that launches its own kernel.
+/// `conv2d(x, w, bias, stride, padding, dilation, groups)` when it launches its own kernel.
 pub(super) fn functional(input: &OpInput) -> Option<Modelled> {
     let conv = Conv {
         groups: input.number_or(6, 1.0)?,
@@ -246,8 +246,8 @@ pub(super) fn functional_transpose(input: &OpInput) -> Option<Modelled> {
     Some(bare(conv.work()?))
 }
 
-/// `cudnn_convolution(x, w, padding[2], stride, dilation, groups, …)`, what `aten::convolution` calls,
-/// which adds the bias itself; `miopen_convolution(x, w, bias, padding[3], stride, dilation, groups, …)`.
+/// `cudnn_convolution(x, w, padding[2], stride, dilation, groups, …)`, which `aten::convolution` calls, adding the bias
+/// itself; `miopen_convolution(x, w, bias, padding[3], stride, dilation, groups, …)`.
 pub(super) fn vendor(input: &OpInput, padding: usize) -> Option<Modelled> {
     let conv = Conv {
         groups: input.number_or(padding + 3, 1.0)?,
@@ -257,7 +257,7 @@ pub(super) fn vendor(input: &OpInput, padding: usize) -> Option<Modelled> {
     Some(bare(conv.work()?))
 }
 
-/// `ConvBias_(x, w, bias, stride, padding)` of apex: both are single numbers.
+/// `ConvBias_(x, w, bias, stride, padding)` of apex: stride and padding are single numbers.
 pub(super) fn conv_bias<'a>(input: &'a OpInput<'a>) -> Option<Conv<'a>> {
     const NONE: usize = usize::MAX;
     if input.is_absent(3) || input.is_absent(4) {
@@ -307,9 +307,8 @@ pub(super) fn vendor_transpose(input: &OpInput) -> Option<Modelled> {
     Some(bare(conv.work()?))
 }
 
-/// `_conv_depthwise2d(x, w, kernel, bias, stride, padding, dilation)`: each channel has filters of
-/// its own. `slow_conv_dilated2d` and `_slow_conv2d_forward` have the same arguments, and filters over
-/// all channels.
+/// `_conv_depthwise2d(x, w, kernel, bias, stride, padding, dilation)`: each channel has separate filters.
+/// `slow_conv_dilated2d` and `_slow_conv2d_forward` have the same arguments, with filters over all channels.
 pub(super) fn kernel_size_first(input: &OpInput) -> Option<Modelled> {
     let conv = Conv {
         has_bias: input.tensor(3).is_some(),

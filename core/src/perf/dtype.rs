@@ -5,9 +5,9 @@ use crate::base::format::plain_dtype;
 use crate::hardware::Precision;
 pub(super) use crate::names::signatures::is_tensor_type as is_tensor;
 
-/// A scalar argument counts as four bytes, as in the reference. Bytes hold FP8 wherever inference
-/// libraries multiply them, so `unsigned char` counts as FP8. A `float4_e2m1fn_x2` holds two.
-/// Names are [plain](plain_dtype); a precision is the peak that arithmetic on the type is measured by.
+/// A scalar argument counts as four bytes, as in TraceLens. Inference libraries use bytes to store FP8, so `unsigned
+/// char` counts as FP8. A `float4_e2m1fn_x2` packs two numbers. Names are [plain](plain_dtype); the precision is that
+/// of the peak which arithmetic on the type is compared with.
 const TYPES: [(&str, f64, Option<Precision>); 25] = [
     ("float64", 8.0, Some(Precision::Fp64)),
     ("float32", 4.0, Some(Precision::Fp32)),
@@ -43,19 +43,19 @@ fn find(dtype: &str) -> Option<(f64, Option<Precision>)> {
     Some((bytes, precision))
 }
 
-/// Bytes of an element; `None` for what is no known element type.
+/// Bytes of an element; `None` for an unknown type.
 pub(crate) fn bytes(dtype: &str) -> Option<f64> {
     find(dtype).map(|(bytes, _)| bytes)
 }
 
-/// Numbers in an element: two in one that packs a pair.
+/// Numbers per element: two if it packs a pair.
 pub(super) fn numbers(dtype: &str) -> f64 {
     let is_pair = dtype.to_ascii_lowercase().ends_with("_x2");
     if is_pair { 2.0 } else { 1.0 }
 }
 
-/// Products and sums of real numbers in a product and in a sum: (a + bi)·(c + di) takes four products
-/// and two sums, and adding it up two more.
+/// Factors for real multiplications and additions: (a + bi)·(c + di) takes four multiplications and two additions, and
+/// accumulating it takes two more.
 pub(super) fn complex_factors(dtype: &str) -> (f64, f64) {
     if rank(dtype) == Rank::Complex {
         (4.0, 2.0)
@@ -64,12 +64,12 @@ pub(super) fn complex_factors(dtype: &str) -> (f64, f64) {
     }
 }
 
-/// The matrix units in the precision of a type.
+/// Matrix units in the precision of a type.
 pub(crate) fn matrix(dtype: &str) -> Option<ComputeSpec> {
     spec(Unit::Matrix, dtype)
 }
 
-/// The vector units in the precision of a type.
+/// Vector units in the precision of a type.
 pub(super) fn vector(dtype: &str) -> Option<ComputeSpec> {
     spec(Unit::Vector, dtype)
 }
@@ -79,12 +79,12 @@ fn spec(unit: Unit, dtype: &str) -> Option<ComputeSpec> {
     precision.map(|precision| ComputeSpec { unit, precision })
 }
 
-/// True for whole numbers and flags.
+/// True for integers and booleans.
 pub(crate) fn is_integer(dtype: &str) -> bool {
     rank(dtype) <= Rank::Whole
 }
 
-/// Kinds of numbers: of operands of several kinds the result is of the last one.
+/// Kinds of numbers: with operands of different kinds the result has the last one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Rank {
     Flag,
@@ -103,7 +103,7 @@ pub(super) fn rank(dtype: &str) -> Rank {
     }
 }
 
-/// Bytes of an element by PyTorch's number of its type, as `dtype` arguments are recorded.
+/// Bytes of an element by PyTorch's numeric code of its type, as `dtype` arguments are recorded.
 pub(super) fn bytes_of_code(code: &str) -> Option<f64> {
     Some(match code.trim() {
         "0" | "1" | "11" | "23" | "24" | "25" | "26" => 1.0,

@@ -1,7 +1,7 @@
-//! One result for each element.
+//! Element-wise ops.
 //!
-//! An op counts as one operation per result, whatever its function costs: the memory decides.
-//! Operands are read and the result is written, once each.
+//! An op counts as one operation per result, regardless of its function: memory bandwidth decides. Operands are read
+//! and the result is written, once each.
 
 use super::dtype;
 use super::index::padded;
@@ -10,8 +10,8 @@ use super::params;
 use super::{Modelled, OpInput, moved, on_vectors, vectors};
 use crate::names::signatures::has_out_operand;
 
-/// `f(x)`, and `f(x, out)`. Of `copy_(to, from)` the reference calls the target "in". Powers and
-/// bounds may be tensors as well, which the reference takes for results: see [`pointwise`].
+/// `f(x)`, and `f(x, out)`. For `copy_(to, from)` TraceLens calls the target "in". Exponents and bounds may be tensors
+/// as well, which TraceLens takes as results: see [`pointwise`].
 pub(super) fn unary(input: &OpInput) -> Option<Modelled> {
     let n = product(input.shape(0)?);
     let dtype_in = input.dtype(0);
@@ -29,7 +29,7 @@ pub(super) fn unary(input: &OpInput) -> Option<Modelled> {
     Some(modelled.with(params::of_one(input, 0, dtype_out, stride_out)))
 }
 
-/// Type and strides of a result that is among the arguments.
+/// Type and strides of a result that is one of the arguments.
 fn result_at<'a>(input: &OpInput<'a>, at: usize) -> (Option<&'a str>, Option<&'a [i64]>) {
     match input.sizes(at) {
         Some(_) => (Some(input.dtype(at)), input.strides(at)),
@@ -37,13 +37,13 @@ fn result_at<'a>(input: &OpInput<'a>, at: usize) -> (Option<&'a str>, Option<&'a
     }
 }
 
-/// `f(x, y)` and `f(x, y, out)` with stretched shapes. A result without a type of its own takes
-/// the wider of two tensors, else the first operand's.
+/// `f(x, y)` and `f(x, y, out)` with broadcast shapes. Without a result argument, the type is the wider one of two
+/// tensors, else the first operand's.
 pub(super) fn binary(input: &OpInput) -> Option<Modelled> {
     binary_to(input, result_at(input, 2))
 }
 
-/// The same with a result of this type and strides, of `LigerSiLUMul` without.
+/// The same with a result of this type and strides; `LigerSiLUMul` has neither.
 pub(super) fn binary_to(
     input: &OpInput,
     (dtype_out, stride_out): (Option<&str>, Option<&[i64]>),
@@ -64,13 +64,13 @@ pub(super) fn binary_to(
     Some(on_vectors(dtype_1, n_out, bytes()).with(params))
 }
 
-/// Any number of tensors in, one result of their common shape and type: `sub`, `where`,
-/// `gelu`, and the backward of each, which reads the gradient beside what the forward kept.
+/// Any number of tensors in, one result of their common shape and type: `sub`, `where`, `gelu`, and the backward of
+/// each, which reads the gradient in addition to the saved tensors.
 pub(super) fn pointwise(input: &OpInput) -> Option<Modelled> {
     mapped(input, |widest| widest.element_bytes())
 }
 
-/// `abs`, `angle`: of complex numbers a real one, half as wide.
+/// `abs`, `angle`: complex numbers give real ones, half as wide.
 pub(super) fn magnitude(input: &OpInput) -> Option<Modelled> {
     mapped(input, |x| {
         let is_complex = dtype::rank(x.dtype) == dtype::Rank::Complex;
@@ -78,7 +78,7 @@ pub(super) fn magnitude(input: &OpInput) -> Option<Modelled> {
     })
 }
 
-/// A result where the first operand is: `masked_fill_`, `sub_`.
+/// In-place ops, whose result replaces the first operand: `masked_fill_`, `sub_`.
 pub(super) fn in_place(input: &OpInput) -> Option<Modelled> {
     let target = input.tensor(0)?;
     let n = target.n();
@@ -86,8 +86,8 @@ pub(super) fn in_place(input: &OpInput) -> Option<Modelled> {
     Some(on_vectors(target.dtype, n, bytes()))
 }
 
-/// `result_bytes`, of a flag one, are those of a result of operands whose widest is given, unless the tensor that the
-/// result is written to is among the arguments.
+/// `result_bytes` gives the bytes of a result element from the widest operand, one for a flag, unless the output tensor
+/// is among the arguments.
 pub(super) fn mapped(
     input: &OpInput,
     result_bytes: fn(&Tensor) -> Option<f64>,
@@ -96,12 +96,12 @@ pub(super) fn mapped(
     let mut shape: Vec<i64> = Vec::new();
     let mut widest: Option<Tensor> = None;
     for tensor in &operands {
-        // What is allocated for the result stands among the arguments, still empty.
+        // The tensor allocated for the result is among the arguments, still empty.
         if tensor.shape == [0] {
             continue;
         }
         shape = broadcast(&shape, tensor.shape)?;
-        // As PyTorch chooses the type of a result: of the highest rank, there a tensor before a number.
+        // PyTorch's type promotion: the highest kind, and within it tensors before scalars.
         let order = |one: &Tensor| {
             let is_tensor = !one.shape.is_empty();
             (dtype::rank(one.dtype), is_tensor, one.element_bytes())
@@ -123,7 +123,7 @@ pub(super) fn mapped(
     Some(on_vectors(widest.dtype, n, bytes()))
 }
 
-/// What is read, and apart from it the tensor that the result is written to where the caller names one.
+/// The operands that are read, and separately the output tensor if the caller passes one.
 fn operands_and_out<'a>(input: &OpInput<'a>) -> (Vec<Tensor<'a>>, Option<Tensor<'a>>) {
     let mut tensors: Vec<Tensor> = input.tensors().collect();
     let n_args = input.n_args();
@@ -141,7 +141,7 @@ fn operands_and_out<'a>(input: &OpInput<'a>) -> (Vec<Tensor<'a>>, Option<Tensor<
     (tensors, out)
 }
 
-/// All tensors once, repeated elements not counted again.
+/// Bytes of all tensors, read once; repeated elements are not counted again.
 fn read_bytes(input: &OpInput) -> Option<f64> {
     input.tensors().map(|tensor| read_once(&tensor)).sum()
 }
@@ -153,15 +153,15 @@ fn read_once(tensor: &Tensor) -> Option<f64> {
     }
 }
 
-/// `clamp_`, `mul_` … of a list, one pass: see [`super::optimizer`]. `fill_`, `normal_`: the target is
-/// written, nothing is read or computed.
+/// `fill_`, `normal_`: the target is written, nothing is read or computed. For `clamp_`, `mul_` … on a list, see
+/// [`super::optimizer`].
 pub(super) fn fill(input: &OpInput) -> Option<Modelled> {
     let target = input.tensor(0)?;
     Some(moved(target.bytes()))
 }
 
-/// `arange(start, end, step, out)` and its shorter forms. The result is written; its length follows
-/// from the bounds, since the shape is recorded before it is set.
+/// `arange(start, end, step, out)` and its shorter forms. The result is written; its length follows from the bounds,
+/// since its shape is recorded before it is resized.
 pub(super) fn arange(input: &OpInput) -> Option<Modelled> {
     let out = input.tensors().last()?;
     let numbers: Vec<f64> = (0..input.n_args())
@@ -183,17 +183,16 @@ pub(super) fn replication_pad(input: &OpInput) -> Option<Modelled> {
     Some(resized(input, shape, &padded(shape, &input.integers(1)?)?))
 }
 
-/// `reflection_padNd_backward(dY, x, pad)`, `replication_padNd_backward`: each element of the padded
-/// gradient is read and added to where it was taken from; x itself is not read. Not in the
-/// reference.
+/// `reflection_padNd_backward(dY, x, pad)`, `replication_padNd_backward`: each element of the padded gradient is read
+/// and added to its source position; x itself is not read. Not in TraceLens.
 pub(super) fn pad_backward(input: &OpInput) -> Option<Modelled> {
     let (gradient, x) = (input.tensor(0)?, input.tensor(1)?);
     let bytes = || Some(gradient.bytes()? + x.bytes()?);
     Some(on_vectors(gradient.dtype, gradient.n(), bytes()))
 }
 
-/// `upsample_nearestNd(x, size)`, or with factors for each dimension where the size is left open.
-/// The reference reads sizes only, so calls with factors have no parameters of its own.
+/// `upsample_nearestNd(x, size)`, or with scale factors for each dimension instead of the size. TraceLens reads sizes
+/// only, so calls with factors have no parameters.
 pub(super) fn upsample(input: &OpInput) -> Option<Modelled> {
     let shape = input.sizes(0)?;
     let (outer, inner) = shape.split_at_checked(2)?;
@@ -232,9 +231,8 @@ fn resized(input: &OpInput, shape: &[i64], out: &[i64]) -> Modelled {
     vectors(dtype, n_out, n_in + n_out).with(all)
 }
 
-/// `silu_and_mul(out, x)`: x holds gate and value side by side, twice the result. Five operations for
-/// each: exp, add, divide, and two multiplications; eight of `gelu_and_mul`, and ten of
-/// `gelu_tanh_and_mul`.
+/// `silu_and_mul(out, x)`: x contains gate and value next to each other, twice the size of the result. Five operations
+/// per element: exp, add, divide, and two multiplications; eight for `gelu_and_mul`, and ten for `gelu_tanh_and_mul`.
 pub(super) fn gated(input: &OpInput) -> Option<Modelled> {
     let flops_each = match input.name {
         name if name.contains("gelu_tanh") => 10.0,
@@ -253,8 +251,8 @@ pub(super) fn gated(input: &OpInput) -> Option<Modelled> {
     ]))
 }
 
-/// `native_dropout(x, p, train)`, `_fused_dropout`: beside the result a flag for each element says
-/// whether it was kept.
+/// `native_dropout(x, p, train)`, `_fused_dropout`: in addition to the result, a flag per element says whether it was
+/// kept.
 pub(super) fn dropout(input: &OpInput) -> Option<Modelled> {
     let x = input.tensor(0)?;
     let keeps = input.flag_or(2, true)?;
@@ -279,7 +277,7 @@ pub(super) fn glu_backward(input: &OpInput) -> Option<Modelled> {
     Some(on_vectors(x.dtype, x.n(), bytes()))
 }
 
-/// `complex(x, y)`, `polar(length, angle)`: two real numbers make one that is twice as wide.
+/// `complex(x, y)`, `polar(length, angle)`: two real numbers make a complex one, twice as wide.
 pub(super) fn to_complex(input: &OpInput) -> Option<Modelled> {
     let x = input.tensor(0)?;
     Some(vectors(x.dtype, x.n(), 4.0 * x.n()))
@@ -292,7 +290,7 @@ pub(super) fn out_first(input: &OpInput) -> Option<Modelled> {
     Some(on_vectors(x.dtype, out.n(), bytes()))
 }
 
-/// All tensors once: kernels of libraries that take every operand and result as an argument.
+/// Every tensor moves once: library kernels that take every operand and result as an argument.
 pub(super) fn operands(input: &OpInput) -> Option<Modelled> {
     let largest = input.largest(|_| true)?;
     Some(on_vectors(largest.dtype, largest.n(), read_bytes(input)))

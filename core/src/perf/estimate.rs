@@ -1,12 +1,12 @@
-//! The work of kernels whose sizes no operator tells: from the sizes of the model, the tokens of a step
-//! and the annotation around it. The formulas are those of operators with the same sizes.
+//! The work of kernels without an operator that has their sizes: estimated from the sizes of the model, the tokens of a
+//! step and the annotation around it. The formulas are those of operators with the same sizes.
 
 use super::model_config::{LanguageModel, Matrix, Role, Weights};
 use super::moe::{Mixture, Stored};
 use super::{ComputeSpec, Modelled, Param, Work, bare, dtype, moved};
 use crate::names::batch::{Batch, Sums};
 
-/// A matrix times rows of activations: M × K by K × N. Weights may be narrower than activations.
+/// Activations of M × K times weights of K × N. Weights may have a narrower type than activations.
 pub(crate) fn gemm(
     matrix: Matrix,
     m: u64,
@@ -21,7 +21,7 @@ pub(crate) fn gemm(
     gemm_of(matrix, m, bytes, dtype::matrix(math))
 }
 
-/// The same of elements of so many bytes, of activations and of weights, on some units.
+/// Like [`gemm`], from bytes per element of activations and weights, and the units.
 pub(crate) fn gemm_of(
     matrix: Matrix,
     m: u64,
@@ -50,14 +50,14 @@ pub(crate) fn gemm_of(
 pub(crate) struct ExpertSizes {
     /// Tokens.
     pub(crate) tokens: u64,
-    /// Rows and columns of the weights, padded where that is known.
+    /// Rows and columns of the weights, including padding if known.
     pub(crate) hidden: u64,
     pub(crate) inner: u64,
     pub(crate) experts: u64,
     pub(crate) chosen: u64,
 }
 
-/// A GEMM over experts. The kernel's name tells how weights are stored, else the configuration.
+/// An expert GEMM. How weights are stored follows from the kernel's name, else from the configuration.
 pub(crate) fn experts(
     role: Role,
     sizes: ExpertSizes,
@@ -102,16 +102,16 @@ pub(crate) struct PagedSizes {
     pub(crate) kv_heads: u64,
     pub(crate) d_qk: u64,
     pub(crate) d_v: u64,
-    /// The cache holds one vector for keys and values together.
+    /// Whether the cache has one vector for keys and values together.
     pub(crate) is_latent: bool,
-    /// Keys that a query sees at most.
+    /// Maximum number of keys that a query attends to.
     pub(crate) window: Option<u64>,
-    /// Bytes of an element of the cache, where it is not of the type of activations.
+    /// Bytes of an element of the cache, if it does not have the type of activations.
     pub(crate) cache_bytes: Option<f64>,
 }
 
 impl PagedSizes {
-    /// Those of a layer of a model on one of so many GPUs.
+    /// The sizes of a model's layer on each of this many GPUs.
     pub(crate) fn of(model: &LanguageModel, gpus: u64, layer: usize) -> Option<PagedSizes> {
         let (heads, kv_heads) = model.heads_of(gpus)?;
         let (d_qk, d_v) = match model.latent {
@@ -130,8 +130,8 @@ impl PagedSizes {
     }
 }
 
-/// Attention of a step. Of a sliding window the sums over requests give a bound, which is exact where
-/// all contexts are longer than the window, or all are shorter.
+/// Attention of a step. With a sliding window, the sums over requests give a bound, which is exact if all contexts are
+/// longer than the window, or all are shorter.
 pub(crate) fn attention(batch: &Batch, sizes: PagedSizes, activations: &str) -> Option<Modelled> {
     let tokens = batch.tokens()? as f64;
     let pairs = batch.pairs()?;
@@ -142,7 +142,7 @@ pub(crate) fn attention(batch: &Batch, sizes: PagedSizes, activations: &str) -> 
     let cached = |sums: &Sums| {
         let [sq, sk] = [sums.sq?, sums.sk?].map(|sum| sum as f64);
         let least = match sizes.window {
-            // A request that is read in sees the window before its first token, and its own.
+            // A request in prefill attends to the window before its first token, and to its own tokens.
             Some(_) => sums.requests? as f64 * window + sq_beside_window(sums)?,
             None => f64::INFINITY,
         };
@@ -180,14 +180,13 @@ pub(crate) fn attention(batch: &Batch, sizes: PagedSizes, activations: &str) -> 
     ]))
 }
 
-/// New tokens of requests that see more of them than the window before them: those of context, or of
-/// several tokens at once.
+/// New tokens beyond the first of each request: of requests in prefill, or with several tokens at once.
 fn sq_beside_window(sums: &Sums) -> Option<f64> {
     let (sq, requests) = (sums.sq?, sums.requests?);
     Some(sq.saturating_sub(requests) as f64)
 }
 
-/// Attention of all tokens to all tokens: batch, tokens, heads and head dimension.
+/// Full attention from batch, tokens, heads and head dimension.
 pub(crate) fn full_attention(sizes: [u64; 4], activations: &str, math: &str) -> Modelled {
     let [b, n, h, d] = sizes.map(|size| size as f64);
     let work = Work {
@@ -207,12 +206,12 @@ pub(crate) fn full_attention(sizes: [u64; 4], activations: &str, math: &str) -> 
     ])
 }
 
-/// So many elements of a type to and from memory, and nothing computed that counts.
+/// Moves this many elements of a type, with negligible computation.
 pub(crate) fn elements(n: u64, activations: &str) -> Modelled {
     moved(dtype::bytes(activations).map(|size| n as f64 * size))
 }
 
-/// So many bytes to and from memory.
+/// Moves this many bytes.
 pub(crate) fn bytes(n: f64) -> Modelled {
     moved(Some(n))
 }
@@ -270,7 +269,7 @@ mod tests {
             d_v: 1,
             ..SIZES
         };
-        // 110 + 30 pairs; 14 tokens, and 8 + 28 older ones.
+        // 110 + 30 pairs; 14 tokens, and 8 + 28 cached ones.
         assert_eq!(figures(name, one), (560.0, 112.0 + 144.0));
         // A window of 8: 96 + 16 pairs at most; of the cache at most 16 + 10 − 12 and 16 − 2.
         let window = PagedSizes {

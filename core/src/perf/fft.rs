@@ -1,9 +1,9 @@
-//! Fourier transforms. Not in the reference.
+//! Fourier transforms. Not in TraceLens.
 //!
-//! A complex transform of L points takes 5·L·log₂ L operations (L/2·log₂ L butterflies of ten:
-//! a complex product of six and two complex sums of two); over several dimensions L is the product of their
-//! sizes. A real one takes half. The input is read and the result written, once each; of a real
-//! signal's spectrum only L/2 + 1 values are kept in the last dimension.
+//! A complex transform of L points takes 5·L·log₂ L operations (L/2·log₂ L butterflies of ten: a complex multiplication
+//! of six and two complex additions of two); over several dimensions L is the product of their sizes. A real transform
+//! takes half. The input is read and the result written, once each; of a real signal's spectrum only L/2 + 1 values of
+//! the last dimension are kept.
 
 use super::input::{Tensor, product};
 use super::{Modelled, OpInput, on_vectors};

@@ -1,4 +1,4 @@
-//! Attention of flash-attn, aiter, vLLM, xFormers and Evoformer. They count as in
+//! Attention of flash-attn, aiter, vLLM, xFormers and Evoformer. The formulas are those of
 //! [`attention`](super::attention).
 
 use super::attention::{Attention, FLASH, Layout};
@@ -74,9 +74,8 @@ const EVOFORMER: Layout = Layout {
     ..FLASH
 };
 
-/// `FlashAttnFunc(q, k, v, dropout[3], scale, causal[5], …)`, positions before heads; that of
-/// FlashAttention-3 has the scale in place of dropout, and the mask behind it. Their windows are pairs,
-/// and not recorded.
+/// `FlashAttnFunc(q, k, v, dropout[3], scale, causal[5], …)`, positions before heads. FlashAttention-3's has the scale
+/// instead of dropout, followed by the mask. Their windows are pairs, which are not recorded.
 pub(super) fn function(input: &OpInput) -> Layout {
     match input.is_flag(4) && !input.is_flag(5) {
         true => FLASH.at(0, None, 4),
@@ -84,9 +83,8 @@ pub(super) fn function(input: &OpInput) -> Layout {
     }
 }
 
-/// `FlashAttnVarlenFunc(q, k, v, starts_q, …)`, as [`VARLEN`]; its window is a pair, and not recorded.
-/// That of FlashAttention-3 has two lists of used keys before the longest, no dropout, and the mask
-/// at place 10.
+/// `FlashAttnVarlenFunc(q, k, v, starts_q, …)`, like [`VARLEN`]; its window is a pair, which is not recorded.
+/// FlashAttention-3's has two lists of used keys before the maximum lengths, no dropout, and the mask at position 10.
 pub(super) fn varlen_function(input: &OpInput) -> Layout {
     let plain = Layout {
         window: None,
@@ -98,7 +96,7 @@ pub(super) fn varlen_function(input: &OpInput) -> Layout {
     }
 }
 
-/// What `flash_attn_3::fwd` or its backward pass does; packed sequences the reference takes for none.
+/// `flash_attn_3::fwd` or its backward pass; TraceLens has no model for packed sequences.
 pub(super) fn listed_if_dense(input: &OpInput, modelled: Option<Modelled>) -> Option<Modelled> {
     match input.sizes(7) {
         Some(_) => unlisted(modelled),
@@ -106,8 +104,8 @@ pub(super) fn listed_if_dense(input: &OpInput, modelled: Option<Modelled>) -> Op
     }
 }
 
-/// `_flash_attn_backward(dO, q, k, v, out, lse, dq, dk, dv, dropout[9], scale, causal[11],
-/// window[12], …)`. The reference takes places 8 and 10.
+/// `_flash_attn_backward(dO, q, k, v, out, lse, dq, dk, dv, dropout[9], scale, causal[11], window[12], …)`. TraceLens
+/// reads positions 8 and 10.
 pub(super) fn flash_backward(input: &OpInput) -> Option<Modelled> {
     let theirs = Layout {
         causal_default: true,
@@ -118,16 +116,16 @@ pub(super) fn flash_backward(input: &OpInput) -> Option<Modelled> {
     theirs.beside(input, ours.backward(input))
 }
 
-/// `aiter::_flash_attn_backward(dO, q, k, v, …, dropout[10], scale, causal[12], window[13], …)`. The
-/// reference takes the first three for Q, K and V.
+/// `aiter::_flash_attn_backward(dO, q, k, v, …, dropout[10], scale, causal[12], window[13], …)`. TraceLens takes the
+/// first three as Q, K and V.
 pub(super) fn aiter_backward(input: &OpInput) -> Option<Modelled> {
     let [theirs, ours] = [0, 1].map(|q| AITER.at(q, Some(10), 12).window(13));
     theirs.beside(input, ours.backward(input))
 }
 
-/// SageAttention's Triton kernel `sage_fwd(q, k, v, …)`: the scales of Q and K have heads at their second
-/// place, and tell whether those of Q stand before the positions or behind them. No mask is recorded; the
-/// diffusion models that it is made for have none.
+/// SageAttention's Triton kernel `sage_fwd(q, k, v, …)`: the scales of Q and K have the heads in their second
+/// dimension, which tells whether the heads of Q precede or follow the positions. No mask is recorded; the diffusion
+/// models that it is made for have none.
 pub(super) fn sage(input: &OpInput) -> Option<Modelled> {
     let scales = (3..input.n_args()).find_map(|at| <[i64; 3]>::try_from(input.sizes(at)?).ok());
     let [_, heads, _] = scales?;
@@ -148,8 +146,8 @@ pub(super) fn sage(input: &OpInput) -> Option<Modelled> {
     Some(modelled.with(EVOFORMER.params(input, &sizes)))
 }
 
-/// `EvoformerAttention(q, k, v, …)` with q of B × rows × positions × H × d, or its backward pass; every
-/// row is a batch.
+/// `EvoformerAttention(q, k, v, …)` with q of B × rows × positions × H × d, or its backward pass; every row counts as a
+/// batch.
 pub(super) fn evoformer(input: &OpInput, is_backward: bool) -> Option<Modelled> {
     let [b, rows, n_q, h_q, d_qk] = input.sized(0)?;
     let [_, _, n_kv, h_kv, _] = input.sized(1)?;

@@ -1,12 +1,12 @@
-//! Products of matrices.
+//! Matrix multiplication (GEMM).
 //!
-//! C = A·B with A of M × K and B of K × N. Each of the M·N results is a sum of K products, 2·K
-//! operations; a bias adds one to each. A and B are read, C is written, once each; what is added is
-//! read as it lies in memory, one row of N or as large as C, and not at all where its factor is zero.
-//! A batch does this B times. What an operand repeats by a stride of zero is read once.
+//! C = A·B with A of M × K and B of K × N. Each of the M·N results is a sum of K products, 2·K operations; a bias adds
+//! one to each. A and B are read, C is written, once each. The addend is read as stored in memory, one row of N or as
+//! large as C, and not at all if its factor is zero. A batch does this B times. Elements that an operand repeats with a
+//! stride of zero are read once.
 //!
-//! A product of complex numbers is four of real ones, and a sum two. Where an element packs several
-//! numbers, as `float4_e2m1fn_x2` does, they lie along K: the shape counts elements.
+//! A complex multiplication is four real ones, and a complex addition two. If an element packs several numbers, as
+//! `float4_e2m1fn_x2` does, they are adjacent along K: the shape counts elements.
 
 use super::dtype;
 use super::input::product;
@@ -14,7 +14,7 @@ use super::params::{self, Param, Params};
 use super::transpose::transpose;
 use super::{Modelled, OpInput, Work, bare, on_matrices, on_vectors};
 
-/// Sizes of a product.
+/// Sizes of a GEMM.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Gemm {
     pub(super) batch: f64,
@@ -26,12 +26,12 @@ pub(super) struct Gemm {
     pub(super) a: Option<f64>,
     pub(super) b: Option<f64>,
     pub(super) c: Option<f64>,
-    /// Bytes of all that is added.
+    /// Bytes of the whole addend.
     pub(super) bias: Option<f64>,
 }
 
 impl Gemm {
-    /// One product of elements that all have the same size.
+    /// A GEMM whose elements all have the same size.
     pub(super) fn uniform([m, k, n]: [f64; 3], element: Option<f64>) -> Gemm {
         Gemm {
             batch: 1.0,
@@ -46,12 +46,12 @@ impl Gemm {
         }
     }
 
-    /// The product as a call runs it, whose A stands at `first`: operands as they lie in memory, the
-    /// result in the type that is asked for, and what is added in the first argument.
+    /// The GEMM of a call, with A at position `first`: operands as stored in memory, the result in the requested type,
+    /// and the addend in the first argument.
     fn of_call(self, input: &OpInput, first: usize) -> Gemm {
         let is_number = |at: usize| input.number(at).is_some();
         let after = first + 2;
-        // A type stands before the two factors; `_addmm_activation` has a flag behind them.
+        // A type precedes the two factors; `_addmm_activation` has a flag after them.
         let names_type = first == 0 || (input.n_args() == 6 && is_number(5));
         let c = || names_type.then(|| dtype::bytes_of_code(input.value(after).trim()))?;
         let factor = if names_type { after + 1 } else { after };
@@ -67,7 +67,7 @@ impl Gemm {
         }
     }
 
-    /// Operations and bytes; the first operand's type chooses the precision.
+    /// Operations and bytes; the first operand's type determines the precision.
     pub(super) fn work(&self, precision: &str) -> Work {
         let Gemm { batch, m, n, k, .. } = *self;
         let (bias_flops, bias_bytes) = match self.has_bias {
@@ -86,7 +86,7 @@ impl Gemm {
         }
     }
 
-    /// The reference's parameters of `aten::mm` and its kin, whose operands are two of the arguments.
+    /// TraceLens's parameters of `aten::mm` and similar ops, whose operands are two of the arguments.
     pub(super) fn params(&self, input: &OpInput, operands: [usize; 2], is_batched: bool) -> Params {
         let [stride_a, stride_b] = operands.map(|at| params::opt_sizes(input.strides(at)));
         let mut params = self.sizes().to_vec();
@@ -101,7 +101,7 @@ impl Gemm {
         params
     }
 
-    /// Parameters of all products.
+    /// Parameters of all GEMMs.
     pub(super) fn sizes(&self) -> [(&'static str, Param); 4] {
         [
             ("M", Param::Int(self.m)),
@@ -112,12 +112,12 @@ impl Gemm {
     }
 }
 
-/// Whether a factor among the arguments is zero, so that what it multiplies is not read.
+/// Whether a factor among the arguments is zero, so that the tensor it multiplies is not read.
 fn is_zero(input: &OpInput, at: usize) -> bool {
     input.number(at).is_some_and(|factor| factor.abs() <= 0.0)
 }
 
-/// Bytes of the first argument, which is added; `otherwise` where it is no tensor.
+/// Bytes of the first argument, the addend; `otherwise` if it is not a tensor.
 fn added_bytes(input: &OpInput, otherwise: Option<f64>) -> Option<f64> {
     match input.tensor(0) {
         Some(added) => added.distinct_bytes(),
@@ -125,7 +125,7 @@ fn added_bytes(input: &OpInput, otherwise: Option<f64>) -> Option<f64> {
     }
 }
 
-/// What kernel names say about the operands, where they do.
+/// Adds the transposition of the operands, if the kernel's name shows it.
 pub(super) fn push_transpose(params: &mut Params, input: &OpInput) {
     if let Some((a, b)) = transpose(input.kernels) {
         params.push(("transpose", Param::Transposed([a, b])));
@@ -139,7 +139,7 @@ pub(super) fn dot(input: &OpInput) -> Option<Modelled> {
     Some(bare(gemm.work(input.dtype(0))))
 }
 
-/// `linear(x, W, bias)` that launches its own kernel: x of … × K, W of N × K.
+/// `linear(x, W, bias)` when it launches its own kernel: x of … × K, W of N × K.
 pub(super) fn linear(input: &OpInput) -> Option<Modelled> {
     let (&k, rows) = input.sizes(0)?.split_last()?;
     let [n, _] = input.sized(1)?;
@@ -151,7 +151,7 @@ pub(super) fn linear(input: &OpInput) -> Option<Modelled> {
     Some(bare(gemm.work(input.dtype(0))))
 }
 
-/// `linear_backward(x, dY, W, mask)`: dX = dY·W, dW = dYᵀ·x, two products of the forward's size.
+/// `linear_backward(x, dY, W, mask)`: dX = dY·W, dW = dYᵀ·x, two GEMMs of the forward pass's size.
 pub(super) fn linear_backward(input: &OpInput) -> Option<Modelled> {
     let (&k, rows) = input.sizes(0)?.split_last()?;
     let [n, _] = input.sized(2)?;
@@ -189,21 +189,21 @@ pub(super) fn int_mm(input: &OpInput) -> Option<Modelled> {
     Some(bare(gemm.work(input.dtype(0))))
 }
 
-/// `_grouped_mm(A, B, offsets[2])` and `_scaled_grouped_mm(A, B, scale, scale, offsets[4])`: the rows
-/// of A are dealt out to the groups of B. With A of M × K and B of G × K × N every row is multiplied
-/// once, and so is every column of B with A of G × M × K and B of K × N; with A of G × M × K and B of
-/// G × K × N it is a batch; with two matrices the groups split K, and each writes its own M × N.
+/// `_grouped_mm(A, B, offsets[2])` and `_scaled_grouped_mm(A, B, scale, scale, offsets[4])`: the rows of A are
+/// distributed to the groups of B. With A of M × K and B of G × K × N every row is multiplied once, and so is every
+/// column of B with A of G × M × K and B of K × N. With A of G × M × K and B of G × K × N it is a batched GEMM. With
+/// two matrices the groups split K, and each writes its own M × N.
 pub(super) fn grouped_mm(input: &OpInput) -> Option<Modelled> {
     let offsets = offsets(input);
     let n_groups = || input.sized(offsets).map(|[groups]: [f64; 1]| groups);
     let element = dtype::bytes(input.dtype(0));
-    // Behind a bias, or a bias and another scale, stands the type of the result.
+    // The type of the result follows a bias, or a bias and another scale.
     let of_result = if offsets == 4 { 7 } else { offsets + 2 };
     let c = dtype::bytes_of_code(input.value(of_result).trim());
     let c = c.or(element.map(|size| size.max(2.0)));
     let (flops, elements_a, elements_b, elements_c) = match (&*input.floats(0)?, &*input.floats(1)?)
     {
-        // Of groups without rows nothing is read.
+        // Groups without rows are not read.
         (&[m, k], &[groups, _, n]) => (2.0 * m * k * n, m * k, groups.min(m) * k * n, m * n),
         (&[groups, m, k], &[_, _, n]) => (
             2.0 * groups * m * k * n,
@@ -226,8 +226,8 @@ pub(super) fn grouped_mm(input: &OpInput) -> Option<Modelled> {
     ))
 }
 
-/// Where the ends of the groups stand. In `_scaled_grouped_mm_v2` each operand has lists of scales,
-/// recipes and orders before them.
+/// The argument position of the groups' end offsets. In `_scaled_grouped_mm_v2` each operand's lists of scales, recipes
+/// and orders precede them.
 pub(super) fn offsets(input: &OpInput) -> usize {
     match (input.name.contains("scaled"), input.name.ends_with("_v2")) {
         (false, _) => 2,
@@ -236,8 +236,8 @@ pub(super) fn offsets(input: &OpInput) -> usize {
     }
 }
 
-/// A product of matrices, or of batches of them, whose A stands at `first`: behind what is added, if
-/// anything is. `mm(A, B)`, `addmm(bias, A, B)`, `bmm(A, B)` with A of B × M × K, `baddbmm`.
+/// A GEMM or batched GEMM with A at position `first`, after the addend if there is one. `mm(A, B)`, `addmm(bias, A,
+/// B)`, `bmm(A, B)` with A of B × M × K, `baddbmm`.
 pub(super) fn listed(input: &OpInput, first: usize, is_batched: bool) -> Option<Modelled> {
     let [batch, m, k, n] = match is_batched {
         true => {
@@ -258,7 +258,7 @@ pub(super) fn listed(input: &OpInput, first: usize, is_batched: bool) -> Option<
     Some(bare(work).with(gemm.params(input, [first, first + 1], is_batched)))
 }
 
-/// The same with a vector for B: `mv(A, x)`, `addmv(bias, A, x)`. Not in the reference.
+/// Matrix-vector multiplication: `mv(A, x)`, `addmv(bias, A, x)`. Not in TraceLens.
 pub(super) fn with_vector(input: &OpInput, first: usize) -> Option<Modelled> {
     let [m, k] = input.sized(first)?;
     let gemm = Gemm {
@@ -268,7 +268,7 @@ pub(super) fn with_vector(input: &OpInput, first: usize) -> Option<Modelled> {
     Some(bare(gemm.of_call(input, first).work(input.dtype(first))))
 }
 
-/// `addbmm(bias, A, B)`: the products of a batch added up, 2·B·M·N·K, and the bias to the sum.
+/// `addbmm(bias, A, B)`: the sum of the products of a batch, 2·B·M·N·K, plus the bias.
 pub(super) fn addbmm(input: &OpInput) -> Option<Modelled> {
     let [batch, m, k] = input.sized(1)?;
     let [_, _, n] = input.sized(2)?;
@@ -295,7 +295,7 @@ pub(super) fn addr(input: &OpInput) -> Option<Modelled> {
     Some(on_vectors(input.dtype(1), products * 2.0 * m * n, bytes()))
 }
 
-/// `_sparse_semi_structured_mm(A, positions, B)`: A holds two of every four numbers of a row.
+/// `_sparse_semi_structured_mm(A, positions, B)`: A stores two of every four numbers of a row.
 pub(super) fn half_sparse(input: &OpInput) -> Option<Modelled> {
     let [m, kept] = input.sized(0)?;
     let [_, n] = input.sized(2)?;

@@ -1,7 +1,6 @@
-//! Picking, placing and joining elements. Not in the reference.
+//! Indexing, scattering and concatenation. Not in TraceLens.
 //!
-//! No arithmetic counts. Of what is picked from, only the picked part moves; indices are read, the
-//! result is written.
+//! Arithmetic is not counted. Only the selected part of the source moves; indices are read, the result is written.
 
 use super::input::{Tensor, broadcast, product};
 use super::{Modelled, OpInput, moved, on_vectors};
@@ -27,7 +26,7 @@ pub(super) fn embedding_backward(input: &OpInput) -> Option<Modelled> {
     table_gradient(input, 2, |gradient, _, _| gradient.n())
 }
 
-/// `flops` of the gradient, the number of indices and the width of a row.
+/// `flops` takes the gradient, the number of indices and the size of a row.
 fn table_gradient(
     input: &OpInput,
     n_rows: usize,
@@ -41,15 +40,15 @@ fn table_gradient(
     Some(on_vectors(gradient.dtype, flops, bytes()))
 }
 
-/// `gather(x, dim, index)`, `take(x, index)`: an element for each index. An index that is expanded over a dimension
-/// is in memory once.
+/// `gather(x, dim, index)`, `take(x, index)`: an element for each index. An index that is expanded over a dimension is
+/// read once.
 pub(super) fn gather(input: &OpInput, index: usize) -> Option<Modelled> {
     let (x, index) = (input.tensor(0)?, input.tensor(index)?);
     Some(moved(picked(&x, &index, index.n())))
 }
 
-/// `scatter(x, dim, index, source)` in place: index and source are read, as many elements written, of
-/// `scatter_add_` and `scatter_reduce_` in two passes, since what is there is read as well.
+/// `scatter(x, dim, index, source)` in place: index and source are read, and as many elements written; `scatter_add_`
+/// and `scatter_reduce_` take two passes, since they also read the existing values.
 pub(super) fn scatter(input: &OpInput, passes: f64) -> Option<Modelled> {
     let (x, index) = (input.tensor(0)?, input.tensor(2)?);
     let source = input
@@ -60,7 +59,7 @@ pub(super) fn scatter(input: &OpInput, passes: f64) -> Option<Modelled> {
     Some(moved(bytes()))
 }
 
-/// `index(x, indices)`: the indices' common shape takes the place of the dimensions they pick from.
+/// `index(x, indices)`: the indices' broadcast shape replaces the indexed dimensions.
 pub(super) fn index(input: &OpInput) -> Option<Modelled> {
     let x = input.tensor(0)?;
     let n_out = n_indexed(input, &x)?;
@@ -69,8 +68,8 @@ pub(super) fn index(input: &OpInput) -> Option<Modelled> {
     Some(moved(bytes()))
 }
 
-/// `index_put_(x, indices, values)`: the values are read and placed. Where the indices are not
-/// recorded there are as many places as values, unless these are stretched to more.
+/// `index_put_(x, indices, values)`: the values are read and written. If the indices were not recorded, as many
+/// elements are written as there are values, unless the values may be broadcast.
 pub(super) fn index_put(input: &OpInput) -> Option<Modelled> {
     let (x, values) = (input.tensor(0)?, input.tensor(2)?);
     let n_out = match n_indexed(input, &x) {
@@ -82,17 +81,16 @@ pub(super) fn index_put(input: &OpInput) -> Option<Modelled> {
     Some(moved(bytes()))
 }
 
-/// `index_copy_(x, dim, index, source)`: source and index are read, as much as the source written, in
-/// two passes over it; in three of `index_add_` and `index_reduce_`, since what is there is read as
-/// well.
+/// `index_copy_(x, dim, index, source)`: source and index are read, and as much as the source is written: two passes;
+/// `index_add_` and `index_reduce_` take three, since they also read the existing values.
 pub(super) fn index_copy(input: &OpInput, passes: f64) -> Option<Modelled> {
     let (index, source) = (input.tensor(2)?, input.tensor(3)?);
     let bytes = || Some(index.bytes()? + passes * source.bytes()?);
     Some(moved(bytes()))
 }
 
-/// `cat(tensors, dim)`, `stack`: everything is read and written. The trace has no type for a list;
-/// the kernel's name tells the size of the elements.
+/// `cat(tensors, dim)`, `stack`: everything is read and written. The trace has no type for a list; the kernel's name
+/// gives the size of the elements.
 pub(super) fn cat(input: &OpInput) -> Option<Modelled> {
     let n: f64 = input.tensor_list(0)?.into_iter().map(product).sum();
     let size = element_bytes_of_kernels(input.kernels);
@@ -118,7 +116,7 @@ pub(super) fn constant_pad(input: &OpInput) -> Option<Modelled> {
     Some(moved((|| Some((x.n() + n_out) * x.element_bytes()?))()))
 }
 
-/// A shape with as much more at both ends of each dimension as `pad` says, the last dimension first.
+/// A shape padded at both ends of each dimension; `pad` starts with the last dimension.
 pub(super) fn padded(shape: &[i64], pad: &[i64]) -> Option<Vec<i64>> {
     let mut out = shape.to_vec();
     for (size, pair) in out.iter_mut().rev().zip(pad.chunks(2)) {
@@ -135,7 +133,7 @@ pub(super) fn triangle(input: &OpInput) -> Option<Modelled> {
 
 fn picked(from: &Tensor, index: &Tensor, n_out: f64) -> Option<f64> {
     let size = from.element_bytes()?;
-    // What is picked more than once is in memory once.
+    // An element that is selected several times is read once.
     let n_read = n_out.min(from.n_distinct());
     Some(n_read * size + index.distinct_bytes()? + n_out * size)
 }
@@ -150,8 +148,8 @@ fn n_indexed(input: &OpInput, x: &Tensor) -> Option<f64> {
     Some(product(&shape) * product(kept))
 }
 
-/// Whether values may fill more places than they are: those of fewer dimensions than what they are
-/// written to, and those of size one where that is larger.
+/// Whether values may be broadcast: they have fewer dimensions than the target, or a size of one where the target's is
+/// larger.
 fn may_stretch(values: &[i64], to: &[i64]) -> bool {
     let mut pairs = values.iter().rev().zip(to.iter().rev());
     values.len() < to.len() || pairs.any(|(value, size)| *value == 1 && *size > 1)
@@ -161,7 +159,7 @@ fn n_indices(input: &OpInput) -> Option<f64> {
     Some(input.tensor_list(1)?.into_iter().map(product).sum())
 }
 
-/// A dimension, counted from the end where it is negative.
+/// A dimension; negative ones count from the end.
 pub(super) fn dimension(dim: f64, n_dims: usize) -> Option<usize> {
     let dim = if dim < 0.0 { dim + n_dims as f64 } else { dim };
     (0.0..n_dims as f64).contains(&dim).then_some(dim as usize)
@@ -172,7 +170,7 @@ fn product_without(shape: &[i64], dim: usize) -> f64 {
     others.map(|(_, size)| *size as f64).product()
 }
 
-/// Bytes of an element as template arguments of kernels tell it: `OpaqueType<2u>`, or a type.
+/// Bytes of an element from the template arguments of kernels: `OpaqueType<2u>`, or a type.
 pub(super) fn element_bytes_of_kernels(kernels: &[&str]) -> Option<f64> {
     const WORDS: [(&str, f64); 10] = [
         ("OpaqueType<1", 1.0),
@@ -187,7 +185,7 @@ pub(super) fn element_bytes_of_kernels(kernels: &[&str]) -> Option<f64> {
         ("<long", 8.0),
     ];
     let told = |name: &&str| WORDS.iter().find(|(word, _)| name.contains(word));
-    // `OpaqueType<1u>` and `OpaqueType<16u>` begin alike.
+    // `OpaqueType<1u>` and `OpaqueType<16u>` have the same prefix.
     let wide = kernels.iter().any(|name| name.contains("OpaqueType<16"));
     match wide {
         true => Some(16.0),
@@ -195,8 +193,8 @@ pub(super) fn element_bytes_of_kernels(kernels: &[&str]) -> Option<f64> {
     }
 }
 
-/// `_embedding_bag(weight, indices, offsets, …)`: a row for each index is read and added to its
-/// bag's, one bag for each offset.
+/// `_embedding_bag(weight, indices, offsets, …)`: a row for each index is read and added to its bag's, one bag per
+/// offset.
 pub(super) fn embedding_bag(input: &OpInput) -> Option<Modelled> {
     let (weight, indices, offsets) = (input.tensor(0)?, input.tensor(1)?, input.tensor(2)?);
     let width = product_without(weight.shape, 0);
@@ -213,7 +211,7 @@ pub(super) fn embedding_bag_backward(input: &OpInput) -> Option<Modelled> {
     table_gradient(input, 5, |_, n_indices, width| n_indices * width)
 }
 
-/// `index_fill_(x, dim, index, value)`: the slices named are written.
+/// `index_fill_(x, dim, index, value)`: the indexed slices are written.
 pub(super) fn index_fill(input: &OpInput) -> Option<Modelled> {
     let (x, index) = (input.tensor(0)?, input.tensor(2)?);
     let dim = dimension(input.number(1)?, x.shape.len())?;
@@ -222,8 +220,8 @@ pub(super) fn index_fill(input: &OpInput) -> Option<Modelled> {
     Some(moved(bytes()))
 }
 
-/// `bucketize(x, bounds)`, `searchsorted(bounds, x)`: a binary search for each of the larger
-/// operand's values, log₂ of the number of bounds comparisons; an index of eight bytes each.
+/// `bucketize(x, bounds)`, `searchsorted(bounds, x)`: a binary search for each of the larger operand's values, with
+/// log₂ of the number of bounds comparisons, and an 8-byte index each.
 pub(super) fn search(input: &OpInput) -> Option<Modelled> {
     let (one, other) = (input.tensor(0)?, input.tensor(1)?);
     let (values, bounds) = match input.name.contains("searchsorted") {

@@ -1,17 +1,15 @@
-//! Attention of serving engines: packed sequences against a paged cache.
+//! Attention of serving engines: packed sequences with a paged KV cache.
 //!
-//! A call mixes requests that are read in (context) and requests that grow by a token
-//! (generation). Its shapes do not tell how long each is; an annotation that the engine writes
-//! around the step does, as sums over its requests: sq query tokens, sk keys, sqsq = Σ sq², and
-//! sqsk = Σ sq·sk. Without one, the bounds that some ops carry take its place.
+//! A call mixes requests in prefill (context) and requests in decode (generation). Its shapes do not show the length of
+//! each, but an annotation that the engine writes around the step does, as sums over its requests: sq query tokens, sk
+//! keys, sqsq = Σ sq², and sqsk = Σ sq·sk. Without one, the bounds that some ops have are used.
 //!
-//! A request of sq new tokens with sk keys in all has sq·sk − (sq² − sq)/2 scores, as each new token
-//! sees itself and all before it. Each score costs 2·(d_qk + d_v) operations in each head. New
-//! tokens' queries, keys, values and results move once, and so do the keys and values that are in the
-//! cache already, in the type of the cache. The reference leaves out the diagonal of context, and the
-//! mask of generation: H·(d_qk + d_v)·(2·c_sqsk − c_sqsq + 2·g_sqsk).
+//! A request of sq new tokens with sk keys in total has sq·sk − (sq² − sq)/2 scores, because each new token attends to
+//! itself and all earlier ones. Each score takes 2·(d_qk + d_v) operations per head. New tokens' queries, keys, values
+//! and results move once, and so do the cached keys and values, in the type of the cache. TraceLens leaves out the
+//! diagonal of context, and the mask of generation: H·(d_qk + d_v)·(2·c_sqsk − c_sqsq + 2·g_sqsk).
 //!
-//! A cache of latents (MLA) holds one vector for a token, of which keys are the whole and values a part.
+//! A latent cache (MLA) has one vector per token: keys are the whole vector and values a part of it.
 
 use super::attention::Attention;
 use super::dtype;
@@ -36,7 +34,7 @@ struct Requests {
 }
 
 impl Requests {
-    /// Those of an annotation that says how long its requests are.
+    /// Parses an annotation that has the lengths of its requests.
     fn parse(annotation: &str) -> Option<Requests> {
         let Batch {
             context,
@@ -56,7 +54,7 @@ impl Requests {
         })
     }
 
-    /// Those that grow; `None` where there are none.
+    /// Only the requests in decode; `None` if there are none.
     fn growing(self) -> Option<Requests> {
         (self.g_sq > 0.0).then_some(Requests {
             g_sq: self.g_sq,
@@ -67,7 +65,7 @@ impl Requests {
         })
     }
 
-    /// Pairs of a query and a key that are computed, of context and of generation.
+    /// Number of computed (query, key) pairs, for context and for generation.
     fn pairs(&self) -> [f64; 2] {
         let masked = |sq: f64, sqsq: f64| ((sqsq - sq) / 2.0).max(0.0);
         let context = self.c_sqsk - masked(self.c_sq, self.c_sqsq);
@@ -85,7 +83,7 @@ impl Requests {
     }
 }
 
-/// Heads and widths.
+/// Heads and head dimensions.
 #[derive(Clone, Copy)]
 struct Heads<'a> {
     h_q: f64,
@@ -93,9 +91,9 @@ struct Heads<'a> {
     d_qk: f64,
     d_v: f64,
     type_q: &'a str,
-    /// Of the cache.
+    /// The type of the cache.
     type_kv: &'a str,
-    /// Values are a part of the keys.
+    /// Whether values are a part of the keys.
     is_latent: bool,
 }
 
@@ -119,7 +117,7 @@ impl Heads<'_> {
     }
 }
 
-/// The last three sizes of a tensor of keys: positions, heads and width.
+/// Heads and head dimensions; the last three sizes of keys are positions, heads and head dimension.
 fn heads<'a>(input: &OpInput<'a>, q: usize, kv: usize, d_v: Option<f64>) -> Option<Heads<'a>> {
     let [_, h_q, d_qk] = input.sized(q)?;
     let [.., h_kv, d_kv] = input.sizes(kv)? else {
@@ -136,7 +134,7 @@ fn heads<'a>(input: &OpInput<'a>, q: usize, kv: usize, d_v: Option<f64>) -> Opti
     })
 }
 
-/// Whether an annotation says how long the requests of a step are.
+/// Whether an annotation has the lengths of a step's requests.
 pub fn names_batch(annotation: &str) -> bool {
     Requests::parse(annotation).is_some()
 }
@@ -145,8 +143,8 @@ fn requests(input: &OpInput) -> Option<Requests> {
     Requests::parse(input.annotation?)
 }
 
-/// `unified_attention_with_output(q, k, v, …)`. The reference reads the annotation of this op
-/// alone, and knows its parameters then.
+/// `unified_attention_with_output(q, k, v, …)`. TraceLens reads the annotation of this op only, and then has parameters
+/// for it.
 pub(super) fn unified(input: &OpInput) -> Option<Modelled> {
     let (heads, requests) = (heads(input, 0, 1, None)?, requests(input)?);
     let modelled = heads.annotated(&requests);
@@ -170,14 +168,14 @@ pub(super) fn unified(input: &OpInput) -> Option<Modelled> {
     Some(modelled.with(all))
 }
 
-/// The same where values, behind the queries at `q` and the keys, have a width of their own.
+/// The same with a separate head dimension of values, which follow the queries at `q` and the keys.
 pub(super) fn prefill(input: &OpInput, q: usize) -> Option<Modelled> {
     let d_v = *input.sizes(q + 2)?.last()? as f64;
     Some(heads(input, q, q + 1, Some(d_v))?.annotated(&requests(input)?))
 }
 
-/// `mha_varlen_fwd(q, k, v, starts_q, starts_k, max_q[5], max_k[6], …, zeros, causal, window, …)`. The
-/// two flags stand at places 9 and 10, or at 11 and 12.
+/// `mha_varlen_fwd(q, k, v, starts_q, starts_k, max_q[5], max_k[6], …, zeros, causal, window, …)`. The two flags are at
+/// positions 9 and 10, or 11 and 12.
 pub(super) fn varlen(input: &OpInput) -> Option<Modelled> {
     let d_v = *input.sizes(2)?.last()? as f64;
     let heads = heads(input, 0, 1, Some(d_v))?;
@@ -196,8 +194,8 @@ pub(super) fn varlen(input: &OpInput) -> Option<Modelled> {
     bounded(input, heads, n_kv, packed(3, 5)?, (mask, window))
 }
 
-/// `mha_batch_prefill(q, k pages, v pages, starts_q, starts_pages, pages, max_q[6], max_k[7], …,
-/// causal[12], window[13], …)`: keys lie in pages, listed for each request.
+/// `mha_batch_prefill(q, k pages, v pages, starts_q, starts_pages, pages, max_q[6], max_k[7], …, causal[12],
+/// window[13], …)`: keys are in pages, listed per request.
 pub(super) fn batch_prefill(input: &OpInput) -> Option<Modelled> {
     let d_v = *input.sizes(2)?.last()? as f64;
     let heads = heads(input, 0, 1, Some(d_v))?;
@@ -210,7 +208,7 @@ pub(super) fn batch_prefill(input: &OpInput) -> Option<Modelled> {
     };
     let [n_pages] = input.sized(5)?;
     let [n_starts] = input.sized::<1>(4)?;
-    // The list of pages may have room for more than are in use.
+    // The list of pages may have more entries than are in use.
     let n_kv = (n_pages * page).min((n_starts - 1.0) * input.number(7)?);
     let mask = if input.flag(12)? {
         Mask::BottomRight
@@ -221,7 +219,7 @@ pub(super) fn batch_prefill(input: &OpInput) -> Option<Modelled> {
     bounded(input, heads, n_kv, packed(3, 6)?, (mask, window))
 }
 
-/// From the number of requests, the longest and all of them together.
+/// An estimate from the number of requests, their maximum length and their total length.
 fn bounded(
     input: &OpInput,
     heads: Heads,
@@ -240,9 +238,9 @@ fn bounded(
     Some(matrices(heads.type_q, flops, all.forward_elements()))
 }
 
-/// `paged_attention(out, exp sums, maxima, tmp, q[4], k[5], v, heads[7], …)` of `_rocm_C`, and
-/// `paged_attention_v1(out, q[1], k[2], v, heads[4], …)`: generation with keys in pages, whose lengths
-/// only the annotation tells. Not in the reference.
+/// `paged_attention(out, exp sums, maxima, tmp, q[4], k[5], v, heads[7], …)` of `_rocm_C`, and `paged_attention_v1(out,
+/// q[1], k[2], v, heads[4], …)`: generation with paged keys, whose lengths are only in the annotation. Not in
+/// TraceLens.
 pub(super) fn paged(input: &OpInput) -> Option<Modelled> {
     let q = (0..5).rfind(|at| input.sizes(*at).is_some_and(|sizes| sizes.len() == 3))?;
     let is_rocm = input.name.starts_with("_rocm_C");
@@ -251,7 +249,7 @@ pub(super) fn paged(input: &OpInput) -> Option<Modelled> {
     Some(heads.annotated(&requests(input)?.growing()?))
 }
 
-/// Heads of keys as wide as their values.
+/// Heads whose keys and values have the same dimension.
 fn heads_alike<'a>(input: &OpInput<'a>, q: usize, h_kv: f64) -> Option<Heads<'a>> {
     let [_, h_q, d_qk] = input.sized(q)?;
     Some(Heads {
@@ -275,7 +273,7 @@ pub(super) fn latent_sparse(input: &OpInput) -> Option<Modelled> {
     Some(heads.annotated(&requests(input)?))
 }
 
-/// `mla_decode_fwd(q, cache, out, …)`: one latent for each token; the result is as wide as its values.
+/// `mla_decode_fwd(q, cache, out, …)`: one latent per token; the result has the size of its values.
 pub(super) fn latent(input: &OpInput) -> Option<Modelled> {
     let heads = heads(input, 0, 1, None)?;
     let out = input
@@ -290,9 +288,8 @@ pub(super) fn latent(input: &OpInput) -> Option<Modelled> {
     Some(heads.annotated(&requests(input)?))
 }
 
-/// `unified_mla_attention_with_output(q, latents, k_pe, out, …)`: what grows looks at latents, what is read
-/// in at keys and values of each head. The products that turn one into the other are not counted. Not in
-/// the reference.
+/// `unified_mla_attention_with_output(q, latents, k_pe, out, …)`: decode attends to latents, prefill to the keys and
+/// values of each head. The GEMMs that convert between them are not counted. Not in TraceLens.
 pub(super) fn latent_layer(input: &OpInput) -> Option<Modelled> {
     let [_, h_q, d_q] = input.sized(0)?;
     let rank = *input.sizes(1)?.last()? as f64;
@@ -315,8 +312,7 @@ pub(super) fn latent_layer(input: &OpInput) -> Option<Modelled> {
     Some(on_matrices(type_q, 2.0 * h_q * scores, bytes()))
 }
 
-/// `pa_decode_gluon(out, q, k, v, …, window[19])`: generation only; a sliding window sees no more
-/// than its width.
+/// `pa_decode_gluon(out, q, k, v, …, window[19])`: generation only; a query attends to at most the sliding window.
 pub(super) fn paged_decode(input: &OpInput) -> Option<Modelled> {
     let h_kv = *input.sizes(2)?.get(1)? as f64;
     let all = requests(input)?.growing()?;
@@ -325,15 +321,15 @@ pub(super) fn paged_decode(input: &OpInput) -> Option<Modelled> {
     let seen = Requests {
         g_sk: seen(all.g_sk),
         g_sqsk: seen(all.g_sqsk),
-        // The window is the mask.
+        // The window acts as the mask.
         g_sqsq: if window.is_some() { 0.0 } else { all.g_sqsq },
         ..all
     };
     Some(heads_alike(input, 1, h_kv)?.annotated(&seen))
 }
 
-/// `pa_sparse_prefill_opus_fwd(q, kv, indices, …, more indices[5], …)`: each index is one key that
-/// one query looks at.
+/// `pa_sparse_prefill_opus_fwd(q, kv, indices, …, more indices[5], …)`: each index is one key that one query attends
+/// to.
 pub(super) fn sparse_prefill(input: &OpInput) -> Option<Modelled> {
     let [n_q, h_q, d] = input.sized(0)?;
     let pairs = *input.sizes(2)?.first()? as f64 + *input.sizes(5)?.first()? as f64;
@@ -347,8 +343,8 @@ pub(super) fn sparse_prefill(input: &OpInput) -> Option<Modelled> {
     Some(modelled.with(all))
 }
 
-/// `gdn_attention_core(qkv, b, …, out[3])`, linear attention with a gated delta rule: seven
-/// operations for each element of the state of d_v × d_k, each token and head.
+/// `gdn_attention_core(qkv, b, …, out[3])`, linear attention with a gated delta rule: seven operations for each element
+/// of the d_v × d_k state, per token and head.
 pub(super) fn gated_delta(input: &OpInput) -> Option<Modelled> {
     let r = requests(input)?;
     let width = *input.sizes(0)?.get(1)? as f64;
@@ -360,7 +356,7 @@ pub(super) fn gated_delta(input: &OpInput) -> Option<Modelled> {
     (d_k > 0.0).then(|| matrices(input.dtype(0), 7.0 * tokens * h_v * d_v * d_k, moved))
 }
 
-/// `store_cache(k, v, k cache, v cache, places, …)`: keys and values are read and written.
+/// `store_cache(k, v, k cache, v cache, places, …)`: keys and values are read and written once.
 pub(super) fn store_cache(input: &OpInput) -> Option<Modelled> {
     let n = product(input.sizes(0)?);
     let dtype = input.dtype(0);

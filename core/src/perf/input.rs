@@ -1,4 +1,4 @@
-//! What a model may look at: the arguments of one call.
+//! The input of a model: the arguments of one call.
 
 use super::dtype;
 use crate::trace::{Dims, EventId, OpArgs, StringId, Trace};
@@ -12,17 +12,17 @@ pub struct OpInput<'a> {
     pub name: &'a str,
     /// Its arguments.
     pub args: &'a OpArgs,
-    /// The names of its kernels, in order of time.
+    /// The names of its kernels, in time order.
     pub kernels: &'a [&'a str],
     /// Arguments of the event that Dormer does not read itself, as JSON text.
     pub extra_args: Option<&'a str>,
-    /// Name of the annotation around the call in which a serving engine wrote down its batch.
+    /// Name of the annotation around the call in which a serving engine describes its batch.
     pub annotation: Option<&'a str>,
-    /// Type of the elements of the KV cache, where what writes it tells another one than that of the model.
+    /// Element type of the KV cache, if the kernel that writes it shows a type other than the model's.
     pub kv_type: Option<&'a str>,
 }
 
-/// Whether strides were filled in: elements of one dimension at most lie next to each other.
+/// Whether strides are placeholders: in a real tensor at most one dimension is contiguous.
 pub(crate) fn are_placeholders(shape: &[i64], strides: &[i64]) -> bool {
     let dims = shape.iter().zip(strides);
     let dense = dims.filter(|(size, stride)| **size > 1 && **stride == 1);
@@ -44,14 +44,14 @@ impl Tensor<'_> {
         product(self.shape)
     }
 
-    /// Number of elements; of impossible sizes 0.
+    /// Number of elements; 0 for impossible sizes.
     pub(crate) fn elements(&self) -> u64 {
         let mut sizes = self.shape.iter().map(|size| u64::try_from(*size).ok());
         let product = sizes.try_fold(1_u64, |all, size| all.checked_mul(size?));
         product.unwrap_or(0)
     }
 
-    /// Whether some of its elements are the same memory: a dimension that was expanded.
+    /// Whether some of its elements share memory, as in an expanded dimension.
     pub(crate) fn is_expanded(&self) -> bool {
         let mut dims = self.shape.iter().zip(self.strides.unwrap_or_default());
         dims.any(|(size, stride)| *size > 1 && *stride == 0)
@@ -65,7 +65,7 @@ impl Tensor<'_> {
         Some(self.n() * self.element_bytes()?)
     }
 
-    /// Elements in memory: a dimension of stride zero repeats what is there once.
+    /// Number of distinct elements in memory: a dimension with stride zero repeats its elements.
     pub(super) fn n_distinct(&self) -> f64 {
         let Some(strides) = self.strides.filter(|s| s.len() == self.shape.len()) else {
             return self.n();
@@ -84,7 +84,7 @@ impl Tensor<'_> {
 }
 
 impl<'a> OpInput<'a> {
-    /// A call without kernels, annotation and further arguments.
+    /// A call without kernels, annotation or extra arguments.
     pub fn new(trace: &'a Trace, name: &'a str, args: &'a OpArgs) -> OpInput<'a> {
         OpInput {
             trace,
@@ -97,7 +97,7 @@ impl<'a> OpInput<'a> {
         }
     }
 
-    /// The same of a recorded call; `None` where its arguments were not.
+    /// The same for a recorded call; `None` if its arguments were not recorded.
     pub(crate) fn of_call(trace: &'a Trace, call: EventId) -> Option<OpInput<'a>> {
         let args = trace.args.get(trace.events.op_args(call)?)?;
         Some(OpInput::new(trace, trace.name(call), args))
@@ -116,8 +116,8 @@ impl<'a> OpInput<'a> {
         texts.into_iter().fold(n_dims, usize::max)
     }
 
-    /// The sizes of an argument; empty for a number or an absent one. `None` where there is no
-    /// such argument, where it is a list of tensors, and where a size is negative.
+    /// The sizes of an argument; empty for a number or an absent one. `None` if there is no such argument, if it is a
+    /// list of tensors, or if a size is negative.
     pub(crate) fn shape(&self, position: usize) -> Option<&'a [i64]> {
         let sizes = one(self.trace, self.args.dims.as_deref()?.get(position)?)?;
         sizes.iter().all(|size| *size >= 0).then_some(sizes)
@@ -128,13 +128,13 @@ impl<'a> OpInput<'a> {
         self.shape(position).filter(|sizes| !sizes.is_empty())
     }
 
-    /// The sizes of an argument with as many dimensions as the caller names.
+    /// The sizes of an argument with exactly `N` dimensions.
     pub(super) fn sized<const N: usize>(&self, position: usize) -> Option<[f64; N]> {
         let sizes: [i64; N] = self.shape(position)?.try_into().ok()?;
         Some(sizes.map(|size| size as f64))
     }
 
-    /// The sizes of an argument, for arithmetic.
+    /// The sizes of an argument, as floats.
     pub(super) fn floats(&self, position: usize) -> Option<Vec<f64>> {
         let sizes = self.sizes(position)?.iter();
         Some(sizes.map(|size| *size as f64).collect())
@@ -145,12 +145,12 @@ impl<'a> OpInput<'a> {
         one(self.trace, self.args.strides.as_deref()?.get(position)?)
     }
 
-    /// The type of an argument; empty where there is none.
+    /// The type of an argument; empty if there is none.
     pub(crate) fn dtype(&self, position: usize) -> &'a str {
         self.text(self.args.types.as_deref(), position)
     }
 
-    /// The value of an argument that is no tensor, as text; empty where there is none.
+    /// The value of a non-tensor argument, as text; empty if there is none.
     pub(crate) fn value(&self, position: usize) -> &'a str {
         self.text(self.args.concrete.as_deref(), position)
     }
@@ -160,7 +160,7 @@ impl<'a> OpInput<'a> {
         id.map_or("", |id| self.trace.strings.get(*id))
     }
 
-    /// The share of a tensor's elements that lie in memory; the others repeat them.
+    /// The share of a tensor's elements that are distinct in memory; the others repeat them.
     pub(super) fn distinct_share(&self, position: usize) -> f64 {
         let tensor = self.tensor(position).filter(|tensor| tensor.n() > 0.0);
         tensor.map_or(1.0, |tensor| tensor.n_distinct() / tensor.n())
@@ -187,7 +187,7 @@ impl<'a> OpInput<'a> {
         (0..self.n_args()).filter_map(|position| self.tensor(position))
     }
 
-    /// The tensor argument with the most elements, of those that a test holds for.
+    /// The tensor argument with the most elements, among those that satisfy a condition.
     pub(super) fn largest(&self, is_it: impl Fn(&Tensor) -> bool) -> Option<Tensor<'a>> {
         let tensors = self.tensors().filter(is_it);
         tensors.max_by(|a, b| a.n().total_cmp(&b.n()))
@@ -223,7 +223,7 @@ pub(super) fn product(sizes: &[i64]) -> f64 {
     sizes.iter().map(|size| *size as f64).product()
 }
 
-/// The shape of an element-wise result: sizes from the right, where 1 stretches to the other.
+/// The shape of an element-wise result: sizes are aligned at the right, and 1 is broadcast.
 pub(super) fn broadcast(a: &[i64], b: &[i64]) -> Option<Vec<i64>> {
     let n_dims = a.len().max(b.len());
     let size = |sizes: &[i64], dim: usize| {

@@ -1,9 +1,9 @@
-//! Factorisations and solvers whose number of operations the sizes tell. Not in the reference.
+//! Factorizations and solvers whose number of operations follows from the sizes. Not in TraceLens.
 //!
-//! Leading terms, for each matrix of a batch: Cholesky n³/3, LU 2·n³/3, inverse 2·n³, a triangular
-//! system n² for each right-hand side, QR of m × n 2·n²·(m − n/3). Eigenvalues and singular values
-//! are found by iterations that no trace records, so they have no model. The matrix is read and
-//! the result written, once each. Complex numbers take four times as many.
+//! Leading terms, for each matrix of a batch: Cholesky n³/3, LU 2·n³/3, inverse 2·n³, a triangular system n² for each
+//! right-hand side, QR of m × n 2·n²·(m − n/3). Eigenvalues and singular values are found by iterations that traces do
+//! not record, so they have no model. The matrix is read and the result written, once each. Complex numbers take four
+//! times as many.
 
 use super::dtype;
 use super::input::product;
@@ -20,7 +20,7 @@ pub(super) fn factorised(input: &OpInput, flops: fn(f64, f64) -> f64) -> Option<
     Some(vectors(a.dtype, flops, 2.0 * a.n()))
 }
 
-/// `linalg_solve_triangular(A, B)`, `triangular_solve(B, A)`: the square one is A, read to its half.
+/// `linalg_solve_triangular(A, B)`, `triangular_solve(B, A)`: the square operand is A, half of which is read.
 pub(super) fn triangular(input: &OpInput) -> Option<Modelled> {
     let (one, other) = (input.tensor(0)?, input.tensor(1)?);
     let is_square = |shape: &[i64]| matches!(shape, [.., m, n] if m == n);

@@ -1,10 +1,10 @@
-//! Losses.
+//! Loss functions.
 
 use super::params;
 use super::{Modelled, OpInput, on_vectors};
 
-/// `CrossEntropyFunction(logits, target)` with logits of … × V: five operations for each as in a
-/// softmax; the logits are read, targets of 8 bytes and losses of 4 move for each row.
+/// `CrossEntropyFunction(logits, target)` with logits of … × V: five operations per element as in softmax; the logits
+/// are read; an 8-byte target and a 4-byte loss move per row.
 pub(super) fn cross_entropy(input: &OpInput) -> Option<Modelled> {
     let logits = input.tensor(0)?;
     let (_, rows) = logits.shape.split_last()?;
@@ -14,27 +14,26 @@ pub(super) fn cross_entropy(input: &OpInput) -> Option<Modelled> {
     Some(modelled.with(params::shape_and_type(&logits)))
 }
 
-/// `nll_loss_forward(log probabilities, target, …)`: one element of each row is read, with its
-/// target. Not in the reference.
+/// `nll_loss_forward(log probabilities, target, …)`: one element of each row is read, with its target. Not in
+/// TraceLens.
 pub(super) fn nll(input: &OpInput) -> Option<Modelled> {
     let (log_p, target) = (input.tensor(0)?, input.tensor(1)?);
     let bytes = || Some(target.bytes()? + target.n() * log_p.element_bytes()?);
     Some(on_vectors(log_p.dtype, target.n(), bytes()))
 }
 
-/// `nll_loss_backward(dY, log probabilities, target, …)`: the gradient is written whole.
+/// `nll_loss_backward(dY, log probabilities, target, …)`: the whole gradient is written.
 pub(super) fn nll_backward(input: &OpInput) -> Option<Modelled> {
     let (log_p, target) = (input.tensor(1)?, input.tensor(2)?);
     let bytes = || Some(target.bytes()? + log_p.bytes()?);
     Some(on_vectors(log_p.dtype, target.n(), bytes()))
 }
 
-/// `mse_loss(x, y, reduction)`, `l1_loss`: subtract, square, add up. The kernel writes each term, a
-/// second one sums them; the least that moves is both operands, and each term where none are added
-/// up.
+/// `mse_loss(x, y, reduction)`, `l1_loss`: subtract, square, sum. The kernel writes each term, and a second one sums
+/// them; the minimum that moves is both operands, plus the terms if they are not reduced.
 pub(super) fn mse(input: &OpInput) -> Option<Modelled> {
     let (x, y) = (input.tensor(0)?, input.tensor(1)?);
-    // Weights stand before it. The losses of margins have a term for each row, not each element.
+    // Weights precede it. Margin losses have a term per row, not per element.
     let reduction = match input.name {
         "aten::mse_loss" | "aten::l1_loss" | "aten::smooth_l1_loss" | "aten::huber_loss" => 2,
         "aten::binary_cross_entropy" => 3,
@@ -49,9 +48,9 @@ pub(super) fn mse(input: &OpInput) -> Option<Modelled> {
     Some(on_vectors(x.dtype, 3.0 * x.n(), bytes()))
 }
 
-/// `_ctc_loss(log probabilities, targets, …)` with T × N × C and targets of N × L or all in a row:
-/// for each of T·N steps the 2·L + 1 states that blanks make of a target, of three exponentials and
-/// three sums each; the states are written, and as many log probabilities read.
+/// `_ctc_loss(log probabilities, targets, …)` with T × N × C and targets of N × L or concatenated: for each of T·N
+/// steps, a target with blanks has 2·L + 1 states, with three exponentials and three additions each; the states are
+/// written, and as many log probabilities read.
 pub(super) fn ctc(input: &OpInput) -> Option<Modelled> {
     let (log_p, targets) = (input.tensor(0)?, input.tensor(1)?);
     let states = ctc_states(&log_p, &targets)?;
@@ -62,8 +61,8 @@ pub(super) fn ctc(input: &OpInput) -> Option<Modelled> {
     Some(on_vectors(log_p.dtype, 6.0 * states, bytes()))
 }
 
-/// `_ctc_loss_backward(dY, log probabilities, targets, …)`: the states of the other direction, and
-/// a gradient for each log probability.
+/// `_ctc_loss_backward(dY, log probabilities, targets, …)`: the states in reverse direction, and a gradient for each
+/// log probability.
 pub(super) fn ctc_backward(input: &OpInput) -> Option<Modelled> {
     let (log_p, targets) = (input.tensor(1)?, input.tensor(2)?);
     let states = ctc_states(&log_p, &targets)?;

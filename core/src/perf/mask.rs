@@ -1,28 +1,28 @@
-//! Which scores of an attention count.
+//! Masks and windows: which scores of attention are computed.
 //!
-//! A causal mask leaves half of the scores when both lengths are equal (the diagonal is not
-//! counted apart). When they are not, what is left depends on the corner in which the mask
-//! begins: PyTorch's memory-efficient kernel and cuDNN align the first query with the first key, flash
-//! attention, that of PyTorch too, the last with the last, as decoding with a cache needs.
+//! A causal mask leaves half of the scores if both lengths are equal (the diagonal is not counted separately). If they
+//! differ, it depends on the corner in which the mask starts: PyTorch's memory-efficient kernel and cuDNN align the
+//! first query with the first key; FlashAttention, including PyTorch's, aligns the last ones, as decoding with a cache
+//! requires.
 //!
-//! A window leaves the keys near a query: of N queries that see themselves and W − 1 keys before, N·W
-//! scores less the W·(W − 1)/2 before the first key. Without a causal mask it lies along the diagonal
-//! of the last corner.
+//! A window leaves the keys near a query: N queries that attend to themselves and W − 1 earlier keys have N·W scores,
+//! minus the W·(W − 1)/2 before the first key. Without a causal mask it follows the diagonal that ends in the last
+//! corner.
 
 use super::OpInput;
 
-/// Which query sees which key under a causal mask.
+/// Which query attends to which key under a causal mask.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Mask {
-    /// All of them.
+    /// No mask.
     None,
-    /// Query i sees keys up to i.
+    /// Query i attends to keys up to i.
     TopLeft,
-    /// The last query sees all keys, the one before it all but one.
+    /// The last query attends to all keys, the one before it to all but one.
     BottomRight,
 }
 
-/// How many keys a query sees before and behind its own; `None` for all there are.
+/// Number of keys before and after its own that a query attends to; `None` for all.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Window {
     pub(super) before: Option<f64>,
@@ -30,7 +30,7 @@ pub(super) struct Window {
 }
 
 impl Window {
-    /// Two whole numbers among the arguments, or a pair of them; −1, and nothing, is all there are.
+    /// Reads two integer arguments, or a pair; −1 or absent means all keys.
     pub(super) fn read(input: &OpInput, at: usize) -> Option<Window> {
         let limit = |keys: f64| (keys >= 0.0).then_some(keys);
         if let Some([before, behind]) = input.numbers(at).as_deref() {
@@ -47,7 +47,7 @@ impl Window {
 }
 
 impl Mask {
-    /// Scores of so many queries and keys that count.
+    /// Number of unmasked scores of this many queries and keys.
     pub(super) fn scores(self, [q, kv]: [f64; 2], window: Window) -> f64 {
         let is_causal = self != Mask::None;
         let behind = if is_causal { Some(0.0) } else { window.behind };
@@ -68,7 +68,7 @@ impl Mask {
 
 /// Pairs of query i and key k with k ≤ i + shift.
 fn up_to([q, kv]: [f64; 2], shift: f64) -> f64 {
-    // Of every query before this one: i + shift + 1 keys, none at least and all at most.
+    // Each query before this one has i + shift + 1 keys, at least none and at most all.
     let sum_before = |query: f64| {
         let last = (query + shift).max(0.0);
         let growing = last.min(kv);
@@ -99,7 +99,7 @@ mod tests {
                     let scores = mask.scores(sizes.map(|n| n as f64), Window { before, behind });
                     let mut expected = counted(mask, sizes, window);
                     if sizes == [4, 4] && (mask != Mask::None || window[1] == 0) {
-                        // Half of sixteen at most: the diagonal is not counted apart.
+                        // At most half of sixteen: the diagonal is not counted separately.
                         expected = expected.min(8.0);
                     }
                     assert!(
@@ -113,7 +113,7 @@ mod tests {
 
     #[test]
     fn a_window_before_each_query() {
-        // Six queries see three keys each, but for the first two: 6·3 − 3·2/2.
+        // Six queries attend to three keys each, except the first two: 6·3 − 3·2/2.
         let window = Window {
             before: Some(2.0),
             behind: None,

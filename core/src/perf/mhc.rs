@@ -1,10 +1,10 @@
-//! Hyper-connections: n streams of residuals that a layer mixes.
+//! Hyper-connections: a layer mixes n residual streams.
 //!
-//! With M tokens, n streams of width H. Before a layer a product of M × n·H with n·H × (n² + 2·n)
-//! gives the coefficients, and the sum of squares normalizes them; the streams' weighted sum is the
-//! layer's input. After it, stream j becomes post_j·y + Σᵢ comb_ij·xᵢ: 1 + 2·n operations for each of
-//! M·n·H. The steps that make the small n × n matrix doubly stochastic are not counted: how often
-//! they repeat is not among the tensors. Every operand and result is an argument and moves once.
+//! With M tokens, n streams of size H. Before a layer, a GEMM of M × n·H with n·H × (n² + 2·n) gives the coefficients,
+//! and the sum of squares normalizes them; the streams' weighted sum is the layer's input. After it, stream j becomes
+//! post_j·y + Σᵢ comb_ij·xᵢ: 1 + 2·n operations for each of M·n·H. The iterations that make the small n × n matrix
+//! doubly stochastic are not counted, because their number is not recorded. Every operand and result is an argument and
+//! moves once.
 
 use super::dtype;
 use super::params;
@@ -25,15 +25,15 @@ pub(super) fn post(input: &OpInput) -> Option<Modelled> {
     counted(input, mixed([m, n, h]), Unit::Vector, sizes)
 }
 
-/// `mhc_pre_big_fuse_rmsnorm(…)`: coefficients from the product, the streams' weighted sum, and
-/// its norm of four operations each.
+/// `mhc_pre_big_fuse_rmsnorm(…)`: coefficients from the GEMM, the streams' weighted sum, and its norm with four
+/// operations per element.
 pub(super) fn pre_norm(input: &OpInput) -> Option<Modelled> {
     let [m, n, h] = streams(input)?;
     let flops = 2.0 * m * n * h + 4.0 * m * h;
     counted(input, flops, Unit::Vector, [("M", m), ("N", n), ("K", h)])
 }
 
-/// `mhc_fused_post_pre_gemm_sqrsum(…)`: the end of one layer and the product of the next.
+/// `mhc_fused_post_pre_gemm_sqrsum(…)`: the end of one layer and the GEMM of the next.
 pub(super) fn post_and_product(input: &OpInput) -> Option<Modelled> {
     let [m, n, h] = streams(input)?;
     let weights = input

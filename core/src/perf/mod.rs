@@ -1,20 +1,19 @@
-//! How much work an operator does: floating-point operations, bytes moved, and which units of the
-//! GPU do it. Independent of the hardware; the [roofline](crate::hardware::roofline) puts the two together.
+//! Performance models: the work of an operator, that is floating-point operations, bytes moved, and the units that do
+//! it. Independent of the hardware; the [roofline](crate::hardware::roofline) combines the two.
 //!
 //! ```text
 //! name ─model→ PerfModel ─forward(OpInput: shapes, types, values, kernels)→ Modelled: Work + params
 //! ```
 //!
-//! A formula stands once, in the file of its family, with its derivation above it. The
-//! [table] binds formulas to the names of their ops. To add an op, add its name; to add a formula,
-//! write a function from [`OpInput`] to [`Modelled`] and a row.
+//! Each formula exists once, in the file of its family, with its derivation above it. The [table] binds formulas to the
+//! names of their ops. To add an op, add its name; to add a formula, write a function from [`OpInput`] to [`Modelled`]
+//! and a row.
 //!
-//! Bytes are lower bounds: each operand is moved once, however often a kernel reads it again.
-//! What cannot be told from the trace (a shape, the size of an element) is `None`.
+//! Bytes are lower bounds: each operand is moved once, even if a kernel reads it several times. What the trace does not
+//! show (a shape, the size of an element) is `None`.
 //!
-//! Models of the reference also give its parameters, under its names and with its values, because
-//! its sheets are grouped by them. Where it counts wrong, [`Work`] is right all the same, and the
-//! parameters stay the reference's.
+//! Models that TraceLens has as well also give its parameters, with its names and values, because its sheets are
+//! grouped by them. If TraceLens counts wrong, [`Work`] is correct nevertheless, and the parameters stay TraceLens's.
 
 mod aten_attention;
 mod attention;
@@ -84,26 +83,26 @@ pub(crate) use tf32::is_tf32_kernel;
 pub use triton::fused_ops;
 pub use user::UserModels;
 
-/// What a model says about one call.
+/// The result of a model for one call.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Modelled {
     /// Our count.
     pub work: Work,
-    /// The reference's parameters in its order, each as its sheets write it; empty text for a
-    /// parameter without a value. No parameters for ops that the reference has no model for.
+    /// TraceLens's parameters in its order, each formatted as in its sheets; empty text for a parameter without a
+    /// value. No parameters for ops that TraceLens has no model for.
     pub params: Params,
-    /// The reference's count of operations, which its sheets keep, where ours is another one and both are
-    /// in use.
+    /// TraceLens's FLOP count, which the sheets named as in TraceLens keep, if it differs from ours and both are in
+    /// use.
     pub their_flops: Option<f64>,
 }
 
 impl Modelled {
-    /// The same with parameters.
+    /// Adds parameters.
     fn with(self, params: Params) -> Modelled {
         Modelled { params, ..self }
     }
 
-    /// Work that is this model's as the sheets of the reference have it.
+    /// Converts this model's work to what sheets named as in TraceLens show; other work is unchanged.
     pub(crate) fn in_sheets(&self, work: Work) -> Work {
         let is_own = work.flops.total_cmp(&self.work.flops).is_eq();
         Work {
@@ -112,14 +111,14 @@ impl Modelled {
         }
     }
 
-    /// One of its parameters.
+    /// One of its parameters, by name.
     pub fn param(&self, wanted: &str) -> Option<&Param> {
         let found = self.params.iter().find(|(name, _)| *name == wanted)?;
         Some(&found.1)
     }
 }
 
-/// Work of an op that the reference has no parameters for.
+/// Work of an op that TraceLens has no parameters for.
 pub(crate) fn bare(work: Work) -> Modelled {
     Modelled {
         work,
@@ -128,7 +127,7 @@ pub(crate) fn bare(work: Work) -> Modelled {
     }
 }
 
-/// Arithmetic of the vector units on elements of a type.
+/// Arithmetic on vector units with elements of a type.
 fn on_vectors(dtype: &str, flops: f64, bytes: Option<f64>) -> Modelled {
     bare(Work {
         flops,
@@ -137,7 +136,7 @@ fn on_vectors(dtype: &str, flops: f64, bytes: Option<f64>) -> Modelled {
     })
 }
 
-/// Arithmetic of the matrix units on elements of a type.
+/// Arithmetic on matrix units with elements of a type.
 fn on_matrices(dtype: &str, flops: f64, bytes: Option<f64>) -> Modelled {
     bare(Work {
         flops,
@@ -146,13 +145,13 @@ fn on_matrices(dtype: &str, flops: f64, bytes: Option<f64>) -> Modelled {
     })
 }
 
-/// The same where all that moves is so many elements of the type.
+/// Like [`on_vectors`], with a number of moved elements of that type.
 fn vectors(dtype: &str, flops: f64, elements: f64) -> Modelled {
     let bytes = dtype::bytes(dtype).map(|size| elements * size);
     on_vectors(dtype, flops, bytes)
 }
 
-/// Matrix units, and elements of their type.
+/// Like [`on_matrices`], with a number of moved elements of that type.
 fn matrices(dtype: &str, flops: f64, elements: f64) -> Modelled {
     let bytes = dtype::bytes(dtype).map(|size| elements * size);
     on_matrices(dtype, flops, bytes)
@@ -167,7 +166,7 @@ fn moved(bytes: Option<f64>) -> Modelled {
     })
 }
 
-/// A model of the reference's without its parameters, for an op that it does not know.
+/// Drops TraceLens's parameters, for an op that it does not know.
 fn unlisted(modelled: Option<Modelled>) -> Option<Modelled> {
     Some(bare(modelled?.work))
 }
@@ -177,21 +176,21 @@ fn unlisted(modelled: Option<Modelled>) -> Option<Modelled> {
 pub struct PerfModel {
     /// The op's name, exactly as in a trace; a prefix for Triton kernels.
     pub op: &'static str,
-    /// The reference's sheet of such ops.
+    /// TraceLens's sheet of such ops.
     pub sheet: SheetFamily,
-    /// The work of a call; `None` where its arguments do not say.
+    /// The work of a call; `None` if its arguments do not tell.
     pub forward: fn(&OpInput) -> Option<Modelled>,
     /// The work of its backward pass, from the arguments of the forward call.
     pub backward: Option<fn(&OpInput) -> Option<Modelled>>,
-    /// The sizes of a product that has no parameters of the reference's, which would tell them.
+    /// The sizes of a GEMM without TraceLens's parameters, which would include them.
     pub product: Option<fn(&OpInput) -> Option<ProductSizes>>,
-    /// The reference's label of the backward pass.
+    /// TraceLens's label of the backward pass.
     pub backward_category: Option<&'static str>,
-    /// Whether the reference has a model for this op. Only such ops choose rows of its sheets.
+    /// Whether TraceLens has a model for this op. Only such ops become rows of its sheets.
     pub is_reference: bool,
 }
 
-/// The reference's sheets of ops with a model.
+/// TraceLens's sheets of ops with a model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[allow(
     missing_docs,
@@ -220,12 +219,12 @@ pub enum SheetFamily {
     GroupQuant,
     CustomCollective,
     Mhc,
-    /// No sheet of its own: Triton kernels, and ops the reference has no model for.
+    /// No sheet: Triton kernels, and ops that TraceLens has no model for.
     Unlisted,
 }
 
-/// The model of an op, by its exact name or, for the kernels that `torch.compile` writes, by the
-/// beginning of it; of MoE layers, whose operators every library names anew, by what it holds.
+/// The model of an op: by its exact name; for kernels generated by `torch.compile`, by prefix; for MoE layers, whose
+/// names differ between libraries, by the words in the name.
 pub fn model(op: &str) -> Option<&'static PerfModel> {
     let by_prefix = || table::prefix_models().find(|model| op.starts_with(model.op));
     let by_words = || is_layer(op).then_some(&table::MOE_LAYER);

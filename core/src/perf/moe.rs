@@ -1,13 +1,12 @@
-//! Mixtures of experts.
+//! Mixture of experts.
 //!
-//! Each of M tokens of width K goes to k of E experts with inner width N. Up: a product with K × N,
-//! twice that where a gate stands beside it. Down: a product with N × K. Of the weights only those
-//! of chosen experts are read; when tokens choose evenly, E·(1 − ((E − k)/E)^M) experts are chosen.
+//! Each of M tokens of size K goes to k of E experts with inner size N. Up: a GEMM with K × N, twice that if gated.
+//! Down: a GEMM with N × K. Only the weights of selected experts are read; if tokens select evenly, E·(1 − ((E −
+//! k)/E)^M) experts are selected.
 //!
-//! Where experts are spread over several GPUs, a call holds L of the E experts, and of the choices
-//! of a token k·L/E are its own when tokens choose evenly. How many there are in all is an argument
-//! of some operators; of the others a call is taken to hold all of them, unless a token chooses
-//! more than it holds: then nothing tells.
+//! If experts are spread over several GPUs, a call holds L of the E experts, and of a token's selections k·L/E are
+//! local if tokens select evenly. E is an argument of some operators; for the others a call is assumed to hold all
+//! experts, unless a token selects more than it holds, in which case E is unknown.
 
 use super::dtype;
 use super::params::{self, Param};
@@ -15,31 +14,31 @@ use crate::trace::extra_args;
 
 use super::{ComputeSpec, Modelled, OpInput, Work, moved, on_matrices, on_vectors, unlisted};
 
-/// Sizes of a mixture.
+/// Sizes of a mixture of experts.
 pub(super) struct Mixture {
     pub(super) tokens: f64,
     pub(super) hidden: f64,
     pub(super) inner: f64,
-    /// Experts of this call.
+    /// Experts that this call holds.
     pub(super) experts: f64,
-    /// Experts of all GPUs; at least as many.
+    /// Experts on all GPUs; at least as many.
     pub(super) all_experts: f64,
-    /// Of all of them, by each token.
+    /// Experts per token, out of all.
     pub(super) chosen: f64,
-    /// Two where a gate stands beside the up product.
+    /// Two if there is a gate besides the up projection, else one.
     pub(super) gate: f64,
     /// Bytes of an element of the tokens …
     pub(super) input_bytes: Option<f64>,
     /// … and of the result, which may be wider.
     pub(super) output_bytes: Option<f64>,
     pub(super) weight_bytes: Option<f64>,
-    /// Bytes of the scales of the weights of all experts of this call, where they are operands.
+    /// Bytes of the weight scales of all experts of this call, if they are operands.
     pub(super) scale_bytes: f64,
     pub(super) compute: Option<ComputeSpec>,
 }
 
 impl Mixture {
-    /// Experts of this call alone, without a gate, and results of the tokens' type.
+    /// All experts in this call, no gate, and results of the tokens' type.
     pub(super) fn new(
         [tokens, hidden, inner]: [f64; 3],
         [experts, chosen]: [f64; 2],
@@ -62,19 +61,19 @@ impl Mixture {
         }
     }
 
-    /// Itself where tokens have as many experts to choose from as they choose; `None` for the share
-    /// of a layer whose size is not known.
+    /// Itself if there are at least as many experts as each token selects; `None` for a part of a layer of unknown
+    /// size.
     pub(super) fn possible(self) -> Option<Mixture> {
         (self.chosen <= self.all_experts).then_some(self)
     }
 
-    /// Experts of this call that at least one token chooses.
+    /// Experts of this call that at least one token selects.
     fn active(&self) -> f64 {
         let missed = ((self.all_experts - self.chosen) / self.all_experts).powf(self.tokens);
         self.experts * (1.0 - missed)
     }
 
-    /// Choices of a token that are experts of this call.
+    /// Number of a token's selected experts that are in this call.
     fn own_choices(&self) -> f64 {
         self.chosen * self.experts / self.all_experts
     }
@@ -87,7 +86,7 @@ impl Mixture {
         self.active() * self.hidden * self.inner
     }
 
-    /// Up, down, and the weighted sum of the chosen experts' results in one kernel.
+    /// Up projection, down projection, and the weighted sum of the selected experts' results in one kernel.
     pub(super) fn fused(&self) -> Modelled {
         let sum = self.tokens * self.hidden * (2.0 * self.own_choices() - 1.0).max(0.0);
         let bytes = || {
@@ -139,8 +138,8 @@ impl Mixture {
     }
 }
 
-/// Bytes of the scales (and zero points) of weights: operands from a place on that have as many rows as there
-/// are experts, one for each channel, block or group of a matrix.
+/// Bytes of the scales (and zero points) of weights: operands from position `from` on whose first dimension is the
+/// number of experts, with a scale for each channel, block or group of a matrix.
 fn scale_bytes(input: &OpInput, from: usize, experts: f64) -> f64 {
     let tensors = (from..input.n_args()).filter_map(|at| input.tensor(at));
     let scales = tensors.filter(|tensor| match tensor.shape {
@@ -150,24 +149,24 @@ fn scale_bytes(input: &OpInput, from: usize, experts: f64) -> f64 {
     scales.filter_map(|tensor| tensor.bytes()).sum()
 }
 
-/// How the weights lie in memory.
+/// How the weights are stored.
 pub(super) struct Stored {
-    /// Weights in an element.
+    /// Weights per element.
     packing: f64,
-    /// Bytes of a weight.
+    /// Bytes per weight.
     bytes: Option<f64>,
     compute: Option<ComputeSpec>,
 }
 
 impl Stored {
-    /// By the types in a kernel's name; `None` where it has none.
+    /// From the types in a kernel's name; `None` if it has none.
     pub(super) fn named(kernel: &str, tokens: &str) -> Option<Stored> {
         let types = kernel
             .split('_')
             .find(|part| part.contains("f16x") || part.contains("fp8"))?;
-        // A block of 32 numbers of four bits has a scale of a byte; they are multiplied in the tokens' type.
+        // A block of 32 four-bit numbers has a one-byte scale; they are multiplied in the tokens' type.
         let bytes = match types.rsplit_once('x')?.1 {
-            // The x of "mx" parts it, too.
+            // The x of "mx" also splits it.
             "fp4" | "mxfp4" => Some(0.5 + 1.0 / 32.0),
             "bf16" | "fp16" => Some(2.0),
             "fp8" | "fp8e4m3" | "fp8e5m2" => Some(1.0),
@@ -180,7 +179,7 @@ impl Stored {
         })
     }
 
-    /// Of so many bytes, multiplied in a type.
+    /// From bytes per weight and the type that GEMMs compute in.
     pub(super) fn of(bytes: Option<f64>, math: &str) -> Stored {
         Stored {
             packing: 1.0,
@@ -195,8 +194,8 @@ impl Stored {
     }
 }
 
-/// A row of `width` weights in `elements` of a type. Whole numbers hold several narrow weights, and
-/// the product is then one of the tokens' type; numbers of four bits are multiplied as they are.
+/// A row of `width` weights in `elements` elements of a type. Integers pack several low-precision weights, and the GEMM
+/// then computes in the tokens' type; FP4 numbers are multiplied directly.
 pub(super) fn stored(dtype: &str, [width, elements]: [f64; 2], tokens: &str) -> Stored {
     let packing = if elements > 0.0 {
         (width / elements).floor().max(1.0)
@@ -216,7 +215,7 @@ pub(super) fn stored(dtype: &str, [width, elements]: [f64; 2], tokens: &str) -> 
     }
 }
 
-/// `fmoe_g1u1(out, x, w1, w2, …, k[8])`: w1 of E × 2N × K holds the gate.
+/// `fmoe_g1u1(out, x, w1, w2, …, k[8])`: w1 of E × 2N × K includes the gate.
 pub(super) fn fused_g1u1(input: &OpInput) -> Option<Modelled> {
     let [tokens, hidden] = input.sized(0)?;
     let [experts, doubled, elements] = input.sized(2)?;
@@ -231,7 +230,7 @@ pub(super) fn fused_g1u1(input: &OpInput) -> Option<Modelled> {
     Some(mixture.possible()?.fused())
 }
 
-/// `fmoe(out, x, w1, w2, …, k[8])`: the same, where w2 of E × K × N tells whether w1 holds a gate.
+/// `fmoe(out, x, w1, w2, …, k[8])`: the same; w2 of E × K × N tells whether w1 includes a gate.
 pub(super) fn fused_sorted(input: &OpInput) -> Option<Modelled> {
     let [tokens, hidden] = input.sized(0)?;
     let [experts, rows, elements] = input.sized(2)?;
@@ -272,10 +271,9 @@ pub(super) fn shaped(input: &OpInput) -> Option<Mixture> {
     mixture.possible()
 }
 
-/// One of two products over experts of ragged size, x of M × K and the router's logits of M × E: its
-/// other sizes are arguments of their own, its type of weights is in the kernel's name, as
-/// `_matmul_ogs_NNT_bf16xbf16xmxfp4_16x128x256x1_swiglu`. Without the inner size it is taken to be K,
-/// as the reference does.
+/// One of two ragged expert GEMMs, with x of M × K and the router's logits of M × E. Its other sizes are extra
+/// arguments, and the type of its weights is in the kernel's name, as in
+/// `_matmul_ogs_NNT_bf16xbf16xmxfp4_16x128x256x1_swiglu`. A missing inner size is assumed to be K, as in TraceLens.
 pub(super) fn ragged(input: &OpInput) -> Option<Mixture> {
     let [tokens, hidden] = input.sized(0)?;
     let [_, experts] = input.sized(1)?;
@@ -291,9 +289,8 @@ pub(super) fn ragged(input: &OpInput) -> Option<Mixture> {
     mixture.possible()
 }
 
-/// How many experts there are on all GPUs. The operators of vLLM are told: behind the ids of the
-/// experts the first whole number is as many, −1 where a call holds all of them. For others it is
-/// the number that the call holds.
+/// The number of experts on all GPUs. It is an argument of vLLM's operators: the first integer after the expert ids, or
+/// −1 if a call holds all of them. For others it is the number that the call holds.
 pub(super) fn n_experts(input: &OpInput, ids: usize, held: f64) -> f64 {
     let is_told = input.name.starts_with("vllm::") && input.name.ends_with("fused_experts");
     let numbers = (ids + 1..input.n_args()).filter_map(|at| input.value(at).parse::<u32>().ok());
@@ -301,7 +298,7 @@ pub(super) fn n_experts(input: &OpInput, ids: usize, held: f64) -> f64 {
     numbers.next().filter(|_| is_told).unwrap_or(held)
 }
 
-/// Bytes of an element of the result of a stage, argument 6: tokens of 8 bits give results of 16.
+/// Bytes of an element of the result of a stage, argument 6: 8-bit tokens give 16-bit results.
 fn result_bytes(input: &OpInput) -> Option<f64> {
     let result = input.dtype(6);
     let of = if dtype::is_tensor(result) {
@@ -312,8 +309,7 @@ fn result_bytes(input: &OpInput) -> Option<f64> {
     dtype::bytes(of)
 }
 
-/// `ck_moe_stage1(x, w1, w2, …, out[6], k[7])`: w1 of E × 2N × K holds the gate; the result is of
-/// M × k × N.
+/// `ck_moe_stage1(x, w1, w2, …, out[6], k[7])`: w1 of E × 2N × K includes the gate; the result is M × k × N.
 pub(super) fn ck_stage1(input: &OpInput) -> Option<Modelled> {
     let [tokens, hidden] = input.sized(0)?;
     let [experts, rows, elements] = input.sized(1)?;
@@ -343,8 +339,8 @@ pub(super) fn ck_stage2(input: &OpInput) -> Option<Modelled> {
     Some(mixture.possible()?.down())
 }
 
-/// `invoke_fused_moe_kernel(x, w, …, chosen[8], …)`: w of E × N × K, chosen of T × k; one product
-/// for each token and expert. The reference takes K for the number of elements.
+/// `invoke_fused_moe_kernel(x, w, …, chosen[8], …)`: w of E × N × K, chosen of T × k; one GEMM row for each token and
+/// expert. TraceLens takes the number of elements as K.
 pub(super) fn invoke_grouped(input: &OpInput) -> Option<Modelled> {
     let [experts, n, elements] = input.sized(1)?;
     let [tokens, chosen] = input.sized(8)?;
@@ -380,8 +376,7 @@ pub(super) fn dispatch(input: &OpInput) -> Option<Modelled> {
     Some(moved(x.bytes()).with(params::shape_and_type(&x)))
 }
 
-/// Choosing experts and sorting tokens: an operation for each element of the largest operand; every
-/// operand moves once.
+/// Selecting experts and sorting tokens: one operation per element of the largest operand; every operand moves once.
 pub(super) fn auxiliary(input: &OpInput) -> Option<Modelled> {
     let largest = input.largest(|_| true)?;
     let bytes = input.tensor_bytes();
@@ -389,15 +384,15 @@ pub(super) fn auxiliary(input: &OpInput) -> Option<Modelled> {
     Some(modelled.with(params::shape_and_type(&largest)))
 }
 
-/// `moe_sum(x, out)` with x of M × k × H: the results of the chosen experts added up.
+/// `moe_sum(x, out)` with x of M × k × H: sums the results of the selected experts.
 pub(super) fn sum(input: &OpInput) -> Option<Modelled> {
     let (x, out) = (input.tensor(0)?, input.tensor(1)?);
     let bytes = || Some(x.bytes()? + out.bytes()?);
     Some(on_vectors(x.dtype, (x.n() - out.n()).max(0.0), bytes()))
 }
 
-/// `cutlass_moe_mm(out, x, w, …)`: each row of x, already sorted, times the matrix of its expert,
-/// w of E × …; at most one matrix for each row is read.
+/// `cutlass_moe_mm(out, x, w, …)`: each row of x, already sorted, times the matrix of its expert, with w of E × …; at
+/// most one matrix per row is read.
 pub(super) fn sorted_rows(input: &OpInput) -> Option<Modelled> {
     let (out, x, w) = (input.tensor(0)?, input.tensor(1)?, input.tensor(2)?);
     let [experts, ..] = w.shape else { return None };

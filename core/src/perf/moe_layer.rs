@@ -1,17 +1,17 @@
-//! MoE layers of operators that no table has, by the shapes of their operands.
+//! MoE layers from operators that are in no table, by the shapes of their operands.
 //!
-//! Every library has operators of its own for the same layer, with its operands at other places. They
-//! are told by their shapes: the first two tensors of three dimensions with as many experts are the
-//! weights, w1 of E × N(·2) × K and w2 of E × K × N, or both transposed; tokens are M × K; the choice
-//! is M × k whole numbers or weights. Where the operator chooses itself, from scores of M × E, the
-//! number behind that of the experts is k. What fits no such layer gives nothing.
+//! Every library has its own operators for the same layer, with operands in different positions. They are identified by
+//! shape: the first two three-dimensional tensors with the same number of experts are the weights, w1 of E × N(·2) × K
+//! and w2 of E × K × N, or both transposed; tokens are M × K; the selection is M × k, expert ids or weights. If the
+//! operator itself selects experts, from scores of M × E, the number after that of the experts is k. Calls that do not
+//! fit give no result.
 
 use super::dtype;
 use super::input::Tensor;
 use super::moe::{Mixture, n_experts, stored};
 use super::{Modelled, OpInput, unlisted};
 
-/// A whole layer in one operator.
+/// The whole layer in one operator.
 pub(super) fn layer(input: &OpInput) -> Option<Modelled> {
     let at: Vec<(usize, Tensor)> = (0..input.n_args())
         .filter_map(|at| Some((at, input.tensor(at)?)))
@@ -43,7 +43,7 @@ pub(super) fn layer(input: &OpInput) -> Option<Modelled> {
         .iter()
         .find(|(_, tensor)| dtype::is_integer(tensor.dtype));
     let scores = choices.iter().find(|(_, tensor)| width(tensor) == experts);
-    // Of several other tensors nothing tells which are weights and which scales.
+    // With several other tensors it is unknown which are weights and which are scales.
     let alone = || choices.first().filter(|_| choices.len() == 1);
     let (choice_at, chosen) = match (ids, scores) {
         (Some((at, ids)), _) => (*at, width(ids) as f64),
@@ -66,12 +66,12 @@ pub(super) fn layer(input: &OpInput) -> Option<Modelled> {
     unlisted(Some(mixture.possible()?.fused()))
 }
 
-/// How tokens and weights fit together.
+/// The sizes of matching tokens and weights.
 struct Fit {
     hidden: f64,
     inner: f64,
     gate: f64,
-    /// Elements of w1 that hold a row of the tokens' width.
+    /// Elements of w1 in a row of the hidden size.
     elements: f64,
 }
 
@@ -83,13 +83,13 @@ impl Fit {
         let (&[_, a, b], &[_, c, d]) = (w1.shape, w2.shape) else {
             return None;
         };
-        // As they are multiplied, and transposed.
+        // Not transposed, and transposed.
         let as_usual = (c == hidden).then_some(([a, b], d));
         let transposed = (a == hidden && d == hidden).then_some(([b, a], c));
         let fits = [as_usual, transposed].into_iter().flatten();
         fits.filter(|_| hidden > 0)
             .find_map(|([rows, elements], columns)| {
-                // Whole numbers hold several narrow weights.
+                // Integers pack several low-precision weights.
                 if elements <= 0 || hidden % elements != 0 {
                     return None;
                 }
@@ -110,7 +110,7 @@ impl Fit {
     }
 }
 
-/// The whole number behind the number of experts, which is how many of them a token chooses.
+/// The integer after the number of experts, which is the number of experts per token.
 fn number_behind(input: &OpInput, experts: i64) -> Option<f64> {
     let is_experts = |at: &usize| input.number(*at) == Some(experts as f64);
     let at = (0..input.n_args()).find(is_experts)?;

@@ -1,25 +1,25 @@
-//! Normalization: subtract a mean, divide by a deviation, scale and shift.
+//! Normalization: subtract a mean, divide by a standard deviation, scale and shift.
 //!
-//! With n elements and C channels (parameters of the affine part). Forward: 2·n to normalize,
-//! 3·n to find mean and variance when they are not given, 6·C to make a factor and an offset for
-//! each channel. Read: the input, and per channel scale, shift, and the statistics that are kept or
-//! updated. Backward: 4·n for the sums over dY and dY·x̂, 5·n for dX.
+//! With n elements and C channels (parameters of the affine part). Forward: 2·n to normalize, 3·n to find mean and
+//! variance if they are not given, 6·C to make a factor and an offset for each channel. Moved: input and result, and
+//! per channel scale, shift, and the statistics that are kept or updated. Backward: 4·n for the sums over dY and dY·x̂,
+//! 5·n for dX.
 
 use super::dtype;
 use super::input::product;
 use super::params::{self, Param, Params};
 use super::{Modelled, OpInput, on_vectors, vectors};
 
-/// A normalization, as it is or as the reference sees it.
+/// A normalization, as it is or as TraceLens interprets it.
 #[derive(Clone)]
 struct View {
-    /// Which argument is the input.
+    /// Position of the input.
     input: usize,
     channels: f64,
     channels_text: Param,
     has_bias: bool,
     is_affine: bool,
-    /// Mean and variance come from the input itself.
+    /// Whether mean and variance are computed from the input.
     is_training: bool,
     output_mask: Option<Vec<bool>>,
 }
@@ -34,7 +34,7 @@ impl View {
         params
     }
 
-    /// A call that is what the reference takes it for.
+    /// A call that TraceLens interprets correctly.
     fn norm<'a>(self, input: &'a OpInput) -> Option<Call<'a>> {
         Some(Call {
             input,
@@ -45,7 +45,7 @@ impl View {
     }
 }
 
-/// The reference's parameters of a norm of one of the arguments.
+/// TraceLens's parameters of a norm of one of the arguments.
 pub(super) fn params(
     input: &OpInput,
     at: usize,
@@ -74,7 +74,7 @@ fn view(input: usize, channels: f64) -> View {
     }
 }
 
-/// A call as it is, and as the reference sees it.
+/// A call as it is, and as TraceLens interprets it.
 pub(super) struct Call<'a> {
     input: &'a OpInput<'a>,
     n: f64,
@@ -94,7 +94,7 @@ impl Call<'_> {
         self.listed(flops, 2.0 * n + per_channel * ours.channels)
     }
 
-    /// All gradients but those that are not asked for.
+    /// All requested gradients.
     pub(super) fn backward(&self) -> Option<Modelled> {
         let mask = self.ours.output_mask.as_ref();
         let wants_dx = mask.is_none_or(|mask| mask.first() == Some(&true));
@@ -119,8 +119,8 @@ impl Call<'_> {
     }
 }
 
-/// `batch_norm(x, scale, shift, mean, variance, training, …)`, `instance_norm` likewise. The
-/// reference takes any word for `True`, and absent parameters for present ones.
+/// `batch_norm(x, scale, shift, mean, variance, training, …)`, `instance_norm` likewise. TraceLens takes any word as
+/// `True`, and absent parameters as present.
 pub(super) fn batch_norm<'a>(input: &'a OpInput) -> Option<Call<'a>> {
     let channels = *input.sizes(0)?.get(1)? as f64;
     let view = View {
@@ -151,7 +151,7 @@ pub(super) fn native_batch_norm_backward(input: &OpInput) -> Option<Modelled> {
     call.backward()
 }
 
-/// `cudnn_batch_norm_backward(x, dY, scale, …)`, `miopen_…`: always of training.
+/// `cudnn_batch_norm_backward(x, dY, scale, …)`, `miopen_…`: always in training.
 pub(super) fn vendor_batch_norm_backward(input: &OpInput) -> Option<Modelled> {
     let channels = *input.sizes(0)?.get(1)? as f64;
     let view = View {
@@ -205,8 +205,8 @@ pub(super) fn native_group_norm_backward(input: &OpInput) -> Option<Modelled> {
     view.norm(input)?.backward()
 }
 
-/// `_fused_rms_norm(x, normalized_shape, scale, eps)`: for each of the n / C rows the sum of
-/// squares, 2·C, and its root, 2; then two multiplications each.
+/// `_fused_rms_norm(x, normalized_shape, scale, eps)`: for each of the n / C rows the sum of squares, 2·C, and its
+/// root, 2; then two multiplications per element.
 pub(super) fn rms_norm(input: &OpInput) -> Option<Modelled> {
     let n = product(input.sizes(0)?);
     let channels = product(&input.integers(1)?);
@@ -214,13 +214,13 @@ pub(super) fn rms_norm(input: &OpInput) -> Option<Modelled> {
     Some(modelled.with(rms_view(0, channels).params(input)))
 }
 
-/// Operations of a scaled root-mean-square norm.
+/// Operations of a scaled RMS norm.
 pub(super) fn rms_flops(n: f64, channels: f64) -> Option<f64> {
     (channels > 0.0).then(|| n / channels * (2.0 * channels + 2.0) + 2.0 * n)
 }
 
-/// `_fused_rms_norm_backward(dY, x, normalized_shape, rstd, scale, mask)`: dY·scale, x̂, six each
-/// for dX; dY·x̂ and its sum over the rows for the scale.
+/// `_fused_rms_norm_backward(dY, x, normalized_shape, rstd, scale, mask)`: dY·scale, x̂, six per element for dX; dY·x̂
+/// and its sum over the rows for the scale.
 pub(super) fn rms_norm_backward(input: &OpInput) -> Option<Modelled> {
     let channels = product(&input.integers(2)?);
     rms_backward(input, 1, channels, input.flags(5)?)
@@ -254,9 +254,9 @@ fn rms_view(at: usize, channels: f64) -> View {
     }
 }
 
-/// `fused_ln_modulate(x, …)`: layer norm and a shift and scale for each sample, of T × B × H: the norm
-/// and two more operations each; two parameters of B × H, two statistics of 4 bytes for each row. Its
-/// backward pass: dX, and the gradients of shift and scale.
+/// `fused_ln_modulate(x, …)`: layer norm with a shift and scale for each sample, of T × B × H: the norm and two more
+/// operations per element; two parameters of B × H, two 4-byte statistics per row. Its backward pass: dX, and the
+/// gradients of shift and scale.
 pub(super) fn modulated(
     input: &OpInput,
     flops_each: f64,
@@ -292,15 +292,15 @@ pub(super) fn batch_statistics(input: &OpInput) -> Option<Modelled> {
     Some(on_vectors(x.dtype, 3.0 * x.n(), bytes))
 }
 
-/// `batch_norm_elemt(x, scale, shift, mean, invstd, eps)`: two operations each;
-/// `batch_norm_backward_elemt(dY, x, …)`: dX, five each.
+/// `batch_norm_elemt(x, scale, shift, mean, invstd, eps)`: two operations per element; `batch_norm_backward_elemt(dY,
+/// x, …)`: dX, five per element.
 pub(super) fn batch_elements(input: &OpInput, x: usize, flops_each: f64) -> Option<Modelled> {
     let x = input.tensor(x)?;
     let bytes = || Some(input.tensor_bytes()? + x.bytes()?);
     Some(on_vectors(x.dtype, flops_each * x.n(), bytes()))
 }
 
-/// `batch_norm_backward_reduce(dY, x, …)`: Σ dY and Σ dY·x̂, four operations each.
+/// `batch_norm_backward_reduce(dY, x, …)`: Σ dY and Σ dY·x̂, four operations per element.
 pub(super) fn batch_backward_reduce(input: &OpInput) -> Option<Modelled> {
     let (gradient, x) = (input.tensor(0)?, input.tensor(1)?);
     let channels = *x.shape.get(1)? as f64;

@@ -1,12 +1,11 @@
-//! Steps of an optimizer and other ops over lists of tensors. Not in the reference.
+//! Optimizer steps and other ops on lists of tensors. Not in TraceLens.
 //!
-//! With n parameters in all. A list of tensors has no type in a trace; the kernel's name tells the
-//! size of an element, and of both where one type is copied to another. Adam and AdamW: 12 operations
-//! each; parameter, gradient and two moments are read, all but the gradient written: 7 passes. AMSGrad
-//! keeps the largest second moment as well, one operation and 2 passes more. SGD: 2 operations;
-//! parameter and gradient read, the parameter written: 3 passes; with momentum 4 operations and 5
-//! passes, since it is read and written, too. Adagrad: square, add, root, divide, subtract; parameter,
-//! gradient and sum read, two of them written: 5 passes.
+//! For n parameters in total. A list of tensors has no type in a trace; the kernel's name gives the size of an element,
+//! and both sizes if one type is copied to another. Adam and AdamW: 12 operations each; parameter, gradient and two
+//! moments are read, all but the gradient written: 7 passes. AMSGrad also keeps the largest second moment: one more
+//! operation and 2 more passes. SGD: 2 operations; parameter and gradient read, the parameter written: 3 passes; with
+//! momentum 4 operations and 5 passes, since it is read and written as well. Adagrad: square, add, root, divide,
+//! subtract; parameter, gradient and sum read, two of them written: 5 passes.
 
 use super::dtype;
 use super::index::element_bytes_of_kernels;
@@ -30,7 +29,7 @@ pub(super) fn sgd(input: &OpInput) -> Option<Modelled> {
     }
 }
 
-/// Whether there are tensors in a list that may be empty.
+/// Whether a list of tensors is not empty.
 fn has_list(input: &OpInput, position: usize) -> bool {
     let list = input.tensor_list(position);
     list.is_some_and(|list| !list.is_empty())
@@ -51,7 +50,7 @@ fn one_if_two_lists(input: &OpInput) -> f64 {
     input.tensor_list(1).map_or(0.0, |_| 1.0)
 }
 
-/// `_foreach_copy_(to, from)`: one list read, the other written, maybe in another type.
+/// `_foreach_copy_(to, from)`: one list read, the other written, possibly in another type.
 pub(super) fn foreach_copy(input: &OpInput) -> Option<Modelled> {
     let modelled = list(input, 0.0, 2.0)?;
     let Some([to, from]) = input.kernels.iter().find_map(|name| copied_types(name)) else {
@@ -81,14 +80,14 @@ fn copied_types(kernel: &str) -> Option<[f64; 2]> {
     Some([dtype::bytes(to)?, dtype::bytes(from.trim())?])
 }
 
-/// Operations on each element, and passes over all of them.
+/// Work from operations per element and passes over all elements.
 pub(super) fn list(input: &OpInput, flops_each: f64, passes: f64) -> Option<Modelled> {
     let n: f64 = input.tensor_list(0)?.into_iter().map(product).sum();
     let size = element_bytes_of_kernels(input.kernels);
     Some(bare(Work {
         flops: flops_each * n,
         bytes: size.map(|size| passes * n * size),
-        // Optimizers compute in single precision whatever they store.
+        // Optimizers compute in FP32 regardless of what they store.
         compute: Some(ComputeSpec {
             unit: Unit::Vector,
             precision: Precision::Fp32,

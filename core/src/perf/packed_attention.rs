@@ -1,22 +1,21 @@
 //! Sequences of different lengths, packed one after the other: T × H × d.
 //!
-//! The trace tells how many sequences there are, how long they are together and the longest. One
-//! is taken to be the longest, the others to share the rest evenly; each counts as in
-//! [`attention`](super::attention).
+//! The trace shows the number of sequences, their total length and the maximum length. One sequence is assumed to have
+//! the maximum length, and the others to share the rest evenly; each is counted as in [`attention`](super::attention).
 
 use super::OpInput;
 
-/// Where an op has what it tells of its sequences: where each begins, and the longest one.
+/// Argument positions of an op's packed sequences: start offsets and maximum length.
 pub(super) const fn packed(starts: usize, longest: usize) -> Option<Packed> {
     Some(Packed { starts, longest })
 }
 
-/// Where an op has what it tells of its sequences.
+/// Argument positions that describe packed sequences.
 #[derive(Clone, Copy)]
 pub(super) struct Packed {
-    /// Where each begins, one entry more than sequences; those of the keys follow.
+    /// Start offsets, one more entry than sequences; those of the keys follow.
     starts: usize,
-    /// The longest one; that of the keys follows.
+    /// Maximum length; that of the keys follows.
     longest: usize,
 }
 
@@ -32,7 +31,7 @@ impl Packed {
     }
 }
 
-/// Numbers of sequences and the longest ones, of queries and of keys.
+/// Numbers of sequences and maximum lengths, of queries and of keys.
 pub(super) struct Lengths {
     n: [f64; 2],
     longest: [f64; 2],
@@ -47,8 +46,7 @@ impl Lengths {
         })
     }
 
-    /// Adds up what `one` gives of the longest sequence, and of the others, which share evenly what
-    /// is left of all positions.
+    /// Sums `one` over the longest sequence and the others, which share the remaining positions evenly.
     pub(super) fn sum(&self, all: [f64; 2], one: impl Fn([f64; 2]) -> f64) -> f64 {
         let [others_q, others_kv] = self.n.map(|n| n - 1.0);
         if others_q < 1.0 || others_kv < 1.0 {

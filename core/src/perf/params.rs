@@ -1,12 +1,12 @@
-//! Parameters of a model as the reference's sheets write them: Python's text of each value.
+//! Parameters of a model as in TraceLens's sheets: each value formatted as in Python.
 
 use super::OpInput;
 use super::input::Tensor;
 
-/// Names and values in the reference's order.
+/// Names and values in TraceLens's order.
 pub type Params = Vec<(&'static str, Param)>;
 
-/// A parameter of a model. Its text is written where a sheet needs it, and never read again.
+/// A parameter of a model. It is formatted only when a sheet needs its text, which is never parsed again.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Param {
     /// Python's `None`, an empty cell.
@@ -30,7 +30,7 @@ pub enum Param {
 }
 
 impl Param {
-    /// As Python writes it, text without quotes.
+    /// Formatted as in Python, text without quotes.
     pub fn text(&self) -> String {
         match self {
             Param::None => String::new(),
@@ -87,7 +87,7 @@ pub fn python_dict(params: &Params) -> String {
     format!("{{{}}}", items.join(", "))
 }
 
-/// Text, such as a type; none where it is empty.
+/// Text, such as a type; `None` if it is empty.
 pub(super) fn text(value: &str) -> Param {
     match value {
         "" => Param::None,
@@ -106,12 +106,12 @@ pub(super) fn sizes(values: &[i64]) -> Param {
     Param::Sizes(values.to_vec())
 }
 
-/// The same, empty where there are none.
+/// The same; an empty cell if there are none.
 pub(super) fn opt_sizes(values: Option<&[i64]>) -> Param {
     values.map_or(Param::None, sizes)
 }
 
-/// Those of an op with two operands.
+/// Parameters of an op with two operands.
 pub(super) fn of_two(
     input: &OpInput,
     [x, y]: [usize; 2],
@@ -129,7 +129,7 @@ pub(super) fn of_two(
     ]
 }
 
-/// Those of an op whose one tensor tells all.
+/// Parameters of an op with one relevant tensor: its shape and type.
 pub(super) fn shape_and_type(x: &Tensor) -> Params {
     vec![("op_shape", sizes(x.shape)), ("dtype", text(x.dtype))]
 }
@@ -145,8 +145,7 @@ pub(super) fn types_of<const N: usize>(input: &OpInput, at: [usize; N]) -> Param
     dtypes(&at.map(|at| Some(input.dtype(at))))
 }
 
-/// The reference's parameters of an op with one operand: its place, the types of operand and result,
-/// and the strides of the result.
+/// TraceLens's parameters of an op with one operand, at position `at`.
 pub(super) fn of_one(
     input: &OpInput,
     at: usize,

@@ -1,9 +1,8 @@
-//! Pooling. Not in the reference.
+//! Pooling. Not in TraceLens.
 //!
-//! Forward: each result looks at the elements of its window, one operation each. The input is read,
-//! the result written; a maximum also writes where it was, eight bytes each. Backward: the
-//! gradient and the places are read, the gradient of the input is written, with one addition for
-//! each element of a window (an average) or each result (a maximum).
+//! Forward: each result takes one operation for each element of its window. The input is read and the result written;
+//! max pooling also writes 8-byte indices. Backward: the gradient and the indices are read, the gradient of the input
+//! is written, with one addition for each element of a window (average pooling) or each result (max pooling).
 
 use super::input::product;
 use super::{Modelled, OpInput, on_vectors};
@@ -31,7 +30,7 @@ pub(super) fn windowed(
         .split_at_checked(x.shape.len().checked_sub(kernel.len())?)?;
     let mut n_out = product(outer);
     for (dim, (size, window)) in inner.iter().zip(&kernel).enumerate() {
-        // A list of one counts for every dimension.
+        // A list of one applies to every dimension.
         let setting = |list: &[i64], default: i64| {
             list.get(dim).or(list.first()).copied().unwrap_or(default) as f64
         };
@@ -70,8 +69,8 @@ pub(super) fn average_backward(input: &OpInput) -> Option<Modelled> {
     ))
 }
 
-/// `_adaptive_avg_pool2d(x, size)`, `adaptive_max_pool2d`: the windows cover the input, once. Places of
-/// maxima are written too.
+/// `_adaptive_avg_pool2d(x, size)`, `adaptive_max_pool2d`: the windows cover the input once. Indices of maxima are also
+/// written.
 pub(super) fn adaptive(input: &OpInput, index_bytes: f64) -> Option<Modelled> {
     let x = input.tensor(0)?;
     let size = input.integers(1)?;

@@ -1,11 +1,11 @@
-//! Quantization: numbers to eight or four bits, with scales.
+//! Quantization to eight or four bits, with scales.
 
 use super::dtype;
 use super::input::product;
 use super::params;
 use super::{Modelled, OpInput, Work, bare, on_vectors};
 
-/// `quantize_fp8_tensorwise(x, …)`: a byte for each element, one operation.
+/// `quantize_fp8_tensorwise(x, …)`: one byte and one operation per element.
 pub(super) fn fp8_tensorwise(input: &OpInput) -> Option<Modelled> {
     let x = input.tensor(0)?;
     let bytes = x.bytes().map(|bytes| bytes + x.n());
@@ -13,8 +13,8 @@ pub(super) fn fp8_tensorwise(input: &OpInput) -> Option<Modelled> {
     Some(modelled.with(params::of_one(input, 0, Some("fp8"), None)))
 }
 
-/// `quantize_mxfp4_dual(x)` of M × N: four bits each, and a scale byte for 32 in a row and for 32
-/// in a column.
+/// `quantize_mxfp4_dual(x)` of M × N: four bits per element, and a scale byte for every 32 in a row and every 32 in a
+/// column.
 pub(super) fn mxfp4_dual(input: &OpInput) -> Option<Modelled> {
     let [m, n] = input.sized(0)?;
     let scales = m * (n / 32.0).ceil() + n * (m / 32.0).ceil();
@@ -23,8 +23,8 @@ pub(super) fn mxfp4_dual(input: &OpInput) -> Option<Modelled> {
     Some(on_vectors(input.dtype(0), m * n, bytes).with(params::of_one(input, 0, Some("fp4"), None)))
 }
 
-/// `dynamic_per_token_scaled_quant(out, x, scales, …)`: for each element the maximum of its group,
-/// a product and a rounding, 2.59375 operations with groups of 32.
+/// `dynamic_per_token_scaled_quant(out, x, scales, …)`: the maximum of each group, and a multiplication and a rounding
+/// per element: 2.59375 operations with groups of 32.
 pub(super) fn per_group(input: &OpInput) -> Option<Modelled> {
     let (out, x) = (input.tensor(0)?, input.tensor(1)?);
     let scales = input.tensor(2).map_or(Some(0.0), |scales| scales.bytes());
@@ -33,8 +33,8 @@ pub(super) fn per_group(input: &OpInput) -> Option<Modelled> {
     Some(on_vectors(x.dtype, 2.59375 * out.n(), bytes()).with(params))
 }
 
-/// `triton_per_token_group_quant_fp8(x, group)` of M × N: six operations each, a byte each and a
-/// scale of four for each group.
+/// `triton_per_token_group_quant_fp8(x, group)` of M × N: six operations and one byte per element, and a four-byte
+/// scale for each group.
 pub(super) fn fp8_group(input: &OpInput) -> Option<Modelled> {
     let [m, n] = input.sized(0)?;
     let group = input.number(1).filter(|group| *group > 0.0)?;
@@ -44,12 +44,12 @@ pub(super) fn fp8_group(input: &OpInput) -> Option<Modelled> {
     Some(modelled.with(params::of_one(input, 0, Some("fp8"), None)))
 }
 
-/// `dynamic_mxfp4_quant(x, …)`: half a byte each and a scale byte for 32.
+/// `dynamic_mxfp4_quant(x, …)`: half a byte per element and a scale byte for every 32.
 pub(super) fn mxfp4(input: &OpInput) -> Option<Modelled> {
     four_bits(input, 0)
 }
 
-/// The same with results first: `(out, scales, x, …)`. x is the tensor of two or four bytes.
+/// The same with results first: `(out, scales, x, …)`. x is the tensor with elements of two or four bytes.
 pub(super) fn mxfp4_out_first(input: &OpInput) -> Option<Modelled> {
     let is_wide = |at: &usize| {
         let wide = dtype::bytes(input.dtype(*at)).is_some_and(|size| size >= 2.0);
@@ -66,8 +66,8 @@ fn four_bits(input: &OpInput, at: usize) -> Option<Modelled> {
     Some(modelled.with(params::of_one(input, at, Some("fp4"), None)))
 }
 
-/// `mixed_sample_outer_exponential(out, logits, exponentials, …)`: logits and noise are divided and
-/// the largest of each row is found.
+/// `mixed_sample_outer_exponential(out, logits, exponentials, …)`: divides logits by noise and finds the maximum of
+/// each row.
 pub(super) fn sample(input: &OpInput) -> Option<Modelled> {
     let logits = input.tensor(1)?;
     let bytes: Option<f64> = input.tensors().map(|tensor| tensor.distinct_bytes()).sum();
@@ -75,9 +75,9 @@ pub(super) fn sample(input: &OpInput) -> Option<Modelled> {
     Some(modelled.with(params::of_one(input, 1, None, None)))
 }
 
-/// `dynamic_scaled_fp8_quant(out, x, scales)`, `per_token_group_quant(x, out, scales, …)`: the float
-/// with the most elements is x. A maximum, a product and a rounding each; every operand moves once. Not in the
-/// reference.
+/// `dynamic_scaled_fp8_quant(out, x, scales)`, `per_token_group_quant(x, out, scales, …)`: x is the floating-point
+/// tensor with the most elements. A maximum, a multiplication and a rounding per element; every operand moves once. Not
+/// in TraceLens.
 pub(super) fn to_narrow(input: &OpInput) -> Option<Modelled> {
     let is_wide = |tensor: &super::input::Tensor| {
         !dtype::is_integer(tensor.dtype) && tensor.element_bytes().is_some_and(|size| size >= 2.0)
@@ -87,8 +87,8 @@ pub(super) fn to_narrow(input: &OpInput) -> Option<Modelled> {
     Some(on_vectors(x.dtype, 3.0 * x.n(), bytes))
 }
 
-/// `quantize_4bit(x, block, …)`, `int8_vectorwise_quant(x, …)` of bitsandbytes: x is read; half a
-/// byte or one written each, and a scale of four for each block (of a row without a size).
+/// `quantize_4bit(x, block, …)`, `int8_vectorwise_quant(x, …)` of bitsandbytes: x is read; half a byte or one byte is
+/// written per element, and a four-byte scale for each block (a row if no block size is given).
 pub(super) fn bnb_quantize(input: &OpInput) -> Option<Modelled> {
     let x = input.tensor(0)?;
     let each = if input.name.contains("4bit") {
@@ -103,7 +103,7 @@ pub(super) fn bnb_quantize(input: &OpInput) -> Option<Modelled> {
     Some(on_vectors(x.dtype, 3.0 * x.n(), bytes))
 }
 
-/// `dequantize_4bit(packed, scales, block, kind, shape[4], type[5])` of bitsandbytes: a product each.
+/// `dequantize_4bit(packed, scales, block, kind, shape[4], type[5])` of bitsandbytes: one multiplication per element.
 pub(super) fn bnb_dequantize_4bit(input: &OpInput) -> Option<Modelled> {
     let n = product(&input.integers(4)?);
     let size = dtype::bytes_of_code(input.value(5))?;
@@ -115,8 +115,7 @@ pub(super) fn bnb_dequantize_4bit(input: &OpInput) -> Option<Modelled> {
     }))
 }
 
-/// `awq_dequantize(packed, scales, zeros, …)`: packed of K × N/8 whole numbers; the result is of the
-/// scales' type.
+/// `awq_dequantize(packed, scales, zeros, …)`: packed into K × N/8 integers; the result has the scales' type.
 pub(super) fn awq_dequantize(input: &OpInput) -> Option<Modelled> {
     let (packed, scales) = (input.tensor(0)?, input.tensor(1)?);
     let n = packed.n() * 8.0;

@@ -1,7 +1,7 @@
-//! Many elements to few: sums, means, extremes, norms, running sums.
+//! Reductions: sums, means, extremes, norms, running sums.
 //!
-//! One operation for each element read. The input is read and the result written, once each. The
-//! result keeps the dimensions that are not named; the reference takes it for a single element.
+//! One operation for each element read. The input is read and the result written, once each. The result keeps the
+//! dimensions that are not reduced; TraceLens assumes a single element.
 
 use super::dtype;
 use super::elementwise;
@@ -9,16 +9,16 @@ use super::input::{Tensor, product};
 use super::params::{self, Param};
 use super::{Modelled, OpInput, on_vectors};
 
-/// Where an op's arguments are.
+/// Argument positions of an op.
 #[derive(Clone, Copy)]
 struct Layout {
     /// The dimensions to reduce; none means all.
     dims: usize,
-    /// The result's type, where the caller chose one.
+    /// The result's type, if the caller specified one.
     dtype: Option<usize>,
-    /// Whole numbers are summed up in 64 bits.
+    /// Integers are summed in 64 bits.
     widens: bool,
-    /// Bytes written beside each result: an index of 8 bytes.
+    /// Additional bytes written per result: 8 for an index.
     index_bytes: f64,
 }
 
@@ -49,7 +49,7 @@ pub(super) fn norm(input: &OpInput) -> Option<Modelled> {
     reduce(input, Layout { dims: 2, ..LAYOUT })
 }
 
-/// `max(x)`, `max(x, dim)` that also tells where, and `max(x, y)` element by element.
+/// `max(x)`, `max(x, dim)` which also returns indices, and element-wise `max(x, y)`.
 pub(super) fn extreme(input: &OpInput) -> Option<Modelled> {
     if input.tensor(1).is_some() {
         return Some(elementwise::pointwise(input)?.with(params(input, 1.0)));
@@ -62,7 +62,7 @@ pub(super) fn extreme(input: &OpInput) -> Option<Modelled> {
     reduce(input, layout)
 }
 
-/// `argmax(x, dim, keepdim)`, of which an index of eight bytes is written, and `any(x, dim)`, a flag.
+/// `argmax(x, dim, keepdim)`, which writes an 8-byte index, and `any(x, dim)`, which writes a flag.
 pub(super) fn to_size(input: &OpInput, bytes: f64) -> Option<Modelled> {
     let x = input.tensor(0)?;
     Some(work(&x, n_out(input, &x, 1)?, Some(bytes)))
@@ -84,9 +84,8 @@ impl OpInput<'_> {
         }
     }
 
-    /// Whether the type of the result stands where dimensions could be: `sum(x, dtype)` and
-    /// `mean(x, dtype)`, whose dimensions are always a list, and `prod(x, dtype)`, which takes
-    /// nothing else.
+    /// Whether the argument in the position of the dimensions is the result's type: `sum(x, dtype)` and `mean(x,
+    /// dtype)`, whose dimensions are always a list, and `prod(x, dtype)`, which takes no dimensions.
     fn has_type_for_dims(&self) -> bool {
         let takes_type = match self.name {
             "aten::sum" | "aten::mean" => true,
@@ -117,7 +116,7 @@ fn widened(x: &Tensor, widens: bool) -> Option<f64> {
     x.element_bytes()
 }
 
-/// Elements of the result: the sizes of the dimensions that stay.
+/// Elements of the result: the product of the sizes that are not reduced.
 fn n_out(input: &OpInput, x: &Tensor, dims_at: usize) -> Option<f64> {
     let n_dims = x.shape.len() as i64;
     let dims = match input.has_type_for_dims() {
@@ -161,7 +160,7 @@ fn params(input: &OpInput, n_out: f64) -> params::Params {
     ]
 }
 
-/// `_cummax_helper(x, values, places, dim)`: all three once. Not in the reference.
+/// `_cummax_helper(x, values, places, dim)`: each tensor moves once. Not in TraceLens.
 pub(super) fn running_extreme(input: &OpInput) -> Option<Modelled> {
     let x = input.tensor(0)?;
     let size = x.element_bytes().map(|size| size + 8.0);

@@ -1,15 +1,14 @@
-//! Resizing images and sampling them at given places. Not in the reference.
+//! Resizing images and sampling them at given points. Not in TraceLens.
 //!
-//! Each result is a weighted sum of k neighbors, 2·k − 1 operations: two along each dimension when
-//! linear, four when cubic. The image is read and the result written, once each; of an image that
-//! is made smaller only the neighbors of results are read. Backward, the gradient is read and each
-//! neighbor's share added to the image's gradient.
+//! Each result is a weighted sum of k neighbors, 2·k − 1 operations: two along each dimension when linear, four when
+//! cubic. The image is read and the result written, once each; when downsampling, only the neighbors of results are
+//! read. Backward, the gradient is read and each neighbor's share added to the image's gradient.
 
 use super::input::{Tensor, product};
 use super::{Modelled, OpInput, moved, on_vectors};
 
-/// `upsample_linear1d(x, size, …)` and its kin; `along` is how many neighbors along each dimension make
-/// a result: one, two, or four of a cubic one.
+/// `upsample_linear1d(x, size, …)` and similar ops; `along` is the number of neighbors per result along each dimension:
+/// one, two, or four for cubic.
 pub(super) fn resized(input: &OpInput, along: f64) -> Option<Modelled> {
     let x = input.tensor(0)?;
     let size = input.integers(1)?;
@@ -30,8 +29,7 @@ pub(super) fn resized_backward(input: &OpInput, along: f64) -> Option<Modelled> 
     Some(on_vectors(gradient.dtype, flops, bytes()))
 }
 
-/// `grid_sampler_2d(x, grid, …)` with x of N × C × …, grid of N × … × dimensions; bilinear unless its
-/// mode says nearest.
+/// `grid_sampler_2d(x, grid, …)` with x of N × C × …, grid of N × … × dimensions; bilinear unless the mode is nearest.
 pub(super) fn grid_sampler(input: &OpInput) -> Option<Modelled> {
     let (x, grid) = (input.tensor(0)?, input.tensor(1)?);
     let (n_out, k) = gridded(&x, &grid, input.value(2))?;
@@ -64,8 +62,8 @@ fn sampled(x: &Tensor, n_out: f64, k: f64, others: f64) -> Option<Modelled> {
     Some(on_vectors(x.dtype, (2.0 * k - 1.0) * n_out, bytes))
 }
 
-/// `torchvision::roi_align(x, boxes, scale, height, width, …)`: for each box and channel a grid of
-/// results, each a bilinear sample at least.
+/// `torchvision::roi_align(x, boxes, scale, height, width, …)`: a grid of results for each box and channel, each at
+/// least one bilinear sample.
 pub(super) fn roi_align(input: &OpInput) -> Option<Modelled> {
     let (x, boxes) = (input.tensor(0)?, input.tensor(1)?);
     let channels = *x.shape.get(1)? as f64;
@@ -94,7 +92,7 @@ pub(super) fn im2col(input: &OpInput) -> Option<Modelled> {
     (n_out.is_finite() && n_out >= 0.0).then(|| moved(bytes()))
 }
 
-/// `col2im(x, size, …)`: columns of N × C·k × L added up to images.
+/// `col2im(x, size, …)`: columns of N × C·k × L are summed into images.
 pub(super) fn col2im(input: &OpInput) -> Option<Modelled> {
     let x = input.tensor(0)?;
     let window = product(&input.integers(2)?);

@@ -1,9 +1,8 @@
-//! Root-mean-square norms of inference libraries, fused with what stands before and after them.
+//! RMS norms of inference libraries, fused with the operations before and after them.
 //!
-//! The norm of M rows of C counts as in [`norm`](super::norm::rms_norm). An addition of the residual
-//! before it is one more operation each, and the residual is read and written back. A
-//! quantization after it is two more, and the result is one byte each with a scale of four bytes
-//! for each group.
+//! The norm of M rows of C is counted as in [`norm`](super::norm::rms_norm). A preceding addition of the residual is
+//! one more operation per element, and the residual is read and written back. A subsequent quantization is two more,
+//! and the result is one byte per element, with a four-byte scale for each group.
 
 use super::dtype;
 use super::input::product;
@@ -13,11 +12,11 @@ use super::{Modelled, OpInput, on_vectors};
 
 #[derive(Clone, Copy)]
 pub(super) struct Fused {
-    /// The residual is added and written back.
+    /// Whether the residual is added and written back.
     adds: bool,
-    /// More operations for each element.
+    /// Additional operations per element.
     flops_each: f64,
-    /// Bytes written, where the result is not of the input's type.
+    /// Bytes written, if the result does not have the input's type.
     result_bytes: Option<f64>,
 }
 
@@ -34,7 +33,7 @@ pub(super) const ADDS: Fused = Fused {
 };
 
 impl Fused {
-    /// A quantization whose result takes so many bytes.
+    /// Adds a quantization whose result takes this many bytes.
     fn quantized(self, result_bytes: f64) -> Fused {
         Fused {
             flops_each: self.flops_each + 2.0,
@@ -44,7 +43,7 @@ impl Fused {
     }
 }
 
-/// `rmsnorm2d_fwd_with_dynamicquant(out, x, scales, scale, …)`: a scale for each row.
+/// `rmsnorm2d_fwd_with_dynamicquant(out, x, scales, scale, …)`: one scale per row.
 pub(super) fn dynamic_quant(input: &OpInput) -> Option<Modelled> {
     let (n, rows) = rows(input, 1)?;
     fused_norm(input, 1, 3, ALONE.quantized(n + 4.0 * rows))
@@ -73,14 +72,14 @@ pub(super) fn add_pad(input: &OpInput) -> Option<Modelled> {
     fused_norm(input, 0, 1, fused)
 }
 
-/// `fused_rms_mxfp4_quant(x, scale, …)`: half a byte each, one scale byte for 32.
+/// `fused_rms_mxfp4_quant(x, scale, …)`: half a byte per element, one scale byte for every 32.
 pub(super) fn mxfp4_quant(input: &OpInput) -> Option<Modelled> {
     let (n, _) = rows(input, 0)?;
     fused_norm(input, 0, 1, ALONE.quantized(n / 2.0 + n / 32.0))
 }
 
-/// `rms_norm_static_fp8_quant(out, x, scale, …)`, and `fused_add_rms_norm_static_fp8_quant(out, x,
-/// residual, scale, …)`: the result is of out's type.
+/// `rms_norm_static_fp8_quant(out, x, scale, …)`, and `fused_add_rms_norm_static_fp8_quant(out, x, residual, scale,
+/// …)`: the result has the type of `out`.
 pub(super) fn quantised(input: &OpInput) -> Option<Modelled> {
     let (fused, scale) = match input.name.contains("add") {
         true => (ADDS, 3),
@@ -89,8 +88,8 @@ pub(super) fn quantised(input: &OpInput) -> Option<Modelled> {
     fused_norm(input, 1, scale, fused.quantized(input.tensor(0)?.bytes()?))
 }
 
-/// Of x at a place, with its scale at another. Where the residual is added in place, the sum becomes
-/// the residual, and the norm takes x's place.
+/// The norm of x, given the positions of x and its scale. If the residual is added in place, the sum replaces the
+/// residual, and the norm replaces x.
 pub(super) fn fused_norm(
     input: &OpInput,
     x: usize,
@@ -117,7 +116,7 @@ fn rows(input: &OpInput, at: usize) -> Option<(f64, f64)> {
     Some((product(input.sizes(at)?), product(rows)))
 }
 
-/// One byte each and a scale of four for each group of a row.
+/// One byte per element and a four-byte scale for each group of a row.
 fn grouped_bytes(input: &OpInput, group_at: usize) -> Option<f64> {
     let (n, rows) = rows(input, 0)?;
     let group = input.number(group_at).filter(|group| *group > 0.0)?;

@@ -1,15 +1,14 @@
-//! Recurrent networks, all steps and layers in one call. Not in the reference.
+//! Recurrent networks, all steps and layers in one call. Not in TraceLens.
 //!
-//! For each of T·B steps of a layer in one direction, G gates of width H are products with the
-//! layer's input, of width I, and with the state of width H: 2·G·H·(I + H) operations. The first
-//! layer's I is the input's, that of the others the width of both directions' results. The input
-//! and each weight are read, the result of the last layer is written, once each. Backward, the
-//! gradients of input and weights are two products for each of the forward's.
+//! For each of T·B steps of a layer in one direction, G gates of size H are GEMMs with the layer's input, of size I,
+//! and with the state of size H: 2·G·H·(I + H) operations. I is the input size for the first layer, and the size of
+//! both directions' results for the others. The input and each weight are read, the result of the last layer is
+//! written, once each. Backward, the gradients of input and weights take two GEMMs for each one of the forward pass.
 
 use super::{Modelled, OpInput, matrices, on_vectors};
 
-/// `passes`: products for each of the forward's. The places of the mode, the width of the state, the
-/// number of layers and the flag of two directions.
+/// `passes`: GEMMs for each one of the forward pass. The others are the argument positions of the mode, the hidden
+/// size, the number of layers and the bidirectional flag.
 pub(super) fn recurrent(
     input: &OpInput,
     [mode, hidden, layers, bidirectional]: [usize; 4],
@@ -41,9 +40,8 @@ pub(super) fn recurrent(
     ))
 }
 
-/// `_thnn_fused_lstm_cell(gates of x, gates of h, c, …)`, each of B × 4·H: five functions and four
-/// products and sums for each of B·H; gates and the cell are read, state, cell and activations
-/// written.
+/// `_thnn_fused_lstm_cell(gates of x, gates of h, c, …)`, each of B × 4·H: five functions and four multiplications and
+/// additions for each of B·H; gates and cell are read; state, cell and activations are written.
 pub(super) fn lstm_cell(input: &OpInput) -> Option<Modelled> {
     let (gates, cell) = (input.tensor(0)?, input.tensor(2)?);
     let bytes = || Some(3.0 * gates.bytes()? + 3.0 * cell.bytes()?);

@@ -1,13 +1,13 @@
-//! Rotary position embeddings: pairs of numbers turned by an angle.
+//! Rotary position embeddings: pairs of numbers rotated by an angle.
 //!
-//! Three operations for each element: two products and a sum. Queries and keys are read and
-//! written in place; tables of cosines stay in the cache.
+//! Three operations per element: two multiplications and an addition. Queries and keys are read and written in place;
+//! tables of cosines stay in the GPU's cache.
 
 use super::input::product;
 use super::params::Param;
 use super::{Modelled, OpInput, vectors};
 
-/// All of these arguments, whose type is that of the first.
+/// Rotates these arguments entirely; their type is that of the first.
 pub(super) fn whole(input: &OpInput, turned: &[usize]) -> Option<Modelled> {
     let sizes = turned.iter().map(|at| input.sizes(*at).map(product));
     rotated(input, sizes.sum::<Option<f64>>()?, *turned.first()?)
@@ -18,9 +18,9 @@ fn rotated(input: &OpInput, n: f64, typed_by: usize) -> Option<Modelled> {
     Some(vectors(dtype, 3.0 * n, 2.0 * n).with(vec![("num_elements", Param::Int(n))]))
 }
 
-/// Queries turned, keys turned and stored in the cache, in one kernel:
-/// `fused_qk_rope_concat_and_cache_mla(q_nope, q_pe, kv_c, k_pe, …)`. All four are read and
-/// written; the positional parts of queries and keys are turned.
+/// Rotates queries and keys and stores the keys in the KV cache, in one kernel:
+/// `fused_qk_rope_concat_and_cache_mla(q_nope, q_pe, kv_c, k_pe, …)`. All four are read and written; the positional
+/// parts of queries and keys are rotated.
 pub(super) fn qk_and_cache(input: &OpInput) -> Option<Modelled> {
     let size = |at: usize| input.sizes(at).map(product);
     let (turned, kept) = (size(1)? + size(3)?, size(0)? + size(2)?);
@@ -29,8 +29,8 @@ pub(super) fn qk_and_cache(input: &OpInput) -> Option<Modelled> {
     Some(modelled.with(vec![("num_elements", Param::Int(turned))]))
 }
 
-/// `rotary_embedding(positions, q, k, head size, table, …)` of vLLM. The table's width tells how much of each
-/// head turns, its sines beside its cosines.
+/// `rotary_embedding(positions, q, k, head size, table, …)` of vLLM. The size of the table, which contains sines and
+/// cosines, tells how much of each head is rotated.
 pub(super) fn partial(input: &OpInput) -> Option<Modelled> {
     let head = input.number(3).filter(|size| *size > 0.0)?;
     let turned = (*input.sizes(4)?.last()? as f64 / head).min(1.0);

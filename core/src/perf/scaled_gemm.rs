@@ -1,8 +1,7 @@
 //! GEMM of inference and training libraries: quantized, packed, batched and grouped.
 //!
-//! They count as in [`gemm`](super::gemm); what differs is where the sizes stand and how many bytes
-//! an element of each operand takes. Most take the second operand as N × K. Scales are not counted
-//! where the reference leaves them out.
+//! The formulas are those of [`gemm`](super::gemm); argument positions and bytes per element differ. Most take the
+//! second operand as N × K. Scales are not counted if TraceLens leaves them out.
 
 use super::dtype;
 use super::gemm::{Gemm, push_transpose};
@@ -18,12 +17,12 @@ const FP4: Option<ComputeSpec> = Some(ComputeSpec {
     precision: Precision::Fp4,
 });
 
-/// Half a byte holds a number of four bits.
+/// A four-bit number takes half a byte.
 const FP4_BYTES: f64 = 0.5;
 
-/// `_scaled_mm(A, B, scale_a, scale_b, bias[4], scale, type[6], …)`: eight-bit operands give two-byte
-/// results unless another type is asked for. Where an element packs two numbers, the reference takes K
-/// for the number of elements; a bias it never sees.
+/// `_scaled_mm(A, B, scale_a, scale_b, bias[4], scale, type[6], …)`: 8-bit operands give two-byte results unless
+/// another type is requested. If an element packs two numbers, TraceLens takes the number of elements as K; it ignores
+/// the bias.
 pub(super) fn scaled_mm(input: &OpInput) -> Option<Modelled> {
     let [m, k] = input.sized(0)?;
     let [_, n] = input.sized(1)?;
@@ -35,10 +34,10 @@ pub(super) fn scaled_mm(input: &OpInput) -> Option<Modelled> {
     };
     let numbers = dtype::numbers(input.dtype(0));
     let (bias, of_result) = if input.name.ends_with("_v2") {
-        // Lists of scales, recipes and orders stand before them.
+        // Lists of scales, recipes and orders precede them.
         (8, 9)
     } else if input.tensor(3).is_none() && input.tensor(4).is_some() {
-        // Before PyTorch 2.5 the scales stood behind.
+        // Before PyTorch 2.5 the scales came after them.
         (2, 3)
     } else {
         (4, 6)
@@ -59,8 +58,7 @@ pub(super) fn scaled_mm(input: &OpInput) -> Option<Modelled> {
     })
 }
 
-/// `int8_linear_matmul(A, B)` of bitsandbytes: B of N × K, results of four bytes. The reference takes B
-/// for K × N.
+/// `int8_linear_matmul(A, B)` of bitsandbytes: B of N × K, results of four bytes. TraceLens takes B as K × N.
 pub(super) fn int8_linear(input: &OpInput) -> Option<Modelled> {
     let (k, rows) = input.sizes(0)?.split_last()?;
     let [n, width] = input.sized(1)?;
@@ -75,7 +73,7 @@ pub(super) fn int8_linear(input: &OpInput) -> Option<Modelled> {
     })
 }
 
-/// A pair of matrices that Transformer Engine multiplied inside a fused layer.
+/// A pair of matrices that Transformer Engine multiplies inside a fused layer.
 pub(super) fn te_pseudo(input: &OpInput) -> Option<Modelled> {
     let [m, k] = input.sized(0)?;
     let [_, n] = input.sized(1)?;
@@ -86,7 +84,7 @@ pub(super) fn te_pseudo(input: &OpInput) -> Option<Modelled> {
     (input.dtype(0) == input.dtype(1)).then(|| with_params(input, &gemm, [0, 1], None))
 }
 
-/// `te_gemm_ts(A, …, transa[4], B[5], …, transb[9], D[10], …, bias[14], …)`, by columns.
+/// `te_gemm_ts(A, …, transa[4], B[5], …, transb[9], D[10], …, bias[14], …)`, column-major.
 pub(super) fn te_gemm(input: &OpInput) -> Option<Modelled> {
     let [a0, a1] = input.sized(0)?;
     let [b0, b1] = input.sized(5)?;
@@ -103,8 +101,8 @@ pub(super) fn te_gemm(input: &OpInput) -> Option<Modelled> {
     Some(with_params(input, &gemm, [0, 5], None))
 }
 
-/// `gemm_with_dynamic_quant(…)`: the first two matrices among the arguments, the second N × K, maybe
-/// packed along K. The reference takes its numbers for those of the first.
+/// `gemm_with_dynamic_quant(…)`: the first two matrices among the arguments, the second N × K, possibly packed along K.
+/// TraceLens assumes that both have the same element type.
 pub(super) fn dynamic_quant(input: &OpInput) -> Option<Modelled> {
     let mut matrices = (0..input.n_args()).filter_map(|at| Some((at, input.sized::<2>(at)?)));
     let (first, [m, k]) = matrices.next()?;
@@ -116,11 +114,11 @@ pub(super) fn dynamic_quant(input: &OpInput) -> Option<Modelled> {
     Some(with_params(input, &gemm, [first, second], None))
 }
 
-/// `gemm_a8w8(x, w, scale_x, scale_w, …)`: the result is of two bytes.
+/// `gemm_a8w8(x, w, scale_x, scale_w, …)`: the result has two bytes per element.
 pub(super) fn a8w8(input: &OpInput) -> Option<Modelled> {
     let mut modelled = weighted(input, false, BF16)?;
     let ([m, _], [n, k]): ([f64; 2], [f64; 2]) = (input.sized(0)?, input.sized(1)?);
-    // A scale for each block of K, and of N: as many as the scales have columns and rows.
+    // Block sizes along K and N follow from the numbers of columns and rows of the scales.
     let blocks = |total: f64, n_scales: Option<&i64>| {
         let n_scales = n_scales.map(|n| *n as f64).filter(|n| *n > 0.0);
         n_scales.map_or(Param::None, |n| Param::Int((total / n).ceil()))
@@ -144,8 +142,8 @@ pub(super) fn a8w8(input: &OpInput) -> Option<Modelled> {
     Some(modelled)
 }
 
-/// `gemm_a16w16(x, w, bias, …)`, `rocm_unquantized_gemm(x, w, bias)`: the reference takes the type of
-/// the result from the bias, else from x or from w.
+/// `gemm_a16w16(x, w, bias, …)`, `rocm_unquantized_gemm(x, w, bias)`: TraceLens takes the type of the result from the
+/// bias, else from x or from w.
 pub(super) fn a16w16(input: &OpInput, otherwise: usize) -> Option<Modelled> {
     let has_bias = input.sizes(2).is_some();
     weighted(
@@ -172,7 +170,7 @@ fn type_or<'a>(named: &'a str, otherwise: &'a str) -> &'a str {
     }
 }
 
-/// x of M × K times w of N × K, result and bias of a type.
+/// x of M × K times w of N × K, with result and bias of one type.
 fn weighted(input: &OpInput, has_bias: bool, out: &str) -> Option<Modelled> {
     let [m, k] = input.sized(0)?;
     let [n, _] = input.sized(1)?;
@@ -186,8 +184,7 @@ fn weighted(input: &OpInput, has_bias: bool, out: &str) -> Option<Modelled> {
     Some(with_params(input, &gemm, [0, 1], Some(out)))
 }
 
-/// The reference's parameters; with the result's type where the op has one of its own, and then
-/// without strides.
+/// TraceLens's parameters; if `out` is given, with the result's type and without strides.
 fn with_params(
     input: &OpInput,
     gemm: &Gemm,
@@ -222,7 +219,7 @@ pub(super) fn batched_a8w8(input: &OpInput) -> Option<Modelled> {
     Some(modelled)
 }
 
-/// `batched_gemm_a16wfp4(x, w, …)`: weights of four bits, two to a byte.
+/// `batched_gemm_a16wfp4(x, w, …)`: four-bit weights, two per byte.
 pub(super) fn batched_a16wfp4(input: &OpInput) -> Option<Modelled> {
     let [batch, m, k] = input.sized(0)?;
     let n = *input.sizes(1)?.get(1)? as f64;
@@ -234,7 +231,7 @@ pub(super) fn batched_a16wfp4(input: &OpInput) -> Option<Modelled> {
     Some(fp4(with_params(input, &gemm, [0, 1], Some(BF16))))
 }
 
-/// `gemm_afp4wfp4(x, w, …)`: both operands of four bits, K packed in pairs.
+/// `gemm_afp4wfp4(x, w, …)`: both operands have four bits, packed in pairs along K.
 pub(super) fn afp4wfp4(input: &OpInput) -> Option<Modelled> {
     let [m, packed] = input.sized(0)?;
     let [n, _] = input.sized(1)?;
@@ -263,8 +260,8 @@ pub(super) fn hipblaslt_fp8(input: &OpInput) -> Option<Modelled> {
     Some(with_params(input, &gemm, [0, 2], None))
 }
 
-/// `hipblaslt_gemm_fp4(A, scale, B, scale, type, transA, transB, transC)`, K packed in pairs, a
-/// scale byte for 32.
+/// `hipblaslt_gemm_fp4(A, scale, B, scale, type, transA, transB, transC)`, packed in pairs along K, with a one-byte
+/// scale for every 32.
 pub(super) fn hipblaslt_fp4(input: &OpInput) -> Option<Modelled> {
     Some(packed_fp4(input, [0, 2], transposed(input)?))
 }
@@ -290,8 +287,8 @@ fn packed_fp4(input: &OpInput, operands: [usize; 2], [m, n, packed]: [f64; 3]) -
     }
 }
 
-/// M, N and K of `(A, scale, B, scale, type, transA, transB, transC)`. A transposed result is the product
-/// of the transposed operands the other way round.
+/// M, N and K of `(A, scale, B, scale, type, transA, transB, transC)`. A transposed result is the product of the
+/// transposed operands in reverse order.
 fn transposed(input: &OpInput) -> Option<[f64; 3]> {
     let (mut a, mut b) = (input.sized::<2>(0)?, input.sized::<2>(2)?);
     let is_set = |at: usize| matches!(input.value(at), "True" | "true" | "1");
@@ -304,15 +301,15 @@ fn transposed(input: &OpInput) -> Option<[f64; 3]> {
     Some([m, if transposes_b { b[0] } else { b[1] }, k])
 }
 
-/// `grouped_gemm(x, w, lengths, …)`: each row of x goes to one of G matrices of K × N. Backward,
-/// gradients of rows and of matrices, two products.
+/// `grouped_gemm(x, w, lengths, …)`: each row of x goes to one of G matrices of K × N. Backward, the gradients of rows
+/// and of matrices take two GEMMs.
 pub(super) fn grouped(input: &OpInput, n_products: f64) -> Option<Modelled> {
     let [m, k] = input.sized(0)?;
     let [groups, w1, w2] = input.sized(1)?;
     let n = if w1.total_cmp(&k).is_eq() { w2 } else { w1 };
     let bytes = || {
         let (element, out) = (dtype::bytes(input.dtype(0))?, dtype::bytes(input.dtype(1))?);
-        // Of groups without rows nothing is read.
+        // Groups without rows are not read.
         Some((m * k + groups.min(m) * k * n) * element + m * n * out)
     };
     let bytes = bytes().map(|bytes| n_products * bytes);
@@ -320,8 +317,7 @@ pub(super) fn grouped(input: &OpInput, n_products: f64) -> Option<Modelled> {
     Some(modelled.with(grouped_params(input, [m, n, k, groups])))
 }
 
-/// `grouped_gemm_variable_k(A, B, lengths, …)`: the groups split the rows that both share; each
-/// writes its own K × N.
+/// `grouped_gemm_variable_k(A, B, lengths, …)`: the groups split the shared row dimension; each writes its own K × N.
 pub(super) fn grouped_variable_k(input: &OpInput) -> Option<Modelled> {
     let [rows, m] = input.sized(0)?;
     let [_, n] = input.sized(1)?;
@@ -334,7 +330,7 @@ pub(super) fn grouped_variable_k(input: &OpInput) -> Option<Modelled> {
     Some(modelled.with(grouped_params(input, [m, n, rows, groups])))
 }
 
-/// The reference's parameters of products in groups.
+/// TraceLens's parameters of grouped GEMMs.
 fn grouped_params(input: &OpInput, [m, n, k, groups]: [f64; 4]) -> Params {
     let mut all = params::whole([("M", m), ("N", n), ("K", k), ("G", groups)]);
     all.push(("dtype_A_B", params::types_of(input, [0, 1])));

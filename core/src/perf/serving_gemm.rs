@@ -1,7 +1,7 @@
-//! GEMM of serving engines that the reference has no model for.
+//! GEMM of serving engines that TraceLens has no model for.
 //!
-//! They count as in [`gemm`](super::gemm). Quantized weights are read as they are packed, with their
-//! scales; the result has two bytes where the operands have one.
+//! The formulas are those of [`gemm`](super::gemm). Quantized weights are read as packed, with their scales; the result
+//! has two bytes per element if the operands have one.
 
 use super::dtype;
 use super::gemm::Gemm;
@@ -22,14 +22,14 @@ pub(super) fn out_first(input: &OpInput) -> Option<Modelled> {
     Some(bare(gemm.work(input.dtype(1))))
 }
 
-/// `cutlass_scaled_fp4_mm(out, A, B, …)`: bytes of A and B hold two numbers of four bits each.
+/// `cutlass_scaled_fp4_mm(out, A, B, …)`: bytes of A and B pack two four-bit numbers.
 pub(super) fn fp4_out_first(input: &OpInput) -> Option<Modelled> {
     let [m, n] = input.sized(0)?;
     let [_, packed] = input.sized(1)?;
     let bytes = || Some((m + n) * packed * 17.0 / 16.0 + m * n * dtype::bytes(input.dtype(0))?);
     Some(bare(Work {
         flops: 4.0 * m * n * packed,
-        // Beside sixteen numbers, in eight bytes, stands a scale of one byte: half a byte in eight.
+        // Sixteen numbers, in eight bytes, have a one-byte scale.
         bytes: bytes(),
         compute: Some(ComputeSpec {
             unit: Unit::Matrix,
@@ -71,7 +71,7 @@ fn eight_bit([batch, m, k, n]: [f64; 4], input: &OpInput) -> Modelled {
     bare(gemm.work(input.dtype(0)))
 }
 
-/// Weights packed into whole numbers, and what they are multiplied by.
+/// Weights packed into integers, and the operands they are multiplied with.
 pub(super) struct Packed<'a> {
     /// M, K and N.
     pub(super) sizes: [f64; 3],
@@ -80,8 +80,8 @@ pub(super) struct Packed<'a> {
     weights: Tensor<'a>,
 }
 
-/// The activations are the first matrix of floats, M × K, the scales the last, groups × N; the packed
-/// weights are the largest matrix of whole numbers.
+/// The activations are the first floating-point matrix, M × K; the scales are the last, groups × N; the packed weights
+/// are the largest integer matrix.
 pub(super) fn packed<'a>(input: &OpInput<'a>) -> Option<Packed<'a>> {
     let is_float = |tensor: &Tensor| !dtype::is_integer(tensor.dtype);
     let matrices: Vec<Tensor> = input.tensors().filter(|t| t.shape.len() == 2).collect();
@@ -106,7 +106,7 @@ pub(super) fn packed<'a>(input: &OpInput<'a>) -> Option<Packed<'a>> {
     })
 }
 
-/// `gptq_marlin_gemm`, `awq_gemm`, `gptq_gemm`: activations of two bytes with packed weights.
+/// `gptq_marlin_gemm`, `awq_gemm`, `gptq_gemm`: two-byte activations with packed weights.
 pub(super) fn weight_only(input: &OpInput) -> Option<Modelled> {
     let packed = packed(input)?;
     let ([m, k, n], x) = (packed.sizes, packed.activations);
@@ -117,8 +117,8 @@ pub(super) fn weight_only(input: &OpInput) -> Option<Modelled> {
     Some(on_matrices(x.dtype, 2.0 * m * n * k, bytes()))
 }
 
-/// `_weight_int4pack_mm(x, w, group, scales)`: four-bit weights in blocks of their own order; scales
-/// and zeros of groups × N × 2 tell N. `_weight_int8pack_mm(x, w, scales)` with w of N × K.
+/// `_weight_int4pack_mm(x, w, group, scales)`: four-bit weights in a special block layout; N follows from the scales
+/// and zeros of groups × N × 2. `_weight_int8pack_mm(x, w, scales)` with w of N × K.
 pub(super) fn weight_packed(input: &OpInput) -> Option<Modelled> {
     let (x, w) = (input.tensor(0)?, input.tensor(1)?);
     let (k, rows) = x.shape.split_last()?;
@@ -143,7 +143,7 @@ pub(super) fn four_bit_rows(input: &OpInput) -> Option<Modelled> {
     (*k > 0).then(|| on_matrices(x.dtype, 2.0 * n_out * *k as f64, bytes()))
 }
 
-/// `router_gemm(out, x, w)`, w of either order: K is x's width.
+/// `router_gemm(out, x, w)`, w in either order: K is the last size of x.
 pub(super) fn plain_out_first(input: &OpInput) -> Option<Modelled> {
     let (out, x, w) = (input.tensor(0)?, input.tensor(1)?, input.tensor(2)?);
     let k = *x.shape.last()? as f64;
@@ -151,8 +151,8 @@ pub(super) fn plain_out_first(input: &OpInput) -> Option<Modelled> {
     Some(on_matrices(x.dtype, 2.0 * out.n() * k, bytes()))
 }
 
-/// Transformer Engine's `_Linear(…)`: among its arguments w of N × K first, or x of … × K: the
-/// matrix whose width the other tensor shares.
+/// Transformer Engine's `_Linear(…)`: its arguments have w of N × K first, or x of … × K; w is the matrix whose last
+/// size the other tensor shares.
 pub(super) fn te_linear(input: &OpInput) -> Option<Modelled> {
     let tensors: Vec<Tensor> = input
         .tensors()
@@ -162,7 +162,7 @@ pub(super) fn te_linear(input: &OpInput) -> Option<Modelled> {
         return None;
     };
     let k = *one.shape.last().filter(|k| other.shape.last() == Some(k))?;
-    // In `_Linear` the weight stands first; after a norm, behind its input.
+    // In `_Linear` the weight is first; after a norm, it follows the input.
     let (w, x) = match input.name.contains("LayerNorm") {
         true => (other, one),
         false => (one, other),

@@ -1,12 +1,12 @@
-//! Copies that gather and split the parameters of a model whose shards lie on several GPUs.
+//! Copies that gather and split the parameters of a model that is sharded over several GPUs.
 
 use super::dtype;
 use super::input::product;
 use super::{Modelled, OpInput, moved};
 
-/// `_chunk_cat(tensors, dim, n, out)`: gradients of every size into one buffer, padded, and in the
-/// buffer's type. Where their sizes are not recorded they fill it; their type is what the kernel
-/// names, else that of the buffer.
+/// `_chunk_cat(tensors, dim, n, out)`: copies gradients of any size into one buffer, padded, and in the buffer's type.
+/// If their sizes are not recorded, they are assumed to fill it. Their type follows from the kernel's name, else it is
+/// that of the buffer.
 pub(super) fn chunk_cat(input: &OpInput) -> Option<Modelled> {
     let out = input.tensor(3)?;
     let read = match input.tensor_list(0) {

@@ -1,26 +1,26 @@
-//! Sizes of the products that the reference has no parameters for, and so no sizes in its sheets.
+//! Sizes of GEMMs that TraceLens has no parameters for, and thus no sizes in its sheets.
 
 use super::OpInput;
 use super::gemm::offsets;
 use super::input::product;
 use super::serving_gemm::packed;
 
-/// Sizes of a product: C of M × N from A of M × K and B of K × N.
+/// Sizes of a GEMM: C of M × N from A of M × K and B of K × N.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ProductSizes {
-    /// How many such products, or groups of one.
+    /// Batch size, or number of groups.
     pub batch: u64,
-    /// Rows of C; of groups the mean where they share them.
+    /// Rows of C; the average per group if the groups share them.
     pub m: u64,
-    /// Columns of C, alike.
+    /// Columns of C, likewise.
     pub n: u64,
-    /// What each element of C is a sum over, alike.
+    /// Size of the reduction dimension, likewise.
     pub k: u64,
-    /// Groups of one product, each with weights of its own, in place of a batch.
+    /// Whether it is a grouped GEMM, with separate weights per group, instead of a batch.
     pub is_grouped: bool,
 }
 
-/// Whole sizes; `None` where one is zero.
+/// Converts to integers; `None` if one is zero.
 fn sizes([batch, m, k, n]: [f64; 4]) -> Option<ProductSizes> {
     let size = |size: f64| (size >= 1.0).then_some(size as u64);
     Some(ProductSizes {
@@ -32,7 +32,7 @@ fn sizes([batch, m, k, n]: [f64; 4]) -> Option<ProductSizes> {
     })
 }
 
-/// `_int_mm(A, B)` and its kind: two matrices, or two batches of them.
+/// `_int_mm(A, B)` and similar ops: two matrices, or two batches of them.
 pub(super) fn of_two(input: &OpInput) -> Option<ProductSizes> {
     if let Some([batch, m, k]) = input.sized(0) {
         let [_, _, n] = input.sized(1)?;
@@ -43,14 +43,14 @@ pub(super) fn of_two(input: &OpInput) -> Option<ProductSizes> {
     sizes([1.0, m, k, n])
 }
 
-/// `linear(x, W, …)` and its kind: x of … × K, W of N × K.
+/// `linear(x, W, …)` and similar ops: x of … × K, W of N × K.
 pub(super) fn of_rows(input: &OpInput) -> Option<ProductSizes> {
     let (&k, rows) = input.sizes(0)?.split_last()?;
     let [n, _] = input.sized(1)?;
     sizes([1.0, product(rows), k as f64, n])
 }
 
-/// `mv(A, x)`, and `addmv(bias, A, x)` whose A stands second.
+/// `mv(A, x)`, and `addmv(bias, A, x)`, in which A is second.
 pub(super) fn of_vector(input: &OpInput, first: usize) -> Option<ProductSizes> {
     let [m, k] = input.sized(first)?;
     sizes([1.0, m, k, 1.0])
@@ -63,7 +63,7 @@ pub(super) fn of_out(input: &OpInput) -> Option<ProductSizes> {
     sizes([1.0, m, k, n])
 }
 
-/// Weights packed into whole numbers: the activations and the scales tell.
+/// Weights packed into integers: sizes follow from the activations and the scales.
 pub(super) fn of_packed(input: &OpInput) -> Option<ProductSizes> {
     let [m, k, n] = packed(input)?.sizes;
     sizes([1.0, m, k, n])
@@ -76,7 +76,7 @@ pub(super) fn of_four_bits(input: &OpInput) -> Option<ProductSizes> {
     sizes([1.0, product(rows), k as f64, n])
 }
 
-/// Products in groups: those of a group of mean size.
+/// Grouped GEMMs: the sizes of a group of average size.
 pub(super) fn of_groups(input: &OpInput) -> Option<ProductSizes> {
     let mean = |size: f64, groups: f64| (size / groups.max(1.0)).round().max(1.0);
     let of_group = match (&*input.floats(0)?, &*input.floats(1)?) {

@@ -1,14 +1,14 @@
-//! Softmax and its kin. Not in the reference.
+//! Softmax and related ops. Not in TraceLens.
 //!
-//! Five operations for each element: compare for the maximum, subtract it, exponential, add to the
-//! sum, divide. The logarithmic form subtracts the sum's logarithm in place of the division. The
-//! input is read and the result written, once each: a row that fits the chip is not read again.
-//! Backward, dX = Y·(dY − Σ dY·Y): multiply, add, subtract, multiply; two tensors read, one written.
+//! Five operations for each element: compare for the maximum, subtract it, exponential, add to the sum, divide.
+//! Log-softmax subtracts the sum's logarithm instead of dividing. The input is read and the result written, once each:
+//! a row that fits on chip is not read again. Backward, dX = Y·(dY − Σ dY·Y): multiply, add, subtract, multiply; two
+//! tensors read, one written.
 
 use super::dtype;
 use super::{Modelled, OpInput, on_vectors, vectors};
 
-/// `_softmax(x, dim, half_to_float)`, `_log_softmax`. The flag makes single precision of half.
+/// `_softmax(x, dim, half_to_float)`, `_log_softmax`. The flag converts FP16 to FP32.
 pub(super) fn forward(input: &OpInput) -> Option<Modelled> {
     let x = input.tensor(0)?;
     let widens = input.flag_or(2, false)?;
@@ -25,8 +25,8 @@ pub(super) fn backward(input: &OpInput) -> Option<Modelled> {
     Some(on_vectors(gradient.dtype, 4.0 * gradient.n(), bytes()))
 }
 
-/// `ScaledUpperTriangMaskedSoftmax(x, scale)`, `ScaledMaskedSoftmax(x, mask, scale)` of apex and
-/// Megatron: one more operation each for the scale; a mask is read.
+/// `ScaledUpperTriangMaskedSoftmax(x, scale)`, `ScaledMaskedSoftmax(x, mask, scale)` of apex and Megatron: one more
+/// operation per element for the scale; a mask is read.
 pub(super) fn scaled(input: &OpInput) -> Option<Modelled> {
     let x = input.tensor(0)?;
     let mask = input

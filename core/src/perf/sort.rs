@@ -1,8 +1,7 @@
-//! Sorting and selecting. Not in the reference.
+//! Sorting and selecting. Not in TraceLens.
 //!
-//! Comparisons: n·log₂ n for a sort along a dimension of n, one for each element to select the top
-//! k (a radix select looks at each digit, not more). The values are read, values and indices of
-//! eight bytes written.
+//! Comparisons: n·log₂ n for a sort along a dimension of n, one for each element to select the top k (radix select).
+//! The values are read; values and 8-byte indices are written.
 
 use super::index::dimension;
 use super::{Modelled, OpInput, on_vectors};
@@ -20,7 +19,7 @@ pub(super) fn sort(input: &OpInput) -> Option<Modelled> {
     Some(on_vectors(x.dtype, comparisons, bytes()))
 }
 
-/// `topk(x, k, dim, …)`; of `kthvalue` one value and one index for each row.
+/// `topk(x, k, dim, …)`; for `kthvalue` one value and one index per row.
 pub(super) fn selected(input: &OpInput, k: f64) -> Option<Modelled> {
     let x = input.tensor(0)?;
     let length = along(x.shape, input.number_or(2, -1.0)?)?;
@@ -29,7 +28,7 @@ pub(super) fn selected(input: &OpInput, k: f64) -> Option<Modelled> {
     Some(on_vectors(x.dtype, x.n(), bytes()))
 }
 
-/// The size of a dimension, counted from the end where it is negative.
+/// The size of a dimension; negative ones count from the end.
 fn along(shape: &[i64], dim: f64) -> Option<f64> {
     let at = dimension(dim, shape.len())?;
     shape.get(at).map(|size| *size as f64)

@@ -15,9 +15,9 @@ pub(super) fn causal_conv1d(input: &OpInput) -> Option<Modelled> {
     Some(vectors(dtype, 2.0 * n * k, elements).with(shape_params(input)))
 }
 
-/// `MambaSplitConv1dScanCombinedFn(zxbcdt, w, …, chunk[6], …, head size[15], groups[16])` with zxbcdt
-/// of B × T × (2·H·P + 2·G·N + H): a short convolution, then in chunks of C the products of the
-/// state-space dual form: C·Bᵀ for each group, its product with x, and the states of N × P.
+/// `MambaSplitConv1dScanCombinedFn(zxbcdt, w, …, chunk[6], …, head size[15], groups[16])` with zxbcdt of B × T × (2·H·P
+/// + 2·G·N + H): a short convolution, then in chunks of C the GEMMs of the state-space dual form: C·Bᵀ for each group,
+/// its product with x, and the states of N × P.
 pub(super) fn mamba_ssd(input: &OpInput) -> Option<Modelled> {
     let [b, t, width] = input.sized(0)?;
     let [channels, taps] = input.sized(1)?;
@@ -35,7 +35,7 @@ pub(super) fn mamba_ssd(input: &OpInput) -> Option<Modelled> {
     })
 }
 
-/// The reference's parameters: input and filter.
+/// TraceLens's parameters: input and filter.
 fn shape_params(input: &OpInput) -> Params {
     vec![
         ("input_shape", params::opt_sizes(input.shape(0))),
@@ -44,8 +44,8 @@ fn shape_params(input: &OpInput) -> Params {
     ]
 }
 
-/// `_causal_conv1d_bwd_cpp(x, w, bias, dY, …)`: gradients of x and w, a product each. Not in the
-/// reference.
+/// `_causal_conv1d_bwd_cpp(x, w, bias, dY, …)`: gradients of x and w, each as expensive as the forward pass. Not in
+/// TraceLens.
 pub(super) fn causal_conv1d_backward(input: &OpInput) -> Option<Modelled> {
     let n = product(input.sizes(0)?);
     let [channels, k] = input.sized(1)?;
@@ -54,9 +54,9 @@ pub(super) fn causal_conv1d_backward(input: &OpInput) -> Option<Modelled> {
     Some(vectors(dtype, 4.0 * n * k, elements))
 }
 
-/// `SelectiveScanFn(u, Δ, A, B, C, D, z, …)` of Mamba, u of B × D × L and A of D × N: for each of
-/// B·D·L·N states the exponential and product Δ·A (2), Δ·B·u (2), the recurrence (2) and the sum
-/// with C (2). Every operand is read, the result written. Not in the reference.
+/// `SelectiveScanFn(u, Δ, A, B, C, D, z, …)` of Mamba, u of B × D × L and A of D × N: for each of B·D·L·N states the
+/// exponential and product Δ·A (2), Δ·B·u (2), the recurrence (2) and the sum with C (2). Every operand is read and the
+/// result written. Not in TraceLens.
 pub(super) fn selective_scan(input: &OpInput) -> Option<Modelled> {
     let u = input.tensor(0)?;
     let [_, states] = input.sized(2)?;
@@ -64,8 +64,8 @@ pub(super) fn selective_scan(input: &OpInput) -> Option<Modelled> {
     Some(on_vectors(u.dtype, 8.0 * u.n() * states, bytes()))
 }
 
-/// `MambaChunkScanCombinedFn(x, Δ, A, B, C, chunk[5], …)` with x of B × T × H × P and B of B × T × G × N:
-/// the scan of [`mamba_ssd`]. Not in the reference.
+/// `MambaChunkScanCombinedFn(x, Δ, A, B, C, chunk[5], …)` with x of B × T × H × P and B of B × T × G × N: the same scan
+/// as [`mamba_ssd`]. Not in TraceLens.
 pub(super) fn chunk_scan(input: &OpInput) -> Option<Modelled> {
     let [b, t, h, p] = input.sized(0)?;
     let [_, _, g, n] = input.sized(3)?;

@@ -1,4 +1,4 @@
-//! Which formula each op has: a row for each formula, with the names of its ops.
+//! Binds formulas to ops: one row per formula, with the names of its ops.
 
 mod aten;
 mod aten_elementwise;
@@ -17,13 +17,13 @@ type Formula = fn(&OpInput) -> Option<Modelled>;
 
 /// A formula with its ops.
 struct Row {
-    /// Between spaces.
+    /// Separated by whitespace.
     ops: &'static str,
-    /// What they have in common.
+    /// Their model, except for the op.
     model: PerfModel,
 }
 
-/// Ops the reference has a model for.
+/// Ops that TraceLens has a model for.
 const fn reference(sheet: SheetFamily, forward: Formula, ops: &'static str) -> Row {
     Row {
         ops,
@@ -39,8 +39,8 @@ const fn reference(sheet: SheetFamily, forward: Formula, ops: &'static str) -> R
     }
 }
 
-/// Ops the reference has no model for. Such are the ops that launch kernels, never those above
-/// them: time is counted where it is spent.
+/// Ops that TraceLens has no model for. These are only ops that launch kernels, never their callers: time is counted
+/// where it is spent.
 const fn ours(forward: Formula, ops: &'static str) -> Row {
     let mut row = reference(SheetFamily::Unlisted, forward, ops);
     row.model.is_reference = false;
@@ -48,20 +48,20 @@ const fn ours(forward: Formula, ops: &'static str) -> Row {
 }
 
 impl Row {
-    /// A product whose sizes the reference does not know.
+    /// Adds the sizes of a GEMM that TraceLens does not know.
     const fn product(mut self, sizes: fn(&OpInput) -> Option<ProductSizes>) -> Row {
         self.model.product = Some(sizes);
         self
     }
 
-    /// A formula of the backward pass, and the reference's label of it.
+    /// Adds the formula of the backward pass, and TraceLens's label for it.
     const fn backward(mut self, formula: Formula, label: Option<&'static str>) -> Row {
         self.model.backward = Some(formula);
         self.model.backward_category = label;
         self
     }
 
-    /// The reference labels the backward pass but cannot count it.
+    /// Adds TraceLens's label of a backward pass for which it has no formula.
     const fn backward_label(mut self, label: &'static str) -> Row {
         self.model.backward_category = Some(label);
         self
@@ -74,10 +74,10 @@ impl Row {
     }
 }
 
-/// MoE layers of libraries, told by the shapes of their operands.
+/// MoE layers of libraries, identified by the shapes of their operands.
 pub(super) static MOE_LAYER: PerfModel = ours(moe_layer::layer, "").model;
 
-/// Names that begin like this have a model too.
+/// Models for all names with one of these prefixes.
 const PREFIXES: &[Row] = &[
     ours(optimizer::foreach_binary, "aten::_foreach_"),
     reference(
@@ -94,7 +94,7 @@ const PREFIXES: &[Row] = &[
     ours(flash_attention::sage, "sage_fwd"),
 ];
 
-/// Every model that is bound to one name, sorted by it.
+/// All models with an exact name, sorted by name.
 static MODELS: LazyLock<Vec<PerfModel>> = LazyLock::new(|| {
     let tables = [
         aten::ATEN,
@@ -108,16 +108,16 @@ static MODELS: LazyLock<Vec<PerfModel>> = LazyLock::new(|| {
     models
 });
 
-/// Every model that is bound to the beginning of a name.
+/// All models with a prefix.
 static PREFIX_MODELS: LazyLock<Vec<PerfModel>> =
     LazyLock::new(|| PREFIXES.iter().flat_map(Row::models).collect());
 
-/// Every model that is bound to one name.
+/// All models with an exact name.
 pub fn models() -> impl Iterator<Item = &'static PerfModel> {
     MODELS.iter()
 }
 
-/// Every model that is bound to the beginning of a name.
+/// All models with a prefix.
 pub(super) fn prefix_models() -> impl Iterator<Item = &'static PerfModel> {
     PREFIX_MODELS.iter()
 }

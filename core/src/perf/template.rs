@@ -1,10 +1,9 @@
-//! Matrix kernels that `torch.compile` writes from templates: `triton_tem_fused_mm_…`.
+//! Kernels that `torch.compile` generates from GEMM templates: `triton_tem_fused_mm_…`.
 //!
-//! Their buffers are recorded, not the views the kernel takes of them, so shapes do not tell which
-//! dimension is which. Sizes do: with |A| = M·K, |B| = K·N and |C| = M·N, the product of all three
-//! is (M·N·K)², and a product of matrices takes 2·M·N·K = 2·√(|A|·|B|·|C|) operations. A batch of b
-//! such products has b³ times that under the root: 2·√(|A|·|B|·|C| / b). C is the last buffer. A
-//! convolution takes 2·|out|·|w| / C_out. Every buffer moves once.
+//! Their buffers are recorded, not the views that the kernel uses, so shapes do not identify the dimensions. Sizes do:
+//! with |A| = M·K, |B| = K·N and |C| = M·N, the product of all three is (M·N·K)², and a GEMM takes 2·M·N·K =
+//! 2·√(|A|·|B|·|C|) operations. A batch of b GEMMs has b³ times that under the root: 2·√(|A|·|B|·|C| / b). C is the
+//! last buffer. A convolution takes 2·|out|·|w| / C_out. Every buffer moves once.
 
 use super::dtype;
 use super::input::Tensor;
@@ -38,7 +37,7 @@ fn leading(tensor: &Tensor) -> Option<f64> {
     }
 }
 
-/// The first two operands that fit: K = √(|A|·|B| / (|C|·b)) is whole and a size of both.
+/// Operations of a GEMM, from the first two operands that fit: K = √(|A|·|B| / (|C|·b)) is whole and a size of both.
 fn product_flops(operands: &[Tensor], out: &Tensor, batch: f64) -> Option<f64> {
     let has_size = |tensor: &Tensor, k: f64| {
         let mut sizes = tensor.shape.iter();
@@ -65,8 +64,8 @@ fn convolution_flops(operands: &[Tensor], out: &Tensor) -> Option<f64> {
         .then(|| 2.0 * out.n() * filter.n() / channels)
 }
 
-/// Flex attention, Q, K, V of B × H × N × d: as dense attention where no block mask stands among
-/// the buffers. With one, how many blocks are computed is in its values, which no trace records.
+/// Flex attention, Q, K, V of B × H × N × d: like dense attention if there is no block mask among the buffers. With
+/// one, the number of computed blocks depends on its values, which traces do not record.
 fn attention_flops(input: &OpInput, tensors: &[Tensor]) -> Option<f64> {
     let is_backward = input.name.contains("backward");
     let [q, k, v] = tensors.get(..3)? else {

@@ -1,7 +1,7 @@
 //! One case for each formula, small enough to check by hand.
 //!
-//! The texts of `tests/` have them, a file for each family and a line for each case: [`Call`] and
-//! [`check`] say how to read one. Headings are the names that `docs/differences.md` calls them by.
+//! The texts in `tests/` contain them, one file per family and one line per case: see [`Call`] and [`check`] for the
+//! format. Headings are the names used in `docs/differences.md`.
 
 use std::fs;
 use std::path::Path;
@@ -13,7 +13,7 @@ use crate::trace::{OpArgsText, TraceBuilder};
 
 /// A call, written `aten::addmm(4, 2x3@1x2, 3x4:float, _, =1, [10 2x3]) by KERNEL in ANNOTATION`.
 ///
-/// The arguments are as [`Arguments::read`] has them. The last two parts are left out of most.
+/// The arguments are parsed by [`Arguments::read`]. Most calls lack the last two parts.
 struct Call<'a> {
     name: &'a str,
     args: Arguments,
@@ -55,22 +55,21 @@ impl<'a> Call<'a> {
     }
 }
 
-/// What the model of an op says about a call.
+/// The result of an op's model for a call.
 fn counted(call: &str) -> Option<Modelled> {
     let call = Call::read(call);
     call.input(model(call.name)?.forward)
 }
 
-/// The same where no values were recorded.
+/// The same without recorded values.
 fn without_values(call: &str) -> Option<Modelled> {
     let mut call = Call::read(call);
     call.args.values.clear();
     call.input(model(call.name)?.forward)
 }
 
-/// Holds a case to what it says: a call, `->`, its operations and bytes as users write them in models
-/// of their own (`?` where they are unknown), and the units where they matter. `none` is a call
-/// without work.
+/// Checks a case: a call, `->`, its operations and bytes as expressions of user models (`?` if unknown), and the units
+/// if they matter. `none` is a call without work.
 fn check(case: &str) -> Result<(), String> {
     let (call, expected) = case.rsplit_once(" -> ").ok_or("no `->`")?;
     let op = Call::read(call).name;
@@ -128,7 +127,7 @@ fn a_case_that_says_nothing_fails() {
     assert_eq!(check("aten::mm(2x3, 3x4) -> 48 | 52 | matrix_bf16"), Ok(()));
 }
 
-/// It leaves out the diagonal of context: 2 · (4 + 4) · (2·144 − 80 + 2·30).
+/// TraceLens leaves out the diagonal of context: 2 · (4 + 4) · (2·144 − 80 + 2·30).
 #[test]
 fn sheets_keep_the_reference_s_count_of_packed_attention() {
     let call = "vllm::unified_attention_with_output(14x2x4:c10::Half, 14x1x4:c10::Half*2) in execute_14_context_2(sq12sk20sqsq80sqsk144)_generation_2(sq2sk30sqsq2sqsk30)";
@@ -142,12 +141,11 @@ fn sheets_keep_the_reference_s_count_of_packed_attention() {
             .flops
     };
     assert_eq!((modelled.work.flops, in_sheets(4480.0)), (4480.0, 4288.0));
-    // What a model of the user counts stays as it is.
+    // Work from a user's model is unchanged.
     assert_eq!((in_sheets(1.0), in_sheets(2.0)), (1.0, 2.0));
 }
 
-/// It takes a mask of attention for granted; its K counts elements of packed weights, and bytes of
-/// pairs.
+/// TraceLens assumes an attention mask; its K counts elements of packed weights, and bytes of packed pairs.
 #[test]
 fn parameters_are_read_as_the_reference_reads_them() {
     #[rustfmt::skip]

@@ -1,7 +1,7 @@
-//! Products in single precision that the matrix units compute in TF32, which AMD calls XF32.
+//! FP32 GEMMs that the matrix units compute in TF32, which AMD calls XF32.
 
-/// Whether the name of a kernel says so: by the word, by an instruction of 16×8×8 on real or complex
-/// single-precision operands (NVIDIA), or by the mode behind Tensile's types (AMD).
+/// Whether the name of a kernel shows it: by the word, by a 16×8×8 instruction on real or complex FP32 operands
+/// (NVIDIA), or by the mode after Tensile's types (AMD).
 pub(crate) fn is_tf32_kernel(name: &str) -> bool {
     const WORDS: [&str; 5] = ["tf32", "xf32", "s1688", "c1688", "_s_mx_"];
     let name = name.to_ascii_lowercase();

@@ -1,7 +1,7 @@
-//! Whether a matrix kernel reads its operands transposed, where its name says so.
+//! Whether a GEMM kernel reads its operands transposed, if its name shows it.
 
-/// The transposition of the kernel's two operands, as the first kernel tells it whose name can be
-/// read. Vendor libraries store matrices by columns: these are the kernel's operands, not the op's.
+/// The transposition of the kernel's two operands, from the first kernel whose name can be parsed. Vendor libraries are
+/// column-major: these are the kernel's operands, not the op's.
 pub(super) fn transpose(kernels: &[&str]) -> Option<(Option<bool>, Option<bool>)> {
     kernels
         .iter()
@@ -26,8 +26,8 @@ fn tensile(name: &str) -> Option<(Option<bool>, Option<bool>)> {
     is_tensile.then(|| (told("_Ailk_", "_Alik_"), told("_Bljk_", "_Bjlk_")))
 }
 
-/// cuBLAS on Hopper and later: `nvjet_tst_192x192_64x4_1x2_h_bz_coopA_TNT`, a letter for each operand and
-/// the output.
+/// cuBLAS on Hopper and later: `nvjet_tst_192x192_64x4_1x2_h_bz_coopA_TNT`, one letter for each operand and for the
+/// output.
 fn nvjet(name: &str) -> Option<(Option<bool>, Option<bool>)> {
     if !name.starts_with("nvjet") {
         return None;
@@ -50,10 +50,10 @@ mod tests {
             (&["Cijk_Alik_Bljk_BBS_BH_Bias_HAS_SAV_UserArgs_MT256x256x64_MI16x16x1"], both(true, false)),
             (&["Cijk_Ailk_Bjlk_S_MX_B_MT128x128x16"], both(false, true)),
             (&["nvjet_tst_192x192_64x4_1x2_h_bz_coopA_TNT"], both(true, false)),
-            // A name that ends before its letters says nothing.
+            // A name that is truncated before its letters says nothing.
             (&["nvjet_tst_192x192_64x4_T"], None),
             (&["ampere_bf16_s16816gemm_bf16_128x128_ldg8_f2f_stages_32x5_tn"], None),
-            // A split kernel first, then the matrix kernel.
+            // A split-K kernel first, then the GEMM kernel.
             (&["void splitK()", "nvjet_hsh_64x8_64x16_4x1_v_bz_NNN"], both(false, false)),
         ];
         for (kernels, expected) in cases {

@@ -1,19 +1,18 @@
-//! Kernels that `torch.compile` writes: `triton_poi_fused_add_mul_3` works point by point,
-//! `triton_red_…` and `triton_per_…` reduce.
+//! Kernels that `torch.compile` generates: `triton_poi_fused_add_mul_3` is pointwise, `triton_red_…` and `triton_per_…`
+//! are reductions.
 //!
-//! The call carries its tensors and the sizes of the loops around the kernel's body: x and y for
-//! points, and last r for the reduction. Operations: those that the name lists, at each point. Each
-//! tensor moves once, with the true size of its elements, and never more elements than there are
-//! points: a slice of a larger tensor moves alone. Where the kernel finishes a matrix product or a
-//! convolution and only one tensor has an element for each point, it works in place: that tensor is
-//! read and written.
+//! The call has its tensors and the sizes of the loops around the kernel's body: x and y for points, and finally r for
+//! the reduction. Operations are those listed in the name, per point. Each tensor moves once, with the actual size of
+//! its elements, and never more elements than there are points, because for a slice of a larger tensor only the slice
+//! moves. If the kernel is the epilogue of a GEMM or a convolution and only one tensor has an element for each point,
+//! it works in place: that tensor is read and written.
 
 use super::dtype;
 use super::input::Tensor;
 use super::params::{self, Param, Params};
 use super::{Modelled, OpInput, on_vectors};
 
-/// `n_sizes`: how many of the sizes always stand last; the last of two is that of a reduction.
+/// The last `n_sizes` arguments are always loop sizes; the last of two is that of the reduction.
 pub(super) fn fused(input: &OpInput, n_sizes: usize) -> Option<Modelled> {
     let tensors: Vec<Tensor> = input.tensors().collect();
     let largest = tensors.iter().map(Tensor::n).fold(0.0, f64::max);
@@ -32,7 +31,7 @@ pub(super) fn fused(input: &OpInput, n_sizes: usize) -> Option<Modelled> {
     Some(modelled.with(params(input, &ops, n_sizes)?))
 }
 
-/// The reference's parameters: of a reduction the last two sizes, else the last.
+/// TraceLens's parameters: the last two sizes for a reduction, else the last.
 fn params(input: &OpInput, ops: &[&str], n_sizes: usize) -> Option<Params> {
     let sizes = sizes(input);
     let (last, rest) = sizes.split_last()?;
@@ -48,7 +47,7 @@ fn params(input: &OpInput, ops: &[&str], n_sizes: usize) -> Option<Params> {
     ])
 }
 
-/// Numbers among the arguments, in their order.
+/// The integers among the arguments, in order.
 fn sizes(input: &OpInput) -> Vec<f64> {
     (0..input.n_args())
         .filter(|at| !dtype::is_tensor(input.dtype(*at)))
@@ -57,9 +56,8 @@ fn sizes(input: &OpInput) -> Vec<f64> {
         .collect()
 }
 
-/// Points of the loop nest. `n_sizes` of them always stand last; one before belongs to the nest too
-/// as long as the points do not outnumber the largest tensor: what stands there otherwise is the
-/// size of a dynamic shape.
+/// Points of the loop nest. The last `n_sizes` sizes always belong to it. Earlier ones belong to it as long as there
+/// are no more points than elements in the largest tensor; otherwise they are sizes of dynamic shapes.
 fn points(input: &OpInput, n_sizes: usize, largest: f64) -> Option<f64> {
     let sizes = sizes(input);
     let mut n_points = 1.0;
@@ -72,7 +70,7 @@ fn points(input: &OpInput, n_sizes: usize, largest: f64) -> Option<f64> {
     (!sizes.is_empty() && n_points >= 0.0).then_some(n_points)
 }
 
-/// Operations of a fused op for each point; views and copies have none.
+/// Operations of a fused op per point; views and copies have none.
 fn flops_of(op: &str) -> f64 {
     match op {
         "add" | "sub" | "mul" | "div" | "relu" | "mean" | "sum" | "abs" | "neg" | "ne" | "eq"
@@ -84,10 +82,10 @@ fn flops_of(op: &str) -> f64 {
     }
 }
 
-/// Ops that a library computed; the kernel goes on from their result.
+/// Ops that a library computed; the kernel continues from their result.
 const EXTERNAL: [&str; 5] = ["addmm", "baddbmm", "bmm", "convolution", "mm"];
 
-/// Ops of more than one word that hold another op's name among their words.
+/// Names of several words that contain another op's name.
 const LONG_NAMES: [&str; 24] = [
     "_log_softmax",
     "_scaled_dot_product_flash_attention",
@@ -115,8 +113,8 @@ const LONG_NAMES: [&str; 24] = [
     "threshold_backward",
 ];
 
-/// The ops in a kernel's name: `triton_poi_fused__to_copy_add_mul_3` fuses `_to_copy`, `add`, `mul`.
-/// An op that occurs several times is named once.
+/// The ops in a kernel's name: `triton_poi_fused__to_copy_add_mul_3` fuses `_to_copy`, `add`, `mul`. An op that occurs
+/// several times is listed once.
 pub fn fused_ops(name: &str) -> Vec<&str> {
     let Some((_, list)) = name.split_once("_fused_") else {
         return Vec::new();

@@ -1,12 +1,12 @@
-//! Models that a user writes for ops that Dormer does not know, or counts otherwise.
+//! User-defined models for ops that Dormer does not know, or counts differently.
 //!
 //! ```text
 //! TOML text ─parse→ UserModels ─work(OpInput)→ Work
 //! ```
 //!
-//! A model names an op and gives its operations and bytes as expressions over the arguments of a
-//! call. It takes the place of the built-in model of that op and fills cells; it does not choose
-//! which calls become operations. `docs/perf-models.md` describes the file.
+//! A model names an op and gives its operations and bytes as expressions over the arguments of a call. It replaces the
+//! built-in model of that op and fills cells; it does not affect which calls become operations. `docs/perf-models.md`
+//! describes the file.
 
 mod arithmetic;
 mod expression;
@@ -23,11 +23,11 @@ use crate::hardware::Precision;
 use crate::trace::{OpArgsId, Trace};
 use expression::Expression;
 
-/// Longest file, in bytes.
+/// Maximum file size, in bytes.
 pub const MAX_FILE_BYTES: usize = 256 * 1024;
-/// Most models of a file.
+/// Maximum number of models in a file.
 const MAX_MODELS: usize = 1000;
-/// Most intermediate values of a model.
+/// Maximum number of intermediate values in a model.
 const MAX_LETS: usize = 50;
 
 /// The models of one file.
@@ -37,7 +37,7 @@ pub struct UserModels {
     models: Vec<Model>,
 }
 
-/// Files with the same text say the same.
+/// Files with the same text are equal.
 impl PartialEq for UserModels {
     fn eq(&self, other: &UserModels) -> bool {
         self.text == other.text
@@ -46,7 +46,7 @@ impl PartialEq for UserModels {
 
 #[derive(Debug, Clone)]
 struct Model {
-    /// The name, or what it begins with.
+    /// The name, or its prefix.
     op: String,
     is_prefix: bool,
     line: usize,
@@ -56,12 +56,12 @@ struct Model {
     compute: Compute,
 }
 
-/// Which units, and what tells their precision.
+/// The units, and how their precision is determined.
 #[derive(Debug, Clone, Copy)]
 enum Compute {
     None,
     Fixed(ComputeSpec),
-    /// The type of an argument.
+    /// In the type of an argument.
     Of(Unit, usize),
 }
 
@@ -135,7 +135,7 @@ impl UserModels {
         self.models.is_empty()
     }
 
-    /// The work of a call of a trace under this name, as [`UserModels::work`].
+    /// The work of a call in a trace under this name; see [`UserModels::work`].
     pub fn work_of(
         &self,
         trace: &Trace,
@@ -147,14 +147,12 @@ impl UserModels {
         Some(args.and_then(|args| model.work(&OpInput::new(trace, name, args))))
     }
 
-    /// The work of a call: of no model the outer `None`, of a model whose arguments do not say the
-    /// inner one.
+    /// The work of a call. The outer `None` means that there is no model, the inner one that the arguments do not tell.
     pub fn work(&self, input: &OpInput) -> Option<Option<Work>> {
         Some(self.find(input.name)?.work(input))
     }
 
-    /// The ops it has models of, in the order of the file: names, or what names begin with and a
-    /// `*`.
+    /// The ops with a model, in file order: names, or prefixes followed by `*`.
     pub fn ops(&self) -> impl Iterator<Item = String> {
         self.models.iter().map(|model| match model.is_prefix {
             true => format!("{}*", model.op),
@@ -162,8 +160,7 @@ impl UserModels {
         })
     }
 
-    /// Which of [`UserModels::ops`] counts the work of an op: the exact name, else the longest
-    /// beginning.
+    /// The index in [`UserModels::ops`] of the model for an op: the exact name, else the longest prefix.
     pub fn position(&self, op: &str) -> Option<usize> {
         let models = || self.models.iter().enumerate();
         let exact = models().find(|(_, model)| !model.is_prefix && model.op == op);
@@ -253,8 +250,7 @@ impl Model {
     }
 }
 
-/// `compute = "matrix"` with `precision = "bf16"`, or `"in0"` for the type of an argument, which is
-/// what is taken when nothing is said.
+/// `compute = "matrix"` with `precision = "bf16"`, or `"in0"` for the type of an argument, which is the default.
 fn compute(entry: &Entry) -> Result<Compute, (Range<usize>, String)> {
     let unit = match &entry.compute {
         None => Unit::Vector,

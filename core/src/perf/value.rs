@@ -1,33 +1,32 @@
-//! Values of arguments that are no tensors: numbers, flags and lists, in every spelling that profilers
-//! use.
+//! Values of non-tensor arguments: numbers, flags and lists, in every format that profilers use.
 //!
 //! | value | spellings |
 //! |---|---|
-//! | number | `2`, `2.`, `1e-05`; a list of one where it has a default |
+//! | number | `2`, `2.`, `1e-05`; a list of one if it has a default |
 //! | flag | `True`, `true`, `1` |
-//! | list | `[2, 2]`, `(2, 2)`, `2, 2`, nested; a number for a list of one |
+//! | list | `[2, 2]`, `(2, 2)`, `2, 2`, nested; a number instead of a list of one |
 //! | absent | nothing, `None`, `null` |
 //!
-//! Where an argument is absent the operator takes its own default, and so does its model; what was
-//! recorded and cannot be read is `None`, and then the model says nothing. So do models of which much
-//! depends on values, where a profiler records none: convolution, and attention with its mask.
+//! For an absent argument the operator uses its default, and so does its model. A value that was recorded but cannot be
+//! read is `None`, and the model gives no result. The same holds for models that depend heavily on values if the
+//! profiler did not record any: convolution, and attention with its mask.
 
 use super::OpInput;
 use crate::names::signatures::{Kind, Param, overloads};
 use crate::trace::list_items;
 
 impl OpInput<'_> {
-    /// Whether the values of arguments that are no tensors were recorded: older profilers leave them out.
+    /// Whether the values of non-tensor arguments were recorded; older profilers leave them out.
     pub(crate) fn has_values(&self) -> bool {
         self.args.concrete.is_some()
     }
 
-    /// Whether an argument that is no tensor was left out, or is Python's `None`.
+    /// Whether a non-tensor argument was left out, or is Python's `None`.
     pub(super) fn is_absent(&self, position: usize) -> bool {
         is_absent(self.value(position))
     }
 
-    /// A value that is a number; of operators with several signatures that it is no list tells which.
+    /// A value that is a number and not a list, which identifies the overload of some operators.
     pub(super) fn number(&self, position: usize) -> Option<f64> {
         number(self.value(position))
     }
@@ -37,12 +36,12 @@ impl OpInput<'_> {
         flag(self.value(position))
     }
 
-    /// Whether a value is a flag and no number: of operators with several signatures that tells which.
+    /// Whether a value is a flag and not a number, which identifies the overload of some operators.
     pub(super) fn is_flag(&self, position: usize) -> bool {
         word(self.value(position)).is_some()
     }
 
-    /// A value that is a list of whole numbers, `[1, 1]`; a number is a list of one.
+    /// A value that is a list of integers, `[1, 1]`; a number counts as a list of one.
     pub(crate) fn integers(&self, position: usize) -> Option<Vec<i64>> {
         self.list(position, integer)
     }
@@ -61,7 +60,7 @@ impl OpInput<'_> {
         list(self.value(position), item)
     }
 
-    /// A number, or what the operator takes where it is absent.
+    /// A number, or the operator's default if it is absent.
     pub(super) fn number_or(&self, position: usize, default: f64) -> Option<f64> {
         self.or(
             position,
@@ -73,17 +72,17 @@ impl OpInput<'_> {
         )
     }
 
-    /// A flag, or what the operator takes where it is absent.
+    /// A flag, or the operator's default if it is absent.
     pub(super) fn flag_or(&self, position: usize, default: bool) -> Option<bool> {
         self.or(position, default, Self::flag)
     }
 
-    /// Whole numbers, or none where the argument is absent.
+    /// Integers; empty if the argument is absent.
     pub(super) fn integers_or_none(&self, position: usize) -> Option<Vec<i64>> {
         self.or(position, Vec::new(), Self::integers)
     }
 
-    /// Which of three gradients are asked for: all where the argument is absent.
+    /// Which of three gradients are requested; all if the argument is absent.
     pub(super) fn asked_gradients(&self, position: usize) -> Option<[bool; 3]> {
         let flags = self.or(position, vec![true; 3], Self::flags)?;
         flags.try_into().ok()
@@ -101,8 +100,8 @@ impl OpInput<'_> {
         }
     }
 
-    /// The first argument whose value is of no spelling that its kind has, by its name: "stride". What
-    /// the operator's signature calls text may be anything.
+    /// The name of the first argument whose value cannot be parsed as its type: "stride". An argument that is text in
+    /// the operator's signature may be anything.
     pub(crate) fn misread(&self) -> Option<String> {
         let op = self.name.strip_prefix("aten::");
         let mut schemas = op.map_or(Vec::new(), overloads);
@@ -125,7 +124,7 @@ impl OpInput<'_> {
     }
 }
 
-/// Whether a value can be what a signature says; without one, any number, flag, list of them or word.
+/// Whether a value matches its type in the signature; without a signature, any number, flag, list of these, or word.
 fn reads_as(value: &str, param: Option<&Param>) -> bool {
     let is_list = |is_item: fn(&str) -> bool| {
         list(value, |item| {
@@ -141,7 +140,7 @@ fn reads_as(value: &str, param: Option<&Param>) -> bool {
         }
         Some(Kind::Bool) => is_list(is_flag),
         Some(_) => true,
-        // Text of other libraries: names, devices, types. Lists hold numbers and flags.
+        // Text of other libraries: names, devices, types. Lists contain numbers and flags.
         None => {
             let is_text = |text: &str| text.starts_with(|first: char| first.is_alphabetic());
             let starts = |mark: char| value.trim_start().starts_with(mark);

@@ -1,4 +1,4 @@
-//! Sizes of an attention, from the parameters of its model or from the shapes of its arguments.
+//! Sizes of attention calls, from the parameters of the perf model or the shapes of the arguments.
 
 use super::Profile;
 use super::operations::Operation;
@@ -10,21 +10,21 @@ use crate::perf::{Modelled, Param};
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct AttentionSizes {
     pub(crate) batch: u64,
-    /// Queries; of packed sequences all together.
+    /// Number of queries; for packed sequences, of all together.
     pub(crate) n_q: u64,
     pub(crate) h_q: u64,
-    /// Keys; of packed sequences all together.
+    /// Number of keys; for packed sequences, of all together.
     pub(crate) n_kv: u64,
     pub(crate) h_kv: u64,
     pub(crate) d_qk: u64,
     pub(crate) d_v: u64,
     pub(crate) is_causal: bool,
-    /// How many sequences are packed one after the other.
+    /// Number of sequences that are packed one after the other.
     pub(crate) n_packed: Option<u64>,
 }
 
 impl AttentionSizes {
-    /// Of an operation; `None` where nothing tells.
+    /// Sizes of an operation; `None` if they are unknown.
     pub(crate) fn of(profile: &Profile, operation: &Operation) -> Option<AttentionSizes> {
         let of_params = operation.known().and_then(AttentionSizes::of_params);
         let sizes = of_params
@@ -49,8 +49,8 @@ impl AttentionSizes {
         })
     }
 
-    /// Q, K and V are the first three tensors of four dimensions; in a backward pass the gradient
-    /// precedes them. PyTorch's own operators have heads before positions.
+    /// Q, K and V are the first three 4-D tensors; in a backward pass the gradient precedes them. PyTorch's own
+    /// operators put heads before positions.
     fn of_shapes(profile: &Profile, operation: &Operation) -> Option<AttentionSizes> {
         let name = operation.short_name(profile);
         let tensors = operation.tensors(profile);
@@ -78,8 +78,8 @@ impl AttentionSizes {
         })
     }
 
-    /// Packed queries of positions × heads × head dimension, and a cache that ends in heads × head dimension. How
-    /// much of the cache is read is not recorded: at least as many keys as there are queries.
+    /// Packed queries of positions × heads × head dimension, and a KV cache whose last dimensions are heads × head
+    /// dimension. How much of the cache is read is not recorded; there are at least as many keys as queries.
     fn of_packed(profile: &Profile, operation: &Operation) -> Option<AttentionSizes> {
         let tensors = operation.tensors(profile);
         let (&[n_q, h_q, d], &[_, .., h_kv, _]) = (tensors.first()?.shape, tensors.get(1)?.shape)
@@ -93,7 +93,7 @@ impl AttentionSizes {
         })
     }
 
-    /// Where keys and values are as many and as large as queries: batch, queries, heads, head dimension.
+    /// For keys and values of the same size as the queries: batch, queries, heads, head dimension.
     fn of_queries((batch, n_q, h_q, d_qk): (u64, u64, u64, u64)) -> AttentionSizes {
         AttentionSizes {
             batch,
@@ -108,22 +108,22 @@ impl AttentionSizes {
         }
     }
 
-    /// Queries of one sequence, the mean where some are packed.
+    /// Queries of one sequence; the mean for packed sequences.
     pub(crate) fn queries(&self) -> f64 {
         self.n_q as f64 / self.n_packed.unwrap_or(1).max(1) as f64
     }
 
-    /// Keys of one sequence, the mean where some are packed.
+    /// Keys of one sequence; the mean for packed sequences.
     pub(crate) fn keys(&self) -> f64 {
         self.n_kv as f64 / self.n_packed.unwrap_or(1).max(1) as f64
     }
 
-    /// The length that bands go by: the shorter side limits how often something is used again.
+    /// The length that determines the band: the shorter side limits data reuse.
     pub(crate) fn length(&self) -> f64 {
         self.queries().min(self.keys())
     }
 
-    /// Blocks of so many queries: of all heads, batches and sequences.
+    /// Number of query blocks of the given size, over all heads, batches and sequences.
     pub(crate) fn blocks(&self, queries: u64) -> u64 {
         let heads = self.h_q.saturating_mul(self.batch);
         let sequences = heads.saturating_mul(self.n_packed.unwrap_or(1).max(1));
@@ -136,13 +136,13 @@ impl AttentionSizes {
         self.h_q.checked_div(self.h_kv).unwrap_or(1).max(1)
     }
 
-    /// The head dimension, where it is none of those that most kernels are tuned for.
+    /// The head dimension, if it is not one that most kernels are tuned for.
     pub(crate) fn odd_head(&self) -> Option<u64> {
         let is_odd = |head: &u64| !matches!(head, 64 | 128);
         [self.d_qk, self.d_v].into_iter().find(is_odd)
     }
 
-    /// The elements of Q, K, V and of the result.
+    /// Number of elements of Q, K, V and the result.
     pub(crate) fn elements(&self) -> [u64; 4] {
         let elements = |n: u64, h: u64, d: u64| {
             let sizes = [self.batch, n, h, d];
@@ -177,9 +177,8 @@ fn above_zero(size: i64) -> Option<u64> {
     u64::try_from(size).ok().filter(|size| *size > 0)
 }
 
-/// The number of packed sequences: tensors without a batch dimension go with a list of where each
-/// sequence starts, one entry more than sequences. Memory-efficient attention has them in a batch of
-/// one.
+/// The number of packed sequences. Tensors without a batch dimension come with a list of sequence start offsets, which
+/// has one more entry than there are sequences. Memory-efficient attention uses a batch of one.
 fn n_packed(profile: &Profile, operation: &Operation) -> Option<u64> {
     let tensors = operation.tensors(profile);
     let types: &[&str] = match tensors.first()?.shape {

@@ -1,17 +1,17 @@
 //! Which backward call belongs to which forward call.
 //!
-//! PyTorch's autograd numbers the forward calls that it records, and repeats the number on the
-//! call of its engine that works out the gradient. Numbers start anew on each thread and in each
-//! process; only a process's first backward call with a number is linked, as in the reference.
+//! PyTorch's autograd numbers the forward calls that it records and repeats the number on the autograd engine call that
+//! computes the gradient. Numbers start over on each thread and in each process; only the first backward call with a
+//! given number in a process is linked, as in the reference.
 
 use crate::base::map::Map;
 use crate::profile::launch::process;
 use crate::trace::{EventId, StringId, Trace};
 
-/// How the calls of the engine begin; the name of the backward function follows.
+/// Prefix of autograd engine calls; the name of the backward function follows.
 pub const ENGINE_CALL: &str = "autograd::engine::evaluate_function: ";
 
-/// Whether a call is one of the engine, by its name.
+/// Whether a call is an autograd engine call, by its name.
 pub(crate) fn is_engine_call(name: &str) -> bool {
     name.starts_with(ENGINE_CALL.trim_end())
 }
@@ -34,7 +34,7 @@ impl Autograd {
                 backward_of_number.entry(key).or_insert(event);
             }
         }
-        // Of the calls on other threads the one that starts last is the innermost.
+        // Of the calls on other threads, the one that starts last is the innermost.
         let mut forward: Map<EventId, EventId> = Map::default();
         for &(event, number) in &trace.sequence_numbers {
             let Some(&backward) = backward_of_number.get(&(process(trace, event), number)) else {
@@ -54,12 +54,12 @@ impl Autograd {
         }
     }
 
-    /// The forward call of a call of the engine.
+    /// The forward call of an autograd engine call.
     pub fn forward_of(&self, engine_call: EventId) -> Option<EventId> {
         self.forward_of.get(&engine_call).copied()
     }
 
-    /// The call of the engine that works out the gradient of a forward call.
+    /// The autograd engine call that computes the gradient of a forward call.
     pub fn backward_of(&self, forward: EventId) -> Option<EventId> {
         self.backward_of.get(&forward).copied()
     }
@@ -99,7 +99,7 @@ mod tests {
         assert_eq!(autograd.forward_of(event(5)), None);
     }
 
-    /// Two ranks in one file count alike.
+    /// Two ranks in one file use the same numbers.
     #[test]
     fn numbers_are_of_one_process() {
         let engine = "autograd::engine::evaluate_function: MmBackward0";

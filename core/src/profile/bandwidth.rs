@@ -1,4 +1,4 @@
-//! The memory bandwidth that the operations of a trace demonstrate, by how many bytes they move.
+//! The memory bandwidth that the operations of a trace achieve, by the number of bytes they move.
 
 use std::sync::Arc;
 
@@ -6,14 +6,14 @@ use super::Profile;
 use crate::base::map::Map;
 use crate::hardware::Unit;
 
-/// What an operation reaches.
+/// What an operation achieves.
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct Reached {
     bytes_per_s: f64,
     operation: usize,
 }
 
-/// The two fastest operations of each size, in steps of half an octave.
+/// The two fastest operations per size class; classes are half an octave wide.
 #[derive(Debug, Default)]
 pub(crate) struct Demonstrated(Map<i32, [Option<Reached>; 2]>);
 
@@ -56,8 +56,8 @@ impl Demonstrated {
         }
     }
 
-    /// The fastest of the operations that move half to twice as many bytes, other than one, in bytes a
-    /// second.
+    /// The best bandwidth in bytes per second among operations that move half to twice as many bytes, excluding one
+    /// operation.
     pub(crate) fn best(&self, bytes: f64, other_than: usize) -> Option<f64> {
         let near = (-2..=2).filter_map(|steps| self.0.get(&(step(bytes) + steps)));
         let others = near.flatten().flatten();
@@ -89,7 +89,7 @@ mod tests {
             );
         }
         assert_eq!(all.best(1e6, 9), Some(3e12));
-        // An operation shows nothing of itself.
+        // An operation is not compared with itself.
         assert_eq!(all.best(1e6, 0), Some(2e12));
         assert_eq!(all.best(64e6, 3), None);
         assert_eq!(all.best(1e12, 9), None);

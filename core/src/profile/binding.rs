@@ -1,4 +1,4 @@
-//! A model and the call whose arguments it reads.
+//! A perf model and the call whose arguments it reads.
 
 use crate::base::interval::Interval;
 use crate::base::sort::Arrange;
@@ -9,7 +9,7 @@ use crate::profile::launch::GpuId;
 use crate::profile::tree::NodeId;
 use crate::trace::{Category, Dims, EventId};
 
-/// Which formula of a model counts a call.
+/// Which formula of a model applies to a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Pass {
     /// The call itself.
@@ -18,21 +18,21 @@ pub enum Pass {
     Backward,
 }
 
-/// A model and the call whose arguments it reads.
+/// A perf model and the call whose arguments it reads.
 #[derive(Debug, Clone, Copy)]
 pub struct Binding {
     /// The formulas.
     pub model: &'static PerfModel,
-    /// The call; of a backward pass the forward call.
+    /// The call; for a backward pass, the forward call.
     pub call: EventId,
     /// Which formula.
     pub pass: Pass,
-    /// How many kernels share the work of the call evenly; 1 for a call that is counted whole.
+    /// How many kernels share the work of the call evenly; 1 if the call counts as a whole.
     pub shares: u32,
 }
 
 impl Binding {
-    /// A call that is counted whole.
+    /// A binding for a whole call.
     pub fn new(model: &'static PerfModel, call: EventId, pass: Pass) -> Binding {
         Binding {
             model,
@@ -42,8 +42,8 @@ impl Binding {
         }
     }
 
-    /// What the formula says, or where the arguments of the call do not say, those of the calls
-    /// below it together. Some formulas read the names of the kernels.
+    /// The result of the formula or, if the arguments of the call are not enough, the sum over the calls below it. Some
+    /// formulas read kernel names.
     pub fn work(&self, profile: &Profile, kernels: &[GpuId]) -> Option<Modelled> {
         self.own_work(profile, kernels).or_else(|| {
             let is_whole = self.pass == Pass::Forward && self.shares == 1;
@@ -51,7 +51,7 @@ impl Binding {
         })
     }
 
-    /// What the formula says of the call itself.
+    /// The result of the formula for the call itself.
     pub(crate) fn own_work(&self, profile: &Profile, kernels: &[GpuId]) -> Option<Modelled> {
         let trace = &profile.trace;
         let text = |id| trace.strings.get(id);
@@ -81,8 +81,8 @@ impl Binding {
         })
     }
 
-    /// Whether the call takes a list of tensors, which a trace has no type of: kernels tell it, and
-    /// may differ from call to call.
+    /// Whether the call takes a tensor list. A trace has no element types for lists; only the kernels show them, and
+    /// they may differ from call to call.
     pub(super) fn takes_list(&self, profile: &Profile) -> bool {
         let input = OpInput::of_call(&profile.trace, self.call);
         let dims = input.and_then(|input| input.args.dims.as_deref());
@@ -90,14 +90,14 @@ impl Binding {
         dims.any(|dims| matches!(dims, Dims::Many(_)))
     }
 
-    /// The sizes of a product of which the model has no parameters.
+    /// The GEMM sizes of a model that does not report them as parameters.
     pub fn product(&self, profile: &Profile) -> Option<ProductSizes> {
         let is_whole = self.pass == Pass::Forward && self.shares == 1;
         let sizes = self.model.product.filter(|_| is_whole)?;
         sizes(&OpInput::of_call(&profile.trace, self.call)?)
     }
 
-    /// Attention of serving engines: the lengths of requests stand in an annotation.
+    /// Attention of serving engines: the request lengths are in an annotation.
     pub(crate) fn reads_annotation(&self) -> bool {
         self.model.sheet == SheetFamily::InferenceAttention
             || self.model.op.contains("paged_attention")
@@ -105,10 +105,10 @@ impl Binding {
     }
 }
 
-/// The outermost calls below that have work of their own, together; `None` unless they launch all
-/// that the call does. The units are those of the call with the most operations.
+/// The sum over the outermost calls below that have a perf model; `None` unless these calls launch everything that the
+/// call launches. The compute unit is that of the call with the most FLOPs.
 fn work_below(profile: &Profile, call: EventId) -> Option<Modelled> {
-    /// More calls than this below one say that it is no kernel's wrapper.
+    /// A call with more calls than this below it is not a kernel wrapper.
     const MAX_CALLS: usize = 256;
     let (trace, tree) = (&profile.trace, &profile.tree);
     let node = tree.node_of(call)?;

@@ -1,4 +1,4 @@
-//! What kind of convolution it is, by shapes and settings.
+//! Kinds of convolutions, by shapes and settings.
 
 use super::Profile;
 use super::operations::Operation;
@@ -6,12 +6,12 @@ use crate::base::labels::labelled;
 use crate::perf::{Param, are_placeholders};
 
 labelled! {
-    /// Kinds of convolutions, which differ in what is usual for them.
+    /// Kinds of convolutions with different typical efficiency.
     pub(crate) enum ConvolutionKind {
         Pointwise => "1×1",
         Standard => "kernel size 2–3",
         Large => "kernel size above 3",
-        /// Each channel by itself.
+        /// Each channel is convolved separately.
         Depthwise => "depthwise",
     }
 }
@@ -21,29 +21,29 @@ labelled! {
 pub(crate) struct ConvolutionShape {
     /// Batch, channels, positions.
     pub(crate) input: Vec<u64>,
-    /// Output channels (input channels where it is transposed), channels of a group, kernel size.
+    /// Output channels (input channels if transposed), channels per group, kernel size.
     pub(crate) filter: Vec<u64>,
     pub(crate) stride: Vec<u64>,
     pub(crate) dilation: Vec<u64>,
-    /// On either side of the input; `None` where it is unknown.
+    /// Padding on either side of the input; `None` if unknown.
     pub(crate) padding: Option<Vec<u64>>,
-    /// What is added to the result of a transposed one, where its padding is known.
+    /// Output padding of a transposed convolution, used only if its padding is known.
     pub(crate) output_padding: Vec<u64>,
     pub(crate) groups: u64,
     pub(crate) is_transposed: bool,
-    /// Channels lie next to each other in memory; `None` where strides do not tell.
+    /// Whether channels are contiguous in memory; `None` if unknown from the strides.
     pub(crate) is_channels_last: Option<bool>,
 }
 
 impl ConvolutionShape {
-    /// Of an operation; `None` where nothing tells.
+    /// The shape of an operation's convolution; `None` if unknown.
     pub(crate) fn of(profile: &Profile, operation: &Operation) -> Option<ConvolutionShape> {
         ConvolutionShape::of_params(operation)
             .or_else(|| ConvolutionShape::of_tensors(profile, operation))
     }
 
-    /// Whether the channels of its input lie next to each other; `None` where strides do not tell, and
-    /// for images of one dimension, which have no such format.
+    /// Whether the channels of its input are contiguous. `None` if unknown from the strides, and for 1-D inputs, which
+    /// have no such format.
     pub(crate) fn has_channels_last(profile: &Profile, operation: &Operation) -> Option<bool> {
         let shape = ConvolutionShape::of(profile, operation)?;
         channels_last(shape.n_dims())?;
@@ -77,8 +77,8 @@ impl ConvolutionShape {
         })
     }
 
-    /// Input and filter are the first two tensors of equal rank; before those of a backward pass
-    /// comes the gradient. Settings are unknown.
+    /// Input and filter are the first two tensors of equal rank; in a backward pass the gradient precedes them.
+    /// Settings are unknown.
     fn of_tensors(profile: &Profile, operation: &Operation) -> Option<ConvolutionShape> {
         let name = operation.short_name(profile);
         let tensors = operation.tensors(profile);
@@ -99,7 +99,7 @@ impl ConvolutionShape {
         })
     }
 
-    /// One of no stride, dilation or padding, as far as is known.
+    /// A convolution with default stride and dilation and unknown padding.
     fn plain(input: Vec<u64>, filter: Vec<u64>, groups: u64) -> ConvolutionShape {
         let n_dims = input.len().saturating_sub(2);
         ConvolutionShape {
@@ -115,23 +115,23 @@ impl ConvolutionShape {
         }
     }
 
-    /// Dimensions of its tensors: batch, channels, and those of the image.
+    /// Number of dimensions of its tensors: batch, channels, and spatial dimensions.
     pub(crate) fn n_dims(&self) -> usize {
         self.input.len()
     }
 
-    /// The kernel size in each dimension of the image.
+    /// The kernel size in each spatial dimension.
     fn kernel_size(&self) -> &[u64] {
         self.filter.get(2..).unwrap_or_default()
     }
 
-    /// Positions of the input that each result is a sum over.
+    /// Number of input positions that each result sums over.
     pub(crate) fn taps(&self) -> u64 {
         let sizes = self.kernel_size().iter().copied();
         sizes.fold(1, u64::saturating_mul)
     }
 
-    /// Whether its kernel is longer in one dimension than in another.
+    /// Whether its kernel size differs between dimensions.
     pub(crate) fn is_asymmetric(&self) -> bool {
         let size = self.kernel_size();
         size.iter().any(|one| Some(one) != size.first())
@@ -142,12 +142,12 @@ impl ConvolutionShape {
         by(self.kernel_size())
     }
 
-    /// Channels that are read.
+    /// Number of input channels.
     pub(crate) fn channels(&self) -> u64 {
         self.input.get(1).copied().unwrap_or(0)
     }
 
-    /// Channels that are written.
+    /// Number of output channels.
     pub(crate) fn out_channels(&self) -> u64 {
         match self.is_transposed {
             true => self
@@ -158,7 +158,7 @@ impl ConvolutionShape {
         }
     }
 
-    /// Positions that are written for each image.
+    /// Output positions per image.
     pub(crate) fn positions(&self) -> u64 {
         let n_dims = self.n_dims().saturating_sub(2);
         (0..n_dims)
@@ -166,7 +166,7 @@ impl ConvolutionShape {
             .fold(1, u64::saturating_mul)
     }
 
-    /// Positions along a dimension that are written; where no padding is known it keeps the size.
+    /// Output positions along a dimension. With unknown padding, "same" padding is assumed.
     fn written(&self, dim: usize) -> Option<u64> {
         let (size, kernel) = (*self.input.get(dim + 2)?, *self.filter.get(dim + 2)?);
         let stride = self.stride.get(dim)?.max(&1);
@@ -201,19 +201,19 @@ impl ConvolutionShape {
         [all(&self.input), all(&result)]
     }
 
-    /// Each channel by itself.
+    /// Each channel is convolved separately.
     pub(crate) fn is_depthwise(&self) -> bool {
         self.groups > 1
             && self.groups == self.channels()
             && (self.is_transposed || self.filter.get(1) == Some(&1))
     }
 
-    /// Channels that a group reads.
+    /// Number of input channels of a group.
     pub(crate) fn group_channels(&self) -> u64 {
         self.channels() / self.groups.max(1)
     }
 
-    /// Its stride equals its kernel size, as vision transformers cut images into patches.
+    /// Stride equals kernel size, as in the patch embedding of vision transformers.
     pub(crate) fn is_patches(&self) -> bool {
         let is_large = self.kernel_size().iter().any(|size| *size > 1);
         is_large && !self.is_transposed && self.groups == 1 && self.stride == self.kernel_size()
@@ -269,13 +269,12 @@ fn by(sizes: &[u64]) -> String {
     sizes.join("×")
 }
 
-/// Sizes that are none below zero.
+/// The sizes, if none is negative.
 fn whole(sizes: &[i64]) -> Option<Vec<u64>> {
     sizes.iter().map(|size| u64::try_from(*size).ok()).collect()
 }
 
-/// The memory format of PyTorch with the channels last, by the number of dimensions; `None` where
-/// there is none.
+/// PyTorch's channels-last memory format for the number of dimensions; `None` if there is none.
 pub(crate) fn channels_last(n_dims: usize) -> Option<&'static str> {
     match n_dims {
         4 => Some("torch.channels_last"),
@@ -284,7 +283,7 @@ pub(crate) fn channels_last(n_dims: usize) -> Option<&'static str> {
     }
 }
 
-/// Whether channels lie next to each other; `None` where shapes make no difference.
+/// Whether channels are contiguous; `None` where both layouts have the same strides.
 fn is_channels_last(sizes: &[u64], strides: &[u64]) -> Option<bool> {
     let (channels, channel_stride) = (*sizes.get(1)?, *strides.get(1)?);
     let positions = sizes.iter().skip(2).copied().fold(1, u64::saturating_mul);
@@ -345,7 +344,7 @@ mod tests {
             dilation: vec![dilation; 2],
             ..shape(&[1, 8, size, size], &[8, 8, kernel, kernel], 1)
         };
-        // A kernel of the whole image, one that loses a row on each side, and one that keeps them.
+        // A kernel as large as the image, one that loses a row on each side, and one that keeps the size.
         assert_eq!(of(8, 8, 0, 1).positions(), 1);
         assert_eq!(of(16, 3, 0, 1).positions(), 14 * 14);
         assert_eq!(of(16, 3, 1, 1).positions(), 16 * 16);

@@ -1,4 +1,4 @@
-//! Where a copy goes, what memory the host's end of it is, and who asked for it.
+//! Direction of a copy, host memory type, and which code requested it.
 
 mod asker;
 mod summary;
@@ -13,19 +13,19 @@ pub(crate) use asker::{Asker, OfDdp};
 pub(crate) use summary::{Copies, CopySummary, copies};
 
 labelled! {
-    /// Where a copy goes, with the word of files for it.
+    /// Direction of a copy, with its short name in files.
     pub(crate) enum Direction {
         DeviceToHost => "D2H",
         HostToDevice => "H2D",
         DeviceToDevice => "D2D",
         PeerToPeer => "P2P",
         HostToHost => "H2H",
-        /// The trace does not say.
+        /// Not recorded.
         Unknown => "other",
     }
 }
 
-/// By the letters of a name.
+/// Patterns in the letters of a name.
 const DIRECTIONS: &Words<Direction> = &[
     (Direction::DeviceToHost, &["dtoh", "devicetohost"]),
     (Direction::HostToDevice, &["htod", "hosttodevice"]),
@@ -35,13 +35,12 @@ const DIRECTIONS: &Words<Direction> = &[
 ];
 
 impl Direction {
-    /// From what a profiler calls it: "Memcpy DtoH (Device -> Pinned)", "CopyHostToDevice",
-    /// "MEMORY_COPY_DEVICE_TO_HOST".
+    /// From the profiler's name: "Memcpy DtoH (Device -> Pinned)", "CopyHostToDevice", "MEMORY_COPY_DEVICE_TO_HOST".
     pub(crate) fn of_name(name: &str) -> Direction {
         said_by(DIRECTIONS, &letters(name)).unwrap_or(Direction::Unknown)
     }
 
-    /// Whether one end is the host.
+    /// Whether one end is in host memory.
     pub(crate) fn crosses(self) -> bool {
         matches!(self, Direction::DeviceToHost | Direction::HostToDevice)
     }
@@ -52,14 +51,14 @@ impl Direction {
     }
 }
 
-/// Where a copy goes: what its launching call says, else its name. ROCm calls a copy to pinned memory
-/// one within the GPU, and its call records the direction that was asked for.
+/// Direction of a copy: from its launching call, otherwise from its name. ROCm names a copy to pinned memory like one
+/// within the GPU, but its call records the requested direction.
 pub(crate) fn direction(trace: &Trace, work: &GpuWork) -> Direction {
     let asked = work
         .launched_by
         .and_then(|call| args::arg(trace, call, "kind"));
     let named = || Direction::of_name(trace.strings.get(work.name));
-    // As `hipMemcpyKind` numbers them; to the GPU itself a name says more.
+    // Values of `hipMemcpyKind`; for device-to-device, the name is more specific.
     match asked {
         Some("1") => Direction::HostToDevice,
         Some("2") => Direction::DeviceToHost,
@@ -76,29 +75,28 @@ pub(crate) fn is_over_link(trace: &Trace, work: &GpuWork) -> bool {
     direction(trace, work).leaves()
 }
 
-/// The same as far as the name of a copy tells.
+/// The same, from the name alone.
 pub(crate) fn is_copy_over_link(name: &str) -> bool {
     Direction::of_name(name).leaves()
 }
 
-/// Whether a copy of this name may have ordinary memory of the host at one end: nothing says that
-/// it is pinned.
+/// Whether a copy with this name may involve pageable host memory, because it is not marked as pinned.
 pub(crate) fn may_be_pageable(name: &str) -> bool {
     Direction::of_name(name).crosses() && HostMemory::of_name(name) != Some(HostMemory::Pinned)
 }
 
 labelled! {
-    /// What memory the CPU's end of a copy is.
+    /// Type of the host memory of a copy.
     pub(crate) enum HostMemory {
-        /// Ordinary memory: the driver copies it through a buffer of its own, and the CPU waits.
+        /// Ordinary memory: the driver copies it through its own buffer, and the CPU waits.
         Pageable => "pageable",
-        /// Locked: the copy can run beside everything else.
+        /// Page-locked: the copy can run asynchronously.
         Pinned => "pinned",
     }
 }
 
 impl HostMemory {
-    /// Some profilers say so in the name.
+    /// Some profilers put it into the name.
     pub(crate) fn of_name(name: &str) -> Option<HostMemory> {
         if name.contains("Pageable") {
             Some(HostMemory::Pageable)

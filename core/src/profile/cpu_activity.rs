@@ -1,5 +1,5 @@
-//! CPU work that names of spans tell: data loading, compilation, graph capture, the profiler; and
-//! the ranges of optimizers.
+//! CPU activity identified by span names: data loading, compilation, graph capture, the profiler; and the ranges of
+//! optimizers.
 
 use std::cmp::Reverse;
 
@@ -11,14 +11,14 @@ use crate::names::host_calls::{OPTIMIZER_RANGE, is_capture_edge};
 use crate::profile::Profile;
 use crate::trace::{Category, EventId, StringId, Trace, TrackId};
 
-/// The times of such work.
+/// When such activity runs.
 pub(crate) struct CpuActivities {
     spans: Spans<Coverage>,
-    /// What the profiler reports of itself and of the driver: it is on no thread of the program.
+    /// Overhead that the profiler reports for itself and for the driver; it is on no thread of the program.
     overhead: [(CpuActivity, Coverage); 2],
 }
 
-/// Of each thread, in the order of [`CpuActivity::ALL`].
+/// By thread, in the order of [`CpuActivity::ALL`].
 type Spans<T> = Map<TrackId, [T; CpuActivity::ALL.len()]>;
 
 impl CpuActivities {
@@ -35,14 +35,14 @@ impl CpuActivities {
         }
     }
 
-    /// How long kernels were loaded in a window, as far as the profiler reports it.
+    /// How long kernels were being loaded in a window, as far as the profiler reports it.
     pub(crate) fn loading_ns(&self, window: Interval) -> i64 {
         let mut overhead = self.overhead.iter();
         let loading = overhead.find(|(activity, _)| *activity == CpuActivity::KernelLoading);
         loading.map_or(0, |(_, covered)| covered.within(window))
     }
 
-    /// How long a thread did one thing in a window.
+    /// How long a thread spent on an activity in a window.
     pub(crate) fn within(&self, activity: CpuActivity, track: TrackId, window: Interval) -> i64 {
         let covered = self
             .spans
@@ -51,7 +51,7 @@ impl CpuActivities {
         covered.map_or(0, |covered| covered.within(window))
     }
 
-    /// What a thread did for more than a time of a window, and for longest.
+    /// The activity that a thread spent most of a window on, if longer than `at_least_ns`.
     pub(crate) fn most_of(
         &self,
         track: TrackId,
@@ -69,13 +69,13 @@ impl CpuActivities {
             .zip(covered)
             .map(|(activity, covered)| (activity, covered.within(window)))
             .filter(|(_, ns)| *ns > at_least_ns);
-        // Of equal ones the first.
+        // The first of equally long ones.
         let longest = found.reduce(|longest, next| if next.1 > longest.1 { next } else { longest });
         longest.map(|(activity, _)| activity)
     }
 }
 
-/// What the profiler reports of itself and of the driver, with what it is.
+/// Overhead that the profiler reports for itself and for the driver, with its kind.
 pub(crate) fn overhead(trace: &Trace) -> impl Iterator<Item = (CpuActivity, EventId)> {
     let events = &trace.events;
     let overhead = events.of_category(|of| of == Category::Overhead);
@@ -85,7 +85,7 @@ pub(crate) fn overhead(trace: &Trace) -> impl Iterator<Item = (CpuActivity, Even
     })
 }
 
-/// Spans with a telling name by thread. No pass over the events where no name tells.
+/// Spans with known names, by thread. Skips the pass over the events if no name is known.
 fn by_thread(trace: &Trace) -> Spans<Coverage> {
     let telling = trace.strings.iter();
     let telling: Vec<(Option<CpuActivity>, Option<bool>)> = telling
@@ -98,7 +98,7 @@ fn by_thread(trace: &Trace) -> Spans<Coverage> {
     if telling.iter().all(|told| *told == (None, None)) {
         return Map::default();
     }
-    // When a thread began to capture.
+    // When a thread started to capture.
     let mut capturing: Map<TrackId, i64> = Map::default();
     for event in trace.events.ids() {
         let (name, track) = (trace.events.name(event), trace.events.track(event));
@@ -131,9 +131,9 @@ fn by_thread(trace: &Trace) -> Spans<Coverage> {
         .collect()
 }
 
-/// The ranges of optimizers: no part of a step has more launches of less work.
+/// The ranges of optimizers: no other part of a step has more launches of smaller kernels.
 pub(crate) struct OptimizerRanges {
-    /// Of each thread by start; those of one thread follow each other.
+    /// By thread, sorted by start; ranges of one thread do not overlap.
     ranges: Map<TrackId, Vec<(Interval, StringId)>>,
 }
 
@@ -155,7 +155,7 @@ impl OptimizerRanges {
         OptimizerRanges { ranges }
     }
 
-    /// The range that a call begins in.
+    /// The range that a call starts in.
     pub(crate) fn of(&self, trace: &Trace, call: EventId) -> Option<StringId> {
         let of_thread = self.ranges.get(&trace.events.track(call))?;
         let at_ns = trace.events.ts_ns(call);

@@ -1,4 +1,4 @@
-//! The shapes of the tensors that an operation takes and gives, and which of two can be the same.
+//! The shapes of an operation's input and output tensors, and which output can be which input.
 
 use super::Profile;
 use super::operations::Operation;
@@ -6,7 +6,7 @@ use crate::names::fusion::{ELEMENTWISE, REDUCTIONS, is_norm};
 use crate::perf::{OpInput, element_bytes};
 use crate::trace::list_items;
 
-/// The shape of a tensor and its size in memory. A size of -1 fits all.
+/// The shape of a tensor and its size in memory. A size of -1 matches any size.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Shape {
     pub(crate) sizes: Vec<i64>,
@@ -16,7 +16,7 @@ pub(crate) struct Shape {
 /// The tensors of an operation.
 pub(crate) struct Shapes<'a> {
     arguments: Option<OpInput<'a>>,
-    /// By argument: shapes and bytes of an element.
+    /// By argument: shapes, and bytes per element.
     tensors: Vec<Vec<(&'a [i64], f64)>>,
 }
 
@@ -26,7 +26,7 @@ impl<'a> Shapes<'a> {
         let of = |input: &OpInput<'a>, at: usize| {
             let bytes = match input.dtype(at) {
                 "Scalar" | "ScalarList" | "" => None,
-                // Lists have no types: two bytes are what most of today's tensors have.
+                // Tensor lists have no types; most tensors have two-byte elements.
                 "TensorList" => Some(2.0),
                 dtype => element_bytes(dtype),
             };
@@ -52,7 +52,7 @@ impl<'a> Shapes<'a> {
         self.arguments.map_or("", |input| input.value(at))
     }
 
-    /// What it reads; `name` is that of the operator without `aten::` and a trailing underscore.
+    /// Shapes that it reads; `name` is the operator name without `aten::` and a trailing underscore.
     pub(crate) fn takes(&self, name: &str) -> Vec<Shape> {
         let skipped = usize::from(name == "copy");
         let read = self.tensors.iter().skip(skipped).flatten();
@@ -60,7 +60,7 @@ impl<'a> Shapes<'a> {
             .collect()
     }
 
-    /// What it writes, where its name and shapes tell.
+    /// The shape that it writes, if known from its name and shapes.
     pub(crate) fn gives(&self, name: &str) -> Option<Shape> {
         if name == "copy" {
             let (sizes, bytes) = self.at(0)?;
@@ -83,7 +83,7 @@ impl<'a> Shapes<'a> {
                 sizes.push(*self.at(1)?.0.first()?);
                 sizes
             }
-            // The height and width do not matter: what follows has to have the channels.
+            // Height and width do not matter; the channels have to match.
             _ if name.contains("convolution") => {
                 let mut sizes = vec![-1; first.len()];
                 *sizes.first_mut()? = *first.first()?;
@@ -111,7 +111,7 @@ impl<'a> Shapes<'a> {
         Some(shape(sizes, bytes))
     }
 
-    /// Along the dimensions of the second argument; the third says whether they stay as ones.
+    /// Reduces the dimensions in the second argument; the third is `keepdim`.
     fn reduced(&self) -> Option<Shape> {
         let (sizes, bytes) = self.at(0)?;
         let dims = list_items(self.value(1))?;
@@ -130,7 +130,7 @@ impl<'a> Shapes<'a> {
     }
 }
 
-/// A dimension as an index; one below zero counts from the last.
+/// A dimension as an index; negative ones count from the end.
 pub(crate) fn from_start(dim: &str, n_dims: usize) -> Option<usize> {
     let dim: i64 = dim.parse().ok()?;
     let dim = if dim < 0 { dim + n_dims as i64 } else { dim };
@@ -156,8 +156,7 @@ fn broadcast(shapes: &[&[i64]]) -> Option<Vec<i64>> {
     Some(out)
 }
 
-/// Whether what one step gives can be what another takes: the same shape, or a view of it with the
-/// same rows.
+/// Whether one operation's output can be another's input: the same shape, or a view of it with the same row length.
 pub(crate) fn can_be(given: &Shape, taken: &Shape) -> bool {
     let (a, b) = (&given.sizes, &taken.sizes);
     let fits = |(a, b): (&i64, &i64)| *a == -1 || a == b;
@@ -169,7 +168,7 @@ pub(crate) fn can_be(given: &Shape, taken: &Shape) -> bool {
     same_rows && !a.contains(&-1) && n(a) > 1.0 && (n(a) - n(b)).abs() < 0.5
 }
 
-/// Whether a shape can be a slice of another: smaller along one dimension alone.
+/// Whether a shape can be a slice of another: smaller along at most one dimension.
 pub(crate) fn can_be_slice(whole: &Shape, part: &Shape) -> bool {
     let sizes = || whole.sizes.iter().zip(&part.sizes);
     whole.sizes.len() == part.sizes.len()

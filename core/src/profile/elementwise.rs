@@ -42,7 +42,7 @@ fn copy(input: &OpInput) -> ElementwiseKind {
     }
 }
 
-/// Whether all tensors, numbers aside, have one shape and lie in one order, none of them expanded.
+/// Whether all tensors except scalars have the same shape and memory order, and none is expanded.
 fn are_alike(input: &OpInput) -> bool {
     let mut tensors = input.tensors().filter(|tensor| tensor.n() > 1.0);
     let Some(first) = tensors.next() else {
@@ -64,7 +64,7 @@ fn are_alike(input: &OpInput) -> bool {
     })
 }
 
-/// Whether a tensor has elements of a type of its own, or gaps between them.
+/// Whether the tensors differ in element type or any of them has gaps in memory.
 pub(crate) fn could_be_dense(input: &OpInput) -> bool {
     let tensors: Vec<_> = input.tensors().filter(|tensor| tensor.n() > 1.0).collect();
     let mut types = tensors.iter().map(|tensor| tensor.dtype);
@@ -91,9 +91,8 @@ pub(crate) fn could_be_dense(input: &OpInput) -> bool {
         })
 }
 
-/// Dimensions as they lie in memory, the outermost first. Those of size one and those that one of
-/// both tensors repeats (stride zero) lie nowhere; of equal strides the first dimension counts as
-/// the outer one.
+/// Dimensions in memory order, outermost first. Leaves out dimensions of size one and those that either tensor repeats
+/// (stride zero). Of dimensions with equal strides, the first counts as the outer one.
 fn order(sizes: &[i64], strides: &[i64], others: &[i64]) -> Vec<usize> {
     let mut dims: Vec<(i64, usize)> = sizes
         .iter()
@@ -154,7 +153,7 @@ mod tests {
         };
         let cases = [
             ("[8, 4, 16]", "[64, 16, 1]", Baseline),
-            // A number, and one in a tensor.
+            // A number, and a one-element tensor.
             ("[]", "[]", Baseline),
             ("[1]", "[1]", Baseline),
             // Transposed, expanded, broadcast.

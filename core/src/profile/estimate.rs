@@ -1,11 +1,11 @@
-//! What is known of a kernel that no operator tells of, and where it comes from.
+//! What is known about a kernel without an operator, and where it comes from.
 
 use crate::base::labels::labelled;
 use crate::perf::Modelled;
 use crate::perf::model_config::Role;
 
 labelled! {
-    /// Where a size comes from, the strongest first.
+    /// Where a size comes from, most reliable first.
     pub enum Source {
         /// An operator of this trace.
         Recorded => "recorded" as "recorded",
@@ -17,27 +17,27 @@ labelled! {
         Config => "from config" as "config",
         /// The launch grid of a kernel.
         Grid => "from launch grid" as "launch_grid",
-        /// Operators beside the graph.
+        /// Operators next to the graph.
         Neighbors => "from neighbors" as "neighbors",
     }
 }
 
-/// What is known of a kernel, or of calls of one, that no operator tells of.
+/// What is known about a kernel, or about calls of one, without an operator.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Estimate {
     /// What it computes in its layer.
     pub role: Role,
-    /// The weakest source of its sizes.
+    /// The least reliable source of its sizes.
     pub source: Source,
-    /// Its work and its sizes.
+    /// Its FLOPs, bytes and sizes.
     pub modelled: Modelled,
-    /// Sizes that padding may make larger: FLOPs and bytes are at least these.
+    /// Padding may make the sizes larger: FLOPs and bytes are lower bounds.
     pub is_least: bool,
 }
 
 impl Estimate {
-    /// "32×5120×2880, from config"; of experts how many there are, and of what is no GEMM only the
-    /// source.
+    /// "32×5120×2880, from config"; with the number of experts for MoE, and only the source for anything that is not a
+    /// GEMM.
     pub(crate) fn sizes(&self) -> String {
         let size = |name: &str| self.modelled.param(name)?.size();
         let experts = size("E").zip(size("topk"));

@@ -1,12 +1,12 @@
-//! When communication and copies run and nothing hides them: on each GPU for itself, because one
-//! that computes hides nothing of what another one waits for.
+//! When communication and copies are exposed. Computed per GPU, because computation on one GPU does not hide what
+//! another GPU waits for.
 
 use crate::base::interval::{Coverage, Interval, sum, union};
 use crate::profile::kernels::Running;
 use crate::profile::timeline::{GpuTimeline, Split};
 use crate::trace::StringId;
 
-/// A span of work, and its GPU.
+/// A time span and its GPU.
 pub(crate) type OnGpu = (Option<StringId>, Interval);
 
 /// The exposed time of each GPU.
@@ -20,12 +20,12 @@ impl Exposed {
         self.gpus.len() > 1
     }
 
-    /// How much of some spans is exposed; where spans of one GPU overlap, once.
+    /// How much of the given spans is exposed; overlapping spans on one GPU count once.
     pub(crate) fn within_all(&self, spans: &[OnGpu]) -> i64 {
         sum(self.by_gpu(spans))
     }
 
-    /// The same of the GPU that has most of it.
+    /// The same for the GPU with the most exposed time.
     pub(crate) fn within_most(&self, spans: &[OnGpu]) -> i64 {
         self.by_gpu(spans).max().unwrap_or(0)
     }
@@ -45,21 +45,21 @@ impl Exposed {
     }
 }
 
-/// What the analysis itself makes of the spans that run.
+/// Exposed time and timelines, computed from the spans that run.
 #[derive(Debug)]
 pub(crate) struct Spans {
     pub(crate) communication: Exposed,
     pub(crate) memcpy: Exposed,
-    /// Of one GPU; of several the mean.
+    /// For several GPUs, the mean.
     pub(crate) timeline: GpuTimeline,
-    /// Of the GPU that communicates and has least of that exposed.
+    /// Of the GPU with the least exposed communication among those that communicate.
     pub(crate) least_exposed: Option<GpuTimeline>,
-    /// Copies while nothing else runs, of the GPU that has most of them.
+    /// Exposed copy time of the GPU that has most of it.
     pub(crate) most_memcpy_ns: i64,
 }
 
 impl Spans {
-    /// `None` where nothing runs. The time of the whole is `over` the first start and last end.
+    /// `None` where nothing runs. `over` maps the hull of all spans to the total time.
     pub(crate) fn new(running: &[Running], over: impl Fn(Interval) -> Interval) -> Option<Spans> {
         let all = running.iter().map(|work| work.span);
         let span = over(all.reduce(Interval::hull)?);

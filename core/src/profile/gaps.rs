@@ -1,4 +1,4 @@
-//! Gaps on the timeline: when no stream of any GPU runs anything.
+//! Gaps on the timeline: times when no stream of any GPU runs anything.
 
 use std::ops::Range;
 
@@ -10,16 +10,16 @@ use crate::profile::launch::GpuId;
 /// A time in which nothing runs.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Gap {
-    /// From the last end before it to the first start after it.
+    /// From the end of the last activity before it to the start of the first one after it.
     pub span: Interval,
-    /// What ended last before it; `None` at the start of a window, and for work that ran into it.
+    /// The activity that ends last before it; `None` at the start of a window and after activity of another window.
     pub(crate) before: Option<GpuId>,
-    /// What starts first after it; `None` at the end of a window.
+    /// The activity that starts first after it; `None` at the end of a window and before activity of another window.
     pub(crate) after: Option<GpuId>,
 }
 
-/// The gaps between the first start and the last end of GPU activity, in order, and those at the
-/// ends of a window. They are what the union of the timeline leaves out.
+/// The gaps between the first start and the last end of GPU activity, in order, plus those at the ends of a window: the
+/// complement of the busy time.
 pub(crate) fn gaps(profile: &Profile) -> Vec<Gap> {
     let mut work = work(profile);
     let own = work.iter().filter(|(_, id)| id.is_some());
@@ -42,7 +42,7 @@ pub(crate) fn gaps(profile: &Profile) -> Vec<Gap> {
     gaps
 }
 
-/// A gap, where there is one.
+/// A gap, unless the span is empty.
 fn idle(span: Range<i64>, before: Option<GpuId>, after: Option<GpuId>) -> Option<Gap> {
     (span.start < span.end).then(|| Gap {
         span: Interval::new(span.start, span.end),
@@ -51,7 +51,7 @@ fn idle(span: Range<i64>, before: Option<GpuId>, after: Option<GpuId>) -> Option
     })
 }
 
-/// What runs, as far as it counts for a window; without a row where it belongs to another window.
+/// Everything that runs, clipped to the window; without a row if it belongs to another window.
 fn work(profile: &Profile) -> Vec<(Interval, Option<GpuId>)> {
     let own = profile.gpu.iter();
     let own = own.filter_map(|(id, work)| Some((profile.counted(work.span)?, Some(id))));
@@ -59,14 +59,14 @@ fn work(profile: &Profile) -> Vec<(Interval, Option<GpuId>)> {
         .collect()
 }
 
-/// A time in which something runs all along, and what starts it and what ends it.
+/// A time span in which something runs all the time, with the first and the last activity.
 struct Stretch {
     span: Interval,
     first: Option<GpuId>,
     last: Option<GpuId>,
 }
 
-/// The union of what runs, sorted by start.
+/// The union of activity that is sorted by start.
 fn stretches(work: Vec<(Interval, Option<GpuId>)>) -> Vec<Stretch> {
     let mut stretches: Vec<Stretch> = Vec::new();
     for (span, id) in work {

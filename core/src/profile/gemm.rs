@@ -1,4 +1,4 @@
-//! GEMMs: their sizes, and what their kernels tell.
+//! GEMMs: their sizes, and what is known from their kernels.
 
 use super::Profile;
 use super::launch::launch_size;
@@ -14,12 +14,12 @@ pub(crate) use crate::perf::ProductSizes as GemmSizes;
 use crate::perf::{ComputeSpec, Param, Work};
 
 impl GemmSizes {
-    /// From the parameters of the model, or from what it knows besides; `None` for what has neither.
+    /// Sizes from the parameters of the perf model or from what it knows otherwise; `None` if it has neither.
     pub(crate) fn of(profile: &Profile, operation: &Operation) -> Option<GemmSizes> {
         GemmSizes::of_params(operation).or_else(|| operation.first()?.binding?.product(profile))
     }
 
-    /// From the parameters of the model.
+    /// Sizes from the parameters of the perf model.
     pub(crate) fn of_params(operation: &Operation) -> Option<GemmSizes> {
         let modelled = operation.known()?;
         let size = |wanted: &str| modelled.param(wanted)?.size();
@@ -32,12 +32,12 @@ impl GemmSizes {
         })
     }
 
-    /// Each entry of the batch has a matrix of its own: no weights, which all would share.
+    /// Each entry of the batch has its own matrix, so there are no shared weights.
     pub(crate) fn is_batched(self) -> bool {
         self.batch > 1 && !self.is_grouped
     }
 
-    /// Whether most of what it moves is its result.
+    /// Whether most of the memory traffic is its result.
     pub(crate) fn writes_most(self) -> bool {
         let (m, n, k) = (self.m as f64, self.n as f64, self.k as f64);
         m * n > (m + n) * k
@@ -53,7 +53,7 @@ impl GemmSizes {
         }
     }
 
-    /// Output tiles of a kernel; the first size of a tile lies along N where C is seen by columns.
+    /// Number of output tiles. The first tile size is along N if C is column-major.
     pub(crate) fn tiles(self, (first, second): (u64, u64), is_by_columns: bool) -> u64 {
         let (along_first, along_second) = match is_by_columns {
             true => (self.n, self.m),
@@ -66,7 +66,7 @@ impl GemmSizes {
     }
 }
 
-/// Bytes of an element of activations, by the type that a GEMM computes in.
+/// Bytes per activation element, by the precision that a GEMM computes in.
 pub(crate) fn activation_bytes(compute: ComputeSpec) -> f64 {
     match compute.precision {
         Precision::Fp32 | Precision::Tf32 => 4.0,
@@ -75,7 +75,7 @@ pub(crate) fn activation_bytes(compute: ComputeSpec) -> f64 {
     }
 }
 
-/// Of the bytes of a GEMM, or of one over experts, those of its weights; `None` where its sizes are not known.
+/// The part of the bytes of a GEMM or an expert GEMM that is weights; `None` if its sizes are unknown.
 pub(crate) fn weight_bytes(operation: &Operation, work: Work) -> Option<f64> {
     let bytes = work.bytes?;
     let sizes = GemmSizes::of_params(operation)?;
@@ -86,19 +86,19 @@ pub(crate) fn weight_bytes(operation: &Operation, work: Work) -> Option<f64> {
     Some((bytes - activations).max(0.0))
 }
 
-/// A distance along memory that is no multiple of 16 bytes.
+/// A row or column pitch that is not a multiple of 16 bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct OddPitch {
-    /// Which size it is: "N"; the operand where its rows lie further apart than they are long.
+    /// Which size it is, such as "N"; the operand if its rows are padded.
     pub(crate) of: &'static str,
     pub(crate) elements: u64,
-    /// Of how many elements it should be a multiple.
+    /// The number of elements that it should be a multiple of.
     pub(crate) multiple: u64,
-    /// Its rows lie further apart than they are long.
+    /// Rows are padded: their pitch is larger than their length.
     pub(crate) is_apart: bool,
 }
 
-/// Rows or columns along memory that do not start 16-byte aligned: those of the result first.
+/// Rows or columns that do not start 16-byte aligned, those of the result first.
 pub(crate) fn odd_pitches(
     operation: &Operation,
     sizes: GemmSizes,
@@ -106,12 +106,12 @@ pub(crate) fn odd_pitches(
 ) -> Vec<OddPitch> {
     let multiple = spec.precision.in_16_bytes();
     let GemmSizes { m, n, k, .. } = sizes;
-    // Of an operand of rows × columns: the contiguous size, and the distance to the next.
+    // For an operand of rows × columns: the contiguous dimension, and the pitch.
     let contiguous = |stride: &str, rows: (&'static str, u64), columns: (&'static str, u64)| {
         let modelled = operation.known();
         let strides = modelled.and_then(|modelled| last_two(modelled.param(stride)?.sizes()?));
         match strides {
-            // No row follows a single one.
+            // A single row has no pitch.
             _ if rows.1 == 1 && columns.1 == 1 => None,
             Some((1, distance)) if distance != 1 => Some((rows, distance)),
             Some((distance, _)) if rows.1 > 1 => Some((columns, distance)),
@@ -147,26 +147,26 @@ fn last_two(strides: &[i64]) -> Option<(u64, u64)> {
         return None;
     };
     let strides = (u64::try_from(*first).ok()?, u64::try_from(*second).ok()?);
-    // A placeholder, or that of a vector, which has no rows.
+    // A placeholder, or the strides of a vector, which has no rows.
     Some(strides).filter(|strides| *strides != (1, 1))
 }
 
-/// What the kernels of a GEMM tell by their names, and by how they were launched.
+/// What is known from the names and launches of the kernels of a GEMM.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct GemmKernels {
-    /// The output tile, by the longest kernel that tells it.
+    /// The output tile of the longest kernel that has it in its name.
     pub(crate) tile: Option<(u64, u64)>,
-    /// How many of them there are.
+    /// Number of output tiles.
     pub(crate) n_tiles: Option<u64>,
-    /// Parts of the work that run at once: tiles, or more where workgroups are known.
+    /// Number of parts that run in parallel: tiles, or more if the number of workgroups is known.
     pub(crate) n_parts: Option<u64>,
-    /// A kernel says that it is split along K, or twice as many workgroups run as there are tiles.
+    /// Split along K, by the name of a kernel or because there are at least twice as many workgroups as tiles.
     pub(crate) is_split: bool,
-    /// A kernel computes in eight bits or fewer.
+    /// A kernel computes in 8 bits or fewer.
     pub(crate) is_narrow: bool,
     /// Time in kernels that change a layout.
     pub(crate) layout_ns: i64,
-    /// Time in kernels that add up the parts of a GEMM that is split along K.
+    /// Time in kernels that add up the partial results of a split-K GEMM.
     pub(crate) split_ns: i64,
 }
 
@@ -209,8 +209,8 @@ impl GemmKernels {
         }
     }
 
-    /// Tiles in the last wave over the compute units, and how many waves there are; `None` where the
-    /// tiles are not known, or each is split.
+    /// Number of tiles in the last wave over the compute units, and number of waves; `None` if the tiles are unknown or
+    /// the GEMM is split along K.
     pub(crate) fn last_wave(&self, n_units: u32) -> Option<(u64, u64)> {
         let tiles = self.n_tiles.filter(|tiles| *tiles > 0 && !self.is_split)?;
         let n_units = u64::from(n_units);
@@ -219,8 +219,8 @@ impl GemmKernels {
     }
 }
 
-/// Workgroups of the longest of Tensile's kernels, where its launch was written down. Others round
-/// theirs up, or keep as many as there are units.
+/// Number of workgroups of the longest Tensile kernel, if its launch size was recorded. Other libraries round it up or
+/// launch one workgroup per compute unit.
 fn workgroups(profile: &Profile, operation: &Operation) -> Option<u64> {
     let trace = &profile.trace;
     let name = |event| trace.name(event);

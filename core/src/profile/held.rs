@@ -1,4 +1,4 @@
-//! GPU time that the run does not wait for.
+//! GPU time that is off the critical path.
 //!
 //! ```text
 //! CPU    [launch a]            [launch b]
@@ -6,9 +6,9 @@
 //!                           ^^^ idle: b is launched only after a is over
 //! ```
 //!
-//! Were `a` shorter, `b` would start no earlier: its time is saved only once launches come in time.
-//! The same holds for all that runs since the last such gap, or since the CPU last waited for the
-//! GPU: a thread that waits goes on earlier when kernels end earlier.
+//! If `a` were shorter, `b` would not start earlier: shortening it saves time only once kernels are launched early
+//! enough. The same applies to everything that runs after the last such gap, or after the CPU last waited for the GPU:
+//! a thread that waits continues earlier when kernels end earlier.
 
 use std::cell::OnceCell;
 
@@ -20,7 +20,7 @@ use crate::profile::runtime_calls::blocking_calls;
 use crate::profile::timeline::GpuClass;
 use crate::trace::EventId;
 
-/// How much of the kernel time of each of [`Profile::operations`] the run does not wait for.
+/// For each of [`Profile::operations`], the kernel time that is off the critical path.
 pub(crate) fn held_ns(profile: &Profile, gaps: &[Gap]) -> Vec<i64> {
     let held = held(profile, gaps);
     let is_held = |start_ns: i64| {
@@ -49,7 +49,7 @@ fn held(profile: &Profile, gaps: &[Gap]) -> Vec<Interval> {
         let Some(call) = after.and_then(|after| after.launched_by) else {
             continue;
         };
-        // Launched before what ran was over: that may have been what it waited for.
+        // Launched before the previous activity ended, so it may have waited for that.
         if trace.events.ts_ns(call) < gap.span.start_ns {
             continue;
         }
@@ -65,12 +65,12 @@ fn held(profile: &Profile, gaps: &[Gap]) -> Vec<Interval> {
     held
 }
 
-/// When the CPU waited: starts in order, each with the latest end of all until it.
+/// When the CPU waited: sorted by start, each with the latest end of all waits so far.
 fn waits(profile: &Profile) -> Vec<(i64, i64)> {
     let trace = &profile.trace;
     let span = |event: EventId| (trace.events.ts_ns(event), trace.events.end_ns(event));
     let mut waits: Vec<(i64, i64)> = blocking_calls(trace).map(span).collect();
-    // Calls that return only once their copy is done.
+    // Calls that return only after their copy is done.
     let copies = profile.gpu.all();
     let copies = copies.filter(|work| work.class == GpuClass::Memcpy);
     waits.extend(copies.filter_map(|copy| {
@@ -144,7 +144,7 @@ mod tests {
 
     #[test]
     fn a_thread_that_waits_goes_on_earlier() {
-        // It waits for all, then for the first alone; then looks when all is over already.
+        // The CPU waits for everything, then only for the first kernel, then after everything is over.
         let cases = [(50..101, 0, 0), (50..61, 0, 35), (110..115, 40, 35)];
         for (wait, a, b) in cases {
             let waited = late().runtime("cudaStreamSynchronize", 90, wait.clone());
@@ -155,7 +155,7 @@ mod tests {
 
     #[test]
     fn work_that_is_launched_in_time_holds_nothing_nor_do_clocks_that_differ() {
-        // The GPU's clock is 5 ms early, so that each launch seems to come after its kernel.
+        // The GPU clock is 5 ms behind, so each launch seems to come after its kernel.
         let early = two(5_000, 65..100);
         assert!(early.profile().clocks_ns.is_some());
         let none = [("a".to_owned(), 0), ("b".to_owned(), 0)];

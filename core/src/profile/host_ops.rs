@@ -1,4 +1,4 @@
-//! Operators by the time they take on the CPU.
+//! Operators by CPU time.
 
 use crate::base::interval::Interval;
 use crate::base::map::Map;
@@ -13,19 +13,19 @@ pub struct HostOp {
     pub name: StringId,
     /// Number of calls.
     pub n_calls: u64,
-    /// Time inside its calls; calls inside calls of the same operator count once.
+    /// Time inside its calls; recursive calls count once.
     pub total_ns: i64,
-    /// Time inside its calls and in no operator called from there.
+    /// Time inside its calls, excluding operators called from there.
     pub self_ns: i64,
 }
 
-/// Sums host time by operator, the longest self time first: of the calls that start in a span, or
-/// of all. What a call took from its caller counts as the caller's, wherever it starts.
+/// Sums CPU time by operator, longest self time first, over the calls that start in a span or over all. The time of a
+/// called operator is subtracted from its caller's self time, wherever it starts.
 pub fn host_ops(trace: &Trace, tree: &CallTree, span: Option<Interval>) -> Vec<HostOp> {
     let is_counted = |call: Interval| span.is_none_or(|span| span.contains(call.start_ns));
     let mut index: Map<StringId, usize> = Map::default();
     let mut ops: Vec<HostOp> = Vec::new();
-    // By op: the end of the outermost call that is open.
+    // By op: the end of the outermost open call.
     let mut open_until: Vec<u32> = Vec::new();
     // The operators around the current node, innermost last: end of subtree, row, time.
     let mut around: Vec<(u32, usize, Interval)> = Vec::new();
@@ -76,7 +76,7 @@ fn op(trace: &Trace, tree: &CallTree, node: NodeId) -> Option<(StringId, Interva
     let event = tree.event(node)?;
     let events = &trace.events;
     let span = || events.span(event);
-    // Calls of a capture have no time of their own.
+    // Calls recorded during graph capture have no time of their own.
     let is_op = events.category(event) == Category::CpuOp && !trace.captured.has(event);
     is_op.then(|| (events.name(event), span()))
 }

@@ -20,9 +20,9 @@ pub struct GpuWork {
     pub name: StringId,
     /// Kernel, copy or fill.
     pub category: Category,
-    /// Its part in the timeline.
+    /// Its class in the timeline.
     pub class: GpuClass,
-    /// Named like a collective. Such work belongs to no operator.
+    /// Has the name of a collective. Such work belongs to no operator.
     pub is_collective: bool,
     /// When it ran; empty where the duration is unknown.
     pub span: Interval,
@@ -30,16 +30,16 @@ pub struct GpuWork {
     pub stream: Option<i64>,
     /// The call that launched it.
     pub launched_by: Option<EventId>,
-    /// The family of its name.
+    /// The kernel family, by name.
     pub family: Family,
-    /// The operator nearest above that call.
+    /// The nearest operator above that call.
     pub parent_op: Option<NodeId>,
-    /// Launched while activations were computed again.
+    /// Launched during activation recomputation.
     pub is_recompute: bool,
 }
 
 impl GpuWork {
-    /// Whether nothing tells what launched it, of a trace that tells it of other activity.
+    /// Whether the launching call is unknown, in a trace that records launches.
     pub fn is_unattributed(&self, profile: &Profile) -> bool {
         self.launched_by.is_none() && profile.has_launches()
     }
@@ -56,7 +56,7 @@ impl GpuWork {
     }
 }
 
-/// That a GPU is occupied: all that a timeline asks of a piece of work.
+/// That a GPU is occupied: the part of a piece of work that a timeline needs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Running {
     pub(crate) class: GpuClass,
@@ -67,25 +67,25 @@ pub(crate) struct Running {
     pub(crate) is_recompute: bool,
 }
 
-/// Which GPU activity the sheets count that have the reference's names. All else counts all of it.
+/// Which GPU activity counts in the sheets that carry the reference's names. All other sheets count everything.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, serde::Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum SheetEvents {
-    /// As the reference: what is attributed to the call that launched it. All of it where the trace
-    /// tells of no launch, because the alternative is to show nothing.
+    /// As in the reference: only activity attributed to the call that launched it. If the trace records no launches,
+    /// all activity, because otherwise the sheets would be empty.
     #[default]
     Attributed,
-    /// All of it.
+    /// All activity.
     All,
 }
 
 impl SheetEvents {
-    /// Whether activity counts, given whether the call that launched it is known.
+    /// Whether activity counts, given whether its launching call is known.
     pub(crate) fn counts(self, profile: &Profile, is_linked: bool) -> bool {
         is_linked || self == SheetEvents::All || !profile.has_launches()
     }
 
-    /// What occupies the GPUs and when, of what counts.
+    /// When the GPUs are occupied by activity that counts.
     pub(crate) fn running(self, profile: &Profile) -> impl Iterator<Item = Running> {
         let counts = move |work: &Running| self.counts(profile, work.is_linked);
         profile.running().filter(counts)
@@ -96,7 +96,7 @@ impl SheetEvents {
 #[derive(Debug, Default)]
 pub struct GpuTable {
     rows: Vec<GpuWork>,
-    /// When work of unknown duration may have run: to the next start on its stream.
+    /// When work of unknown duration may have run: up to the next start on its stream.
     may_run: Vec<Interval>,
 }
 
@@ -143,7 +143,7 @@ impl GpuTable {
         }
     }
 
-    /// The time of which nothing tells whether the GPU worked, for want of durations.
+    /// The time for which it is unknown whether the GPU was busy, because durations are missing.
     pub fn untold_ns(&self) -> i64 {
         if self.may_run.is_empty() {
             return 0;
@@ -181,7 +181,7 @@ impl GpuTable {
         self.rows.iter()
     }
 
-    /// The time during which at least one of these runs.
+    /// The time during which at least one of the given pieces of work runs.
     pub fn busy_ns(&self, work: &[GpuId]) -> i64 {
         crate::base::interval::busy(
             work.iter()

@@ -1,7 +1,7 @@
-//! What the KV cache of a serving engine holds: by the operator that writes it, else by its kernel.
+//! The element type of a serving engine's KV cache, from the operator that writes it or, failing that, from its kernel.
 //!
-//! Attention is called with the new keys and values in the type of the model, and reads older ones in the
-//! type of the cache, which may be narrower.
+//! Attention is called with the new keys and values in the type of the model and reads older ones in the type of the
+//! cache, which may be narrower.
 
 use std::sync::Arc;
 
@@ -9,22 +9,22 @@ use crate::names::attention::{CacheType, cache_argument, cache_type};
 use crate::profile::Profile;
 use crate::trace::{Category, StringId, Trace};
 
-/// The type of the elements of the KV cache.
+/// The element type of the KV cache.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct KvCache {
-    /// As the operator that writes it names it.
+    /// As recorded by the operator that writes the cache.
     named: Option<StringId>,
-    /// By the kernel that writes it.
+    /// By the kernel that writes the cache.
     of_kernel: Option<CacheType>,
 }
 
 impl KvCache {
-    /// Found once.
+    /// Computed once per profile.
     pub(crate) fn of(profile: &Profile) -> Arc<KvCache> {
         profile.once(|| KvCache::find(&profile.trace))
     }
 
-    /// Its type; `None` where that is the type of the model, or nothing tells.
+    /// Its type; `None` if it is the type of the model or unknown.
     pub(crate) fn dtype<'a>(&self, trace: &'a Trace) -> Option<&'a str> {
         match (self.named, self.of_kernel) {
             (Some(named), _) => Some(trace.strings.get(named)),
@@ -81,14 +81,14 @@ mod tests {
         };
         let by_op = Timetable::new().call(op, types, &kernel(0), 10..20);
         assert_eq!(dtype(by_op).as_deref(), Some("unsigned char"));
-        // A kernel of a graph: 0 is the type of the model.
+        // A kernel of a graph: 0 means the type of the model.
         let by_kernel = |n| dtype(Timetable::new().work("hipGraphLaunch", &kernel(n), 10..20));
         assert_eq!(by_kernel(1).as_deref(), Some("unsigned char"));
         assert_eq!(by_kernel(0), None);
     }
 
-    /// Two requests of one new token, 8 tokens in the cache, a head of width 4: new 2·(2 + 1)·8 numbers of two
-    /// bytes, in the cache 8·8 of one.
+    /// Two requests with one new token each, 8 tokens in the cache, head dimension 4: the new tokens take 2·(2 + 1)·8
+    /// elements of two bytes, the cache 8·8 elements of one byte.
     #[test]
     fn attention_reads_the_cache_in_its_type() {
         let step = "execute_2_context_0(sq0sk0sqsq0sqsk0)_generation_2(sq2sk10sqsq2sqsk10)";

@@ -1,13 +1,13 @@
-//! Which host call launched which GPU activity.
+//! Which CPU call launched which GPU activity.
 //!
-//! The profiler draws an arrow (an `ac2g` flow) from a launching call to its work; both carry the
-//! arrow's id as their correlation id. A call owns the work at the head of its arrow. A graph
-//! launch replays many kernels under one id and owns them all. Some traces lack arrows, for
-//! everything or for one library's kernels, or number them by themselves: work without any arrow, or
-//! whose arrow leads elsewhere, goes to the call with the same correlation id.
+//! The profiler records a flow event (`ac2g`, drawn as an arrow) from a launching call to its work; both have the
+//! flow's id as their correlation id. A call owns the work at the end of its flow. A graph launch replays many kernels
+//! with the same id and owns all of them. Some traces lack flows, entirely or for the kernels of one library, or number
+//! them independently: work without a flow, or whose flow leads elsewhere, is assigned to the call with the same
+//! correlation id.
 //!
-//! One piece of work has one call. In a trace of several processes that count alike it is one of
-//! its own process (`ranks.rs`).
+//! Each piece of work has one call. In a trace of several processes that use the same ids, this is a call of the same
+//! process (`ranks.rs`).
 
 mod ranks;
 mod repeated;
@@ -31,7 +31,7 @@ row_id! {
     GpuId
 }
 
-/// A host call and one piece of GPU activity that it launched.
+/// A CPU call and one piece of GPU activity that it launched.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Launch {
     /// The runtime or driver call.
@@ -43,25 +43,24 @@ pub struct Launch {
 /// The GPU activity of a trace and the calls that launched it.
 #[derive(Debug, Default)]
 pub struct Launches {
-    /// Kernels, copies and fills in file order; [`GpuId`] counts these.
+    /// Kernels, copies and fills in file order; indexed by [`GpuId`].
     pub work: Vec<EventId>,
-    /// Every launch, in file order of the calls; for each call in file order of the work.
+    /// Every launch, in file order of the calls; for each call, in file order of the work.
     pub launches: Vec<Launch>,
-    /// The call that launched each piece of work; the first one, should several claim it.
+    /// The call that launched each piece of work; the first one if several claim it.
     launched_by: Vec<Option<EventId>>,
-    /// Work that was joined by correlation for want of an arrow, in file order.
+    /// Work that was linked by correlation id because it has no flow, in file order.
     by_correlation: Vec<GpuId>,
     /// Work that calls of several processes could have launched, in file order.
     ambiguous: Vec<GpuId>,
-    /// Work whose id stands for several calls of one process that cannot be told apart, in file
-    /// order.
+    /// Work whose id belongs to several indistinguishable calls of one process, in file order.
     repeated: Vec<GpuId>,
-    /// Calls that carry the correlation id of an earlier one, of a trace of one process.
+    /// Calls with the correlation id of an earlier call, in a trace of a single process.
     repeating_calls: Vec<EventId>,
 }
 
 impl Launches {
-    /// Joins GPU activity with host calls.
+    /// Links GPU activity to CPU calls.
     pub fn new(trace: &Trace) -> Launches {
         let events = &trace.events;
         let mut work = Vec::new();
@@ -91,7 +90,7 @@ impl Launches {
         joined
     }
 
-    /// The work that belongs to a part, given the call that launched it, and those calls.
+    /// The work, and its launching calls, for which `has` returns true.
     pub fn part(&self, has: impl Fn(EventId, Option<EventId>) -> bool) -> Launches {
         let mut new_id: Vec<Option<GpuId>> = Vec::with_capacity(self.work.len());
         let mut part = Launches::default();
@@ -120,7 +119,7 @@ impl Launches {
 
     /// The row of a kernel, copy or fill; `None` for any other event.
     pub fn id_of(&self, event: EventId) -> Option<GpuId> {
-        // Work stands in file order.
+        // Work is in file order.
         let row = self.work.binary_search(&event).ok()?;
         u32::try_from(row).ok().map(GpuId)
     }
@@ -130,7 +129,7 @@ impl Launches {
         self.launched_by.get(work.index()).copied().flatten()
     }
 
-    /// How many pieces of work no call could be found for.
+    /// Number of pieces of work without a known call.
     pub fn n_unlinked(&self) -> u64 {
         self.launched_by
             .iter()
@@ -138,38 +137,37 @@ impl Launches {
             .count() as u64
     }
 
-    /// How many were joined by correlation for want of an arrow.
+    /// Number of pieces linked by correlation id because they have no flow.
     pub fn n_by_correlation(&self) -> u64 {
         self.by_correlation.len() as u64
     }
 
-    /// How many could have been launched by calls of several processes, which have their correlation id
-    /// alike.
+    /// Number of pieces that calls of several processes could have launched, because they have the same correlation id.
     pub fn n_ambiguous(&self) -> u64 {
         self.ambiguous.len() as u64
     }
 
-    /// How many have an id that stands for several calls of one process, or a call that cannot have
-    /// launched them all.
+    /// Number of pieces whose id belongs to several calls of one process, or to a call that cannot have launched all of
+    /// them.
     pub fn n_repeated(&self) -> u64 {
         self.repeated.len() as u64
     }
 
-    /// Calls that carry the correlation id of an earlier one beside them, of a trace of one process, where
-    /// GPU activity carries it, too. Of a part none: they are looked for in the whole.
+    /// Calls that have the correlation id of an earlier, separate call, in a trace of a single process, if GPU activity
+    /// has that id, too. Empty for a part of a trace: only the whole is searched.
     pub(crate) fn repeating_calls(&self) -> &[EventId] {
         &self.repeating_calls
     }
 
-    /// Work that one of several calls launched, and nothing tells which, in order.
+    /// Work that one of several calls launched, without knowing which, sorted.
     pub(crate) fn untold(&self) -> Vec<GpuId> {
         let mut untold = [&self.ambiguous[..], &self.repeated].concat();
         untold.sort_unstable();
         untold
     }
 
-    /// Gives work to a call, unless another one has it: a runtime call and the driver call within
-    /// it may carry the same id, and the work ran once.
+    /// Assigns work to a call, unless another one has it: a runtime call and the driver call inside it may have the
+    /// same id, but the work ran once.
     fn join(&mut self, call: EventId, work: GpuId) {
         if let Some(slot @ None) = self.launched_by.get_mut(work.index()) {
             *slot = Some(call);
@@ -177,7 +175,7 @@ impl Launches {
         }
     }
 
-    /// Follows the arrows, and gives graph launches all that carries their id.
+    /// Follows the flows, and assigns to graph launches all work with their id.
     fn by_flow(
         &mut self,
         trace: &Trace,
@@ -187,7 +185,7 @@ impl Launches {
         repeated: &Repeated,
     ) {
         let mut graph_launches = ByName::new(is_graph_launch);
-        // Of each id: whether its work is given away, and what its arrow points to.
+        // For each id: whether its work is already assigned, and the work that its flow leads to.
         let mut is_given = vec![false; table.rows.len()];
         let mut heads: Vec<Option<Option<GpuId>>> = vec![None; table.rows.len()];
         let mut called: Vec<Option<EventId>> = vec![None; table.rows.len()];
@@ -237,9 +235,8 @@ impl Launches {
         }
     }
 
-    /// Gives work without any arrow to the call of the same correlation id, and the one piece of work
-    /// of an id whose arrow leads past it. Where arrows lead from no call to any work, they tell
-    /// nothing.
+    /// Assigns work without a flow to the call with the same correlation id, and also the only piece of work of an id
+    /// whose flow leads elsewhere. If no flow leads from any call to any work, flows are ignored.
     fn by_correlation(
         &mut self,
         trace: &Trace,
@@ -304,7 +301,7 @@ impl Launches {
         self.arrange();
     }
 
-    /// Takes out the work of calls that launch one piece each and would get several.
+    /// Removes the work of calls that can launch only one piece but would get several.
     fn without_shared_calls(&mut self, trace: &Trace, found: &mut Vec<Launch>) {
         let mut n_pieces: Map<EventId, u32> = Map::default();
         for launch in &*found {
@@ -322,7 +319,7 @@ impl Launches {
         });
     }
 
-    /// Gives the kernels of replays to the captured launches that they come from.
+    /// Assigns the kernels of replays to the captured launches that they come from.
     pub(crate) fn follow_captures(&mut self, trace: &Trace) {
         if trace.captured.is_empty() {
             return;
@@ -342,7 +339,7 @@ impl Launches {
         self.arrange();
     }
 
-    /// Gives the kernels of replays back to the calls that replay them.
+    /// Assigns the kernels of replays to their graph launches again.
     pub(crate) fn leave_captures(&mut self, trace: &Trace) {
         for launch in &mut self.launches {
             launch.call = trace.recorded_call(launch.call);
@@ -353,7 +350,7 @@ impl Launches {
         self.arrange();
     }
 
-    /// In file order of the calls; for each call in file order of the work.
+    /// Sorts by file order of the calls; for each call, by file order of the work.
     fn arrange(&mut self) {
         let key = |launch: &Launch| (launch.call, launch.work);
         if !self.launches.is_sorted_by_key(key) {
@@ -362,35 +359,35 @@ impl Launches {
     }
 }
 
-/// True for the call that hands a whole graph to the GPU, by its name: `cudaGraphLaunch`,
-/// `hipGraphLaunch`, `cuGraphLaunch`, `cudaGraphLaunch_ptsz`.
+/// True for the call that launches a graph, by its name: `cudaGraphLaunch`, `hipGraphLaunch`, `cuGraphLaunch`,
+/// `cudaGraphLaunch_ptsz`.
 pub fn is_graph_launch(name: &str) -> bool {
     name.contains("GraphLaunch")
 }
 
-/// Whether a graph launched a kernel or copy.
+/// Whether a kernel or copy is assigned to a graph launch.
 pub(crate) fn is_launched_by_graph(profile: &super::Profile, id: GpuId) -> bool {
     let call = profile.gpu.get(id).and_then(|one| one.launched_by);
     call.is_some_and(|call| is_graph_call(&profile.trace, call))
 }
 
-/// Whether a graph replays a kernel or copy, be it that a capture says what launches it.
+/// Whether a kernel or copy was replayed by a graph, even if a capture shows its individual launch.
 pub(crate) fn is_replayed(profile: &super::Profile, id: GpuId) -> bool {
     let call = profile.gpu.get(id).and_then(|one| one.launched_by);
     let call = call.map(|call| profile.trace.recorded_call(call));
     call.is_some_and(|call| is_graph_call(&profile.trace, call))
 }
 
-/// Whether a call is such a one.
+/// Whether a call is a graph launch.
 pub(crate) fn is_graph_call(trace: &Trace, call: EventId) -> bool {
     is_graph_launch(trace.name(call))
 }
 
-/// The calls that carry the link ids of GPU activity.
+/// The calls with the link ids of GPU activity.
 struct Callers {
     /// The first call of each row.
     first: Vec<Option<EventId>>,
-    /// The first call of a row in each further process.
+    /// For each row, the first call of each further process.
     others: Map<usize, Vec<(StringId, EventId)>>,
 }
 
@@ -418,7 +415,7 @@ impl Callers {
         Callers { first, others }
     }
 
-    /// The call of a row, where need be the one of the process that drives the work's device.
+    /// The call of a row; if several processes have one, that of the process that drives the work's device.
     fn of(
         &self,
         trace: &Trace,
@@ -440,7 +437,7 @@ impl Callers {
     }
 }
 
-/// The process of an event; of GPU activity its GPU: streams of one GPU share a process.
+/// The process of an event; for GPU activity, its GPU: streams of one GPU share a process.
 pub(crate) fn process(trace: &Trace, event: EventId) -> Option<StringId> {
     trace
         .tracks
@@ -448,21 +445,21 @@ pub(crate) fn process(trace: &Trace, event: EventId) -> Option<StringId> {
         .map(|track| track.pid)
 }
 
-/// Whether one of two calls is made within the other: a runtime call and its driver call carry one id.
+/// Whether one of two calls is inside the other: a runtime call and its driver call have the same id.
 fn is_around(trace: &Trace, one: EventId, other: EventId) -> bool {
     let events = &trace.events;
     let [one_span, other_span] = [one, other].map(|call| events.span(call));
     let within = |inner: Interval, outer: Interval| {
         outer.start_ns <= inner.start_ns && inner.end_ns <= outer.end_ns
     };
-    // Times that are rounded can be the same for both.
+    // Rounded times can be the same for both.
     let is_same = one_span == other_span && events.name(one) == events.name(other);
     !is_same
         && events.track(one) == events.track(other)
         && (within(one_span, other_span) || within(other_span, one_span))
 }
 
-/// Which id joins calls with work.
+/// Which id links calls to work.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum LinkKey {
     Correlation,
@@ -470,8 +467,8 @@ enum LinkKey {
 }
 
 impl LinkKey {
-    /// Decided by the first launching call: very old traces have no correlation there. Where
-    /// nothing is launched by that name, as in a trace of copies alone, any correlation decides.
+    /// Decided by the first launching call: in very old traces it has no correlation id. If there are no calls named
+    /// like a launch, as in a trace with only copies, any correlation id decides.
     fn of(trace: &Trace, calls: &[EventId]) -> LinkKey {
         let mut other_names: Vec<StringId> = Vec::new();
         for &call in calls {

@@ -1,5 +1,5 @@
-//! What is measured of an operation beside its kernel time: which kernel does the work and what
-//! else is launched, how the calls differ, how the kernel cuts the work. No GPU changes any of it.
+//! What is measured for an operation besides its kernel time: which kernel does the work and what else is launched, how
+//! the calls differ, how the kernel divides the work. All of it is independent of the GPU.
 
 use std::sync::{Arc, OnceLock};
 
@@ -18,42 +18,42 @@ use crate::names::tile::{Generation, Split, Tile, is_fallback, is_on_vector_unit
 use crate::names::{Family, HelperKind};
 use crate::trace::StringId;
 
-/// Kernels that take less are about as short as their launch.
+/// Kernels shorter than this take about as long as their launch.
 const SHORT_NS: i64 = 10_000;
 
-/// Calls differ where the longest takes so many times the median, or the 95th percentile does.
+/// Calls differ if the longest one or the 95th percentile exceeds the median by this factor.
 const MAX_OVER_MEDIAN: f64 = 1.3;
 const P95_OVER_MEDIAN: f64 = 1.2;
 
-/// Kernels of one kind beside the one that does the work.
+/// Kernels of one kind other than the main kernel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Helper {
-    /// What they are there for.
+    /// Their purpose.
     pub kind: HelperKind,
     /// The longest of them.
     pub name: StringId,
-    /// How many run.
+    /// How many of them run.
     pub n: u64,
-    /// Their time.
+    /// Their total time.
     pub ns: i64,
 }
 
-/// How the times of calls differ.
+/// How call times vary.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Spread {
-    /// The middle call.
+    /// Median call time.
     pub median_ns: i64,
-    /// The call that 5 % of the calls take longer than.
+    /// 95th percentile of the call times.
     pub p95_ns: i64,
-    /// The longest call, but for a warm-up.
+    /// The longest call, excluding a warm-up.
     pub max_ns: i64,
-    /// What the first call takes beyond the median, where it is by far the longest: a warm-up.
+    /// Time of the first call above the median, if it is by far the longest: a warm-up.
     pub warm_up_ns: i64,
-    /// What the other calls take beyond the median, added up; zero where they hardly differ.
+    /// Total time of the other calls above the median; zero if they hardly differ.
     pub above_median_ns: i64,
 }
 
-/// The sizes of what an operation computes.
+/// The problem sizes of an operation.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Sizes {
     Gemm(GemmSizes),
@@ -62,7 +62,7 @@ pub(crate) enum Sizes {
     Other,
 }
 
-/// How the kernel that does the work is launched and built, as far as its name tells.
+/// Launch and build of the main kernel, as far as its name shows them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct MainKernel {
     pub(crate) name: StringId,
@@ -71,7 +71,7 @@ pub(crate) struct MainKernel {
     pub(crate) generation: Option<Generation>,
     /// It runs on vector units.
     pub(crate) is_on_vector_units: bool,
-    /// It is what is left where no tuned kernel fits.
+    /// A generic fallback, used where no tuned kernel fits.
     pub(crate) is_fallback: bool,
     /// Grid and block of its longest launch.
     pub(crate) launch: Option<([u64; 3], [u64; 3])>,
@@ -79,23 +79,23 @@ pub(crate) struct MainKernel {
     pub(crate) counts_threads: bool,
 }
 
-/// What is measured of an operation.
+/// What is measured for an operation.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Measured {
     pub(crate) main: Option<MainKernel>,
-    /// The part of the time without helpers that kernels of its name take.
+    /// Share of the non-helper time in kernels of the main kernel's name.
     pub(crate) main_share: f64,
-    /// Names of kernels that do the work, helpers left out.
+    /// Number of distinct kernel names, excluding helpers.
     pub(crate) n_main_kinds: usize,
-    /// The longest first.
+    /// Longest first.
     pub(crate) helpers: Vec<Helper>,
     pub(crate) spread: Spread,
-    /// Kernels of the main name that take less than 10 µs.
+    /// Number of main kernels that take less than 10 µs.
     pub(crate) n_short: u64,
     pub(crate) sizes: Sizes,
 }
 
-/// What is measured of every operation, by position.
+/// The measurements of all operations, by position.
 pub(crate) struct MeasuredOperations(Vec<OnceLock<Measured>>);
 
 impl MeasuredOperations {
@@ -103,7 +103,7 @@ impl MeasuredOperations {
         profile.once(|| MeasuredOperations(vec![OnceLock::new(); profile.operations().len()]))
     }
 
-    /// Of the operation at a position; `None` where there is none.
+    /// The operation at a position; `None` if there is none.
     pub(crate) fn get(&self, profile: &Profile, at: usize) -> Option<&Measured> {
         let operation = profile.operations().get(at)?;
         let known = self.0.get(at)?;
@@ -144,7 +144,7 @@ impl MainKernel {
     }
 }
 
-/// The kernels of an operation: those of the name that takes most time, and the others.
+/// The kernels of an operation: those with the name that takes the most time, and the others.
 struct Kernels<'a> {
     main: Vec<&'a GpuWork>,
     main_share: f64,
@@ -177,7 +177,7 @@ impl<'a> Kernels<'a> {
             ran.ns = ran.ns.saturating_add(work.span.length());
         }
         let mut all: Vec<Ran> = by_name.into_values().collect();
-        // The longest that is no helper does the work; where all are, the longest.
+        // The longest kernel that is not a helper is the main one; if all are helpers, the longest.
         all.arrange_by_key(|ran| (ran.kind.is_some(), std::cmp::Reverse(ran.ns), ran.name));
         let main = all.first().copied();
         let beside = all.get(1..).unwrap_or_default();
@@ -185,7 +185,7 @@ impl<'a> Kernels<'a> {
             main.iter()
                 .chain(beside.iter().filter(|ran| ran.kind.is_none()))
         };
-        // What runs in each call; another kernel in another call is a choice of the library.
+        // Counts kernels that run in every call; different kernels in different calls are a choice of the library.
         let n_calls = operation.calls.len() as u64;
         let n_main_kinds = own().filter(|ran| ran.n >= n_calls).count().max(1);
         let own_ns = sum(own().map(|ran| ran.ns));
@@ -252,14 +252,14 @@ impl Spread {
         Spread::of_times(&times)
     }
 
-    /// Of calls in their order.
+    /// Takes call times in call order.
     fn of_times(times: &[i64]) -> Spread {
         let Some(all_median_ns) = median_ns(times.to_vec()) else {
             return Spread::default();
         };
         let first_ns = times.first().copied().unwrap_or_default();
         let others = times.get(1..).unwrap_or_default();
-        // By far the longest: where others take about as long, they are slow for another reason.
+        // The first call is by far the longest: if others take about as long, they are slow for another reason.
         let longest_ns = others.iter().copied().max().unwrap_or(first_ns);
         let beyond = |ns: i64| first_ns as f64 > ns as f64 * MAX_OVER_MEDIAN;
         let is_warm_up = beyond(longest_ns) && beyond(all_median_ns);

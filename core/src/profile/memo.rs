@@ -1,13 +1,13 @@
-//! What later stages compute of a profile once, whatever GPU and thresholds are chosen.
+//! Values that later stages compute once per profile, whatever GPU and thresholds are chosen.
 //!
-//! A value is known by its type. So each stage keeps its own types, and a change of choices recomputes
-//! only what depends on them.
+//! A value is identified by its type. Each stage therefore has its own types, and a change of choices recomputes only
+//! what depends on them.
 
 use std::any::{Any, TypeId};
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// A value, and what it is known by.
+/// A value and its type.
 struct Known {
     of: TypeId,
     value: Arc<dyn Any + Send + Sync>,
@@ -20,12 +20,12 @@ pub(crate) struct Memo {
 }
 
 impl Memo {
-    /// The value of a type, made when it is first asked for.
+    /// The value of a type, computed on first use.
     pub(crate) fn get<T: Any + Send + Sync>(&self, make: impl FnOnce() -> T) -> Arc<T> {
         if let Some(known) = self.find() {
             return known;
         }
-        // Made without the lock: one value may be made of another.
+        // Computed without holding the lock: one value may depend on another.
         let made = Arc::new(make());
         let value = Arc::clone(&made);
         self.lock().push(Known {

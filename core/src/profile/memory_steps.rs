@@ -1,4 +1,4 @@
-//! Memory step by step: what each allocates, and what is in use when it ends.
+//! Memory by step: what each step allocates, and what is in use when it ends.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use crate::base::interval::Interval;
 use crate::trace::EventId;
 use crate::trace::annotations::step_number;
 
-/// What one step does with the memory of a device.
+/// Memory use of a device during one step.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StepMemory {
     /// As the program named it.
@@ -19,22 +19,22 @@ pub struct StepMemory {
     pub event: EventId,
     /// When it ran, on the CPU.
     pub span: Interval,
-    /// Allocations.
+    /// Number of allocations.
     pub n_allocations: u64,
-    /// What they come to.
+    /// Total bytes allocated.
     pub bytes: u64,
     /// In use when it starts.
     pub start_bytes: u64,
     /// In use when it ends.
     pub end_bytes: u64,
-    /// Most that is in use during it.
+    /// Peak use during the step.
     pub peak_bytes: u64,
     /// Reserved when it ends.
     pub reserved_bytes: u64,
 }
 
 impl StepMemory {
-    /// What steps are called that follow each other: the name without its number.
+    /// The name that consecutive steps share: without the number.
     pub fn kind(&self) -> &str {
         kind_of(&self.name)
     }
@@ -63,7 +63,7 @@ pub(crate) fn named_steps(profile: &Profile) -> Arc<[Step]> {
     Arc::clone(&steps.0)
 }
 
-/// The steps in which a device has reports, in order of time.
+/// The steps during which a device has memory reports, in order of time.
 pub fn memory_by_step(profile: &Profile, device: &DeviceMemory) -> Vec<StepMemory> {
     let steps = named_steps(profile);
     let of_step = steps.iter().filter_map(|step| {

@@ -1,4 +1,4 @@
-//! What a trace does not have, and why that may be.
+//! What a trace lacks, and the likely reasons.
 
 use super::Profile;
 use super::autograd::is_engine_call;
@@ -7,14 +7,14 @@ use crate::base::interval::Interval;
 use crate::import::warning::WarningKind;
 use crate::trace::Category;
 
-/// Why there is nothing to say of the GPU.
+/// Why there is no GPU activity to report.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub enum NoGpu {
-    /// None of its work starts in the part of the time that is analyzed.
+    /// No GPU activity starts in the part of the time that is analyzed.
     InWindow,
-    /// None of its work could be read, of a trace that lost events.
+    /// No GPU activity could be read from a trace that lost events.
     Lost,
-    /// None of its work was recorded.
+    /// No GPU activity was recorded.
     Recorded,
 }
 
@@ -28,7 +28,7 @@ impl NoGpu {
         }
     }
 
-    /// The way to it, in a sentence.
+    /// What to do about it, in a sentence.
     pub fn hint(self) -> &'static str {
         match self {
             Self::InWindow => "Choose a longer one, or the whole trace.",
@@ -43,18 +43,18 @@ impl NoGpu {
 }
 
 impl Profile {
-    /// True when GPU activity was recorded; of a window, when some starts in it.
+    /// True if GPU activity was recorded; for a window, if some starts in it.
     pub fn has_gpu_events(&self) -> bool {
         !self.gpu.is_empty()
     }
 
-    /// True for a window in which no GPU activity starts, of a trace that has some.
+    /// True for a window in which no GPU activity starts, in a trace that has some.
     pub fn is_empty_window(&self) -> bool {
         let window = self.window.as_ref();
         self.gpu.is_empty() && window.is_some_and(|window| window.trace_has_gpu_work)
     }
 
-    /// Why there is nothing to say of the GPU; `None` where there is.
+    /// Why there is no GPU activity to report; `None` if there is some.
     pub fn no_gpu(&self) -> Option<NoGpu> {
         (!self.has_gpu_events()).then(|| match self.is_empty_window() {
             true => NoGpu::InWindow,
@@ -63,12 +63,12 @@ impl Profile {
         })
     }
 
-    /// [`NoGpu::why`], where [`Profile::has_gpu_events`] is false.
+    /// [`NoGpu::why`], for a profile whose [`Profile::has_gpu_events`] is false.
     pub fn without_gpu(&self) -> &'static str {
         self.no_gpu().unwrap_or(NoGpu::Recorded).why()
     }
 
-    /// Why nothing is said of the causes of idle time; `None` where they can be told.
+    /// Why the causes of idle time are not reported; `None` if they are.
     pub fn without_idle_causes(&self) -> Option<&'static str> {
         if self.is_idle_untold() {
             return Some(
@@ -80,10 +80,9 @@ impl Profile {
         })
     }
 
-    /// Whether the durations of so much GPU activity are unknown that idle time cannot be told from
-    /// it.
+    /// Whether so many GPU durations are unknown that idle time cannot be determined.
     pub fn is_idle_untold(&self) -> bool {
-        /// Of all time so much at least may be either.
+        /// From this share of the time on, in percent, unknown time makes idle time unreliable.
         const LEAST_PERCENT: i64 = 5;
         let untold_ns = self.gpu.untold_ns();
         untold_ns > 0 && untold_ns / LEAST_PERCENT >= self.worked_ns() / 100
@@ -95,8 +94,7 @@ impl Profile {
         spans.reduce(Interval::hull).map_or(0, Interval::length)
     }
 
-    /// No GPU activity is there, but events are missing or of a category that is not known, and it may be
-    /// among them.
+    /// There is no GPU activity, but some may be among events that are missing or have an unknown category.
     pub fn has_lost_gpu_events(&self) -> bool {
         use WarningKind::*;
         let kinds = [
@@ -110,8 +108,8 @@ impl Profile {
         !self.has_gpu_events() && kinds.iter().any(|kind| self.imported.count(*kind) > 0)
     }
 
-    /// True when PyTorch operators were recorded, in the window or elsewhere, or while a graph was
-    /// captured that the trace replays.
+    /// True if PyTorch operators were recorded, in the window, elsewhere, or during the capture of a graph that the
+    /// trace replays.
     pub fn has_host_ops(&self) -> bool {
         let window = self.window.as_ref();
         !self.host_ops.is_empty()
@@ -119,7 +117,7 @@ impl Profile {
             || window.is_some_and(|window| window.trace_has_host_ops)
     }
 
-    /// Whether the calls that launched GPU activity were recorded, so that activity without one is
+    /// Whether the calls that launched GPU activity were recorded. If so, activity without one is
     /// [unattributed](super::unattributed).
     pub fn has_launches(&self) -> bool {
         !self.launches.launches.is_empty()
@@ -140,7 +138,7 @@ impl Profile {
         })
     }
 
-    /// Adds what the events lack to what was wrong with the bytes.
+    /// Adds warnings about what the events lack to those from the import.
     pub(super) fn warn(&mut self) {
         use WarningKind::*;
         let (launches, warnings) = (&self.launches, &mut self.warnings);

@@ -8,11 +8,11 @@
 //!                                   └→ HostOp                    time on the CPU
 //! ```
 //!
-//! Each part reads the ones to its left and nothing else. All of it is independent of the
-//! hardware and of every threshold; what those judge is the [report](crate::report)'s.
+//! Each part reads only the parts to its left. None of it depends on the hardware or on thresholds; applying those is
+//! the job of the [report](crate::report).
 //!
-//! A [window] of a profile is a profile again, of the same trace: its launches and
-//! its tree are parts of the whole's, and the rest follows from them.
+//! A [window] of a profile is itself a profile of the same trace: its launches and its call tree are subsets of the
+//! full ones, and everything else is derived from them.
 
 pub(crate) mod attention_sizes;
 pub mod autograd;
@@ -95,67 +95,67 @@ use crate::profile::window::{Window, WindowOf};
 use crate::trace::Trace;
 use crate::trace::annotations::Annotations;
 
-/// A trace with all that follows from it.
+/// A trace and everything derived from it.
 #[derive(Debug)]
 pub struct Profile {
-    /// What was recorded: all of it, also where the profile is of a window.
+    /// Everything that was recorded, even when the profile covers only a window.
     pub trace: Arc<Trace>,
-    /// The part of the time that the profile is of; `None` for all of it.
+    /// The part of the time that the profile covers; `None` for the whole trace.
     pub window: Option<WindowOf>,
-    /// What was wrong with the bytes, and what they lack.
+    /// Problems found during import, and what the events lack.
     pub warnings: Warnings,
-    /// What was wrong with the bytes.
+    /// Problems found during import.
     pub(crate) imported: Warnings,
     /// Size of the decompressed text.
     pub text_bytes: u64,
-    /// How far the clocks of GPU and host are apart, where they do not agree.
+    /// Offset between the GPU and CPU clocks, where they disagree.
     pub clocks_ns: Option<i64>,
-    /// GPU activity that does not count as it was recorded.
+    /// GPU activity whose recorded times are not used.
     pub(crate) as_recorded: Arc<[repair::AsRecorded]>,
-    /// How far captures explain the replays of graphs; `None` where none was given.
+    /// How much of the graph replays the captures explain; `None` where no capture was given.
     pub coverage: Option<Arc<Coverage>>,
-    /// What tells the shapes of replayed kernels beside the trace.
+    /// Sources for the shapes of replayed kernels besides the trace.
     pub sources: ShapeSources,
     /// GPU activity and the calls that launched it.
     pub launches: Launches,
-    /// The call tree that the numbers rest on. Python frames are in it only where they decide
-    /// something: in a trace that recomputes activations.
+    /// The call tree that the numbers are based on. It contains Python frames only where they matter: in a trace with
+    /// activation recomputation.
     pub tree: CallTree,
-    /// What ran while activations were computed again; `None` for a trace that tells of none.
+    /// What ran during activation recomputation; `None` if the trace shows none.
     pub recompute: Option<Recompute>,
     /// Kernels, copies and fills.
     pub gpu: GpuTable,
     /// Operators with their kernels.
     pub ops: OpTable,
-    /// Operators by host time.
+    /// Operators by CPU time.
     pub host_ops: Vec<HostOp>,
-    /// The tree with Python frames, built when a view first asks.
+    /// The tree with Python frames, built on first use.
     full_tree: OnceLock<CallTree>,
-    /// Annotations that say what a step works on, found when a model first asks.
+    /// Annotations that describe the batch of a step, collected on first use.
     batches: OnceLock<Annotations>,
-    /// Worked out when a report first asks.
+    /// Computed on first use.
     operations: OnceLock<Vec<Operation>>,
-    /// The model that replayed kernels are of, found with the operations.
+    /// The model that the replayed kernels belong to, found together with the operations.
     known_model: OnceLock<Result<Option<KnownModel>, String>>,
-    /// What an eager trace tells of its replays.
+    /// How much an eager trace explains of the replays, in a sentence.
     eager_coverage: OnceLock<String>,
-    /// Of each piece of GPU activity, found when a story is first told.
+    /// The owner of each piece of GPU activity, computed on first use.
     owners: OnceLock<Vec<Option<Owner>>>,
-    /// Looked for when first asked for: that reads every event.
+    /// Computed on first use, because it scans every event.
     has_python_frames: OnceLock<bool>,
-    /// Worked out when a document first asks.
+    /// Computed on first use.
     model_info: OnceLock<ModelInfo>,
-    /// The steps of a serving engine, found when first asked for.
+    /// The steps of a serving engine, found on first use.
     serving: OnceLock<Option<Arc<Serving>>>,
-    /// What later stages compute once.
+    /// Values that later stages compute once.
     memo: Memo,
 }
 
 impl Profile {
-    /// The same with what tells the shapes of replayed kernels beside the trace.
+    /// The same profile with additional sources for the shapes of replayed kernels.
     pub fn with_sources(mut self, sources: ShapeSources) -> Profile {
         self.sources = sources;
-        // What rests on operations is worked out anew.
+        // Everything derived from operations has to be recomputed.
         self.operations = OnceLock::new();
         self.known_model = OnceLock::new();
         self.eager_coverage = OnceLock::new();
@@ -165,8 +165,8 @@ impl Profile {
         self
     }
 
-    /// What a part of the time means; [`crate::profile::window`] says what belongs to it. A window around
-    /// everything that was recorded is the whole.
+    /// The profile of a window; see [`crate::profile::window`] for what belongs to it. A window that covers everything
+    /// recorded gives the whole profile.
     pub fn window(&self, window: &Window) -> Profile {
         let trace = &self.trace;
         let window = WindowOf::new(window, self);
@@ -175,7 +175,7 @@ impl Profile {
         let launches = self
             .launches
             .part(|work, call| part.is_none_or(|part| part.has(trace, work, call)));
-        // Of one GPU the steps are found anew: each has the activity on it alone.
+        // For a window of a single GPU, the steps are found again from the activity on that GPU.
         let is_of_gpu = part.is_some_and(|part| part.device.is_some());
         let serving = (!is_of_gpu).then(|| {
             let serving = self.serving().and_then(|all| match &window {
@@ -201,8 +201,8 @@ impl Profile {
         profile
     }
 
-    /// The steps of a serving engine or of a diffusion pipeline; `None` for any other trace. Of a window
-    /// those that lie in it.
+    /// The steps of a serving engine or a diffusion pipeline; `None` for any other trace. For a window, only the steps
+    /// inside it.
     pub fn serving(&self) -> Option<&Serving> {
         let serving = self
             .serving
@@ -265,9 +265,8 @@ impl Profile {
         }
     }
 
-    /// The time that the GPU is judged over, given the first start and the last end of the work
-    /// that counts: of a window all of it, whether or not the GPU works at its ends; of one GPU alone as of
-    /// a trace of that GPU.
+    /// The time span that GPU metrics refer to, given the hull of the GPU activity that counts. For a window, the whole
+    /// window, even if the GPU is idle at its ends; for a single GPU, the given hull.
     pub fn gpu_span(&self, worked: Interval) -> Interval {
         match &self.window {
             Some(of) if of.window.device.is_none() => of.gpu.hull(worked),
@@ -275,8 +274,8 @@ impl Profile {
         }
     }
 
-    /// What occupies the GPUs and when: its own work, and beside that of a
-    /// window the work of other windows, as far as it runs in this one.
+    /// When the GPUs are occupied: by the profile's own activity and, for a window, by activity of other windows as far
+    /// as it runs inside this one.
     pub(crate) fn running(&self) -> impl Iterator<Item = Running> {
         let own = self.gpu.all().map(|work| work.running(&self.trace));
         let own = own.filter_map(|work| {
@@ -286,8 +285,8 @@ impl Profile {
         own.chain(self.beside())
     }
 
-    /// A time of its own work, as far as it lies in the time that the GPU is judged over: what a
-    /// step launched may run before its window.
+    /// The part of a time span that lies in the span that GPU metrics refer to. Activity launched by a step may run
+    /// before its window.
     pub(crate) fn counted(&self, work: Interval) -> Option<Interval> {
         match &self.window {
             Some(window) => work.overlap(window.gpu),
@@ -295,19 +294,19 @@ impl Profile {
         }
     }
 
-    /// What of other windows runs in this one; nothing where the profile is of the whole trace.
+    /// Activity of other windows that runs inside this one; nothing if the profile covers the whole trace.
     pub(crate) fn beside(&self) -> impl Iterator<Item = Running> {
         let beside = self.window.iter().flat_map(|window| &window.beside);
         beside.copied()
     }
 
-    /// Annotations that name the lengths of the requests of a step.
+    /// Annotations that contain the request lengths of a step.
     pub(crate) fn batches(&self) -> &Annotations {
         self.batches
             .get_or_init(|| Annotations::new(&self.trace, names_batch))
     }
 
-    /// Operators by arguments, with their GPU time and their work, the longest first.
+    /// Operators by arguments, with their GPU time and FLOP/byte models, longest first.
     pub fn operations(&self) -> &[Operation] {
         self.operations.get_or_init(|| {
             let mut all = operations(self);
@@ -316,37 +315,36 @@ impl Profile {
         })
     }
 
-    /// The model that the sizes of replayed kernels follow from; `None` where nothing tells.
+    /// The model that the sizes of replayed kernels are derived from; `None` where it is unknown.
     pub fn known_model(&self) -> Option<&KnownModel> {
         self.model_of_replays()?.as_ref().ok()?.as_ref()
     }
 
-    /// Why nothing follows from the configuration that was given, in a sentence; `None` where it is
-    /// used, and without one.
+    /// Why the given model configuration could not be used, in a sentence; `None` if it is used or none was given.
     pub fn unfit_config(&self) -> Option<&str> {
         let why = self.model_of_replays()?.as_ref().err()?;
         Some(why)
     }
 
-    /// How much an eager trace tells of what graphs replay, in a sentence; `None` without one.
+    /// How much an eager trace explains of the graph replays, in a sentence; `None` without such a trace.
     pub fn eager_coverage(&self) -> Option<&str> {
         self.operations();
         self.eager_coverage.get().map(String::as_str)
     }
 
     fn model_of_replays(&self) -> Option<&Result<Option<KnownModel>, String>> {
-        // It is found with them.
+        // The model is found together with the operations.
         self.operations();
         self.known_model.get()
     }
 
-    /// The call that a piece of GPU activity is counted in; `None` for collectives.
+    /// The call that a piece of GPU activity is attributed to; `None` for collectives.
     pub fn owner_of(&self, work: GpuId) -> Option<Owner> {
         let owners = self.owners.get_or_init(|| owners(self));
         owners.get(work.index()).copied().flatten()
     }
 
-    /// The call that an owner stands for.
+    /// The call that an owner refers to.
     pub(crate) fn call_of(&self, owner: Owner) -> Option<&PerfRow> {
         self.operations()
             .get(owner.operation)?
@@ -354,18 +352,18 @@ impl Profile {
             .get(owner.call)
     }
 
-    /// What a later stage computes once, whatever is chosen.
+    /// A value that a later stage computes once, whatever GPU and thresholds are chosen.
     pub(crate) fn once<T: Any + Send + Sync>(&self, make: impl FnOnce() -> T) -> Arc<T> {
         self.memo.get(make)
     }
 
-    /// What model it is of, as far as the trace tells.
+    /// What is known about the model from the trace.
     pub fn model_info(&self) -> &ModelInfo {
         self.model_info.get_or_init(|| ModelInfo::new(self))
     }
 }
 
-/// What a profile is made of: all else follows.
+/// The inputs of a profile; everything else is derived from them.
 struct Parts {
     trace: Arc<Trace>,
     window: Option<WindowOf>,

@@ -1,10 +1,10 @@
-//! Roles of kernels in MoE layers: by their names, and of those that are like all others by what
-//! precedes and follows them on their stream.
+//! Roles of kernels in MoE layers: by their names or, for kernels with generic names, by the kernels that precede and
+//! follow them on their stream.
 //!
-//! A router scores the experts for each token, right before a kernel chooses among them. Between both
-//! may stand one kernel that pads tokens or changes the type of the scores, and a GEMM may end with a kernel
-//! that adds up its parts. The same kernel may run twice in a layer, for both GEMMs; the activation
-//! between them, and what quantizes for them, go by names that dense layers have too.
+//! A router scores the experts for each token right before a kernel chooses among them. Between the two there may be
+//! one kernel that pads tokens or converts the scores, and a GEMM may end with a kernel that adds up partial results.
+//! The same kernel may run twice in a layer, for both GEMMs; the activation between them and the quantization for them
+//! have names that also occur in dense layers.
 
 use std::sync::Arc;
 
@@ -20,15 +20,15 @@ use crate::trace::{Category, StringId};
 /// The roles of kernels in MoE layers.
 #[derive(Debug, Default)]
 pub(crate) struct MoeRoles {
-    /// By GPU activity; empty where no kernel is of an MoE layer by its name.
+    /// By GPU activity; empty if no kernel name belongs to an MoE layer.
     roles: Vec<Option<MoeRole>>,
 }
 
-/// What a kernel's name tells.
+/// What is known from a kernel's name.
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct Told {
     family: Family,
-    /// Of a kernel that is named after experts, or multiplies for them.
+    /// The role of a kernel that is named after experts or is a grouped GEMM.
     role: Option<MoeRole>,
     chooses: bool,
     is_grouped: bool,
@@ -57,7 +57,7 @@ impl Told {
         self.family == Family::Moe
     }
 
-    /// Whether it may be of any layer.
+    /// Whether it may belong to any kind of layer.
     fn is_common(self) -> bool {
         matches!(
             self.family,
@@ -67,7 +67,7 @@ impl Told {
 }
 
 impl MoeRoles {
-    /// Found once.
+    /// Computed once per profile.
     pub(crate) fn of(profile: &Profile) -> Arc<MoeRoles> {
         profile.once(|| MoeRoles::find(profile))
     }
@@ -108,13 +108,12 @@ impl MoeRoles {
         MoeRoles { roles }
     }
 
-    /// The role of a kernel; `None` where it is none of an MoE layer, or nothing tells.
+    /// The role of a kernel; `None` if it is not part of an MoE layer or unknown.
     pub(crate) fn get(&self, id: GpuId) -> Option<MoeRole> {
         self.roles.get(id.index()).copied().flatten()
     }
 
-    /// The family of some GPU activity that goes by this one: what runs for a layer of experts alone is a
-    /// part of it.
+    /// The family of some GPU activity, given the family by name: MoE if all of it has a role in an MoE layer.
     pub(crate) fn family(&self, family: Family, mut work: impl Iterator<Item = GpuId>) -> Family {
         let may_be = matches!(
             family,
@@ -127,7 +126,7 @@ impl MoeRoles {
     }
 }
 
-/// The kernels of a stream, in order, that are of MoE layers.
+/// The kernels of a stream that belong to MoE layers, in order.
 fn roles_on_stream(kernels: &[(GpuId, Told)]) -> Vec<(GpuId, MoeRole)> {
     let mut found = Vec::new();
     let mut layer = Layer::default();
@@ -152,7 +151,7 @@ fn roles_on_stream(kernels: &[(GpuId, Told)]) -> Vec<(GpuId, MoeRole)> {
     found
 }
 
-/// The GEMM right before a choice of experts, and what adds up its parts.
+/// The GEMM right before a choice of experts, and the kernel that adds up its partial results.
 fn routers(before: &[(GpuId, Told)]) -> impl Iterator<Item = GpuId> {
     let prepares = |told: &Told| told.is_common() || told.role == Some(MoeRole::Prepare);
     let mut before = before.iter().rev().peekable();
@@ -165,13 +164,13 @@ fn routers(before: &[(GpuId, Told)]) -> impl Iterator<Item = GpuId> {
     [last, first].into_iter().flatten().map(|(id, _)| *id)
 }
 
-/// A layer, as far as it was seen.
+/// A layer, as far as it has been seen.
 #[derive(Debug, Default)]
 struct Layer {
     /// A kernel that is named after experts ran since the last attention.
     is_open: bool,
     gemms: Vec<(GpuId, MoeRole)>,
-    /// Kernels since the last one of the layer that any layer may have.
+    /// Generic kernels since the last kernel of the layer.
     common: Vec<(GpuId, Told)>,
 }
 
@@ -196,7 +195,7 @@ impl Layer {
         self.gemms.push((id, role));
     }
 
-    /// Tells both GEMMs apart: by name, else they take turns. A single one may be all of the experts.
+    /// Distinguishes the two GEMMs: by name, otherwise by alternation. A single GEMM may do the work of both.
     fn close(&mut self, found: &mut Vec<(GpuId, MoeRole)>) {
         let gemms = std::mem::take(&mut self.gemms);
         let is_single = gemms.len() < 2;
@@ -223,7 +222,7 @@ mod tests {
 
     const DENSE: &str = "Cijk_Alik_Bljk_BBS_BH_MT16x16x256";
 
-    /// Kernels of one stream, each of an operator of its own: their roles.
+    /// Runs the kernels on one stream, each in its own operator; returns their roles.
     fn roles(kernels: &[&str]) -> Vec<Option<MoeRole>> {
         let mut timetable = Timetable::new();
         for (at, kernel) in (0_u32..).zip(kernels) {
@@ -240,7 +239,7 @@ mod tests {
     fn the_gemm_before_a_choice_of_experts_is_the_router_s() {
         let cases: &[(&[&str], &[usize])] = &[
             (&[DENSE, "Rmsnorm2dFwd", DENSE, "_topk_forward"], &[2]),
-            // Tokens are padded, scores are made FP32, parts of the sum over K are added up.
+            // Tokens are padded, scores are converted to FP32, partial sums over K are added up.
             (
                 &[
                     DENSE,
@@ -266,12 +265,12 @@ mod tests {
                 ],
                 &[0, 1],
             ),
-            // What chooses in steps has one router.
+            // A choice in several steps has one router.
             (
                 &[DENSE, "_topk_forward", "_combined_routing_compute", DENSE],
                 &[0],
             ),
-            // The choice of tokens, and experts without a router.
+            // A choice of tokens, and experts without a router.
             (&[DENSE, "gatherTopK", DENSE], &[]),
             (&[DENSE, "Rmsnorm2dFwd", "_topk_forward"], &[]),
         ];
@@ -298,22 +297,22 @@ mod tests {
                 ("fused_moe_kernel", Some(Gemm1)), (ACTIVATION, Some(Activation)), ("fused_moe_kernel", Some(Gemm2)),
                 ("void vllm::moe::moe_sum_kernel<c10::BFloat16, 8>", Some(Combine)),
             ],
-            // FP8: tokens are quantized for both; the dense layer before and after has the same kernels.
+            // FP8: tokens are quantized for both GEMMs; the dense layers before and after use the same kernels.
             &[
                 (QUANT, None), (DENSE, None), (ACTIVATION, None), (QUANT, None), (DENSE, None), ("attn_fwd", None),
                 ("biased_grouped_topk", Some(TopK)),
                 (QUANT, Some(Prepare)), ("fused_moe_kernel", Some(Gemm1)), (ACTIVATION, Some(Activation)),
                 (QUANT, Some(Prepare)), ("fused_moe_kernel", Some(Gemm2)), (ACTIVATION, None), (DENSE, None),
             ],
-            // One name says it is the first, the other is the second.
+            // One name says it is the first GEMM, so the other is the second.
             &[
                 ("_topk_forward", Some(TopK)),
                 ("_matmul_ogs_NNT_bf16xbf16xmxfp4_16x128x256x1_swiglu", Some(Gemm1)),
                 ("_matmul_ogs_NNT_bf16xbf16xmxfp4_16x128x256x1", Some(Gemm2)),
             ],
-            // Grouped GEMMs are of experts where something chose them.
+            // Grouped GEMMs belong to experts only after a kernel has chosen them.
             &[(GROUPED, None), ("attn_fwd", None), ("expandInputRowsKernel", Some(Sort)), (GROUPED, Some(Gemm1)), (GROUPED, Some(Gemm2))],
-            // A single GEMM in a layer may be all of the experts.
+            // A single GEMM in a layer may do the work of both.
             &[("_topk_forward", Some(TopK)), ("fused_moe_kernel", Some(Gemm)), ("attn_fwd", None)],
         ];
         for layer in cases {

@@ -1,4 +1,4 @@
-//! What a norm does, by its name and arguments.
+//! Kinds of norms, by name and arguments.
 
 use super::Profile;
 use super::convolution::channels_last;
@@ -9,10 +9,9 @@ use crate::names::norm::NormKind;
 pub(crate) struct Norm {
     pub(crate) kind: NormKind,
     pub(crate) is_backward: bool,
-    /// Whether a batch norm takes its statistics from the batch; `None` where that was not
-    /// recorded.
+    /// Whether a batch norm computes statistics from the batch; `None` if that was not recorded.
     pub(crate) is_training: Option<bool>,
-    /// The format that would have the channels of the input last in memory, where they lie apart.
+    /// The channels-last format, if the channels of the input are not contiguous.
     pub(crate) wanted_format: Option<&'static str>,
 }
 
@@ -44,14 +43,14 @@ impl Norm {
         format!("{}{suffix}", self.kind.label())
     }
 
-    /// A batch norm whose statistics are of the batch.
+    /// A batch norm that uses batch statistics.
     pub(crate) fn is_trained_batch_norm(self) -> bool {
         self.kind == NormKind::Batch && (self.is_backward || self.is_training == Some(true))
     }
 }
 
-/// The flag as it was recorded: the sixth argument of every batch norm,
-/// `(x, scale, shift, mean, variance, training, …)`, the eighth of `native_batch_norm_backward`.
+/// The `training` flag as recorded: the sixth argument of every batch norm, `(x, scale, shift, mean, variance,
+/// training, …)`, the eighth of `native_batch_norm_backward`.
 fn is_training(profile: &Profile, operation: &Operation, is_backward: bool) -> Option<bool> {
     let name = operation.short_name(profile);
     if name.ends_with("_no_training") {
@@ -65,8 +64,8 @@ fn is_training(profile: &Profile, operation: &Operation, is_backward: bool) -> O
     }
 }
 
-/// The format with the channels (dimension 1) last, where their stride is not the smallest. The
-/// input is the first argument, of a backward pass the second.
+/// The channels-last format, if the stride of the channels (dimension 1) is not the smallest. The input is the first
+/// argument, in a backward pass the second.
 fn wanted_format(
     profile: &Profile,
     operation: &Operation,

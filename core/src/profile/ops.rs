@@ -1,8 +1,8 @@
 //! Operators that launch GPU activity themselves.
 //!
-//! A kernel belongs to the innermost operator around its launch: `aten::linear` calls `aten::mm`,
-//! which launches, so the kernel is `aten::mm`'s. A launch outside any operator stands for itself,
-//! as `cudaMemcpyAsync` or `hipGraphLaunch` do. Collectives belong to none.
+//! A kernel belongs to the innermost operator around its launch: `aten::linear` calls `aten::mm`, which launches the
+//! kernel, so it belongs to `aten::mm`. A launch outside of any operator, such as `cudaMemcpyAsync` or
+//! `hipGraphLaunch`, counts as an operator. Collectives belong to none.
 
 #[cfg(test)]
 mod tests;
@@ -29,9 +29,9 @@ row_id! {
 /// One call of an operator that launched GPU activity itself.
 #[derive(Debug, Clone)]
 pub struct Op {
-    /// The call; a runtime call, where no operator is around the launch.
+    /// The call; the runtime call if the launch is outside of operators.
     pub event: EventId,
-    /// Its place in the call tree.
+    /// Its node in the call tree.
     pub node: NodeId,
     /// Its name.
     pub name: StringId,
@@ -41,9 +41,9 @@ pub struct Op {
     kernels: Range<u32>,
     /// Time during which one of its own kernels runs.
     pub direct_ns: i64,
-    /// The same with all that was launched below it, collectives included.
+    /// The same including everything launched below it, collectives too.
     pub subtree_ns: i64,
-    /// Runs while activations are computed again.
+    /// Runs during activation recomputation.
     pub is_recompute: bool,
 }
 
@@ -52,11 +52,11 @@ pub struct Op {
 pub struct OpGroup {
     /// The operator.
     pub name: StringId,
-    /// Runs while activations are computed again.
+    /// Runs during activation recomputation.
     pub is_recompute: bool,
     /// Its calls, as a range of [`OpTable::calls`].
     calls: Range<u32>,
-    /// The labels its calls have, sorted.
+    /// The labels of its calls, sorted.
     pub categories: Vec<&'static str>,
     /// Sum over the calls.
     pub direct_ns: i64,
@@ -64,15 +64,15 @@ pub struct OpGroup {
     pub subtree_ns: i64,
 }
 
-/// Operators with their kernels, in order of time.
+/// Operators with their kernels, in time order.
 #[derive(Debug, Default)]
 pub struct OpTable {
     ops: Vec<Op>,
-    /// Kernels of all ops, op after op; those of one op in order of time.
+    /// Kernels of all ops, op by op; those of one op in time order.
     kernels: Vec<GpuId>,
     op_of: Vec<Option<OpId>>,
     groups: Vec<OpGroup>,
-    /// Calls of all groups, group after group; those of one group in order of time.
+    /// Calls of all groups, group by group; those of one group in time order.
     by_name: Vec<OpId>,
 }
 
@@ -137,7 +137,7 @@ impl OpTable {
         self.ops.len()
     }
 
-    /// True when no launch was found.
+    /// True if no launch was found.
     pub fn is_empty(&self) -> bool {
         self.ops.is_empty()
     }
@@ -148,7 +148,7 @@ impl OpTable {
         self.ops.get(id.index())
     }
 
-    /// All calls, in order of time.
+    /// All calls, in time order.
     pub fn iter(&self) -> impl ExactSizeIterator<Item = (OpId, &Op)> {
         self.ops
             .iter()
@@ -156,7 +156,7 @@ impl OpTable {
             .map(|(row, op)| (OpId(row as u32), op))
     }
 
-    /// The kernels, copies and fills that a call launched itself, in order of time.
+    /// The kernels, copies and fills that a call launched itself, in time order.
     pub fn kernels(&self, op: &Op) -> &[GpuId] {
         self.kernels
             .get(op.kernels.start as usize..op.kernels.end as usize)
@@ -168,19 +168,19 @@ impl OpTable {
         self.op_of.get(work.index()).copied().flatten()
     }
 
-    /// Calls by name, the longest-running first.
+    /// Calls by name, longest-running first.
     pub fn groups(&self) -> &[OpGroup] {
         &self.groups
     }
 
-    /// The calls of a group, in order of time.
+    /// The calls of a group, in time order.
     pub fn calls(&self, group: &OpGroup) -> &[OpId] {
         self.by_name
             .get(group.calls.start as usize..group.calls.end as usize)
             .unwrap_or_default()
     }
 
-    /// GPU time of all calls, each by itself.
+    /// Sum of the GPU times of all calls, overlapping or not.
     pub fn direct_ns(&self) -> i64 {
         sum(self.groups.iter().map(|group| group.direct_ns))
     }
@@ -218,12 +218,12 @@ impl OpGroup {
     }
 }
 
-/// A piece of GPU activity and the call that owns it, in the order of the table: calls by start, the
-/// work of each by start; ties as they were found.
+/// A piece of GPU activity and the call that owns it, in table order: calls by start, the work of each by start; ties
+/// in order of discovery.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
 struct Piece {
     call_ns: Option<i64>,
-    /// How many calls were found before this one.
+    /// Number of calls found before this one.
     found: u32,
     work_ns: i64,
     work: GpuId,
@@ -260,10 +260,10 @@ fn pieces(trace: &Trace, tree: &CallTree, gpu: &GpuTable) -> Vec<Piece> {
     pieces
 }
 
-/// The operator whose work a call launches, or the call itself.
+/// The operator that owns the work launched by a call, or the call itself.
 ///
-/// `execute` is the shell that graph runtimes put around their operators; it is looked through,
-/// and so are Python frames. A runtime call around the call ends the search.
+/// `execute` is a wrapper that graph runtimes put around their operators; it is skipped, and so are Python frames. The
+/// search stops at a runtime call around the call.
 fn owner(trace: &Trace, tree: &CallTree, call: NodeId, skipped: Option<StringId>) -> NodeId {
     for node in tree.ancestors(call) {
         match tree.category(trace, node) {

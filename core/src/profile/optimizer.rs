@@ -1,4 +1,4 @@
-//! What optimizers do: their steps, and where gradients are set to zero.
+//! Optimizer activity: steps, and where gradients are set to zero.
 
 use super::Profile;
 use super::operations::Operation;
@@ -29,16 +29,16 @@ impl OnTrack {
     }
 }
 
-/// The range that PyTorch writes around a step.
+/// The range that PyTorch records around an optimizer step.
 #[derive(Debug, Clone)]
 pub(crate) struct OptimizerStep {
-    /// Its class: "AdamW" of "Optimizer.step#AdamW.step".
+    /// The optimizer class: "AdamW" for "Optimizer.step#AdamW.step".
     pub(crate) optimizer: String,
     at: OnTrack,
 }
 
 impl OptimizerStep {
-    /// All that were recorded.
+    /// All recorded steps.
     pub(crate) fn all(profile: &Profile) -> Vec<OptimizerStep> {
         let may_be = |of| matches!(of, Category::UserAnnotation | Category::CpuOp);
         let step = |event: EventId| {
@@ -51,7 +51,7 @@ impl OptimizerStep {
         events.of_category(may_be).filter_map(step).collect()
     }
 
-    /// Whether the first call of an operation is in it.
+    /// Whether the first call of an operation is inside it.
     pub(crate) fn holds(&self, profile: &Profile, operation: &Operation) -> bool {
         let mut first = operation.first().into_iter();
         first.any(|call| self.at.holds(profile, call.event))
@@ -63,7 +63,7 @@ impl OptimizerStep {
 pub(crate) struct ZeroGrad(Vec<OnTrack>);
 
 impl ZeroGrad {
-    /// All that were recorded: by the ranges of optimizers, and by Python functions.
+    /// All recorded ones: optimizer ranges and Python functions.
     pub(crate) fn all(profile: &Profile) -> ZeroGrad {
         use Category::{CpuOp, PythonFunction, UserAnnotation};
         let may_be = |of| matches!(of, UserAnnotation | CpuOp | PythonFunction);
@@ -73,7 +73,7 @@ impl ZeroGrad {
         ZeroGrad(found.map(|event| OnTrack::of(profile, event)).collect())
     }
 
-    /// The GPU time of those calls of an operation that are made in it.
+    /// The GPU time of an operation's calls that start inside `zero_grad`.
     pub(crate) fn time_of(&self, profile: &Profile, operation: &Operation) -> i64 {
         let is_inside = |event| self.0.iter().any(|zero| zero.holds(profile, event));
         let inside = operation.calls.iter().filter(|call| is_inside(call.event));

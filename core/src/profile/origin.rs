@@ -1,4 +1,4 @@
-//! Where in the model an operation is called: by the modules and Python frames that call it.
+//! Where in the model an operation is called: its enclosing modules and Python frames.
 
 use crate::base::format::{self, without_number};
 use crate::names::MODULE;
@@ -12,16 +12,16 @@ use crate::trace::Category;
 /// Where an operation is called.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Origin {
-    /// Modules around it, the outermost first: "Qwen2DecoderLayer", "Qwen2MLP", "Linear".
+    /// Enclosing modules, outermost first: "Qwen2DecoderLayer", "Qwen2MLP", "Linear".
     pub modules: Vec<String>,
-    /// The nearest Python function of the user: "modeling.py(211): forward".
+    /// The nearest Python function outside the framework: "modeling.py(211): forward".
     pub frame: Option<String>,
-    /// What the nearest module with a telling name is.
+    /// The role of the nearest module whose name implies one.
     pub role: Option<ModuleRole>,
 }
 
 impl Origin {
-    /// Where the first call of an operation is. Empty without Python frames.
+    /// The origin of an operation's first call. Empty without Python frames.
     pub fn of(profile: &Profile, operation: &Operation) -> Origin {
         if !profile.has_python_frames() {
             return Origin::default();
@@ -31,7 +31,7 @@ impl Origin {
         node.map_or_else(Origin::default, |node| Origin::of_node(profile, node))
     }
 
-    /// Where a call of the full tree is.
+    /// The origin of a call in the full tree.
     pub fn of_node(profile: &Profile, node: NodeId) -> Origin {
         let (trace, tree) = (&profile.trace, profile.full_tree());
         let mut origin = Origin::default();
@@ -68,9 +68,9 @@ impl Origin {
         }
     }
 
-    /// "Qwen2DecoderLayer > Qwen2MLP > Linear", the nearest modules; without any the function.
+    /// "Qwen2DecoderLayer > Qwen2MLP > Linear": the nearest modules or, without any, the function.
     pub fn path(&self) -> Option<String> {
-        /// More than these say little about the place.
+        /// More modules than this say little about the location.
         const N_MODULES: usize = 3;
         let from = self.modules.len().saturating_sub(N_MODULES);
         match self.modules.get(from..) {

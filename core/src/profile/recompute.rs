@@ -1,9 +1,9 @@
 //! Activation checkpointing: which calls run a second time, in the backward pass.
 //!
-//! `torch.utils.checkpoint` calls the forward function again from a Python function of its own:
-//! everything below such a frame is recomputation. The older way, and that of training libraries,
-//! is a backward function that computes forward and then goes backward itself: what is below it is
-//! recomputation, but for what its own backward pass calls. That one needs no Python frames.
+//! `torch.utils.checkpoint` calls the forward function again from one of its own Python functions: everything below
+//! that frame is recomputation. In the older variant, also used by training libraries, a backward function first
+//! computes forward and then runs its own backward pass: everything below it is recomputation except what that backward
+//! pass calls. The second variant does not need Python frames.
 
 use crate::profile::autograd::is_engine_call;
 use crate::profile::launch::{GpuId, Launches};
@@ -19,13 +19,13 @@ pub struct Recompute {
     work: Vec<bool>,
 }
 
-/// True for a trace that names the frame which recomputes.
+/// True for a trace that contains the frame that recomputes.
 pub fn is_recorded(trace: &Trace) -> bool {
     names(trace, is_frame).next().is_some()
 }
 
 impl Recompute {
-    /// Finds the recomputing calls of a tree: frames, where it was built with them, and functions.
+    /// Finds the recomputing calls of a tree: backward functions and, if the tree has Python frames, frames.
     pub fn find(trace: &Trace, tree: &CallTree, launches: &Launches) -> Recompute {
         let frames: Vec<StringId> = match tree.frames() {
             Frames::With => names(trace, is_frame).collect(),
@@ -39,7 +39,7 @@ impl Recompute {
             nodes: vec![false; tree.len()],
             work: vec![false; launches.work.len()],
         };
-        // The calls around, each with its end and whether it recomputes.
+        // The enclosing calls, each with its end and whether it recomputes.
         let mut around: Vec<(u32, bool)> = Vec::new();
         for node in tree.ids() {
             while around.pop_if(|(end, _)| *end <= node.0).is_some() {}
@@ -69,12 +69,12 @@ impl Recompute {
         found
     }
 
-    /// True when nothing recomputes after all.
+    /// True if nothing is recomputed.
     pub fn is_empty(&self) -> bool {
         !self.nodes.contains(&true)
     }
 
-    /// True for a call below a recomputing one, and for that itself.
+    /// True for a recomputing call and for every call below it.
     pub fn has_node(&self, node: NodeId) -> bool {
         self.nodes.get(node.index()).copied().unwrap_or(false)
     }
@@ -104,7 +104,7 @@ mod tests {
     use crate::profile::Profile;
     use crate::testing::Timetable;
 
-    /// Of each kernel whether it is recomputation.
+    /// For each kernel, whether it is recomputation.
     fn work(profile: &Profile) -> Vec<bool> {
         let work = profile.gpu.iter();
         work.map(|(_, work)| work.is_recompute).collect()
@@ -133,12 +133,12 @@ mod tests {
             ]
         );
         assert_eq!(work(&profile), [false, true, false]);
-        // The two kinds of `aten::mm` stay apart.
+        // The two kinds of `aten::mm` stay separate.
         assert_eq!(profile.ops.groups().len(), 3);
     }
 
-    /// The function computes a block again, and then goes backward through it; in that backward
-    /// pass an inner one does the same.
+    /// The function recomputes a block and then runs backward through it; in that backward pass a nested one does the
+    /// same.
     #[test]
     fn a_checkpointing_function_recomputes_but_for_its_own_backward_pass() {
         let engine = "autograd::engine::evaluate_function: ";

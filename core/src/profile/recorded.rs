@@ -1,5 +1,5 @@
-//! From a trace that was read to its profile, and from a profile back to what was recorded, where captures of GPU graphs
-//! come or go.
+//! Builds a profile from an imported trace, and takes a profile apart again when captures of GPU graphs are added or
+//! removed.
 
 use std::sync::Arc;
 
@@ -14,12 +14,12 @@ use crate::import::warning::Warnings;
 use crate::trace::Trace;
 
 impl Profile {
-    /// Works out what a trace means.
+    /// Builds the profile of a trace.
     pub fn new(imported: Imported) -> Profile {
         Profile::with_captures(imported, &[])
     }
 
-    /// Works out what a trace means, given what was recorded while its GPU graphs were captured.
+    /// Builds the profile of a trace, given what was recorded while its GPU graphs were captured.
     pub fn with_captures(imported: Imported, captures: &[CaptureFile]) -> Profile {
         let Imported {
             mut trace,
@@ -39,14 +39,14 @@ impl Profile {
         parts.profile(captures, merging, None)
     }
 
-    /// What captures explain of the replays that none is merged with yet.
+    /// What captures explain of the replays that are not merged yet.
     pub fn merging(&self, captures: &[CaptureFile]) -> Merging {
         capture::find(&self.trace, &self.launches, captures)
     }
 
-    /// The same with what was recorded while its GPU graphs were captured: what `merging` found in
-    /// these files. Of the whole trace: a window is to be made anew. A profile that others share the
-    /// trace of stays as it is.
+    /// The same profile with captures added: `merging` is what was found in these files. Only works for a whole trace
+    /// (windows have to be created again), and not if the trace is shared with other profiles; in these cases the
+    /// profile is returned unchanged.
     pub fn and_captures(
         self,
         captures: &[CaptureFile],
@@ -57,8 +57,8 @@ impl Profile {
         Ok(profile.with_sources(sources))
     }
 
-    /// The same without what was merged from files beside it. A window, and a profile that others share
-    /// the trace of, stay as they are.
+    /// The same profile without captures from other files. A window, and a profile that shares its trace, are returned
+    /// unchanged.
     pub fn without_captures(self) -> Result<Profile, Box<Profile>> {
         let (mut parts, _, sources) = self.recorded()?;
         parts.launches.leave_captures(&parts.trace);
@@ -67,7 +67,7 @@ impl Profile {
         Ok(parts.profile(&[], merging, None).with_sources(sources))
     }
 
-    /// What it was made of, and what is known beside the trace.
+    /// The inputs that the profile was built from, and the additional sources.
     fn recorded(self) -> Result<Beside, Box<Profile>> {
         if self.window.is_some() || Arc::strong_count(&self.trace) > 1 {
             return Err(Box::new(self));
@@ -84,7 +84,7 @@ impl Profile {
             ..
         } = self;
         let Some(trace) = Arc::into_inner(trace) else {
-            // Counted above.
+            // Unreachable: the count was checked above.
             return Err(Box::new(Profile::new(Imported::default())));
         };
         let parts = Recorded {
@@ -99,10 +99,10 @@ impl Profile {
     }
 }
 
-/// A trace, what captures explain of it, and what tells its shapes.
+/// A trace, what captures explain of it, and additional sources of its shapes.
 type Beside = (Recorded, Option<Arc<Coverage>>, ShapeSources);
 
-/// A trace whose times are mended, and who launched what in it.
+/// A trace with corrected times and its launches.
 struct Recorded {
     trace: Trace,
     warnings: Warnings,
@@ -113,7 +113,7 @@ struct Recorded {
 }
 
 impl Recorded {
-    /// What captures explain; `None` where none are given, and the trace holds none that it replays.
+    /// What captures explain; `None` if none are given and the trace contains none that it replays.
     fn merging(&self, captures: &[CaptureFile]) -> Option<Merging> {
         if captures.is_empty() && !capture::holds_both(&self.trace, &self.launches) {
             return None;
@@ -122,8 +122,7 @@ impl Recorded {
         Some(merging).filter(|merging| !captures.is_empty() || !merging.is_empty())
     }
 
-    /// Merges what was found in captures and works out the rest. `before`: what captures that are
-    /// merged already explain.
+    /// Merges what was found in captures and derives the rest. `before` is what already merged captures explain.
     fn profile(
         mut self,
         captures: &[CaptureFile],

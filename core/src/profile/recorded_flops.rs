@@ -1,4 +1,4 @@
-//! What the profiler itself counted: the argument `flops` of operators, of recordings `with_flops`.
+//! FLOPs counted by the profiler itself: the `flops` argument of operators in traces recorded with `with_flops`.
 
 use crate::profile::Profile;
 use crate::profile::operations::Operation;
@@ -7,11 +7,11 @@ use crate::trace::event_args::number;
 
 /// Spellings of the argument.
 const KEYS: [&str; 2] = ["flops", "Flops"];
-/// How far above a call an operator may stand that only wraps it.
+/// How far above a call a mere wrapper operator may be.
 const MAX_ABOVE: usize = 8;
 
-/// The floating-point operations of a call, as the profiler counted them: of its operator, or of one
-/// above it that runs the same GPU activity and nothing else. `None` where it counted none.
+/// The FLOPs of a call as counted by the profiler: for its operator, or for a wrapper above it that launches the same
+/// GPU activity. `None` if none were counted.
 pub(crate) fn recorded_flops(profile: &Profile, operation: &Operation) -> Option<f64> {
     let call = operation.first().filter(|_| operation.is_linked)?;
     let of_event = |event: EventId| {

@@ -1,4 +1,4 @@
-//! Which axis a reduction goes along, by its arguments.
+//! The axis of a reduction, from its arguments.
 
 use super::Profile;
 use super::operations::Operation;
@@ -7,14 +7,13 @@ use super::operations::Operation;
 pub(crate) struct Axis {
     /// Elements of the input.
     pub(crate) elements: f64,
-    /// Rows that are reduced by themselves.
+    /// Number of results, each reduced separately.
     pub(crate) results: f64,
-    /// Whether elements that are neighbors in memory belong to different results; `None` without
-    /// strides.
+    /// Whether elements that are adjacent in memory belong to different results; `None` without strides.
     pub(crate) is_strided: Option<bool>,
 }
 
-/// Where an operator has its dimensions: `sum(x, dims)`, `norm(x, p, dims)`.
+/// Position of the dimensions argument: `sum(x, dims)`, `norm(x, p, dims)`.
 #[rustfmt::skip]
 const DIMS: &[(usize, &[&str])] = &[
     (1, &[
@@ -27,7 +26,7 @@ const DIMS: &[(usize, &[&str])] = &[
 ];
 
 impl Axis {
-    /// Reads it; `None` where the arguments do not say.
+    /// Reads the axis; `None` if the arguments do not contain it.
     pub(crate) fn of(profile: &Profile, operation: &Operation) -> Option<Axis> {
         let name = profile.trace.strings.get(operation.key.name);
         let (position, _) = DIMS.iter().find(|(_, names)| names.contains(&name))?;

@@ -1,15 +1,13 @@
-//! Which calls the performance of a trace is told by: each piece of GPU time once.
+//! Which calls represent the performance of a trace, so that each piece of GPU time counts once.
 //!
-//! The tree is walked from the outermost operators down, and a call is taken when it is the first
-//! that says something: it has a model, or it is a backward pass whose forward call has one, or it
-//! launches GPU activity itself and nothing below it has a model. What such calls leave over stands
-//! for itself, kernel by kernel.
+//! The tree is walked from the outermost operators down. A call is taken if it is the first one with information: it
+//! has a model, or it is a backward pass whose forward call has one, or it launches GPU activity itself and nothing
+//! below it has a model. Whatever these calls do not cover gets rows of its own, kernel by kernel.
 //!
-//! A graph replays kernels of a whole step, whatever stands above its launch: they are no part of
-//! an operator without a model, and stand for themselves.
+//! A graph replays the kernels of a whole step, whatever is above its launch: they are not part of an operator without
+//! a model and get rows of their own.
 //!
-//! The models that decide are the reference's alone, so that rows are its rows; models beyond it
-//! fill cells.
+//! Only the reference's models decide, so that the rows match the reference's; other models only fill cells.
 
 #[cfg(test)]
 mod tests;
@@ -27,29 +25,28 @@ use crate::profile::launch::{GpuId, is_graph_launch};
 use crate::profile::tree::{Frames, NodeId};
 use crate::trace::{ByName, Category, EventId, OpArgsId, StringId};
 
-/// A call with the GPU time that it stands for.
+/// A call with the GPU time that it represents.
 #[derive(Debug, Clone)]
 pub struct PerfRow {
-    /// The call; of a kernel that stands for itself the call that launched it.
+    /// The call; for a kernel with its own row, the call that launched it.
     pub event: EventId,
-    /// The kernel, where it stands for itself.
+    /// The kernel, if it has its own row.
     pub kernel: Option<StringId>,
     /// The reference's label.
     pub category: &'static str,
-    /// Position of the call in the events of the trace; kernels that stand for themselves are
-    /// numbered after the last event.
+    /// Position of the call in the events of the trace; kernels with their own rows are numbered after the last event.
     pub uid: u64,
-    /// What runs on the GPU, in order of the launches.
+    /// Its GPU activity, in launch order.
     pub work: Vec<GpuId>,
-    /// Time during which some of it runs.
+    /// Time during which at least part of it runs.
     pub kernel_ns: i64,
-    /// Runs while activations are computed again.
+    /// Runs during activation recomputation.
     pub is_recompute: bool,
-    /// How much work it is; `None` without a model.
+    /// Its perf model; `None` without one.
     pub binding: Option<Binding>,
 }
 
-/// Collects the rows of a trace, each piece of GPU activity in one of them. Collectives are left out.
+/// Collects the rows of a trace; each piece of GPU activity is in one of them. Collectives are excluded.
 pub fn perf_rows(profile: &Profile) -> Vec<PerfRow> {
     let mut walk = Walk::new(profile);
     walk.run();
@@ -61,7 +58,7 @@ struct Walk<'a> {
     profile: &'a Profile,
     autograd: Autograd,
     models: Map<StringId, Option<&'static PerfModel>>,
-    /// Of generated kernels, by name and arguments: whether their sizes were recorded.
+    /// For generated kernels, by name and arguments: whether their sizes were recorded.
     sized: Map<(StringId, Option<OpArgsId>), bool>,
     labels: Map<NodeId, &'static str>,
     label_of_name: ByName<&'static str>,
@@ -125,7 +122,7 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// Takes a call as a row, or answers where to look instead.
+    /// Takes a call as a row, or returns where to look instead.
     fn visit(&mut self, node: NodeId) -> Vec<NodeId> {
         let profile = self.profile;
         let Some(visited) = self.visited.get_mut(node.index()) else {
@@ -212,7 +209,7 @@ impl Walk<'_> {
         });
     }
 
-    /// Rows for kernels, copies and fills that no call was taken for.
+    /// Adds rows for kernels, copies and fills that no call covers.
     fn add_leftovers(&mut self) {
         let profile = self.profile;
         let strings = &profile.trace.strings;
@@ -251,8 +248,7 @@ impl Walk<'_> {
         }
     }
 
-    /// Kernels that stand for themselves, by the operator that launched them. What the device
-    /// copies and fills for it on the side is not among them.
+    /// Kernels with their own rows, by the operator that launched them; excludes copies and fills.
     fn leftovers_by_op(&self) -> Map<NodeId, Vec<GpuId>> {
         let mut leftovers: Map<NodeId, Vec<GpuId>> = Map::default();
         for (id, work) in self.profile.gpu.iter() {
@@ -268,10 +264,10 @@ impl Walk<'_> {
         leftovers
     }
 
-    /// A kernel that stands for itself does what its operator does, where it is the only one that
-    /// the operator launches. Several that go by one name share the operator's work evenly: the
-    /// products of a mixture of experts. A product is not counted by its operator where other
-    /// operators below have a model: theirs may be the product.
+    /// The binding of a kernel with its own row: the model of its operator, if it is the only kernel that the operator
+    /// launches. Several kernels with the same name share the operator's work evenly: the GEMMs of an MoE layer. A GEMM
+    /// does not get the model of its operator if other operators below have a model, because one of these may be the
+    /// GEMM.
     fn leftover_binding(
         &mut self,
         op: NodeId,
@@ -310,8 +306,8 @@ impl Walk<'_> {
         *self.models.entry(name).or_insert_with(of_name)
     }
 
-    /// The model of a call. Of a generated kernel there is one only where its sizes were recorded: its
-    /// name alone says nothing of the work.
+    /// The binding of a call. A generated kernel has one only if its sizes were recorded, because its name says nothing
+    /// about the work.
     fn own_binding(&mut self, node: NodeId) -> Option<Binding> {
         let model = self.any_model(node)?;
         let call = self.profile.tree.event(node)?;
@@ -326,8 +322,8 @@ impl Walk<'_> {
         is_told.then_some(binding)
     }
 
-    /// The model of an operator that launches work itself. A backward function without one is
-    /// counted by that of its forward call.
+    /// The binding of an operator that launches work itself. A backward function without a model uses that of its
+    /// forward call.
     fn leaf_binding(&mut self, node: NodeId) -> Option<Binding> {
         self.own_binding(node)
             .or_else(|| self.backward_binding(node))
@@ -346,8 +342,8 @@ impl Walk<'_> {
         before(subtree.start + 1) < before(subtree.end)
     }
 
-    /// For the one backward function of a call of the engine: the model of the forward call, the
-    /// label, and the GPU activity of every backward pass of that call.
+    /// For the only backward function in an autograd engine call: the model of the forward call, the label, and the GPU
+    /// activity of every backward pass of that call.
     fn backward_pass(&mut self, node: NodeId) -> Option<(Binding, &'static str, Vec<GpuId>)> {
         let (forward_node, forward) = self.forward_of_only_call(node)?;
         let model = self.reference_model(forward_node)?;
@@ -358,10 +354,9 @@ impl Walk<'_> {
         Some((binding, category, work))
     }
 
-    /// Of a backward function that the engine's call above it calls once: the forward call that it
-    /// belongs to.
+    /// The forward call of a backward function that its autograd engine call calls exactly once.
     fn forward_of_only_call(&self, node: NodeId) -> Option<(NodeId, EventId)> {
-        /// How far above the backward function the engine's call may be.
+        /// How far above the backward function the engine call may be.
         const MAX_LEVELS: usize = 5;
         let (trace, tree) = (&self.profile.trace, &self.profile.tree);
         let name_of = |node| Some(trace.name(tree.event(node)?));
@@ -382,8 +377,8 @@ impl Walk<'_> {
         (n_calls == 1).then_some((tree.node_of(forward)?, forward))
     }
 
-    /// True when a call launches GPU activity itself, or through runtime calls and Python frames.
-    /// Driver calls do not count: a rule of the reference that decides rows. Neither do graphs.
+    /// True if a call launches GPU activity itself, or through runtime calls and Python frames. Driver calls do not
+    /// count, a rule of the reference that decides rows. Neither do graphs.
     fn launches(&self, node: NodeId) -> bool {
         let (trace, tree) = (&self.profile.trace, &self.profile.tree);
         let mut inside: Vec<NodeId> = vec![node];
@@ -408,7 +403,7 @@ impl Walk<'_> {
         self.is_replayed.get(id.index()).copied().unwrap_or(false)
     }
 
-    /// The label that the operator has as a launcher; kernels further down say nothing about it.
+    /// The label of the operator as a launcher; kernels further down do not affect it.
     fn label(&mut self, node: NodeId, event: EventId) -> &'static str {
         let by_name = || self.label_of_name.of(&self.profile.trace, event);
         self.labels.get(&node).copied().unwrap_or_else(by_name)
@@ -423,13 +418,13 @@ impl Walk<'_> {
         self.profile.tree.category(&self.profile.trace, node) == Category::CpuOp
     }
 
-    /// Whether a graph's capture says what the launch of a graph replays.
+    /// Whether a capture shows what a graph launch replays.
     fn is_told(&self, node: NodeId) -> bool {
         let event = self.profile.tree.event(node);
         event.is_some_and(|event| self.profile.trace.captured.is_below(event))
     }
 
-    /// Operators and Python frames called from here, and launches of graphs that are told.
+    /// Operators and Python frames called from here, and graph launches with a capture.
     fn children(&self, node: NodeId) -> Vec<NodeId> {
         let (trace, tree) = (&self.profile.trace, &self.profile.tree);
         let is_followed = |child: &NodeId| {
@@ -439,7 +434,7 @@ impl Walk<'_> {
         tree.children(node).filter(is_followed).collect()
     }
 
-    /// Operators that no operator is around, strays excepted.
+    /// Operators outside of any operator, excluding strays.
     fn outermost_ops(&self) -> Vec<NodeId> {
         let tree = &self.profile.tree;
         let n_strays = tree.strays().len();
@@ -464,13 +459,12 @@ impl Walk<'_> {
     }
 }
 
-/// What the reference calls a kernel that stands for itself.
+/// The reference's name for a kernel with its own row.
 pub fn leftover_name(caller: &str, kernel: &str) -> String {
     format!("{caller}->{kernel} (Synthetic Op)")
 }
 
-/// The GPU activity of the backward passes of a call and of all that it called; `None` where no
-/// backward pass is linked.
+/// The GPU activity of the backward passes of a call and of everything below it; `None` if no backward pass is linked.
 pub fn backward_work(
     profile: &Profile,
     autograd: &Autograd,

@@ -1,11 +1,11 @@
-//! Runtime and driver calls by what they do; GPU graphs that they replayed.
+//! Runtime and driver calls by what they do; replays of GPU graphs.
 
 use super::launch::is_graph_launch;
 use crate::base::map::Set;
 use crate::names::host_calls::RuntimeCall;
 use crate::trace::{ByName, Category, EventId, LinkId, Trace};
 
-/// The calls in which a host thread waits for the GPU, in the order of the trace.
+/// The calls in which a CPU thread waits for the GPU, in trace order.
 pub(crate) fn blocking_calls(trace: &Trace) -> impl Iterator<Item = EventId> {
     let mut calls = ByName::new(RuntimeCall::of_name);
     let events = &trace.events;
@@ -14,8 +14,8 @@ pub(crate) fn blocking_calls(trace: &Trace) -> impl Iterator<Item = EventId> {
         .filter(move |event| calls.of(trace, *event).is_blocking() && !trace.captured.has(*event))
 }
 
-/// Whether the profiler records no gaps in a busy queue: on ROCm the recorded start of a kernel there is the end
-/// of the one before it.
+/// Whether the profiler records no gaps while the queue is busy: on ROCm, a kernel's recorded start is then the end of
+/// the previous kernel.
 pub(crate) fn records_busy_queues(trace: &Trace) -> bool {
     let calls = [
         "hipGraphLaunch",
@@ -26,14 +26,14 @@ pub(crate) fn records_busy_queues(trace: &Trace) -> bool {
     calls.iter().any(|call| trace.strings.find(call).is_some())
 }
 
-/// Between the nodes of a graph a GPU is idle for 1 to 3 µs, whoever launches it.
+/// Between the nodes of a graph, the GPU is idle for 1 to 3 µs, with any vendor.
 pub(crate) const NODE_GAP_NS: i64 = 3_000;
 
-/// The launches of GPU graphs in a trace.
+/// The graph launches of a trace.
 #[derive(Debug, Default)]
 pub(crate) struct GraphReplays {
     pub(crate) any: bool,
-    /// When graphs were launched of whose kernels the trace has none, in order.
+    /// Times of the graph launches without recorded kernels, in order.
     pub(crate) unrecorded_ns: Vec<i64>,
 }
 

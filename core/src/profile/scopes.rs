@@ -1,4 +1,4 @@
-//! Where calls belong: to a module, to a step of automatic differentiation, to a call around them.
+//! What calls belong to: a module, an autograd step, or an enclosing call.
 
 use super::Profile;
 use super::autograd::{ENGINE_CALL, is_engine_call};
@@ -8,21 +8,20 @@ use crate::names::fusion::is_container;
 use crate::names::{MODULE, is_module};
 use crate::trace::{ByName, Category, EventId};
 
-/// Where a call belongs.
+/// What a call belongs to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) enum Scope {
-    /// In an instance of a module: its node in the full tree.
+    /// An instance of a module: its node in the full tree.
     Module(NodeId),
-    /// In a step of automatic differentiation.
+    /// An autograd step.
     Autograd(NodeId),
-    /// Below the same outermost operator, or below none, on this thread, where no Python frames were
-    /// recorded.
+    /// The outermost operator above it, if any, on this thread; used without Python frames.
     Siblings(Option<NodeId>, u32),
-    /// Nothing says what it belongs to.
+    /// Unknown.
     Nowhere,
 }
 
-/// Finds scopes; each call is looked up once.
+/// Finds the scopes of calls.
 pub(crate) struct Scopes<'a> {
     profile: &'a Profile,
     has_frames: bool,
@@ -74,7 +73,7 @@ impl<'a> Scopes<'a> {
         }
     }
 
-    /// The module around a module, unless that is a mere container; the thread around a call.
+    /// The enclosing module of a module, unless that is a mere container; for a call, its thread.
     pub(crate) fn around(&self, scope: Scope) -> Option<Scope> {
         if let Scope::Siblings(Some(_), track) = scope {
             return Some(Scope::Siblings(None, track));
@@ -83,7 +82,7 @@ impl<'a> Scopes<'a> {
         (!is_container(self.name(around)?)).then_some(around)
     }
 
-    /// The module around a module, whatever it is.
+    /// The enclosing module of a module, of any kind.
     pub(crate) fn above(&self, scope: Scope) -> Option<Scope> {
         let Scope::Module(node) = scope else {
             return None;
@@ -93,8 +92,8 @@ impl<'a> Scopes<'a> {
         Some(Scope::Module(module))
     }
 
-    /// Whether two calls stand in one module, in a module and one inside of it, or in two modules of
-    /// the same one; or on one thread, where no modules were recorded.
+    /// Whether two calls are in the same module, in a module and its parent, or in two modules with the same parent;
+    /// without recorded modules, whether they are on the same thread.
     pub(crate) fn are_beside(&self, a: Scope, b: Scope) -> bool {
         match (a, b) {
             (Scope::Nowhere, _) | (_, Scope::Nowhere) => false,
@@ -109,7 +108,7 @@ impl<'a> Scopes<'a> {
         }
     }
 
-    /// The class of a module or the name of a step of automatic differentiation.
+    /// The class of a module or the name of an autograd step.
     pub(crate) fn name(&self, scope: Scope) -> Option<&'a str> {
         match scope {
             Scope::Module(node) => self.module_name(node),

@@ -1,12 +1,12 @@
-//! Who worked when: time of the GPUs, split among the operations.
+//! GPU time, split among the operations.
 //!
 //! | split | what is split |
 //! |---|---|
 //! | [`Shares::of_computation`] | the time in which anything is computed |
-//! | [`Shares::of_run`] | the time that passes for one kind of work alone: computation, communication or copies |
+//! | [`Shares::of_run`] | the time in which only one kind of activity runs: computation, communication or copies |
 //!
-//! Where kernels run at once, each has an equal share of that time. So shares sum up to the time
-//! that is split, however streams overlap, and not to more.
+//! Kernels that run at the same time get equal shares of that time, so the shares add up to exactly the time that is
+//! split, even if streams overlap.
 //!
 //! ```text
 //! stream 7  [======= add =======)        add has 10 ms of the computation, but 4 ms of the run:
@@ -22,7 +22,7 @@ use crate::profile::kernels::Running;
 use crate::profile::timeline::GpuClass;
 use crate::trace::StringId;
 
-/// Fractions of a nanosecond that shares are counted in.
+/// Number of fractional bits of the shares, in units of a nanosecond.
 const FRACTION_BITS: u32 = 32;
 
 /// Time of a trace, split among its operations.
@@ -30,12 +30,12 @@ const FRACTION_BITS: u32 = 32;
 pub(crate) struct Shares {
     /// By position in [`Profile::operations`].
     pub(crate) operations_ns: Vec<i64>,
-    /// What belongs to no operation.
+    /// Time that belongs to no operation.
     pub(crate) others_ns: i64,
 }
 
 impl Shares {
-    /// Splits the computation of the GPU activity that counts.
+    /// Splits the computation time of the GPU activity that counts.
     pub(crate) fn of_computation(profile: &Profile) -> Shares {
         Shares::of(profile, |running| {
             (running.class == GpuClass::Computation).then_some(Running {
@@ -45,15 +45,15 @@ impl Shares {
         })
     }
 
-    /// Splits the run: of each GPU the time in which work of one class runs and none of another.
-    /// Nobody has the rest, because neither class alone would shorten it. In a window also work of
-    /// others counts, which belongs to no operation.
+    /// Splits the run: on each GPU, the time in which activity of exactly one class runs. The rest is not assigned,
+    /// because removing a single class would not shorten it. In a window, activity of other windows counts too, but
+    /// belongs to no operation.
     pub(crate) fn of_run(profile: &Profile) -> Arc<Shares> {
         profile.once(|| Shares::of(profile, Some))
     }
 
     fn of(profile: &Profile, counted_as: impl Fn(Running) -> Option<Running>) -> Shares {
-        // The last owner is nobody.
+        // The last owner stands for no operation.
         let nobody = profile.operations().len();
         let own = profile.gpu.iter().filter_map(|(id, work)| {
             let owner = profile.owner_of(id).map_or(nobody, |owner| owner.operation);
@@ -98,7 +98,7 @@ struct Span {
     class: GpuClass,
 }
 
-/// What runs on one GPU, by class, with the clock of each.
+/// What runs on one GPU, by class, with the clock of each class.
 #[derive(Debug, Clone, Copy, Default)]
 struct Lane {
     n_open: [i128; 3],
@@ -106,19 +106,19 @@ struct Lane {
 }
 
 impl Lane {
-    /// The class that runs without others.
+    /// The class that runs alone.
     fn alone(&self) -> Option<usize> {
         let mut open = (0..self.n_open.len()).filter(|class| self.n_open[*class] > 0);
         open.next().filter(|_| open.next().is_none())
     }
 }
 
-/// The time of each owner, in whole nanoseconds; the sum is the length of the time in which spans
-/// of one class are open on a GPU and none of another.
+/// The time of each owner in whole nanoseconds. They add up to the time in which spans of exactly one class are open on
+/// a GPU.
 ///
-/// Each class of a GPU has a clock. It stands still while nothing of it runs or something else
-/// does, and goes at 1/n of its speed while n such spans are open on all GPUs: the share of a span
-/// is what passes on it between its start and its end.
+/// Each class of a GPU has a clock. It stops while nothing of the class runs or something else does, and advances at
+/// 1/n speed while n such spans are open on all GPUs. A span's share is how far the clock advances between its start
+/// and its end.
 fn split(spans: &[Span], n_owners: usize, n_gpus: usize) -> Vec<i64> {
     let mut edges: Vec<(i64, bool, usize)> = Vec::with_capacity(spans.len() * 2);
     for (at, span) in spans.iter().enumerate() {
@@ -168,7 +168,7 @@ fn split(spans: &[Span], n_owners: usize, n_gpus: usize) -> Vec<i64> {
     whole(&shares, union_ns)
 }
 
-/// Rounds so that the sum is `whole_ns`: down, then one more for those with the largest rest.
+/// Rounds so that the sum is `whole_ns`: down, then up for the largest remainders.
 fn whole(shares: &[i128], whole_ns: i128) -> Vec<i64> {
     let mut rounded: Vec<i128> = shares.iter().map(|share| share >> FRACTION_BITS).collect();
     let mut missing = whole_ns - rounded.iter().sum::<i128>();
@@ -221,7 +221,7 @@ mod tests {
 
     #[test]
     fn shares_sum_up_to_the_union_exactly() {
-        // 10 ns among three: 3⅓ each. One of them has the nanosecond that is left.
+        // 10 ns shared by three: 3⅓ each. One of them gets the remaining nanosecond.
         assert_eq!(
             split(&spans(&[(0, 10, 0), (0, 10, 1), (0, 10, 2)]), 3, 1),
             [4, 3, 3]
@@ -229,7 +229,7 @@ mod tests {
         let many: Vec<(i64, i64, usize)> = (0..97).map(|at| (at, 1000 + at * 7, 1)).collect();
         let mut all = many.clone();
         all.extend([(3, 777, 0), (5_000, 5_001, 2), (9, 9, 2)]);
-        // The union is 0 to 1672, and one more.
+        // The union covers 0 to 1672, plus one nanosecond.
         assert_eq!(split(&spans(&all), 3, 1).iter().sum::<i64>(), 1_673);
     }
 
@@ -283,9 +283,10 @@ mod tests {
             let times = shares.operations_ns.into_iter().map(|ns| ns / 1000);
             names.zip(times).collect()
         };
-        // Of the product 10 µs run beside the all-reduce and 10 beside the copy; of the addition 5.
+        // 10 µs of the GEMM are concurrent with the all-reduce and 10 µs with the copy; 5 µs of the addition are
+        // concurrent with the copy.
         let run = Shares::of_run(&profile);
-        // Alone are 100 to 110, 120 to 130 and 145 to 150; the all-reduce and the copy never.
+        // Exactly one class runs in 100 to 110, 120 to 130 and 145 to 150; the all-reduce and the copy never run alone.
         assert_eq!(run.others_ns, 0);
         let run = named((*run).clone());
         let of = |name: &str| run.iter().find(|(known, _)| *known == name).unwrap().1;
@@ -312,7 +313,7 @@ mod tests {
             .work("c10d::allreduce_", NCCL, 100..110)
             .profile();
         let run = Shares::of_run(&profile);
-        // Each ten µs have two halves: the product's, and that of the GPU that waits.
+        // Each interval of ten µs has two halves: the GEMM's, and that of the waiting GPU.
         assert_eq!(run.operations_ns, [10_000]);
         assert_eq!(run.others_ns, 10_000);
     }

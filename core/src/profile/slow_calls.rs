@@ -1,4 +1,4 @@
-//! Where the slow calls of an operation lie: first, last, beside communication.
+//! Where the slow calls of an operation are: first, last, or concurrent with communication.
 
 use std::sync::Arc;
 
@@ -15,23 +15,23 @@ use crate::trace::StringId;
 /// What the slow calls of an operation have in common.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum SlowCalls {
-    /// They run beside communication, which the others do not.
+    /// They run concurrently with communication and the other calls do not.
     BesideCommunication,
-    /// They are the first ones of the operation.
+    /// They are the first calls of the operation.
     First,
-    /// They are the last ones.
+    /// They are the last calls.
     Last,
-    /// Nothing of these.
+    /// None of these.
     Anywhere,
 }
 
-/// So much of what calls take beyond the median must lie at one place …
+/// This share of the time above the median has to be in one place …
 const MOST: f64 = 0.8;
 
-/// … the first or the last of so many parts of the calls.
+/// … which is the first or last of this many parts of the calls.
 const PARTS: usize = 3;
 
-/// Of calls that are not slow no more than this may run beside communication.
+/// At most this share of the calls that are not slow may run concurrently with communication.
 const FEW: f64 = 0.2;
 
 impl SlowCalls {
@@ -69,7 +69,7 @@ impl SlowCalls {
     }
 }
 
-/// The calls of an operation in the order in which the GPU runs them, with when each starts.
+/// The calls of an operation in GPU order, with the start of each.
 pub(crate) fn by_start<'a>(profile: &Profile, operation: &'a Operation) -> Vec<(i64, &'a PerfRow)> {
     let calls = operation.calls.iter().filter_map(|call| {
         let work = call.work.iter().filter_map(|id| profile.gpu.get(*id));
@@ -104,7 +104,7 @@ impl Communication {
         })
     }
 
-    /// Whether a call runs beside communication for a good part of its time.
+    /// Whether a call runs concurrently with communication for more than a quarter of its time.
     pub(crate) fn runs_beside(&self, profile: &Profile, call: &PerfRow) -> bool {
         let work = call.work.iter().filter_map(|id| profile.gpu.get(*id));
         let beside = work.map(|work| {
@@ -121,7 +121,7 @@ mod tests {
     use super::*;
     use crate::testing::Timetable;
 
-    /// GEMMs back to back that take so many microseconds, and all-reduces on another stream.
+    /// GEMMs back to back with these durations in microseconds, and all-reduces on another stream.
     fn slow_calls(times: &[u32], all_reduces: &[std::ops::Range<u32>]) -> SlowCalls {
         let (table, _) = times.iter().fold((Timetable::new(), 0), |(table, at), us| {
             (table.work("aten::mm", "gemm", at..at + us), at + us)
@@ -147,11 +147,11 @@ mod tests {
         for (times, expected) in cases {
             assert_eq!(slow_calls(times, &[]), *expected, "{times:?}");
         }
-        // Two of six take twice as long beside an all-reduce.
+        // Two of six take twice as long while an all-reduce runs.
         let times = [100, 200, 100, 100, 200, 100];
         let beside = slow_calls(&times, &[120..280, 520..680]);
         assert_eq!(beside, SlowCalls::BesideCommunication);
-        // All of them run beside one, which then explains none.
+        // All calls are concurrent with an all-reduce, so it explains nothing.
         let all = slow_calls(&times, &[0..400, 400..800]);
         assert_eq!(all, SlowCalls::Anywhere);
     }

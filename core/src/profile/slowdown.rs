@@ -1,12 +1,12 @@
-//! Kernels that become slower in mid-run, all by about one factor: clocks that fall, or something
-//! else on the same GPU.
+//! Kernels that become slower in the middle of a run, all by about the same factor: falling clocks, or something else
+//! on the same GPU.
 //!
 //! ```text
 //! GEMM     100 100 100 100 145 145 145 145
 //! GELU     20  20  20  20  29  29  29  29      ×1.45 from the fifth call on
 //! ```
 //!
-//! Only calls with the same arguments are compared, of work that depends on its arguments alone.
+//! Compares only calls with the same arguments, and only work that depends on nothing but its arguments.
 
 use std::f64::consts::LN_2;
 use std::sync::Arc;
@@ -19,22 +19,22 @@ use crate::base::sort::Arrange;
 use crate::base::stats::median_ns;
 use crate::names::Family;
 
-/// An operation needs so many calls on each side of the moment.
+/// An operation needs at least this many calls on each side of the moment.
 const LEAST_CALLS: usize = 3;
 
 /// Times vary by less than this factor in a steady run.
 const LEAST_FACTOR: f64 = 1.1;
 
-/// Factors of operations agree that differ by no more than this part.
+/// Factors of operations agree if they differ by at most this fraction.
 const TOLERANCE: f64 = 0.1;
 
-/// So much of the time of what is compared must become slower by one factor …
+/// At least this share of the compared time must become slower by the same factor …
 const MOST: f64 = 0.75;
 
-/// … and so much of the time of all computation must be compared.
+/// … and at least this share of all computation time must be compared.
 const LEAST_COMPARED: f64 = 0.3;
 
-/// So many calls must lie on their side of the middle between before and after.
+/// At least this share of calls must be on the right side of the midpoint between before and after.
 const CLEAR: f64 = 0.8;
 
 /// An operation whose calls become slower.
@@ -44,26 +44,26 @@ pub(crate) struct Slowed {
     pub(crate) operation: usize,
     pub(crate) before_ns: i64,
     pub(crate) after_ns: i64,
-    /// What calls take after the moment beyond the median before it, added up.
+    /// Total time of the calls after the moment beyond the median before it.
     pub(crate) excess_ns: i64,
 }
 
-/// What becomes slower, and from when on.
+/// What becomes slower, and from when.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Slowdown {
     pub(crate) since_ns: i64,
-    /// How many times as long calls take.
+    /// How many times longer the calls take.
     pub(crate) factor: f64,
     /// In the order of the operations.
     pub(crate) operations: Vec<Slowed>,
 }
 
-/// The calls of an operation in order of time: start and kernel time.
+/// The calls of an operation in time order: start and kernel time.
 struct Series {
     operation: usize,
     calls: Vec<(i64, i64)>,
     median_ns: i64,
-    /// Its time depends on its arguments alone.
+    /// Its time depends only on its arguments.
     is_compared: bool,
 }
 
@@ -79,12 +79,12 @@ impl Slowdown {
         })
     }
 
-    /// What becomes slower of an operation.
+    /// The slowdown of an operation.
     pub(crate) fn of_operation(&self, at: usize) -> Option<&Slowed> {
         self.operations.iter().find(|slowed| slowed.operation == at)
     }
 
-    /// Of operations in a run that computes for so long in all.
+    /// Finds the slowdown in a run with this much computation time in total.
     fn new(series: &[Series], all_ns: i64) -> Option<Slowdown> {
         let since_ns = moment(series)?;
         let compared = series.iter().filter(|one| one.is_compared);
@@ -137,8 +137,8 @@ impl Split {
 }
 
 impl Series {
-    /// `None` for one of too few calls, and for what recorded shapes tell nothing of. Calls beside
-    /// communication are left out: that makes them slower, too.
+    /// `None` if there are too few calls or the shapes are unknown. Leaves out calls that run concurrently with
+    /// communication, because that slows them down, too.
     fn of(profile: &Profile, at: usize, operation: &Operation) -> Option<Series> {
         let has_shapes = !operation.dims(profile).is_empty() && !operation.is_in_graph(profile);
         if !operation.family.computes() || !has_shapes {
@@ -151,7 +151,7 @@ impl Series {
             .map(|(start_ns, call)| (start_ns, call.kernel_ns))
             .filter(|(_, ns)| *ns > 0)
             .collect();
-        // How much attention and experts have to do depends on values: lengths, tokens of an expert.
+        // The amount of work in attention and MoE layers depends on values: sequence lengths, tokens per expert.
         let depends_on_values = matches!(operation.family, Family::Attention | Family::Moe);
         (calls.len() >= 2 * LEAST_CALLS).then(|| Series {
             operation: at,
@@ -184,14 +184,14 @@ impl Series {
     }
 }
 
-/// The moment that parts faster calls from slower ones best: of all calls that are compared, each by how
-/// many times the median of its operation it takes, and as heavy as that.
+/// The moment that best separates faster calls from slower ones, over all compared calls. Each call counts relative to
+/// the median of its operation and is weighted by that median.
 fn moment(series: &[Series]) -> Option<i64> {
     let mut points: Vec<(i64, f64, f64)> = Vec::new();
     for one in series.iter().filter(|one| one.is_compared) {
         let median_ns = one.median_ns.max(1) as f64;
         points.extend(one.calls.iter().map(|(start_ns, ns)| {
-            // A single call, however slow, moves nothing by more than a factor of two.
+            // A single slow call counts for at most a factor of two.
             let times = (*ns as f64 / median_ns).ln().clamp(-LN_2, LN_2);
             (*start_ns, times, median_ns)
         }));
@@ -215,7 +215,7 @@ fn moment(series: &[Series]) -> Option<i64> {
     best.map(|(_, since_ns)| since_ns)
 }
 
-/// The middle of values by weight, in their order.
+/// The weighted median of sorted values.
 fn middle(values: &[(f64, i64)], weight: i64) -> Option<f64> {
     let mut passed = 0_i64;
     let mut values = values.iter();
@@ -226,7 +226,7 @@ fn middle(values: &[(f64, i64)], weight: i64) -> Option<f64> {
     found.map(|(value, _)| *value)
 }
 
-/// Whether nearly all calls before are faster, and those after slower, than the middle between both.
+/// Whether nearly all calls before are faster, and nearly all after are slower, than the midpoint between both.
 fn is_clear(series: &[Series], since_ns: i64) -> bool {
     let (mut clear_ns, mut all_ns) = ([0_i64; 2], [0_i64; 2]);
     for one in series.iter().filter(|one| one.is_compared) {
@@ -248,7 +248,7 @@ fn is_clear(series: &[Series], since_ns: i64) -> bool {
 mod tests {
     use super::*;
 
-    /// Two operations in turns, a GEMM and an addition, whose calls take so many nanoseconds.
+    /// Two alternating operations, a GEMM and an addition, with these call times in nanoseconds.
     fn slowdown(gemm: &[i64], add: &[i64]) -> Option<Slowdown> {
         let series = |operation: usize, times: &[i64]| Series {
             operation,
@@ -273,7 +273,7 @@ mod tests {
         let excess: Vec<i64> = found.operations.iter().map(|one| one.excess_ns).collect();
         // 6 · 45 and 6 · 9.
         assert_eq!(excess, [270, 54]);
-        // Little by little, ×1.0 to 1.25: the second half takes ×1.17 as long as the first.
+        // A gradual slowdown from ×1.0 to ×1.25: calls in the second half take ×1.13 as long as in the first.
         let slower: Vec<i64> = (0..10).map(|at| 1_000 + at * 28).collect();
         let found = slowdown(&slower, &[]).unwrap();
         assert_eq!(

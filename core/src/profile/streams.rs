@@ -1,4 +1,4 @@
-//! What runs one after the other on each stream of a GPU.
+//! What runs in sequence on each GPU stream.
 
 use super::Profile;
 use super::launch::GpuId;
@@ -6,7 +6,7 @@ use super::operations::Operation;
 use crate::base::sort::Arrange;
 use crate::trace::EventId;
 
-/// A call, or the part of it that ran without another in between.
+/// A call, or a part of it that ran without another call in between.
 #[derive(Debug, Clone)]
 pub(crate) struct Step {
     /// Position in the profile's operations.
@@ -16,8 +16,8 @@ pub(crate) struct Step {
     pub(crate) n_kernels: usize,
 }
 
-/// The calls of some operations in order of time, stream of a GPU after stream; `None` where something
-/// else runs, or another stream starts.
+/// The calls of the given operations in time order, stream by stream; `None` where something else runs or another
+/// stream starts.
 pub(crate) fn steps<'a>(
     profile: &Profile,
     operations: impl Iterator<Item = (usize, &'a Operation)>,
@@ -26,7 +26,7 @@ pub(crate) fn steps<'a>(
     for (at, _) in operations.filter(|(_, one)| one.is_linked) {
         is_followed[at] = true;
     }
-    // The numbers of streams repeat on each GPU: a track is one stream of one of them.
+    // Stream numbers repeat across GPUs; a track is one stream of one GPU.
     let track = |event| profile.trace.events.track(event).0;
     let mut order: Vec<(u32, i64, u32)> = profile
         .gpu

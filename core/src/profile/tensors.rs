@@ -19,15 +19,15 @@ pub(crate) fn is_copy(profile: &Profile, operation: &Operation) -> bool {
     OPS.contains(&operation.short_name(profile))
 }
 
-/// Whether a copy keeps the type: casts are no changes of layout.
+/// Whether a copy keeps the type: casts are not layout changes.
 pub(crate) fn keeps_type(tensors: &[Tensor]) -> bool {
     tensors
         .first()
         .is_some_and(|first| tensors.iter().all(|tensor| tensor.dtype == first.dtype))
 }
 
-/// What an operation copies, if that is all it does and the type stays: the elements, and whether some
-/// of them are repeated.
+/// The number of elements that an operation copies, if it only copies and keeps the type, and whether some of them are
+/// repeated.
 pub(crate) fn layout_copy(profile: &Profile, operation: &Operation) -> Option<(u64, bool)> {
     if operation.family != Family::Elementwise || !is_copy(profile, operation) {
         return None;

@@ -1,36 +1,36 @@
 //! How GPU time splits into computation, communication, copies and idle time.
 //!
-//! Streams overlap. Computation counts whenever a kernel runs; communication and copies count as
-//! "exposed" where they run alone, because only that time can be won by overlapping better.
+//! Streams overlap. Computation counts whenever a kernel runs; communication and copies count as "exposed" where they
+//! run alone, because only that time can be saved by better overlap.
 
 use crate::base::interval::{Interval, difference, length, sum, union};
 use crate::names::{Family, family_of_kernel};
 use crate::trace::Category;
 
-/// What a piece of GPU activity does to the timeline.
+/// The class of a piece of GPU activity in the timeline.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum GpuClass {
     /// Kernels that compute, and fills.
     Computation,
-    /// Traffic between GPUs, by whichever library.
+    /// Communication between GPUs, with any library.
     Communication,
     /// Copies.
     Memcpy,
 }
 
 impl GpuClass {
-    /// The class of GPU activity by what it was recorded as and its name.
+    /// The class of GPU activity, from its category and name.
     pub fn of(category: Category, name: &str) -> GpuClass {
         GpuClass::of_family(category, name, family_of_kernel(name))
     }
 
-    /// The same where the family of the name is known already.
+    /// The same, if the family of the name is already known.
     pub(crate) fn of_family(category: Category, name: &str, family: Family) -> GpuClass {
         if category == Category::GpuMemcpy {
             return GpuClass::Memcpy;
         }
         if category == Category::Kernel {
-            // ROCm runs copies and fills as kernels of its own.
+            // ROCm runs copies and fills as kernels.
             if is_rocm_copy(name) {
                 return GpuClass::Memcpy;
             }
@@ -48,13 +48,13 @@ impl GpuClass {
     }
 }
 
-/// True for the names that the reference takes for collectives: NCCL, RCCL and the all-reduce of
-/// vLLM and SGLang. Its sheets leave these out of every operator.
+/// True for names that the reference treats as collectives: NCCL, RCCL and the all-reduce of vLLM and SGLang. Its
+/// sheets exclude these from every operator.
 pub fn is_communication_name(name: &str) -> bool {
     const PARTS: [&[u8]; 3] = [b"nccl", b"rccl", b"cross_device_reduce"];
     let name = name.as_bytes();
     (0..name.len()).any(|at| {
-        // The first letters rule out nearly every position.
+        // The first letter rules out nearly every position.
         matches!(name[at] | 0x20, b'n' | b'r' | b'c')
             && PARTS.iter().any(|part| {
                 name.get(at..at + part.len())
@@ -83,7 +83,7 @@ pub(crate) fn is_rocm_fill(name: &str) -> bool {
         .is_some_and(|rest| matches!(rest, "" | "Aligned"))
 }
 
-/// When each class of GPU activity runs, and when those run that nothing hides: all of it unions.
+/// When each class of GPU activity runs, and when it is exposed: all of them are unions.
 pub(crate) struct Split {
     pub(crate) computation: Vec<Interval>,
     pub(crate) communication: Vec<Interval>,
@@ -131,7 +131,7 @@ impl Split {
 /// `computation + exposed_comm + exposed_memcpy + idle = total`, and `busy + idle = total`.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct GpuTimeline {
-    /// From the first start to the last end; of a window its length.
+    /// From the first start to the last end; for a window, the whole window.
     pub span: Interval,
     /// At least one kernel computes.
     pub computation_ns: i64,
@@ -143,19 +143,19 @@ pub struct GpuTimeline {
     pub busy_ns: i64,
     /// Nothing runs.
     pub idle_ns: i64,
-    /// All communication, hidden or not.
+    /// All communication, exposed or not.
     pub comm_ns: i64,
-    /// All copies, hidden or not.
+    /// All copies, exposed or not.
     pub memcpy_ns: i64,
 }
 
 impl GpuTimeline {
-    /// Splits the time of some GPU activity; `None` for none.
+    /// Splits the time of some GPU activity; `None` if there is none.
     pub fn new(work: impl IntoIterator<Item = (GpuClass, Interval)>) -> Option<GpuTimeline> {
         Split::new(work).timeline()
     }
 
-    /// Splits a part of the time; the activity lies inside it.
+    /// Splits a part of the time that contains the activity.
     pub(crate) fn within(
         range: Interval,
         work: impl IntoIterator<Item = (GpuClass, Interval)>,
@@ -167,8 +167,8 @@ impl GpuTimeline {
         GpuTimeline::new(work).unwrap_or(nothing).over(range)
     }
 
-    /// The mean of timelines over one time, such as those of several GPUs; `None` for none. Its
-    /// parts sum up as those of each do.
+    /// The mean of timelines over the same time, such as those of several GPUs; `None` if there are none. Its parts add
+    /// up like those of each timeline.
     pub fn mean(timelines: impl IntoIterator<Item = GpuTimeline>) -> Option<GpuTimeline> {
         let timelines: Vec<GpuTimeline> = timelines.into_iter().collect();
         let count = i64::try_from(timelines.len()).ok()?;
@@ -193,7 +193,7 @@ impl GpuTimeline {
         })
     }
 
-    /// The same work over a longer time: what is more of it is idle.
+    /// The same activity over a longer span; the additional time is idle.
     pub fn over(self, span: Interval) -> GpuTimeline {
         let span = span.hull(self.span);
         GpuTimeline {
@@ -285,7 +285,7 @@ mod tests {
         assert_eq!((longer.total_ns(), longer.idle_ns), (75, 16));
         assert_eq!(longer.busy_ns, timeline.busy_ns);
         assert_eq!(GpuTimeline::new([]), None);
-        // Beside a GPU that does nothing but compute for 21 ns of the time.
+        // Averaged with a GPU that only computes, for 21 ns of the time.
         let other = GpuTimeline::new([(Computation, span(0, 21))]).unwrap();
         assert_eq!(
             GpuTimeline::mean([timeline, other.over(span(0, 60))]),

@@ -14,28 +14,28 @@ use crate::trace::StringId;
 /// The timeline of all GPU activity.
 #[derive(Debug, Clone)]
 pub struct Timelines {
-    /// All GPUs taken together; `None` without GPU activity.
+    /// Of all GPUs together; `None` without GPU activity.
     pub whole: Option<GpuTimeline>,
-    /// Of each GPU over the time of the whole, where there are several; by number, then by name.
+    /// Of each GPU over the same span as the whole, if there are several; by number, then by name.
     pub gpus: Vec<(StringId, GpuTimeline)>,
-    /// The computation of all operations, added up also where they run at once.
+    /// Sum of the computation time of all operations, overlapping or not.
     pub kernel_ns: i64,
-    /// Time in which the profile's own kernels compute: a window's timeline has others, too.
+    /// Time in which the profile's own kernels compute; the timeline of a window also includes others.
     own_computation_ns: i64,
-    /// Some of it runs at once, on several streams or GPUs.
+    /// Some of the activity overlaps, on several streams or GPUs.
     pub(crate) overlaps: bool,
-    /// When nothing of it runs; none where the causes of idle time cannot be told.
+    /// When nothing runs; empty if the causes of idle time are unknown.
     pub(crate) gaps: Vec<Gap>,
 }
 
 impl Timelines {
-    /// Of a profile; made once.
+    /// The timelines of a profile, computed once.
     pub(crate) fn of(profile: &Profile) -> Arc<Timelines> {
         profile.once(|| Timelines::new(profile))
     }
 
     fn new(profile: &Profile) -> Timelines {
-        // A window without GPU activity of its own has no time of the GPU.
+        // A window without GPU activity of its own has no GPU time.
         let running: Vec<Running> = match profile.gpu.is_empty() {
             false => profile.running().collect(),
             true => Vec::new(),
@@ -64,7 +64,7 @@ impl Timelines {
         }
     }
 
-    /// The mean of several GPUs: one that computes hides nothing of what another one waits for.
+    /// The mean over the GPUs: computation on one GPU does not hide what another one waits for.
     pub fn of_one_gpu(&self) -> Option<GpuTimeline> {
         match self.gpus.is_empty() {
             true => self.whole,
@@ -72,20 +72,20 @@ impl Timelines {
         }
     }
 
-    /// What shares of compute are of: kernel time, so that they sum up to 100 % also where kernels run at
-    /// once. `None` where nothing computes.
+    /// The time that shares of compute refer to: kernel time, so that they add up to 100 % even if kernels overlap.
+    /// `None` if nothing computes.
     pub fn compute_ns(&self) -> Option<i64> {
         self.whole.as_ref()?;
         Some(self.kernel_ns.max(self.own_computation_ns)).filter(|ns| *ns > 0)
     }
 }
 
-/// How GPU time splits in the sheets that have the reference's names.
+/// How GPU time splits in the sheets that carry the reference's names.
 #[derive(Debug, Clone)]
 pub struct SheetTimelines {
-    /// All that they count; `None` without any.
+    /// Of everything that the sheets count; `None` without any.
     pub(crate) whole: Option<GpuTimeline>,
-    /// Of a trace that recomputes activations: first without recomputation, then that alone.
+    /// For a trace with activation recomputation: first without recomputation, then only recomputation.
     pub(crate) recompute: Option<[Option<GpuTimeline>; 2]>,
 }
 
@@ -94,7 +94,7 @@ impl SheetTimelines {
         SheetTimelines::of(profile, &counted(profile, events))
     }
 
-    /// Of each GPU alone, from its first start to its last end; none for a trace of one.
+    /// For each GPU, from its first start to its last end; empty if the trace has a single GPU.
     pub(crate) fn by_gpu(
         profile: &Profile,
         events: SheetEvents,
@@ -119,7 +119,7 @@ impl SheetTimelines {
         }
     }
 
-    /// The total of other sheets; as in the reference without recomputed work.
+    /// The total that other sheets use; as in the reference, without recomputation.
     pub(crate) fn total_ns(&self) -> Option<i64> {
         let timeline = match &self.recompute {
             Some([without, only]) => without.as_ref().or(only.as_ref()),
@@ -129,7 +129,7 @@ impl SheetTimelines {
     }
 }
 
-/// What runs of the GPU activity that sheets count; nothing without such activity of the profile's own.
+/// The GPU activity that the sheets count; empty if none of it is the profile's own.
 fn counted(profile: &Profile, events: SheetEvents) -> Vec<Running> {
     let has_work = profile
         .gpu
@@ -141,7 +141,7 @@ fn counted(profile: &Profile, events: SheetEvents) -> Vec<Running> {
     }
 }
 
-/// Over the time that the GPU is judged over.
+/// The timeline over the span that GPU metrics refer to.
 fn timeline_of_run<'a>(
     profile: &Profile,
     running: impl IntoIterator<Item = &'a Running>,
@@ -159,14 +159,14 @@ pub(crate) fn by_number(gpu: &str) -> (u64, &str) {
     (gpu.parse().unwrap_or(u64::MAX), gpu)
 }
 
-/// The timeline of each GPU over a time; none for a trace of one.
+/// The timeline of each GPU over a span; empty if the trace has a single GPU.
 fn by_gpu(profile: &Profile, running: &[Running], span: Interval) -> Vec<(StringId, GpuTimeline)> {
     let gpus = running_by_gpu(profile, running.iter().copied()).into_iter();
     gpus.filter_map(|(gpu, work)| Some((gpu, timeline(&work)?.over(span))))
         .collect()
 }
 
-/// What runs on each GPU, in order; none for a trace of one.
+/// What runs on each GPU, in order; empty if the trace has a single GPU.
 fn running_by_gpu(
     profile: &Profile,
     running: impl IntoIterator<Item = Running>,

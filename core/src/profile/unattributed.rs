@@ -1,8 +1,7 @@
-//! GPU activity of which no recorded call is known to have launched it: how much, and why.
+//! GPU activity whose launching call is unknown: how much there is, and why.
 //!
-//! All numbers of the GPU count it. It belongs to no operator, so it is a part of its own wherever
-//! time is split by operation. A trace that tells of no launch at all has none: there kernels stand for
-//! themselves.
+//! It counts in all GPU metrics but belongs to no operator, so it is a separate part wherever time is split by
+//! operation. A trace without any launches has no unattributed activity: there, each kernel is its own operation.
 
 use std::sync::Arc;
 
@@ -26,7 +25,7 @@ labelled! {
         Graph => "GPU graph whose launch was not recorded" as "graph",
         /// Several calls carry its correlation id.
         Ambiguous => "Several calls could have launched it" as "ambiguous",
-        /// Its correlation id is that of another piece, which has its call.
+        /// Its correlation id belongs to another piece of activity that has a launching call.
         SharedId => "Another piece carries its correlation id" as "shared_id",
         /// No call carries its correlation id.
         NotRecorded => "Launching call not recorded" as "not_recorded",
@@ -36,31 +35,31 @@ labelled! {
 /// The unattributed GPU activity of a profile.
 #[derive(Debug, Default)]
 pub struct Unattributed {
-    /// Each piece of it with its reason, in file order.
+    /// Each piece with its reason, in file order.
     pub(crate) work: Vec<(GpuId, Reason)>,
-    /// Number and sum of durations.
+    /// Count and total duration.
     pub all: Tally,
-    /// The same of all GPU activity.
+    /// The same for all GPU activity.
     pub of: Tally,
     /// Time in which nothing else runs on any GPU.
     pub alone_ns: i64,
 }
 
-/// Unattributed runs of one kernel, copy or fill.
+/// Unattributed executions of one kernel, copy or fill.
 #[derive(Debug, Clone, Copy)]
 pub struct UnattributedName {
     /// Its name.
     pub name: StringId,
-    /// Why their calls are unknown.
+    /// Why their launching calls are unknown.
     pub reason: Reason,
-    /// Number and sum of durations.
+    /// Count and total duration.
     pub all: Tally,
     /// The first of them.
     pub first: EventId,
 }
 
 impl Unattributed {
-    /// That of a profile, found once.
+    /// The unattributed activity of a profile, computed once.
     pub fn of(profile: &Profile) -> Arc<Unattributed> {
         profile.once(|| Unattributed::find(profile))
     }
@@ -88,12 +87,12 @@ impl Unattributed {
         found
     }
 
-    /// Its share of the durations of all GPU activity, in percent; `None` without any.
+    /// Its share of the duration of all GPU activity, in percent; `None` without any.
     pub fn percent(&self) -> Option<f64> {
         crate::base::interval::percent_of(self.all.ns, self.of.ns)
     }
 
-    /// Number and time by reason, the longest first; none without a reason.
+    /// Count and time by reason, longest first; only reasons that occur.
     pub fn by_reason(&self, profile: &Profile) -> Vec<(Reason, Tally)> {
         let mut tallies = Reason::ALL.map(|reason| (reason, Tally::default()));
         for (id, reason) in &self.work {
@@ -108,8 +107,7 @@ impl Unattributed {
         found
     }
 
-    /// Why, with the time of each reason, for people: "GPU graph whose launch was not recorded
-    /// (13.7 ms)" in lower case.
+    /// The reasons with their times, for display: "GPU graph whose launch was not recorded (13.7 ms)" in lower case.
     pub fn reasons(&self, profile: &Profile) -> String {
         let reasons = self.by_reason(profile).into_iter();
         let reasons = reasons.map(|(reason, tally)| {
@@ -119,7 +117,7 @@ impl Unattributed {
         format::listed(&reasons.collect::<Vec<String>>())
     }
 
-    /// By name and reason, the longest first.
+    /// By name and reason, longest first.
     pub fn by_name(&self, profile: &Profile) -> Vec<UnattributedName> {
         let mut index: Map<(StringId, Reason), usize> = Map::default();
         let mut names: Vec<UnattributedName> = Vec::new();
@@ -143,12 +141,12 @@ impl Unattributed {
     }
 }
 
-/// What tells the reasons of a trace.
+/// What the reasons are derived from.
 struct Reasons {
     ambiguous: Vec<GpuId>,
-    /// The smallest correlation id of a call.
+    /// The smallest correlation id of any call.
     first: Option<LinkId>,
-    /// Ids of attributed pieces, as far as unattributed ones carry them.
+    /// Correlation ids that attributed and unattributed activity share.
     shared: Set<LinkId>,
 }
 
@@ -237,7 +235,7 @@ mod tests {
             ]
         );
         assert_eq!((found.all.ns, found.of.ns), (65_000, 85_000));
-        // From 0 to 15 and from 40 to 80 µs nothing else runs.
+        // Nothing else runs from 0 to 15 and from 40 to 80 µs.
         assert_eq!(found.alone_ns, 55_000);
     }
 

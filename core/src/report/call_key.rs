@@ -1,4 +1,4 @@
-//! The columns that tell the rows of operators apart: name, category, thread and arguments.
+//! The columns that identify the rows of operator sheets: name, category, thread and arguments.
 
 use super::sheet::{Cell, Column, Unit, column};
 use super::{IS_RECOMPUTE, Parts, python};
@@ -7,7 +7,7 @@ use crate::profile::operations::CallKey;
 use crate::profile::rows::leftover_name;
 use crate::trace::{Dims, OpArgs, OpArgsId, StringId};
 
-/// What the reference calls a thread or process without a name.
+/// TraceLens's name for a thread or process without a name.
 const UNKNOWN: &str = "Unknown";
 
 pub(super) fn columns(parts: &Parts) -> Vec<Column> {
@@ -37,12 +37,12 @@ pub(super) fn cells(profile: &Profile, key: &CallKey) -> Vec<Cell> {
     cells
 }
 
-/// Shapes, types, strides and values of arguments; empty where they were not recorded.
+/// Shapes, types, strides and values of arguments; empty if they were not recorded.
 pub(crate) fn args_cells(profile: &Profile, args: Option<OpArgsId>) -> [Cell; 4] {
     args_cells_as(profile, args, python::TUPLE)
 }
 
-/// The same as some kind of sequence.
+/// The same, formatted as the given kind of sequence.
 pub(super) fn args_cells_as(
     profile: &Profile,
     args: Option<OpArgsId>,

@@ -1,6 +1,6 @@
 //! Where in the program an operation is called: the columns `entry_point` and `call_stack_full`.
 //!
-//! Both read the first call. Only traces with Python frames have them.
+//! Both describe the first call. Only traces with Python frames have them.
 
 use super::sheet::{Cell, Column, Unit, column};
 use super::{kernel_details, python};
@@ -10,20 +10,20 @@ use crate::profile::operations::Operation;
 use crate::profile::tree::NodeId;
 use crate::trace::Category;
 
-/// The columns, in the reference's places.
+/// The columns, in TraceLens's positions.
 #[rustfmt::skip]
 pub(super) const COLUMNS: [Column; 2] = [
     column("entry_point", Unit::Text, "The Python function that called it: one of its own name inside it, else the nearest around it that is no wrapper of the framework."),
     column("call_stack_full", Unit::Text, "What is around its first call, the outermost first, down to its kernels; where kernels have different paths, each path is a list of its own."),
 ];
 
-/// What the reference says of a call without an entry point.
+/// What TraceLens writes for a call without an entry point.
 const NOT_FOUND: &str = "Not found";
 
-/// Frames that only hand a call on, by how their names start.
+/// Frames that only forward a call, by name prefix.
 const WRAPPER_STARTS: &[&str] = &["<built-in", "pybind11_builtins", "nn.Module:"];
 
-/// Frames that only hand a call on, by their file.
+/// Frames that only forward a call, by file.
 const WRAPPER_FILES: &[&str] = &[
     "torch/_ops.py",
     "torch/nn/modules/module.py",
@@ -38,7 +38,7 @@ const WRAPPER_FILES: &[&str] = &[
     "triton/backends/",
 ];
 
-/// Frames that only hand a call on, by their function.
+/// Frames that only forward a call, by function.
 const WRAPPER_FUNCTIONS: &[&str] = &[
     "__torch_function__",
     "_call_impl",
@@ -59,7 +59,7 @@ pub(super) fn cells(profile: &Profile, operation: &Operation) -> [Cell; 2] {
     let (Some(call), Some(node)) = (call, node) else {
         return [Cell::Empty, Cell::Empty];
     };
-    // The reference's inference report does not look at what is around a kernel that stands for itself.
+    // TraceLens's inference report does not look at the callers of a kernel that is an operation of its own.
     let is_inference = !profile.trace.captured.is_empty();
     if let Some(kernel) = call.kernel.filter(|_| is_inference) {
         let kernel = profile.trace.strings.get(kernel);
@@ -89,8 +89,8 @@ fn name(profile: &Profile, node: NodeId) -> &str {
     })
 }
 
-/// The calls between an operator and the launch of one of its kernels, the outermost first; none
-/// where the launch is not inside the operator.
+/// The calls between an operator and the launch of one of its kernels, outermost first; empty if the launch is not
+/// inside the operator.
 fn between(profile: &Profile, node: NodeId, work: GpuId) -> Vec<NodeId> {
     let tree = profile.full_tree();
     let call = profile.gpu.get(work).and_then(|work| work.launched_by);
@@ -100,7 +100,7 @@ fn between(profile: &Profile, node: NodeId, work: GpuId) -> Vec<NodeId> {
     if launch == node || !tree.subtree(node).contains(&launch.0) {
         return Vec::new();
     }
-    // To the reference a part that was put around a launch is not above it.
+    // TraceLens does not count operators of a capture that were inserted around a launch.
     let is_part = |node: NodeId| {
         let event = tree.event(node);
         event.is_some_and(|event| profile.trace.captured.is_part(event))
@@ -162,7 +162,7 @@ impl<'a> Frame<'a> {
     }
 }
 
-/// Python text of a list: what all kernels have in common, and a list for each way that differs.
+/// A list in Python syntax: the frames common to all kernels, then one list for each distinct rest.
 fn call_stack(profile: &Profile, node: NodeId, work: &[GpuId]) -> String {
     let tree = profile.full_tree();
     let mut around: Vec<NodeId> = tree.ancestors(node).collect();
@@ -189,7 +189,7 @@ fn call_stack(profile: &Profile, node: NodeId, work: &[GpuId]) -> String {
     fold(ways, prefix)
 }
 
-/// Names that say where in the program a call is: modules, files, operators.
+/// Whether a name says where in the program a call is: a module, file or operator.
 fn is_told(profile: &Profile, node: NodeId) -> bool {
     let text = name(profile, node);
     profile.full_tree().category(&profile.trace, node) == Category::CpuOp
@@ -217,7 +217,7 @@ fn fold(ways: Vec<Vec<String>>, prefix: Vec<String>) -> String {
     format!("[{}]", items.join(", "))
 }
 
-/// A name without the numbers behind underscores, which tell instances apart.
+/// A name without the numbers after underscores, which distinguish instances.
 fn without_numbers(name: &str) -> String {
     let mut out = String::with_capacity(name.len());
     let mut rest = name;

@@ -1,4 +1,4 @@
-//! What to do, as cards: the words that page and documents share.
+//! Findings as cards: the wording that page and documents share.
 
 use serde::{Deserialize, Serialize};
 
@@ -11,7 +11,7 @@ use crate::findings::{Estimate, Finding, Impact, Priority, RankedFinding, Row, T
 use crate::hardware::roofline::Bound;
 use crate::profile::Profile;
 
-/// The color of a finding: that of its severity.
+/// The color of a finding, given by its severity.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Light {
     /// In text.
@@ -21,7 +21,7 @@ pub struct Light {
 }
 
 impl Light {
-    /// Red for what is critical or high, yellow for medium, green for low.
+    /// Red for critical or high, yellow for medium, green for low.
     pub fn of(priority: Priority) -> Light {
         let (icon, key) = match priority {
             Priority::Critical | Priority::High => ("🔴", "red"),
@@ -32,23 +32,23 @@ impl Light {
     }
 }
 
-/// The heading of a finding among the details. Unique: the number is.
+/// The heading of a finding in the details. It is unique because the number is.
 pub fn detail_heading(ranked: &RankedFinding) -> String {
     format!("P{} {}", ranked.number, ranked.finding.title)
 }
 
-/// What is said beside the findings.
+/// The notes beside the findings.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Asides {
     /// What all of them save together.
     pub together: Option<String>,
-    /// That findings were left out.
+    /// States that findings were left out, if any were.
     pub small: Option<String>,
-    /// Why there are none.
+    /// Why there are no findings.
     pub nothing: Option<String>,
 }
 
-/// What is said beside the findings of a report.
+/// The notes beside the findings of a report.
 pub fn asides(profile: &Profile, report: &Report) -> Asides {
     Asides {
         together: together(report),
@@ -61,33 +61,33 @@ pub fn asides(profile: &Profile, report: &Report) -> Asides {
     }
 }
 
-/// What a saving is worth, for people.
+/// The saving of a finding, as text.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Worth {
-    /// The range of time that is saved: "0.9–1.8 ms".
+    /// The range of time saved: "0.9–1.8 ms".
     pub time: String,
-    /// What that is of the run; `None` where the run has no length.
+    /// The saving relative to the run; `None` if the run has no length.
     pub of_run: Option<WorthOfRun>,
-    /// It is all the time that could be saved, not what to expect.
+    /// Whether it is an upper bound, not an expected value.
     pub is_at_most: bool,
 }
 
-/// What a saving is of the whole run.
+/// A saving relative to the whole run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct WorthOfRun {
     /// The range of its share: "3.2–6.1 %".
     pub share: String,
-    /// The speed of the run without it: "1.03–1.06×".
+    /// The speedup of the run: "1.03–1.06×".
     pub speed_up: String,
-    /// The ends of the share, to draw it.
+    /// The ends of the share, for drawing.
     pub percent: (f64, f64),
 }
 
 impl Worth {
-    /// What an impact is worth in a report.
+    /// The saving of an impact in a report.
     pub fn new(report: &Report, impact: &Impact) -> Worth {
         let is_at_most = impact.estimate == Estimate::UpperBound;
-        // "Up to 0–145 µs" says no more than "up to 145 µs".
+        // "Up to 0–145 µs" is the same as "up to 145 µs".
         let low_ns = match is_at_most && impact.low_ns == 0 {
             true => impact.high_ns,
             false => impact.low_ns,
@@ -119,16 +119,16 @@ impl Worth {
     }
 }
 
-/// How fast a run is that is spared some percent of its time.
+/// The speedup of a run that saves this percentage of its time.
 fn speed_up(saved_percent: f64) -> String {
     let left_percent = (100.0 - saved_percent).max(0.0);
     format!("{}×", format::times_as_fast(100.0 / left_percent))
 }
 
-/// Instead of what a finding is worth.
+/// Shown when the saving of a finding is unknown.
 pub const NOT_QUANTIFIABLE: &str = "Not quantifiable from a trace.";
 
-/// Instead of the time that a finding saves: the memory that it is about, in a sentence.
+/// Shown for a finding that saves memory, not time: the amount of memory, in a sentence.
 pub fn without_time(finding: &Finding) -> String {
     match finding.memory_bytes {
         Some(bytes) => format!("{} of GPU memory, no time.", format::bytes(bytes)),
@@ -136,7 +136,7 @@ pub fn without_time(finding: &Finding) -> String {
     }
 }
 
-/// What a finding is worth, in a sentence for its card.
+/// The saving of a finding, in a sentence for its card.
 pub(crate) fn impact_sentence(report: &Report, finding: &Finding) -> String {
     let Some(impact) = &finding.impact else {
         return without_time(finding);
@@ -149,7 +149,7 @@ pub(crate) fn impact_sentence(report: &Report, finding: &Finding) -> String {
     }
 }
 
-/// What all findings save together; `None` where that says no more than the findings do.
+/// What all findings save together; `None` if the findings already show it.
 fn together(report: &Report) -> Option<String> {
     let findings = &report.analyses.findings;
     let together = findings.together.as_ref()?;
@@ -169,7 +169,7 @@ fn together(report: &Report) -> Option<String> {
     })
 }
 
-/// That findings were left out; `None` where none was.
+/// States that findings were left out; `None` if none were.
 pub(crate) fn small(n_small: usize, least_percent: f64, run: &str) -> Option<String> {
     (n_small > 0).then(|| {
         format!(
@@ -181,7 +181,7 @@ pub(crate) fn small(n_small: usize, least_percent: f64, run: &str) -> Option<Str
     })
 }
 
-/// Why there is nothing to do; `None` where there is something.
+/// Why there is nothing to do; `None` if there is.
 fn nothing(profile: &Profile, report: &Report) -> Option<String> {
     if !report.analyses.findings.ranked.is_empty() {
         return None;
@@ -200,8 +200,8 @@ fn nothing(profile: &Profile, report: &Report) -> Option<String> {
     })
 }
 
-/// That nothing was found, and of how much of the time that says something: of the rest an
-/// efficiency is not known, cannot be believed, or is low for reasons that are no finding.
+/// States that nothing was found, and for how much of the time that holds. For the rest, the efficiency is unknown,
+/// implausible, or low for reasons that are not findings.
 fn close_to_roofline(profile: &Profile, report: &Report) -> String {
     let thresholds = &report.options.thresholds;
     let computing = || {
@@ -262,8 +262,7 @@ fn close_to_roofline(profile: &Profile, report: &Report) -> String {
     format!("{found}{below}{}", little_idle(report))
 }
 
-/// The longest operations that are far from the roofline without being findings, and what is known of
-/// why.
+/// The longest operations that are far below the roofline without being findings, and the known reasons.
 fn below_roofline(profile: &Profile, report: &Report) -> String {
     const NAMED: usize = 3;
     let thresholds = &report.options.thresholds;
@@ -298,8 +297,7 @@ fn below_roofline(profile: &Profile, report: &Report) -> String {
     sentences.collect()
 }
 
-/// That the GPU is idle for a part of the run, where that is too little for its causes to be
-/// findings.
+/// States that the GPU is idle for part of the run, if that is too little for its causes to be findings.
 fn little_idle(report: &Report) -> String {
     let thresholds = &report.options.thresholds;
     let whole = report.timelines.whole.as_ref();
@@ -319,7 +317,7 @@ mod tests {
     use super::*;
     use crate::testing::{Timetable, options_on};
 
-    /// Of 1 ms: a fifth is 200 µs and leaves 0.8 of the time, a half leaves half.
+    /// Of 1 ms: saving a fifth is 200 µs and leaves 0.8 of the time; saving a half leaves half.
     #[test]
     fn a_saving_is_told_in_time_in_shares_and_in_speed() {
         let report = Timetable::new().work("aten::mm", "gemm", 0..1_000).report();
@@ -336,7 +334,7 @@ mod tests {
                 Estimate::Roofline,
                 "0–200 µs, 0–20.0 % of the run (1.00–1.25× as fast)",
             ),
-            // All but nothing of the run is no forecast.
+            // A saving of nearly the whole run is not a prediction.
             (
                 500_000,
                 999_000,
@@ -356,7 +354,7 @@ mod tests {
         }
     }
 
-    /// Whatever is ranked is left out.
+    /// With all findings removed.
     #[test]
     fn nothing_found_is_not_all_is_well() {
         let nothing = |timetable: Timetable| {
@@ -367,7 +365,7 @@ mod tests {
         };
         let unknown = Timetable::new().work("my::op", "my_kernel", 100..3_100);
         assert!(nothing(unknown).contains(" 100 % has no FLOP/byte model."));
-        // 2 · 4096³ operations at 989 TFLOPS take 139 µs: all, a third and twice of that.
+        // 2 · 4096³ operations at 989 TFLOPS take 139 µs: 100 %, a third, and twice that.
         let shapes = r#""Input Dims": [[4096, 4096], [4096, 4096]], "Input type": ["c10::BFloat16", "c10::BFloat16"]"#;
         let gemm = |us: u32| Timetable::new().call("aten::mm", shapes, "gemm", 100..100 + us);
         assert_eq!(

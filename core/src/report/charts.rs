@@ -1,4 +1,4 @@
-//! Charts as data: what page and documents draw.
+//! Charts as data, for the page and the documents.
 
 use serde::{Deserialize, Serialize};
 
@@ -20,9 +20,9 @@ use crate::profile::timeline::GpuClass;
 pub struct Roofline<'a> {
     /// The slope.
     pub memory: MemoryRoof,
-    /// The level parts, the highest first.
+    /// The horizontal parts, highest first.
     pub ceilings: Vec<Ceiling>,
-    /// What stands on it, the longest first.
+    /// The operations on it, longest first.
     pub marks: Vec<Mark<'a>>,
 }
 
@@ -31,7 +31,7 @@ pub struct Roofline<'a> {
 pub struct MemoryRoof {
     /// The bandwidth in GB/s.
     pub gbps: f64,
-    /// What it is worth.
+    /// Whether it is peak or achievable.
     pub basis: Basis,
 }
 
@@ -46,22 +46,22 @@ impl MemoryRoof {
         format::bandwidth_gbps(self.gbps)
     }
 
-    /// What it is, what it is worth, and the bandwidth.
+    /// Name, basis and bandwidth.
     pub fn label(&self) -> String {
         format!("memory, {} {}", self.basis.label(), self.short())
     }
 }
 
-/// A level part of a roofline.
+/// A horizontal part of a roofline.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Ceiling {
-    /// What has this rate: "matrix BF16", "vector BF16, FP32".
+    /// The kinds of arithmetic with this rate: "matrix BF16", "vector BF16, FP32".
     pub name: String,
     /// The rate.
     pub tflops: f64,
-    /// What the rate is worth.
+    /// Whether the rate is peak or achievable.
     pub basis: Basis,
-    /// Where the slope of the memory ends, in FLOPS/Byte.
+    /// The ridge point, where it meets the memory slope, in FLOPS/Byte.
     pub ridge: f64,
 }
 
@@ -71,7 +71,7 @@ impl Ceiling {
         format::tflops(self.tflops)
     }
 
-    /// What has this rate, what it is worth, and the rate.
+    /// The kinds of arithmetic, the basis and the rate.
     pub fn label(&self) -> String {
         format!("{}, {} {}", self.name, self.basis.label(), self.short())
     }
@@ -84,31 +84,31 @@ pub struct Mark<'a> {
     pub row: usize,
     /// The operation itself.
     pub operation: &'a Operation,
-    /// What the GPU makes of it.
+    /// How it performs on the GPU.
     pub judged: &'a Judged,
-    /// Where it stands.
+    /// Its position.
     pub spot: Spot,
 }
 
-/// Where an operation stands.
+/// The position of an operation in the chart.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub enum Spot {
     /// On both axes.
     Roof {
         /// FLOPS/Byte.
         intensity: f64,
-        /// The rate that was reached.
+        /// The achieved rate.
         tflops_per_s: f64,
     },
     /// It has no arithmetic: only its bandwidth can be judged.
     Bandwidth {
-        /// The rate that was reached.
+        /// The achieved rate.
         tb_per_s: f64,
     },
 }
 
-/// The roofline; `None` without a GPU, and where nothing stands on it. Copies over the link to the
-/// CPU are not the memory's.
+/// The roofline; `None` without a GPU, or if no operation can be placed. Copies over the CPU link are left out: their
+/// bandwidth is not the memory's.
 pub fn roofline<'a>(profile: &'a Profile, report: &'a Report) -> Option<Roofline<'a>> {
     let gpu = report.options.gpu.as_deref()?;
     let mut specs: Vec<ComputeSpec> = Vec::new();
@@ -144,7 +144,7 @@ pub fn roofline<'a>(profile: &'a Profile, report: &'a Report) -> Option<Roofline
     })
 }
 
-/// Where an operation stands; `None` where its work or its time is not known.
+/// The position of an operation; `None` if its work or its time is unknown.
 pub fn spot(judged: &Judged) -> Option<Spot> {
     let intensity = judged.work?.flops_per_byte()?;
     let tb_per_s = judged.tb_per_s.filter(|rate| *rate > 0.0)?;
@@ -158,8 +158,8 @@ pub fn spot(judged: &Judged) -> Option<Spot> {
     })
 }
 
-/// The level parts of the roofline, the highest first. Kinds of arithmetic that have one rate are
-/// one part: "vector BF16, FP32".
+/// The horizontal parts of the roofline, highest first. Kinds of arithmetic with the same rate are merged: "vector
+/// BF16, FP32".
 fn ceilings(specs: &[ComputeSpec], gpu: &GpuSpec, basis: Basis) -> Vec<Ceiling> {
     let mut parts: Vec<Ceiling> = Vec::new();
     let mut last_unit = None;
@@ -193,18 +193,18 @@ fn ceilings(specs: &[ComputeSpec], gpu: &GpuSpec, basis: Basis) -> Vec<Ceiling> 
     parts
 }
 
-/// A part of the run as one bar.
+/// A segment of the bar that shows the run.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Share {
-    /// The kind of work; `None`: the GPU is idle.
+    /// The kind of work; `None` for GPU idle time.
     pub family: Option<Family>,
-    /// Its time, also where other kinds run at once.
+    /// Its time, including time when other kinds run concurrently.
     pub ns: i64,
-    /// Its part of the bar, of 1: kinds that run at once share the busy time.
+    /// Its fraction of the bar: kinds that run concurrently share the busy time.
     pub of_bar: f64,
 }
 
-/// The run as one bar: kinds of work by their share, then idle time; none without GPU activity.
+/// The run as one bar: kinds of work by share, then idle time; empty without GPU activity.
 pub fn breakdown(report: &Report) -> Vec<Share> {
     let overview = &report.overview;
     let total_ns = overview.total_ns.filter(|ns| *ns > 0);
@@ -227,8 +227,8 @@ pub fn breakdown(report: &Report) -> Vec<Share> {
     families.chain(idle).collect()
 }
 
-/// The run from left to right in `n` slices: of each kind of GPU activity the share of each slice
-/// in which it runs.
+/// The run from left to right in `n` slices: for each class of GPU activity, the fraction of each slice in which it
+/// runs.
 pub fn strip(profile: &Profile, report: &Report, n: usize) -> Vec<(GpuClass, Vec<f64>)> {
     let whole = report.timelines.whole.as_ref();
     let Some(whole) = whole.filter(|whole| whole.total_ns() > 0) else {
@@ -253,7 +253,7 @@ pub fn strip(profile: &Profile, report: &Report, n: usize) -> Vec<(GpuClass, Vec
     rows.collect()
 }
 
-/// The share of each slice of a time that some disjoint spans cover.
+/// The fraction of each slice that disjoint spans cover.
 fn shares(spans: &[Interval], start_ns: i64, total_ns: i64, n: usize) -> Vec<f64> {
     let mut shares = vec![0.0; n];
     let slice_ns = total_ns as f64 / n as f64;
@@ -269,7 +269,7 @@ fn shares(spans: &[Interval], start_ns: i64, total_ns: i64, n: usize) -> Vec<f64
     shares
 }
 
-/// What a mark is called: the name of its operation and its time.
+/// The title of a mark: the name of its operation and its time.
 pub fn mark_title(profile: &Profile, mark: &Mark) -> String {
     let name = format::middle_ellipsis(mark.operation.short_name(profile), 60);
     format!("{name}: {}", format::time_ns(mark.operation.kernel_ns))

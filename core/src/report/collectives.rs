@@ -34,12 +34,12 @@ pub(super) const COLUMNS: [Column; 19] = [
     column("operation_count", Unit::Count, "How often."),
 ];
 
-/// What makes two collectives the same row.
+/// The identity of a row: collectives with equal keys are merged.
 #[derive(Debug, Clone)]
 pub(crate) struct Key {
     /// Group, ranks, name, type, splits.
     texts: [String; 6],
-    /// How many take part.
+    /// Number of ranks that take part.
     pub(crate) group_size: f64,
     /// Elements that each contributes.
     pub(crate) in_elements: f64,
@@ -49,13 +49,13 @@ pub(crate) struct Key {
 }
 
 impl Key {
-    /// What tells it apart, for a table of hashes.
+    /// A hashable identity.
     fn id(&self) -> ([String; 6], [u64; 3], i64) {
         let numbers = [self.group_size, self.in_elements, self.out_elements];
         (self.texts.clone(), numbers.map(f64::to_bits), self.stream)
     }
 
-    /// The group of processes that take part.
+    /// The process group.
     pub(crate) fn group(&self) -> &str {
         &self.texts[0]
     }
@@ -80,7 +80,7 @@ pub(crate) fn collectives(profile: &Profile) -> Vec<(Key, Vec<i64>)> {
         let key = key(args, trace.strings.get(work.name), work.stream?)?;
         Some((key.id(), (key, trace.events.dur_ns(work.event)?)))
     });
-    // All-to-alls of changing splits are as many different ones as there are.
+    // All-to-alls with varying splits can give many different keys.
     let groups = grouped(keyed, |of: &mut (Option<Key>, Vec<i64>), (key, dur_ns)| {
         of.0.get_or_insert(key);
         of.1.push(dur_ns);
@@ -100,8 +100,8 @@ pub(super) fn rows(input: &SheetInput) -> Vec<Vec<Cell>> {
     rows.iter().map(|(stats, key)| row(stats, key)).collect()
 }
 
-/// The key of a kernel; `None` unless the profiler wrote down all of it. What a kernel of the name of
-/// vLLM's own all-reduce does need not be written down.
+/// The key of a kernel; `None` if the profiler did not record all of it. For vLLM's custom all-reduce the kernel name
+/// is enough to tell what it does.
 fn key(extra_args: &str, kernel: &str, stream: i64) -> Option<Key> {
     let args = extra_args::object(extra_args)?;
     let text = |name: &str| {

@@ -1,26 +1,26 @@
-//! Tables of figures as they are shown: text, with the events to go to.
+//! Display tables of figures: text cells, with links to events.
 
 use serde::{Deserialize, Serialize};
 
 /// A table of figures.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FactTable {
-    /// What it shows.
+    /// Its title.
     pub title: String,
-    /// Its columns: what each is called, and what its cells are.
+    /// Its columns: label and cell kind.
     pub columns: Vec<(String, CellKind)>,
     /// Its rows.
     pub rows: Vec<FactRow>,
 }
 
-/// What the cells of a column are.
+/// The kind of cells in a column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum CellKind {
-    /// Names of the trace.
+    /// Names from the trace.
     Name,
     /// Words.
     Text,
-    /// Numbers, which stand at the right.
+    /// Numbers, aligned right.
     Number,
 }
 
@@ -29,14 +29,14 @@ pub enum CellKind {
 pub struct FactRow {
     /// One for each column; empty when unknown.
     pub cells: Vec<String>,
-    /// What stands small below the first name.
+    /// Small print below the first name.
     pub below: String,
-    /// The event to look for in the tree.
+    /// The event to select in the tree.
     pub event: Option<u32>,
 }
 
 impl FactTable {
-    /// A table without the columns that no row has something in; `None` without rows.
+    /// A table without the columns that are empty in every row; `None` without rows.
     pub fn new(
         title: impl Into<String>,
         columns: &[(&str, CellKind)],

@@ -1,9 +1,9 @@
-//! Sheets of ops of one kind: `GEMM`, `CONV_fwd`, `Reduce_bwd` and so on, one row for each set of
+//! Sheets for operators of one kind: `GEMM`, `CONV_fwd`, `Reduce_bwd` and so on, with one row for each set of
 //! parameters that the model reads from the arguments.
 //!
-//! Every call whose parameters the reference can read is counted, at any depth and also without GPU activity. So one kernel may
-//! be under two rows, its operator's and that of the operator around it; `unified_perf_summary`
-//! counts each piece of GPU time once.
+//! Every call whose parameters TraceLens can read is counted, at any depth and also without GPU activity. So a kernel
+//! may count in two rows, that of its operator and that of the operator around it; `unified_perf_summary` counts each
+//! piece of GPU time once.
 
 use hashbrown::HashMap;
 use rustc_hash::FxBuildHasher;
@@ -27,7 +27,7 @@ use crate::profile::rows::{Binding, Pass, backward_work};
 use crate::profile::tree::NodeId;
 use crate::trace::{Category, EventId, OpArgsId, StringId};
 
-/// Calls of ops that the reference has a sheet for, in file order.
+/// Calls of operators that TraceLens has a sheet for, in file order.
 #[derive(Debug)]
 pub(super) struct ModelledCalls {
     calls: Vec<(NodeId, EventId, &'static PerfModel)>,
@@ -63,8 +63,8 @@ impl ModelledCalls {
     }
 }
 
-/// Backward passes with a model of their own: they are in the sheet of backward passes although
-/// the arguments are their own.
+/// Backward operators with a model of their own: they are in the backward sheet although their parameters come from
+/// their own arguments, not from the forward call's.
 const OWN_BACKWARD: [&str; 4] = [
     "flash_attn::_flash_attn_varlen_backward",
     "aten::convolution_backward",
@@ -72,7 +72,7 @@ const OWN_BACKWARD: [&str; 4] = [
     "ConvBiasReLU_Backward",
 ];
 
-/// Forward calls that the sheet of backward passes leaves out, because the above are there.
+/// Forward calls that the backward sheet leaves out because the operators above are there.
 const NO_BACKWARD: [&str; 5] = [
     "aten::convolution",
     "aten::miopen_convolution",
@@ -84,19 +84,19 @@ const NO_BACKWARD: [&str; 5] = [
 pub(super) struct Group {
     name: StringId,
     modelled: Modelled,
-    /// The formula that counts its calls.
+    /// The pass whose formula counts its calls.
     formula: Pass,
     is_recompute: bool,
-    /// How many kernels each of its calls launches, where calls are told apart by that.
+    /// How many kernels each of its calls launches, if calls are grouped by that.
     n_kernels: Option<usize>,
     event: EventId,
     kernel_ns: Vec<i64>,
-    /// The same as the reference rounds it, which rates are made with.
+    /// The same as TraceLens rounds it; used to compute rates.
     pub(super) times_us: Vec<f64>,
     work: Vec<Vec<GpuId>>,
 }
 
-/// The columns and rows of the sheet of a family; `pass` is that of the sheet's name.
+/// The columns and rows of a family's sheet; `pass` is the one in the sheet's name.
 pub(super) fn table(
     input: &SheetInput,
     family: SheetFamily,
@@ -117,7 +117,7 @@ pub(super) fn table(
     (columns::all(params, &input.parts), rows.collect())
 }
 
-/// Calls by name and parameters, in the order of the rows.
+/// Calls by name and parameters, in row order.
 pub(super) fn groups(
     profile: &Profile,
     all: &ModelledCalls,
@@ -211,7 +211,7 @@ fn group(profile: &Profile, all: &ModelledCalls, family: SheetFamily, pass: Pass
     groups
 }
 
-/// Which formula counts the calls of an op in the sheet of a pass; `None` leaves them out.
+/// The formula for the calls of an operator in the sheet of a pass; `None` leaves them out.
 fn formula(model: &PerfModel, sheet: Pass) -> Option<Pass> {
     let is_own_backward = OWN_BACKWARD.contains(&model.op);
     match sheet {
@@ -287,7 +287,7 @@ fn row(input: &SheetInput, group: &Group, names: &[&'static str]) -> Vec<Cell> {
     cells
 }
 
-/// The work of a call: as the user's model of the op counts it, else as the built-in one.
+/// The work of a call, from the user's model of the operator if there is one, otherwise from the built-in model.
 fn work(input: &SheetInput, group: &Group) -> Option<Work> {
     let trace = &input.profile.trace;
     let models = input.options.perf_models.as_ref();

@@ -1,11 +1,11 @@
-//! The columns of the sheets of one kind of op.
+//! The columns of the operator family sheets.
 
 use super::sheet::{Column, Unit, column};
 use super::{IS_RECOMPUTE, Parts, kernel_details, labels};
 
 macro_rules! params {
     ($($name:literal: $doc:literal,)*) => {
-        /// What models read from arguments.
+        /// The parameters that models read from arguments.
         const PARAMS: &[Column] = &[
             $(column(concat!("param: ", $name), Unit::Text, $doc),)*
         ];
@@ -166,7 +166,7 @@ pub(super) fn all(params: impl Iterator<Item = Column>, parts: &Parts) -> Vec<Co
     columns
 }
 
-/// The columns that a sheet of a family can have: which parameters depends on the operators.
+/// The columns that a family's sheet can have: which parameters occur depends on the operators.
 pub(super) fn every(parts: &Parts) -> Vec<Column> {
     all(PARAMS.iter().cloned(), parts)
 }

@@ -1,4 +1,4 @@
-//! Why an operation takes longer than its roofline time, as it is drawn.
+//! Why an operation takes longer than its roofline time, as chart data.
 
 use serde::{Deserialize, Serialize};
 
@@ -11,9 +11,9 @@ use crate::profile::Profile;
 /// The gap between the roofline time of an operation and its measured time.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct GapChart {
-    /// The roofline time, and what is added to it.
+    /// The roofline time, and the parts added to it.
     pub parts: Vec<GapPart>,
-    /// Causes of what is unexplained that have no size.
+    /// Possible causes of the unexplained part that have no known size.
     pub facts: Vec<String>,
 }
 
@@ -30,14 +30,14 @@ pub struct GapPart {
     pub share: String,
     /// Where it starts and ends, in percent of the measured time.
     pub span: (f64, f64),
-    /// By how much it multiplies what is before it; empty for the roofline time and for the rest.
+    /// The factor by which it multiplies the time before it; empty for the roofline time and the rest.
     pub factor: String,
-    /// What it follows from; may be empty.
+    /// What it is derived from; may be empty.
     pub why: String,
 }
 
 impl GapChart {
-    /// Of the operation at a position; `None` without a roofline.
+    /// For the operation at a position; `None` without a roofline.
     pub fn of(profile: &Profile, report: &Report, at: usize) -> Option<GapChart> {
         let waterfall = Waterfall::of(&report.analysis_input(profile), at)?;
         let mut end_ns = 0;

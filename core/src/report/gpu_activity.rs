@@ -1,6 +1,6 @@
-//! Sheets `gpu_activity` and `unattributed_kernels`: all GPU activity as attributed and unattributed,
-//! and what is unattributed with the reasons. They reconcile what all views count with what the
-//! sheets count that have the reference's names.
+//! Sheets `gpu_activity` and `unattributed_kernels`: all GPU activity split into attributed and unattributed, and the
+//! unattributed part by reason. They reconcile the totals of all views with those of the sheets that have TraceLens's
+//! names.
 
 use super::sheet::{Cell, Column, Unit, column};
 use super::{SheetInput, ms, percent, us};
@@ -33,7 +33,7 @@ pub(super) const KERNEL_COLUMNS: [Column; 7] = [
     column("percent", Unit::Percent, "Share of all unattributed GPU activity."),
 ];
 
-/// None where everything is attributed.
+/// Empty if everything is attributed.
 pub(super) fn rows(input: &SheetInput) -> Vec<Vec<Cell>> {
     type Counts<'a> = &'a dyn Fn(&GpuWork) -> bool;
     let profile = input.profile;
@@ -103,7 +103,7 @@ mod tests {
     use crate::report::{Report, ReportOptions, SheetEvents};
     use crate::testing::Timetable;
 
-    /// 60 µs of a GEMM, and 40 µs of a kernel without its call, 20 of them beside the GEMM.
+    /// 60 µs of a GEMM, and 40 µs of a kernel without its call, 20 of them concurrent with the GEMM.
     #[test]
     fn all_is_attributed_and_unattributed() {
         let profile = Timetable::new()

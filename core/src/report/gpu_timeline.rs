@@ -1,5 +1,5 @@
-//! Sheets `gpu_timeline` and `gpu_timeline_by_gpu`: how GPU time splits, of all GPUs taken together and
-//! of each of several alone.
+//! Sheets `gpu_timeline` and `gpu_timeline_by_gpu`: how GPU time splits, for all GPUs together and, if there are
+//! several, for each one.
 
 use super::sheet::{Cell, Column, Unit, column};
 use super::{Parts, SheetInput, percent};
@@ -29,7 +29,7 @@ pub(super) fn rows(input: &SheetInput) -> Vec<Vec<Cell>> {
     blocks(input, input.sheet_timelines(), None)
 }
 
-/// A block for each of several GPUs.
+/// A block for each GPU if there are several.
 pub(super) fn rows_by_gpu(input: &SheetInput) -> Vec<Vec<Cell>> {
     let profile = input.profile;
     let gpus = SheetTimelines::by_gpu(profile, input.options.sheet_events);
@@ -55,14 +55,15 @@ fn with_recompute(columns: &[Column], parts: &Parts) -> Vec<Column> {
     columns
 }
 
-/// What a block counts: the work of one GPU, or without recomputation, or that alone.
+/// What a block counts: the activity of one GPU, and everything, only activity without recomputation, or only
+/// recomputation.
 #[derive(Clone, Copy)]
 struct Population {
     gpu: Option<StringId>,
     is_recompute: Option<bool>,
 }
 
-/// The rows of some timelines; two blocks of a trace that recomputes activations.
+/// The rows of some timelines; two blocks if the trace recomputes activations.
 fn blocks(input: &SheetInput, timelines: &SheetTimelines, gpu: Option<StringId>) -> Vec<Vec<Cell>> {
     let mut rows = Vec::new();
     let mut push = |timeline: &Option<GpuTimeline>, is_recompute| {
@@ -117,8 +118,8 @@ fn push_rows(
     }
 }
 
-/// Idle time in gaps shorter than the threshold; `None` when idle time is not split. Only what the
-/// rest of its block counts ends a gap.
+/// Idle time in gaps shorter than the threshold; `None` if idle time is not split. Only activity that its block counts
+/// ends a gap.
 fn micro_idle_ns(input: &SheetInput, whole: Interval, population: Population) -> Option<i64> {
     let limit_us = input.options.thresholds.micro_idle_us;
     if limit_us.is_nan() || limit_us <= 0.0 {

@@ -1,5 +1,5 @@
-//! The kernels of a group of calls, position by position, as the lists of dictionaries that the
-//! reference writes into one cell.
+//! The kernels of a group of calls, position by position, as the lists of dictionaries that TraceLens writes into one
+//! cell.
 
 use super::python;
 use super::sheet::{Cell, Column, Unit, column};
@@ -31,14 +31,13 @@ struct Position<'a> {
     stream: Option<i64>,
 }
 
-/// The kernels of a group of calls, the shortest first, by those of the first call.
+/// The kernels of the first call of a group, by their total time over all calls, shortest first.
 pub(super) fn in_order(profile: &Profile, calls: &[&[GpuId]]) -> Vec<GpuId> {
     let positions = positions(profile, calls).into_iter();
     positions.map(|position| position.work).collect()
 }
 
-/// The first call says which kernels there are; calls that launched another number of them are left
-/// out.
+/// The first call determines the kernels; calls that launched a different number of them are left out.
 fn positions<'a>(profile: &'a Profile, calls: &[&[GpuId]]) -> Vec<Position<'a>> {
     let Some(&template) = calls.first() else {
         return Vec::new();
@@ -104,7 +103,7 @@ pub(super) fn cells(profile: &Profile, calls: &[&[GpuId]]) -> [Cell; 2] {
         )
     });
     let (summary, truncated) = (summary.collect::<Vec<_>>(), truncated.collect::<Vec<_>>());
-    // As in the reference, where there is no kernel: an empty list, and an empty cell.
+    // As in TraceLens, if there is no kernel: an empty list, and an empty cell.
     match kernels.is_empty() {
         true => [list(&summary), Cell::Empty],
         false => [list(&summary), list(&truncated)],

@@ -1,5 +1,4 @@
-//! How each kernel was launched and how the durations of its runs spread: what the sheet of kernels
-//! has no columns for.
+//! How each kernel was launched and how the durations of its runs vary: what the kernel sheet has no columns for.
 
 use super::Report;
 use super::details::{KernelKey, Subject};
@@ -11,29 +10,29 @@ use crate::trace::{Category, EventId, event_args};
 
 type LaunchSize = ([u64; 3], [u64; 3]);
 
-/// The sheet whose rows have them.
+/// The sheet whose rows they belong to.
 const SHEET: &str = "kernel_summary";
 
-/// The runs of the kernels of a row. What the trace did not record is `None`.
+/// The runs of the kernels of a row. Anything the trace did not record is `None`.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct KernelRuns {
     /// Grid and block of the longest run.
     pub size: Option<LaunchSize>,
     /// Runs with another grid or block.
     pub n_other_sizes: u64,
-    /// Registers of a thread.
+    /// Registers per thread.
     pub registers: Option<f64>,
-    /// Shared memory of a block, bytes.
+    /// Shared memory per block, in bytes.
     pub shared_bytes: Option<f64>,
-    /// The occupancy that the profiler estimated from the launch, percent; no measurement.
+    /// The occupancy in percent that the profiler estimated from the launch; it is not measured.
     pub occupancy_percent: Option<f64>,
-    /// The middle of its durations, the mean of two.
+    /// The median of its durations.
     pub median_ns: Option<i64>,
-    /// The duration that 95 % of its runs do not exceed.
+    /// The 95th percentile of its durations.
     pub p95_ns: Option<i64>,
 }
 
-/// What is gathered of the runs of a kernel.
+/// Data collected from the runs of a kernel.
 #[derive(Default)]
 struct Gathered {
     durations_ns: Vec<i64>,
@@ -72,7 +71,7 @@ impl Gathered {
             n_other_sizes: others.map(|(_, n)| *n).sum(),
             registers: number("registers per thread"),
             shared_bytes: number("shared memory"),
-            // What runs has some: the profiler writes 0 where it could not estimate it.
+            // A running kernel has some: the profiler writes 0 if it could not estimate it.
             occupancy_percent: number("est. achieved occupancy %").filter(|of| *of > 0.0),
             median_ns: mean_of_middle_ns(self.durations_ns.clone()),
             p95_ns: quantile_ns(self.durations_ns, 0.95),
@@ -80,7 +79,7 @@ impl Gathered {
     }
 }
 
-/// All kernels of a trace by the row they are.
+/// All kernels of a trace, by row.
 struct AllRuns(Map<KernelKey, KernelRuns>);
 
 impl AllRuns {
@@ -98,7 +97,7 @@ impl AllRuns {
     }
 }
 
-/// The runs of a row of the sheet of kernels; `None` where there is no such row.
+/// The runs of a row of the kernel sheet; `None` if there is no such row.
 pub fn kernel_runs(profile: &Profile, report: &Report, row: usize) -> Option<KernelRuns> {
     let Subject::Kernel(key) = Subject::of_row(profile, report, SHEET, row)? else {
         return None;

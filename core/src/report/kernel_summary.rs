@@ -29,12 +29,12 @@ const COLUMNS: [Column; 11] = [
     column("Percent of total time (%)", Unit::Percent, "Share of the total time of the GPU timeline."),
 ];
 
-/// Position of the column that a trace without operators lacks.
+/// Position of the column that is missing in a trace without operators.
 const PARENT_OP: usize = 1;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 struct Key {
-    /// Empty: the launch is unknown.
+    /// `None` if the launch is unknown.
     category: Option<&'static str>,
     parent: Option<StringId>,
     name: StringId,
@@ -45,9 +45,9 @@ struct Key {
 struct Durations {
     sum_ns: i64,
     count: i64,
-    /// Shortest and longest; `None` while every duration is unknown.
+    /// Shortest and longest; `None` if every duration is unknown.
     range_ns: Option<(i64, i64)>,
-    /// The cells under [`labels::OF_KERNEL`], by the first run.
+    /// The cells under [`labels::OF_KERNEL`], from the first run.
     label: Option<[Cell; 3]>,
 }
 
@@ -97,7 +97,7 @@ pub(super) fn columns(parts: &Parts) -> Vec<Column> {
     columns
 }
 
-/// A kernel under its operator, on whatever stream.
+/// A kernel under its operator, on all streams.
 #[derive(Debug, Clone)]
 pub(crate) struct KernelTotal {
     /// The operator nearest above the launch, or the launching call.
@@ -105,13 +105,13 @@ pub(crate) struct KernelTotal {
     pub(crate) name: StringId,
     pub(crate) count: i64,
     pub(crate) sum_ns: i64,
-    /// Shortest and longest; `None` while every duration is unknown.
+    /// Shortest and longest; `None` if every duration is unknown.
     pub(crate) range_ns: Option<(i64, i64)>,
-    /// The cells under [`labels::OF_KERNEL`], by the first run.
+    /// The cells under [`labels::OF_KERNEL`], from the first run.
     pub(crate) label: [Cell; 3],
 }
 
-/// What the rows of the sheet add up to, the longest first.
+/// The rows of the sheet, merged over streams, longest first.
 pub(super) fn totals(input: &SheetInput) -> Vec<KernelTotal> {
     let rows = group(input).into_iter();
     let keyed = rows.map(|(key, durations)| ((key.parent, key.name), durations));
@@ -168,8 +168,8 @@ fn group(input: &SheetInput) -> Vec<(Key, Durations)> {
     })
 }
 
-/// Name and label of the operator above a launch, or of the launching call. Operators that own
-/// kernels have their labels from the op table.
+/// Name and label of the operator above a launch, or of the launching call. Operators that own kernels have their
+/// labels from the op table.
 fn parent(
     profile: &Profile,
     labels: &HashMap<NodeId, &'static str, FxBuildHasher>,

@@ -1,6 +1,6 @@
-//! What Dormer adds to rows of GPU time: its own category, and the library the kernels come from.
+//! The columns that Dormer adds to rows of GPU time: its own category, and the library the kernels come from.
 //!
-//! The columns stand behind those of the reference.
+//! They come after TraceLens's columns.
 
 use std::cell::RefCell;
 use std::iter;
@@ -19,7 +19,7 @@ use crate::profile::launch::GpuId;
 use crate::profile::moe_roles::MoeRoles;
 use crate::trace::StringId;
 
-/// The columns of a row that many kernels may stand in.
+/// The columns of a row that may cover many kernels.
 #[rustfmt::skip]
 pub(crate) const COLUMNS: [Column; 2] = [
     column("Dormer category", Unit::Text, "The kind of work that most of its kernel time is."),
@@ -34,11 +34,11 @@ pub(crate) const OF_KERNEL: [Column; 3] = [
     column("library", Unit::Text, "The library it comes from; empty where its name does not tell."),
 ];
 
-/// What the names around a piece of GPU activity say.
+/// What the names related to a piece of GPU activity say about it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Label {
     pub(crate) family: Family,
-    /// What tells the kind.
+    /// What the kind is derived from.
     pub(crate) certainty: Certainty,
     /// The library that the operator chose.
     pub(crate) library: Option<Library>,
@@ -46,10 +46,10 @@ pub(crate) struct Label {
     kernel_library: Option<Library>,
 }
 
-/// Operation and its label, name of the kernel, and whether an operator is known above it.
+/// Operation and its label, kernel name, and whether an operator is known above it.
 type Key = (Option<(StringId, &'static str)>, StringId, bool);
 
-/// Finds labels; each pair of operation and kernel is looked at once.
+/// Finds labels; each pair of operation and kernel is resolved once.
 #[derive(Debug)]
 pub(crate) struct Labels<'a> {
     profile: &'a Profile,
@@ -99,7 +99,7 @@ impl<'a> Labels<'a> {
         }
     }
 
-    /// The cells under [`COLUMNS`]. Of equal times the first in the order of lists wins.
+    /// The cells under [`COLUMNS`]. Ties go to the first in list order.
     pub(super) fn cells(&self, work: impl Iterator<Item = GpuId>) -> [Cell; 2] {
         let mut families: Vec<(Family, i64)> = Vec::new();
         let mut libraries: Vec<(Library, i64)> = Vec::new();
@@ -108,7 +108,7 @@ impl<'a> Labels<'a> {
                 continue;
             };
             let label = self.of(id, work);
-            // A kernel of no length still says what it is.
+            // A kernel with zero duration still counts.
             let weight = work.span.length().max(1);
             add(&mut families, label.family, weight);
             if let Some(library) = label.library {
@@ -186,7 +186,7 @@ mod tests {
         use Certainty::{ByKernelName, ByOperator};
         #[rustfmt::skip]
         assert_eq!(seen, [
-            // The operator's choice, and what it led to.
+            // The operator's choice, and the library of the resulting kernel.
             (Family::Convolution, ByOperator, Some("MIOpen"), Some("Tensile")),
             (Family::Attention, ByKernelName, Some("FlashAttention"), Some("FlashAttention")),
             (Family::Gemm, ByKernelName, Some("cuBLAS"), Some("cuBLAS")),

@@ -1,4 +1,4 @@
-//! Sheet `kernels_by_layer`: the kernels of GPU graphs by their place in the layers.
+//! Sheet `kernels_by_layer`: the kernels of GPU graphs by their position in the layers.
 
 use super::sheet::{Cell, Column, Unit, column};
 use super::{Parts, SheetInput, labels};
@@ -12,7 +12,7 @@ use crate::profile::serving::slots::{Part, Slot, slots};
 
 pub(crate) const NAME: &str = "kernels_by_layer";
 
-/// A run that takes so many times the median of its slot is an outlier.
+/// A run that takes at least this many times the median of its slot is an outlier.
 const OUTLIER: f64 = 1.5;
 
 #[rustfmt::skip]
@@ -84,7 +84,7 @@ fn row(input: &SheetInput, slot: &Slot, name: String) -> Option<Vec<Cell>> {
     Some(row)
 }
 
-/// The layer with the longest median, and that.
+/// The layer with the longest median, and that median.
 fn slowest(timed: &[(usize, i64)]) -> Option<(usize, f64)> {
     let mut of_layer: Map<usize, Vec<i64>> = Map::default();
     for (layer, ns) in timed {
@@ -95,7 +95,7 @@ fn slowest(timed: &[(usize, i64)]) -> Option<(usize, f64)> {
     medians.max_by(|one, next| one.1.total_cmp(&next.1).then(next.0.cmp(&one.0)))
 }
 
-/// Where a kernel runs; `None` in a graph that shows no layers.
+/// Where a kernel runs; `None` in a graph without recognized layers.
 fn place(slot: &Slot, all: &[Slot]) -> Option<String> {
     let is_layer = |of: &Slot| of.graph == slot.graph && matches!(of.part, Part::Layers(_));
     match slot.part {
@@ -154,14 +154,14 @@ fn role(input: &SheetInput, slot: &Slot) -> String {
     .to_owned()
 }
 
-/// Kernels of one role in one layer are numbered; those that are alone there are not.
+/// Numbers kernels that share a role in a layer; a kernel that is alone in its role has no number.
 fn numbers(slots: &[Slot], roles: &[String]) -> Vec<Option<usize>> {
     type Layer = (usize, Part, usize);
     let key =
         |slot: &Slot| -> Option<Layer> { Some((slot.graph, slot.part, *slot.layers.first()?)) };
     let mut of_layer: Map<(Layer, &str), usize> = Map::default();
     let mut last: Map<(usize, Part, &str), usize> = Map::default();
-    // How many of a role any one layer has.
+    // The maximum number of kernels of a role in any one layer.
     for (slot, role) in slots.iter().zip(roles) {
         for layer in &slot.layers {
             let n = of_layer
@@ -207,8 +207,8 @@ mod tests {
         }
     }
 
-    /// Layers of two GEMMs of one kernel around attention, replayed twice; of the last layer the second
-    /// GEMM is slow.
+    /// Layers of two GEMMs with the same kernel around attention, replayed twice; the second GEMM of the last layer is
+    /// slow.
     #[test]
     fn kernels_of_one_name_are_told_apart_by_their_place() {
         const GEMM: &str = "Cijk_Alik_Bljk_BBS_BH_MT16x16x256";

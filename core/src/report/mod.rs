@@ -1,7 +1,8 @@
-//! What we judge of a profile, and the sheets that say it.
+//! The analysis results of a profile, and the sheets that show them.
 //!
-//! A [`Report`] depends on choices (the GPU, the population of GPU activity, thresholds) and is made
-//! anew when one of them changes. Everything that does not is in the [`Profile`].
+//! A [`Report`] depends on choices (the GPU, the population of GPU activity, thresholds) and is rebuilt when one of
+//! them changes. Everything that does not depend on them is in the [`Profile`]. Sheets keep the names, columns and row
+//! order of AMD's TraceLens, called "the reference" in column descriptions.
 
 mod call_key;
 mod call_stacks;
@@ -73,25 +74,25 @@ use families::ModelledCalls;
 use labels::Labels;
 use sheet::{Cell, Column, Sheet, Unit, column};
 
-/// What we judge of a profile.
+/// The analysis results of a profile.
 #[derive(Debug, Clone)]
 pub struct Report {
     /// The choices it was made with.
     pub options: ReportOptions,
     /// How GPU time splits.
     pub timelines: Arc<Timelines>,
-    /// What is read first.
+    /// What the user reads first.
     pub overview: Overview,
-    /// What the GPU makes of each of [`Profile::operations`], in their order.
+    /// How each of [`Profile::operations`] performs on the GPU, in their order.
     pub judged: Vec<Judged>,
-    /// What the numbers mean, and what to do.
+    /// The analyses and the findings.
     pub analyses: Analyses,
     /// Each of [`SHEETS`], made when it is first asked for.
     sheets: [OnceLock<Option<Sheet>>; SHEETS.len()],
 }
 
 impl Report {
-    /// Judges a profile.
+    /// Analyzes a profile.
     pub fn new(profile: &Profile, options: &ReportOptions) -> Report {
         let timelines = Timelines::of(profile);
         let judged = judged::judge(profile, options, &timelines);
@@ -115,7 +116,7 @@ impl Report {
         }
     }
 
-    /// The operations with what the GPU makes of them: attributed ones first, each the longest first.
+    /// The operations and how they perform on the GPU: attributed ones first, each part longest first.
     pub fn operations<'a>(
         &'a self,
         profile: &'a Profile,
@@ -123,7 +124,7 @@ impl Report {
         profile.operations().iter().zip(&self.judged)
     }
 
-    /// What the analyzes were made from.
+    /// The input of the analyses.
     pub fn analysis_input<'a>(&'a self, profile: &'a Profile) -> Input<'a> {
         Input {
             profile,
@@ -150,12 +151,12 @@ impl Report {
         made.get_or_init(make).as_ref()
     }
 
-    /// How GPU time splits in sheets with the reference's names, recomputed work included.
+    /// How GPU time splits in sheets with TraceLens's names, recomputation included.
     pub(crate) fn sheet_timeline(&self, profile: &Profile) -> Option<GpuTimeline> {
         self.sheet_input(profile).sheet_timelines().whole
     }
 
-    /// The kernels of the sheet of kernels, on whatever stream.
+    /// The kernels of the kernel sheet, merged over streams.
     pub(crate) fn kernel_totals(&self, profile: &Profile) -> Vec<KernelTotal> {
         kernel_summary::totals(&self.sheet_input(profile))
     }
@@ -174,21 +175,21 @@ impl Report {
     }
 }
 
-/// What a sheet is made from.
+/// The data a sheet is made from.
 pub struct SheetInput<'a> {
-    /// The trace and what it means.
+    /// The profile.
     pub profile: &'a Profile,
     /// The choices.
     pub options: &'a ReportOptions,
     /// How GPU time splits.
     pub timelines: &'a Timelines,
-    /// What the GPU makes of each of [`Profile::operations`].
+    /// How each of [`Profile::operations`] performs on the GPU.
     pub judged: &'a [Judged],
-    /// What decides which columns sheets have.
+    /// The parts of a report, which determine the columns of its sheets.
     pub parts: Parts,
-    /// What names say about GPU activity.
+    /// The labels of GPU activity.
     pub(crate) labels: Labels<'a>,
-    /// Found once for all sheets that need them.
+    /// Computed once for all sheets that need them.
     modelled_calls: OnceCell<ModelledCalls>,
     sheet_timelines: OnceCell<SheetTimelines>,
 }
@@ -199,7 +200,7 @@ impl SheetInput<'_> {
             .get_or_init(|| ModelledCalls::new(self.profile))
     }
 
-    /// How the time splits of the GPU activity that sheets with the reference's names count.
+    /// How time splits for the GPU activity that sheets with TraceLens's names count.
     fn sheet_timelines(&self) -> &SheetTimelines {
         let events = self.options.sheet_events;
         self.sheet_timelines
@@ -207,7 +208,7 @@ impl SheetInput<'_> {
     }
 }
 
-/// What decides which columns sheets have.
+/// The parts of a report, which determine the columns of its sheets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Parts {
     /// The trace has operators.
@@ -216,10 +217,10 @@ pub struct Parts {
     pub python: bool,
     /// The trace recomputes activations.
     pub recompute: bool,
-    /// A GPU is chosen to judge by.
+    /// A GPU is chosen to compare with.
     pub gpu: bool,
-    /// Replays of graphs are merged with their captures: the reference's inference report, which
-    /// tells modules and numbers of kernels apart.
+    /// Graph replays are merged with their captures. The sheets then follow TraceLens's inference report, which also
+    /// groups by module and number of kernels.
     pub captured: bool,
 }
 
@@ -247,28 +248,28 @@ impl Parts {
 /// A kind of sheet.
 #[derive(Debug)]
 pub struct SheetKind {
-    /// The reference's name.
+    /// TraceLens's name.
     pub name: &'static str,
-    /// What it shows, for people.
+    /// A readable title.
     pub title: &'static str,
-    /// Its columns, when a report has these parts.
+    /// Its columns, for a report with these parts.
     pub columns: fn(&Parts) -> Vec<Column>,
     rows: Rows,
-    /// The reference names it otherwise where captures are merged, or where none are.
+    /// Left out if captures are merged, or if none are: TraceLens then uses another name.
     unless_captured: Option<bool>,
 }
 
 /// Where the rows of a sheet come from.
 #[derive(Debug)]
 enum Rows {
-    /// Made under all of its columns; none where the trace has nothing for it.
+    /// Rows under all of its columns; empty if the trace has no data for it.
     Of(fn(&SheetInput) -> Vec<Vec<Cell>>),
-    /// Calls of a family of operators; which parameters are columns depends on the operators.
+    /// Calls of a family of operators; the parameter columns depend on the operators.
     Calls(SheetFamily, Pass),
 }
 
 impl SheetKind {
-    /// Not made where captures are merged, or where none are.
+    /// Leaves the sheet out if captures are merged, or if none are.
     const fn unless_captured(self, captured: bool) -> SheetKind {
         SheetKind {
             unless_captured: Some(captured),
@@ -276,7 +277,7 @@ impl SheetKind {
         }
     }
 
-    /// Makes it; `None` where it would have no rows.
+    /// Makes the sheet; `None` if it would have no rows.
     fn make(&self, input: &SheetInput) -> Option<Sheet> {
         if self.unless_captured == Some(input.parts.captured) {
             return None;
@@ -323,8 +324,7 @@ const fn calls(
     }
 }
 
-/// Every kind of sheet, in the order in which they are written. To add one: a file here, a row
-/// there.
+/// Every kind of sheet, in output order. To add one: add a file here and a row there.
 #[rustfmt::skip]
 pub const SHEETS: &[SheetKind] = &[
     of(window::NAME, "The part of the trace that is analyzed alone", |_| window::COLUMNS.to_vec(), window::rows),
@@ -395,7 +395,7 @@ pub const SHEETS: &[SheetKind] = &[
     of("cpu_ops_summary", "Operators by host time", |_| cpu_ops::COLUMNS.to_vec(), cpu_ops::rows),
 ];
 
-/// The column that sheets of a trace with recomputed activations have.
+/// The extra column in sheets of a trace with recomputed activations.
 const IS_RECOMPUTE: Column = column(
     "is_recompute",
     Unit::Flag,
@@ -439,7 +439,7 @@ fn ms(ns: i64) -> Cell {
     Cell::Float(ns as f64 / 1e6)
 }
 
-/// A share of a whole; empty when the whole is unknown or nothing.
+/// A share of a whole; empty if the whole is unknown or zero.
 fn percent(part_ns: i64, whole_ns: Option<i64>) -> Cell {
     let percent = whole_ns.and_then(|whole_ns| percent_of(part_ns, whole_ns));
     percent.map_or(Cell::Empty, Cell::Float)

@@ -1,7 +1,7 @@
-//! Sheet `nn_module_summary`: GPU time by the module that the CPU was in when it launched.
+//! Sheet `nn_module_summary`: GPU time by the module that the CPU was in at launch.
 //!
-//! A module's own time is what was launched in it and in no module inside it, so that own times
-//! sum up to all linked GPU activity. The backward pass runs outside modules.
+//! A module's own time is what was launched in it and in no module inside it, so own times add up to all linked GPU
+//! activity. The backward pass runs outside modules.
 
 use hashbrown::HashMap;
 use rustc_hash::FxBuildHasher;
@@ -15,7 +15,7 @@ use crate::names::MODULE;
 use crate::profile::Profile;
 use crate::trace::StringId;
 
-/// The row of work outside modules.
+/// The row for GPU activity outside modules.
 const OUTSIDE: &str = "(outside modules)";
 
 #[rustfmt::skip]
@@ -32,7 +32,7 @@ pub(super) const COLUMNS: [Column; 5] = [
 pub struct ModuleTime {
     /// The class.
     pub name: String,
-    /// Calls of such modules; `None` for what runs outside modules.
+    /// Number of calls of such modules; `None` for activity outside modules.
     pub n_calls: Option<u64>,
     /// GPU activity launched in them and in no module inside them.
     pub direct_ns: i64,
@@ -42,7 +42,7 @@ pub struct ModuleTime {
     pub n_kernels: u64,
 }
 
-/// GPU time by class of module, the longest own time first; empty without modules.
+/// GPU time by module class, longest own time first; empty without modules.
 pub(crate) fn module_times(profile: &Profile) -> Vec<ModuleTime> {
     let classes = Classes::new(profile);
     if classes.names.is_empty() {
@@ -84,7 +84,7 @@ pub(crate) fn module_times(profile: &Profile) -> Vec<ModuleTime> {
     if outside.n_kernels > 0 {
         rows.push(outside);
     }
-    // Stable: equal times stay in order of appearance.
+    // Stable sort: ties keep order of appearance.
     rows.arrange_by_key(|time| std::cmp::Reverse(time.direct_ns));
     rows
 }
@@ -106,7 +106,7 @@ pub(super) fn rows(input: &SheetInput) -> Vec<Vec<Cell>> {
     rows.collect()
 }
 
-/// Classes of modules, in order of their first name in the trace.
+/// Module classes, in order of their first name in the trace.
 struct Classes<'a> {
     names: Vec<&'a str>,
     by_frame: HashMap<StringId, usize, FxBuildHasher>,
@@ -136,11 +136,11 @@ impl<'a> Classes<'a> {
 
 struct Frame {
     class: usize,
-    /// The module's call around it.
+    /// The enclosing module call.
     around: Option<u32>,
 }
 
-/// Calls of modules, and the innermost around each node.
+/// Module calls, and the innermost one around each node.
 struct Frames {
     frames: Vec<Frame>,
     of_node: Vec<Option<u32>>,
@@ -153,7 +153,7 @@ impl Frames {
             frames: Vec::new(),
             of_node: Vec::with_capacity(tree.len()),
         };
-        // The open calls, innermost last: where each ends, and its row.
+        // The open calls, innermost last: the end and the row of each.
         let mut open: Vec<(u32, u32)> = Vec::new();
         for node in tree.ids() {
             while open.last().is_some_and(|&(end, _)| end <= node.0) {
@@ -170,7 +170,7 @@ impl Frames {
         found
     }
 
-    /// The classes of a call and of those around it, each once.
+    /// The classes of a call and of the calls around it, each once.
     fn classes_around(&self, frame: Option<u32>) -> Vec<usize> {
         let mut classes = Vec::new();
         let mut at = frame;
@@ -203,7 +203,7 @@ mod tests {
             .frame("nn.Module: Linear_1", 50..60)
             .launched("d", 51..52, 107..115)
             .launched("e", 70..71, 115..131)
-            // Nothing launched it.
+            // A kernel without a launch.
             .kernel(9, "f", 200..300)
             .profile();
         let report = Report::new(&profile, &ReportOptions::default());

@@ -1,4 +1,4 @@
-//! Sheet `ops_summary_by_category`: operators that launch GPU activity, by the reference's category.
+//! Sheet `ops_summary_by_category`: operators that launch GPU activity, by TraceLens's category.
 
 use super::ops_summary::STACK;
 use super::sheet::{Cell, Column, Unit, column};

@@ -31,7 +31,7 @@ const SUBTREE_COUNT: Column =
 pub(super) const STACK: Column =
     column("call_stack_first", Unit::Text, "The first call and the modules around it, the innermost first. Only with captures.");
 
-/// Calls of one operator, in one module where modules are told apart.
+/// Calls of one operator, in one module if calls are grouped by module.
 #[derive(Debug, Default)]
 pub(super) struct Group<'a> {
     pub(super) calls: Vec<(OpId, &'a Op)>,
@@ -39,10 +39,10 @@ pub(super) struct Group<'a> {
     subtree_ns: i64,
 }
 
-/// Operator, recomputed, and the module around it where modules are told apart.
+/// Operator, whether it is recomputed, and its module if calls are grouped by module.
 type Key<'a> = (StringId, bool, Option<Option<&'a str>>);
 
-/// Calls in the order of the rows.
+/// Calls in row order.
 pub(super) fn groups(profile: &Profile) -> Vec<(Key<'_>, Group<'_>)> {
     let captured = !profile.trace.captured.is_empty();
     let calls = profile.ops.iter().map(|(id, op)| {
@@ -58,7 +58,7 @@ pub(super) fn groups(profile: &Profile) -> Vec<(Key<'_>, Group<'_>)> {
     groups
 }
 
-/// The calls of each row of the sheet, in its order: an operator's, or with captures its calls in one
+/// The calls of each row of the sheet, in its order. A row covers an operator, or with captures its calls in one
 /// module.
 #[derive(Debug)]
 pub struct OperatorRows(pub Vec<OperatorRow>);
@@ -68,14 +68,14 @@ pub struct OperatorRows(pub Vec<OperatorRow>);
 pub struct OperatorRow {
     /// The operator.
     pub name: StringId,
-    /// They ran while activations were computed again.
+    /// They ran while activations were recomputed.
     pub is_recompute: bool,
     /// In order of time.
     pub calls: Vec<OpId>,
 }
 
 impl OperatorRows {
-    /// Those of a profile, made once.
+    /// The rows of a profile, computed once.
     pub fn of(profile: &Profile) -> Arc<OperatorRows> {
         profile.once(|| {
             let rows = groups(profile).into_iter();

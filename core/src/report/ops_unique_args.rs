@@ -11,7 +11,7 @@ use crate::profile::Profile;
 use crate::profile::operations::CallKey;
 use crate::profile::ops::Op;
 
-/// The columns of times come in pairs: direct kernel time, subtree kernel time.
+/// The time columns come in pairs: direct kernel time, subtree kernel time.
 #[rustfmt::skip]
 const TIMES: [Column; 12] = [
     column("total_direct_kernel_time_mean", Unit::Us, "Time during which kernels that a call launched itself run, mean over the calls."),
@@ -48,8 +48,8 @@ const KERNELS: Column =
 const STACK: Column =
     column("call_stack", Unit::Text, "The first call and the modules around it, the innermost first. Only with captures.");
 
-/// What the reference's inference report tells calls apart by, beside their arguments: the module
-/// around them and how many kernels they launch.
+/// What TraceLens's inference report groups calls by besides their arguments: the module around them and how many
+/// kernels they launch.
 type Apart<'a> = Option<(Option<&'a str>, usize)>;
 
 pub(super) struct Group<'a> {
@@ -111,10 +111,10 @@ pub(super) fn columns(parts: &Parts) -> Vec<Column> {
     columns
 }
 
-/// Where the module stands: behind name and category.
+/// Position of the module column: after name and category.
 const PARENT_AT: usize = 2;
 
-/// Calls by key, in the order of the rows.
+/// Calls by key, in row order.
 pub(super) fn groups(profile: &Profile) -> Vec<Group<'_>> {
     let captured = !profile.trace.captured.is_empty();
     let calls = profile.ops.iter().map(|(_, op)| {

@@ -1,4 +1,4 @@
-//! The module that a call is made in, which the reference's inference report tells apart.
+//! The module that a call is made in, which TraceLens's inference report groups by.
 
 use super::python;
 use super::sheet::{Column, Unit, column};
@@ -11,10 +11,10 @@ use crate::trace::EventId;
 pub(super) const PARENT: Column =
     column("parent_module", Unit::Text, "The class of the innermost module around the call; NA outside modules. Only with captures.");
 
-/// What stands under [`PARENT`] outside modules.
+/// The value under [`PARENT`] outside modules.
 pub(super) const NONE: &str = "NA";
 
-/// The modules around a call, the innermost first, as they were recorded.
+/// The modules around a call, innermost first, as recorded.
 fn around(profile: &Profile, call: EventId) -> impl Iterator<Item = &str> {
     let tree = profile.full_tree();
     let node = tree.node_of(call);
@@ -28,7 +28,7 @@ pub fn parent(profile: &Profile, call: EventId) -> Option<&str> {
     around(profile, call).next().map(without_number)
 }
 
-/// A call and the modules around it, the innermost first: Python text of a list.
+/// A call and the modules around it, innermost first, as a list in Python syntax.
 pub(super) fn stack(profile: &Profile, call: EventId) -> String {
     let name = profile.trace.name(call);
     python::list([name].into_iter().chain(around(profile, call)))

@@ -1,4 +1,4 @@
-//! Where an operation stands in the call tree: what it was called by, and what it calls.
+//! The position of an operation in the call tree: its callers and what it calls.
 
 use crate::base::format;
 use crate::base::interval::sum;
@@ -7,21 +7,21 @@ use crate::profile::origin::Origin;
 use crate::profile::tree::NodeId;
 use crate::trace::{Category, Dims, EventId, OpArgs, ShapeId, StringId};
 
-/// Levels below the operation.
+/// Maximum depth shown below the operation.
 const MAX_DEPTH: usize = 3;
-/// More nodes than this say nothing more.
+/// Maximum number of nodes shown.
 const MAX_NODES: usize = 60;
 
-/// The place of an operation.
+/// The position of an operation in the call tree.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Place {
     pub(crate) name: String,
     /// Position of its first call in the events of the trace.
     pub(crate) uid: u64,
     pub(crate) shapes: String,
-    /// What is above it, the nearest first; modules without their prefix, files without folders.
+    /// Its callers, nearest first; modules without their prefix, files without folders.
     pub(crate) parents: Vec<String>,
-    /// Itself and what is below it, in order.
+    /// The call itself and what it calls, in order.
     pub(crate) subtree: Vec<PlaceNode>,
 }
 
@@ -33,19 +33,19 @@ pub(crate) struct PlaceNode {
     pub(crate) name: String,
     pub(crate) shapes: String,
     pub(crate) types: Vec<String>,
-    /// Kernels that it launches, itself or below, summed.
+    /// Sum of the kernels that it launches, directly or in calls below it.
     pub(crate) kernel_ns: i64,
     pub(crate) host_ns: i64,
 }
 
-/// The place of the first call of an operation; `None` for a kernel without a call.
+/// The position of the first call of an operation; `None` for a kernel without a call.
 pub(crate) fn of(profile: &Profile, operation: usize) -> Option<Place> {
     let operation = profile.operations().get(operation)?;
     let event = operation.first()?.event;
     of_call(profile, event, operation.short_name(profile))
 }
 
-/// The places of the operators that take the most time on the host, the first call of each.
+/// The positions of the operators with the most CPU time, the first call of each.
 pub(crate) fn of_host_ops(profile: &Profile, n: usize) -> Vec<Place> {
     let events = &profile.trace.events;
     let ops = profile.host_ops.iter().take(n);
@@ -57,7 +57,7 @@ pub(crate) fn of_host_ops(profile: &Profile, n: usize) -> Vec<Place> {
     .collect()
 }
 
-/// The place of a call; `None` for one that is not in the tree.
+/// The position of a call; `None` if it is not in the tree.
 fn of_call(profile: &Profile, event: EventId, name: &str) -> Option<Place> {
     let (trace, tree) = (&profile.trace, profile.full_tree());
     let root = tree.node_of(event)?;
@@ -103,7 +103,7 @@ fn of_call(profile: &Profile, event: EventId, name: &str) -> Option<Place> {
     })
 }
 
-/// "8 × 64, 64 × 2" of the tensors of a call.
+/// "8 × 64, 64 × 2" for the tensors of a call.
 fn shapes(profile: &Profile, event: EventId) -> String {
     let trace = &profile.trace;
     let dims = args(profile, event).and_then(|args| args.dims.as_deref());
@@ -168,7 +168,7 @@ mod tests {
         assert_eq!(data.subtree[0].types, ["float", "float", "float"]);
     }
 
-    /// `linear` has 30 µs of its own, `mm` 60.
+    /// `linear` has 30 µs of self time, `mm` 60.
     #[test]
     fn without_a_gpu_the_operators_of_the_host_have_their_places() {
         let profile = Timetable::new()

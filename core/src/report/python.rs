@@ -1,5 +1,5 @@
-//! Values as Python would print them: the form that list-valued cells have in the reference's
-//! sheets, and that people's notebooks read back with `ast.literal_eval`.
+//! Values as Python prints them: the form of list-valued cells in TraceLens's sheets, which notebooks parse with
+//! `ast.literal_eval`.
 
 use crate::trace::{ArgsTable, Dims, ShapeId, StringId, StringTable};
 
@@ -40,7 +40,7 @@ pub fn list<'a>(items: impl IntoIterator<Item = &'a str>) -> String {
 pub struct Sequence {
     open: char,
     close: char,
-    /// What stands behind the only item.
+    /// Written after a single item.
     after_one: &'static str,
 }
 

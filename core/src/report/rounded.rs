@@ -1,7 +1,7 @@
-//! Kernel times behind the rows of sheets, as the reference rounds them.
+//! Kernel times behind the rows of sheets, rounded like TraceLens's.
 //!
-//! Sheets show exact times. Differences of two short times hang on the rounding, and people hold
-//! them against the reference's.
+//! Sheets show exact times. The difference of two short times depends on the rounding, and users compare the
+//! differences with TraceLens's.
 
 use std::cell::OnceCell;
 
@@ -13,7 +13,7 @@ use crate::profile::operations::{busy_us, with_parts};
 use crate::profile::ops::Op;
 use crate::profile::rows::Pass;
 
-/// The kernel time of the calls that a row stands for.
+/// The kernel time of the calls of a row.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct RoundedTime {
     /// Sum over the calls, in microseconds.
@@ -36,7 +36,7 @@ impl RoundedTime {
         RoundedTime::of(&times_us)
     }
 
-    /// Mean of the calls, in microseconds; a row stands for one at least.
+    /// Average over the calls, in microseconds; a row has at least one call.
     pub(crate) fn mean_us(self) -> f64 {
         self.sum_us / self.n_calls as f64
     }
@@ -45,7 +45,7 @@ impl RoundedTime {
 /// Finds the times of the rows of a report's sheets.
 pub(crate) struct RoundedTimes<'a> {
     profile: &'a Profile,
-    /// Found once for all sheets that need them.
+    /// Computed once for all sheets that need them.
     modelled_calls: OnceCell<ModelledCalls>,
 }
 
@@ -57,7 +57,7 @@ impl<'a> RoundedTimes<'a> {
         }
     }
 
-    /// Of each row of a sheet, in their order; nothing for a sheet that has other times.
+    /// The time of each row of a sheet, in order; empty for a sheet with other times.
     pub(crate) fn of_sheet(&self, name: &str) -> Vec<RoundedTime> {
         match name {
             "ops_summary" => self.of_names(),

@@ -7,15 +7,15 @@ use crate::profile::gemm::GemmSizes;
 use crate::profile::operations::Operation;
 use crate::trace::{ArgsTable, Dims, OpArgs, StringTable, Trace};
 
-/// Between two tensors.
+/// Separator between two tensors.
 const NEXT: &str = " · ";
-/// Said of calls while activations are computed again.
+/// Marks calls made while activations are recomputed.
 const RECOMPUTED: &str = "\u{21bb} recomputed";
-/// Tensors that are shown; lists of parameters are longer.
+/// Maximum number of tensors shown; parameter lists are longer.
 const SHOWN: usize = 6;
 
-/// `96×3137×64 · 64×3137 bf16`: tensors in the order of the arguments, the type once where
-/// all have the same. `scalar int64` where no tensor has a dimension; empty without tensors.
+/// `96×3137×64 · 64×3137 bf16`: tensors in argument order, the type once if all have the same. `scalar int64` if no
+/// tensor has a dimension; empty without tensors.
 pub fn shapes(profile: &Profile, operation: &Operation) -> String {
     let trace = &profile.trace;
     if let Some(estimate) = &operation.estimate {
@@ -23,7 +23,7 @@ pub fn shapes(profile: &Profile, operation: &Operation) -> String {
     }
     let args = operation.args(profile);
     let line = args.map(|args| shapes_of(trace, args)).unwrap_or_default();
-    // The same call stands twice then, once for the first time.
+    // The same call occurs twice then, once for the first pass.
     match (operation.key.is_recompute, line.is_empty()) {
         (false, _) => line,
         (true, true) => RECOMPUTED.to_owned(),
@@ -31,8 +31,7 @@ pub fn shapes(profile: &Profile, operation: &Operation) -> String {
     }
 }
 
-/// `M×N×K` of a GEMM, `16 of 8×64×8` of several in one call; `None` for what is no GEMM, and for one whose
-/// sizes are not known.
+/// `M×N×K` of a GEMM, `16 of 8×64×8` for several in one call; `None` if it is not a GEMM or its sizes are unknown.
 pub fn gemm_sizes(profile: &Profile, operation: &Operation) -> Option<String> {
     let is_gemm = operation.family == Family::Gemm;
     let sizes = is_gemm.then(|| GemmSizes::of(profile, operation))?;

@@ -1,12 +1,12 @@
-//! A sheet: the one thing that tables, CSV files and workbooks are made of.
+//! A sheet: the common source of tables, CSV files and workbooks.
 
 use serde::{Deserialize, Serialize};
 
-/// What a column's numbers mean; views and exporters format by it.
+/// The unit of a column; views and exporters format by it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Unit {
-    /// Text, or a list written as Python text.
+    /// Text, or a list in Python syntax.
     Text,
     /// A count of things.
     Count,
@@ -22,10 +22,10 @@ pub enum Unit {
     Flag,
 }
 
-/// A column of a sheet. Its text is fixed, or a `String` where it names what is compared.
+/// A column of a sheet. Its text is static, or a `String` if it names what is compared.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Column<S = &'static str> {
-    /// The reference's column name, as CSV files carry it.
+    /// TraceLens's column name, as in CSV files.
     pub label: S,
     /// What its numbers mean.
     pub unit: Unit,
@@ -33,13 +33,13 @@ pub struct Column<S = &'static str> {
     pub doc: S,
 }
 
-/// A column: a row of a sheet's table of them.
+/// A column, for use in the column tables of sheets.
 pub(crate) const fn column(label: &'static str, unit: Unit, doc: &'static str) -> Column {
     Column { label, unit, doc }
 }
 
 impl Column {
-    /// The same among columns that name what is compared.
+    /// The same with owned text, for sheets whose columns name what is compared.
     pub(crate) fn owned(&self) -> Column<String> {
         Column {
             label: self.label.to_owned(),
@@ -49,7 +49,7 @@ impl Column {
     }
 }
 
-/// One value of a sheet. In JSON an unknown is null, and so is what is not finite.
+/// One value of a sheet. In JSON, unknown and non-finite values are null.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(untagged)]
 pub enum Cell {
@@ -65,10 +65,10 @@ pub enum Cell {
     Flag(bool),
 }
 
-/// A table with the reference's name, columns and order of rows.
+/// A table with TraceLens's name, columns and row order.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Sheet<S = &'static str> {
-    /// The reference's sheet name; also the file name of its CSV.
+    /// TraceLens's sheet name; also the file name of its CSV.
     pub name: S,
     /// Its columns.
     pub columns: Vec<Column<S>>,
@@ -84,13 +84,13 @@ impl<S: AsRef<str>> Sheet<S> {
     }
 }
 
-/// One column of one row, for people.
+/// One column of one row, as text.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Field {
     /// The column's label.
     pub label: String,
     /// What the column means.
     pub doc: String,
-    /// The value, whole.
+    /// The full value.
     pub value: String,
 }

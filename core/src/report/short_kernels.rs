@@ -1,5 +1,5 @@
-//! Sheets `short_kernel_histogram` and `short_kernels_summary`: kernels so short that launching
-//! them costs as much as running them.
+//! Sheets `short_kernel_histogram` and `short_kernels_summary`: kernels so short that launching them costs as much as
+//! running them.
 
 use super::sheet::{Cell, Column, Unit, column};
 use super::{Parts, SheetInput, percent, python, us};
@@ -8,7 +8,7 @@ use crate::base::sort::Arrange;
 use crate::profile::kernels::GpuWork;
 use crate::trace::{Category, Dims, OpArgs, StringId};
 
-/// However many bins are asked for, a histogram of more says no more.
+/// Upper limit on the number of bins requested.
 const MAX_BINS: usize = 10_000;
 
 #[rustfmt::skip]
@@ -31,7 +31,7 @@ const SUMMARY_COLUMNS: [Column; 9] = [
     column("Short Kernel duration (µs) percent of total time", Unit::Percent, "Share of the total time of the GPU timeline."),
 ];
 
-/// The columns that say which operator: a trace without operators lacks them.
+/// The columns that identify the operator; missing in a trace without operators.
 const OP_COLUMNS: usize = 4;
 
 pub(super) fn summary_columns(parts: &Parts) -> Vec<Column> {
@@ -39,7 +39,7 @@ pub(super) fn summary_columns(parts: &Parts) -> Vec<Column> {
     SUMMARY_COLUMNS.into_iter().skip(skipped).collect()
 }
 
-/// What distinguishes rows, beside the kernel's name.
+/// What distinguishes rows besides the kernel name.
 type OpKey<'a> = (StringId, &'a [Dims], &'a [Dims], &'a [StringId]);
 
 pub(super) fn histogram(input: &SheetInput) -> Vec<Vec<Cell>> {
@@ -99,8 +99,8 @@ fn short_kernels<'a>(input: &'a SheetInput) -> impl Iterator<Item = (&'a GpuWork
     })
 }
 
-/// The operator above a kernel's launch and its arguments. `None` when any part is unknown: the
-/// reference leaves such kernels out.
+/// The operator above a kernel's launch and its arguments. `None` if any part is unknown: TraceLens leaves such kernels
+/// out.
 fn op_key<'a>(input: &SheetInput<'a>, work: &GpuWork) -> Option<OpKey<'a>> {
     let trace = &input.profile.trace;
     let event = input.profile.tree.event(work.parent_op?)?;
@@ -118,10 +118,9 @@ fn op_key<'a>(input: &SheetInput<'a>, work: &GpuWork) -> Option<OpKey<'a>> {
     ))
 }
 
-/// Equal bins from the smallest to the largest value, each with its start, its end and how many are
-/// in it; none without values or bins. As `numpy.histogram` makes them: edges by
-/// `linspace`; a value's bin by division, then moved by one where the edges, which are rounded
-/// apart from it, say so.
+/// Equal bins from the smallest to the largest value, each with its start, its end and its count; empty without values
+/// or bins. Same algorithm as `numpy.histogram`: edges from `linspace`; a value's bin by division, corrected by one if
+/// it disagrees with the edges, which are rounded separately.
 fn bins(values: &[f64], n_bins: usize) -> Vec<(f64, f64, i64)> {
     let range = values
         .iter()
@@ -140,7 +139,7 @@ fn bins(values: &[f64], n_bins: usize) -> Vec<(f64, f64, i64)> {
     edges[n_bins] = last;
     let mut counts = vec![0; n_bins];
     for value in values {
-        // Never negative, and a cast of what is too large saturates.
+        // Never negative, and casting too large a value saturates.
         let mut bin = ((value - first) / (last - first) * n_bins as f64) as usize;
         bin = bin.min(n_bins - 1);
         if *value < edges[bin] {
@@ -164,7 +163,7 @@ mod tests {
         let cases: [(&[f64], usize, &[i64]); 4] = [
             // A value on an edge belongs to the bin that starts there.
             (&[1.0, 2.0, 3.0, 4.0, 5.0], 4, &[1, 1, 1, 2]),
-            // 3 * 0.1 is just above 0.3, so 0.3 lies in the third bin, and 6 * 0.1 is just above 0.6.
+            // 3 * 0.1 is just above 0.3, so 0.3 is in the third bin, and 6 * 0.1 is just above 0.6.
             (&[0.0, 0.3, 0.6, 1.0], 10, &[1, 0, 1, 0, 0, 1, 0, 0, 0, 1]),
             (&[], 4, &[]),
             (&[1.0], 0, &[]),

@@ -1,8 +1,7 @@
-//! What takes the most time of all that computes: operators, and kernels by their name where no
-//! operator tells what they are for.
+//! The longest computation: operators, and kernels by name if the operator is unknown.
 //!
-//! A call that launches is no operation, and a GPU graph is everything at once: what they run says
-//! more than they do. Copies and communication are no computation, whoever launches them.
+//! A call that launches is not an operation, and a GPU graph does everything at once: the kernels they run are more
+//! informative. Copies and communication are not computation, no matter what launches them.
 
 use hashbrown::HashMap;
 use rustc_hash::FxBuildHasher;
@@ -17,28 +16,28 @@ use crate::profile::ops::OpId;
 use crate::profile::timeline::GpuClass;
 use crate::trace::{ByName, Category, StringId};
 
-/// An operator or a kernel, with all that it computes.
+/// An operator or a kernel, with all the computation it does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Bottleneck {
     pub(crate) name: StringId,
-    /// It is a kernel that stands for itself.
+    /// Whether it is a kernel without an operator.
     pub(crate) is_kernel: bool,
-    /// It runs while activations are computed again.
+    /// Whether it runs while activations are recomputed.
     pub(crate) is_recompute: bool,
-    /// How often it is called, or how often the kernel runs.
+    /// Number of calls, or of runs for a kernel.
     pub(crate) n: u64,
     /// Its time in kernels.
     pub(crate) ns: i64,
 }
 
-/// All of them, the longest first. Of a call the time counts during which one of its kernels runs:
-/// kernels on several streams at once are counted once, as everywhere.
+/// All of them, longest first. For a call, the time counts in which any of its kernels runs: concurrent kernels on
+/// several streams are counted once, as everywhere.
 pub(crate) fn longest(profile: &Profile) -> Vec<Bottleneck> {
     let trace = &profile.trace;
     let mut graphs = ByName::new(is_graph_launch);
     let mut index: HashMap<(StringId, bool, bool), usize, FxBuildHasher> = HashMap::default();
     let mut rows: Vec<Bottleneck> = Vec::new();
-    // The kernels of each call, with its row.
+    // The row and the kernels of each call.
     let mut calls: Vec<(usize, Vec<GpuId>)> = Vec::new();
     let mut call_of: HashMap<OpId, usize, FxBuildHasher> = HashMap::default();
     for (id, work) in profile.gpu.iter() {
@@ -77,32 +76,32 @@ pub(crate) fn longest(profile: &Profile) -> Vec<Bottleneck> {
         rows[at].n += 1;
         rows[at].ns = rows[at].ns.saturating_add(profile.gpu.busy_ns(&work));
     }
-    // Stable: equal times stay in order of appearance.
+    // Stable sort: ties keep order of appearance.
     rows.arrange_by_key(|row| std::cmp::Reverse(row.ns));
     rows
 }
 
-/// Operations in the table: what fits a summary.
+/// Number of operations in the summary table.
 pub(crate) const N_TOP: usize = 5;
 
 /// An operation or a kernel of [`top_operations`].
 #[derive(Debug, Clone, PartialEq)]
 pub struct TopOperation {
-    /// Its name; of a kernel without what says nothing. The middle of a long one is left out.
+    /// Its name; a kernel's without uninformative parts. Long names are shortened in the middle.
     pub name: String,
-    /// It is a kernel that stands for itself.
+    /// Whether it is a kernel without an operator.
     pub is_kernel: bool,
-    /// It runs while activations are computed again.
+    /// Whether it runs while activations are recomputed.
     pub is_recompute: bool,
-    /// How often it is called, or how often the kernel runs.
+    /// Number of calls, or of runs for a kernel.
     pub n: u64,
     /// Its time in kernels, in nanoseconds.
     pub ns: i64,
-    /// Share of the kernel time of all that computes; `None` where nothing does.
+    /// Share of the kernel time of all computation; `None` if there is none.
     pub percent_of_compute: Option<f64>,
 }
 
-/// The operators and kernels that compute for the longest; none without GPU time.
+/// The operators and kernels with the longest computation; empty without GPU time.
 pub fn top_operations(profile: &Profile, report: &Report) -> Vec<TopOperation> {
     let compute_ns = report.timelines.compute_ns();
     let longest = longest(profile).into_iter();
@@ -140,7 +139,7 @@ mod tests {
         (name.to_owned(), is_kernel, us)
     }
 
-    /// A compiled function that replays a graph; the graph communicates as well.
+    /// A compiled function that replays a graph; the graph also communicates.
     #[test]
     fn a_graph_is_what_it_runs() {
         let replayed = Timetable::new()
@@ -156,7 +155,7 @@ mod tests {
         );
     }
 
-    /// The call outside of any operator launches kernels of two kinds.
+    /// The call outside of any operator launches two kinds of kernels.
     #[test]
     fn a_launching_call_is_what_it_launches() {
         let launched = Timetable::new()

@@ -98,7 +98,7 @@ pub(super) fn rows(input: &SheetInput) -> Vec<Vec<Cell>> {
     let mut cells = Vec::new();
     for (operation, judged) in counted() {
         let operation = &*with_parts(profile, operation);
-        // The sheet has what was recorded.
+        // The sheet contains what was recorded.
         let judged = match operation.estimate {
             Some(_) => &Judged::default(),
             None => judged,
@@ -118,8 +118,8 @@ pub(super) fn rows(input: &SheetInput) -> Vec<Vec<Cell>> {
     cells
 }
 
-/// Whether an operation is in the sheet: traces without operators have none, and GPU activity that no
-/// operator launched is not in it.
+/// Whether an operation is in the sheet: traces without operators have no rows, and GPU activity that no operator
+/// launched is left out.
 pub fn has_row(profile: &Profile, operation: &Operation) -> bool {
     profile.has_host_ops() && operation.has_own_row()
 }
@@ -142,7 +142,7 @@ pub(super) fn columns(parts: &Parts) -> Vec<Column> {
     columns
 }
 
-/// All cells of a row but its shares.
+/// All cells of a row except its shares.
 fn row(input: &SheetInput, operation: &Operation, judged: &Judged) -> Option<Vec<Cell>> {
     let profile = input.profile;
     let first = operation.first()?;
@@ -167,7 +167,7 @@ fn row(input: &SheetInput, operation: &Operation, judged: &Judged) -> Option<Vec
     cells.push(Cell::Int(calls.len() as i64));
     let [host_mean, _, host_std, ..] = spread(host);
     let host_sum = match profile.trace.captured.is_part(first.event) {
-        // The reference says so of operators that it put in.
+        // TraceLens writes this for operators that it inserted.
         true => Cell::Float(0.0),
         false => total(host),
     };
@@ -221,7 +221,7 @@ pub(super) fn work_cells(work: Option<&Work>) -> [Cell; 4] {
     ]
 }
 
-/// What the figure is that a roofline follows from.
+/// The basis (peak or achievable) of the figure that a roofline is computed from.
 pub(super) fn basis_cell(roof: Option<&Roofline>) -> Cell {
     roof.map_or(Cell::Empty, |roof| {
         Cell::Text(roof.basis.label().to_owned())
@@ -241,7 +241,7 @@ fn model_cells(first: &PerfRow, has_work: bool, modelled: Option<&Modelled>) -> 
     ]
 }
 
-/// Mean, median, deviation, least, most.
+/// Average, median, deviation, minimum, maximum.
 pub(super) fn spread(stats: Option<Stats>) -> [Cell; 5] {
     let Some(stats) = stats else {
         return [const { Cell::Empty }; 5];
@@ -255,7 +255,7 @@ pub(super) fn spread(stats: Option<Stats>) -> [Cell; 5] {
     ]
 }
 
-/// Median, least, most.
+/// Median, minimum, maximum.
 fn extremes(stats: Option<Stats>) -> [Cell; 3] {
     let [_, median, _, min, max] = spread(stats);
     [median, min, max]

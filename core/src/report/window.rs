@@ -1,5 +1,4 @@
-//! Sheet `window`: which part of the trace all other sheets are about. There is none where they are
-//! about the whole trace.
+//! Sheet `window`: which part of the trace all other sheets cover. It is left out if they cover the whole trace.
 
 use super::overview::recorded_on;
 use super::sheet::{Cell, Column, Unit, column};
@@ -9,7 +8,7 @@ use crate::profile::Profile;
 use crate::profile::lanes::recorded_span;
 use crate::profile::window::WindowOf;
 
-/// What the sheet is called, among those of one trace and of two.
+/// The name of the sheet, for one trace and for two.
 pub(crate) const NAME: &str = "window";
 
 #[rustfmt::skip]
@@ -30,7 +29,7 @@ pub(super) fn rows(input: &SheetInput) -> Vec<Vec<Cell>> {
     window.map(|_| row(input.profile, input.options)).collect()
 }
 
-/// What is analyzed of a trace, a part of it or all: the cells under [`COLUMNS`].
+/// The analyzed part of a trace, or all of it: the cells under [`COLUMNS`].
 pub(crate) fn row(profile: &Profile, options: &ReportOptions) -> Vec<Cell> {
     let part = profile.window.as_ref();
     let recorded = match part {

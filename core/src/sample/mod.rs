@@ -1,9 +1,8 @@
-//! A trace of our own, to try Dormer without one: three training steps of a small GPT on an H100.
+//! A bundled trace for trying out Dormer: three training steps of a small GPT on an H100.
 //!
-//! It has what real traces have: Python frames and modules, ops with shapes, a backward pass on
-//! its own thread, collectives that overlap it in part, copies, and a GPU that waits for data. It
-//! is a file in the form in which PyTorch's profiler writes it. No GPU ran it: durations follow from
-//! the shapes, over a usual fraction of what the hardware can do.
+//! It has what real traces have: Python frames and modules, ops with shapes, a backward pass on its own thread,
+//! collectives that partly overlap it, copies, and a GPU that waits for data. It has the format of PyTorch's profiler.
+//! It was not recorded on a GPU: durations are computed from the shapes, at a typical fraction of the hardware's peak.
 
 /// The trace as text.
 pub const TRACE: &str = include_str!("trace.json");

@@ -62,12 +62,12 @@ pub(super) fn rows(profile: &Profile, digest: &Digest) -> Vec<Vec<Value>> {
     rows.into_iter().map(|(_, row)| row).collect()
 }
 
-/// Nothing written is unknown.
+/// Empty text is unknown.
 fn text(digest: &Digest, id: u32) -> Option<&str> {
     Some(digest.text(id)).filter(|text| !text.is_empty())
 }
 
-/// Bytes a second on the bus.
+/// Bus bandwidth in bytes per second.
 fn bandwidth(kind: CollectiveKind, size: Option<u32>, bytes: Option<i64>, ns: i64) -> Option<f64> {
     let factor = kind.bus_factor(f64::from(size?))?;
     (ns > 0).then_some(bytes? as f64 * factor / ns as f64 * 1e9)

@@ -4,13 +4,13 @@ use super::schema::TableKind;
 use crate::base::labels::labelled;
 
 labelled! {
-    /// What the values of a column are. Labels are Arrow's names of the types.
+    /// The type of a column's values. Labels are Arrow's type names.
     pub enum ColumnType {
         /// Text.
         Str => "string",
-        /// Small whole numbers.
+        /// Small integers.
         I32 => "int32",
-        /// Whole numbers.
+        /// Integers.
         I64 => "int64",
         /// Hashes.
         U64 => "uint64",
@@ -20,7 +20,7 @@ labelled! {
         Flag => "bool",
         /// Hashes of several things.
         ListU64 => "list<uint64>",
-        /// Texts by their names.
+        /// Named texts.
         MapStr => "map<string, string>",
         /// Nanoseconds since 1970, UTC.
         Timestamp => "timestamp(ns, UTC)",
@@ -29,7 +29,7 @@ labelled! {
     }
 }
 
-/// The values of a column, one for each row; an unknown is `None`.
+/// The values of a column, one per row; an unknown value is `None`.
 #[derive(Debug, Clone, PartialEq)]
 #[allow(missing_docs, reason = "as in ColumnType")]
 pub enum Column {
@@ -45,12 +45,12 @@ pub enum Column {
     Date(Vec<Option<i32>>),
 }
 
-/// One value of a row that is made; of a column of another type it counts as unknown.
+/// One value of a new row; in a column of another type it counts as unknown.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Value {
     Null,
     Str(String),
-    /// Of columns of small and large whole numbers, of times and days.
+    /// For columns of integers, times and days.
     Int(i64),
     U64(u64),
     F64(f64),
@@ -91,7 +91,7 @@ from! {
     Vec<(String, String)> => Value::MapStr;
 }
 
-/// Does the same with the values of a column, whatever they are.
+/// Applies an expression to the values of a column of any type.
 macro_rules! each {
     ($column:expr, $values:ident => $then:expr) => {
         match $column {
@@ -110,7 +110,7 @@ macro_rules! each {
 }
 
 impl Column {
-    /// Without rows.
+    /// Creates an empty column.
     pub fn new(of: ColumnType) -> Column {
         match of {
             ColumnType::Str => Column::Str(Vec::new()),
@@ -126,22 +126,22 @@ impl Column {
         }
     }
 
-    /// How many rows.
+    /// Number of rows.
     pub fn len(&self) -> usize {
         each!(self, values => values.len())
     }
 
-    /// True without rows.
+    /// True if there are no rows.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Adds so many unknown values.
+    /// Appends `n` unknown values.
     pub fn add_nulls(&mut self, n: usize) {
         each!(self, values => values.resize(values.len() + n, None));
     }
 
-    /// Keeps rows by their position.
+    /// Keeps the rows at some positions.
     pub fn retain(&mut self, keeps: impl Fn(usize) -> bool) {
         each!(self, values => {
             let mut at = 0;
@@ -152,7 +152,7 @@ impl Column {
         });
     }
 
-    /// Keeps rows by their positions, each named once at most, in this order.
+    /// Keeps the rows at these positions, in this order; each may occur at most once.
     pub fn pick(&mut self, order: &[usize]) {
         each!(self, values => {
             let picked = order.iter().map(|at| values.get_mut(*at).and_then(Option::take));
@@ -160,7 +160,7 @@ impl Column {
         });
     }
 
-    /// Adds the rows of another one; of another type they are unknown.
+    /// Appends the rows of another column; if its type differs they are unknown.
     pub fn append(&mut self, other: Column) {
         match (self, other) {
             (Column::Str(all), Column::Str(more)) => all.extend(more),
@@ -205,12 +205,12 @@ impl Column {
 pub struct Table {
     /// Which table it is.
     pub kind: &'static TableKind,
-    /// In the order of [`TableKind::columns`]; all equally long.
+    /// In the order of [`TableKind::columns`]; all of the same length.
     pub columns: Vec<Column>,
 }
 
 impl Table {
-    /// Without rows.
+    /// Creates an empty table.
     pub fn new(kind: &'static TableKind) -> Table {
         let columns = kind.columns.iter().map(|field| Column::new(field.of));
         Table {
@@ -219,17 +219,17 @@ impl Table {
         }
     }
 
-    /// How many rows.
+    /// Number of rows.
     pub fn len(&self) -> usize {
         self.columns.first().map_or(0, Column::len)
     }
 
-    /// True without rows.
+    /// True if there are no rows.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Adds a row, in the order of the columns.
+    /// Appends a row, in the order of the columns.
     pub(crate) fn push(&mut self, row: Vec<Value>) {
         debug_assert_eq!(row.len(), self.columns.len(), "{}", self.kind.name);
         let mut row = row.into_iter();
@@ -238,7 +238,7 @@ impl Table {
         }
     }
 
-    /// Adds the rows of another one of the same kind.
+    /// Appends the rows of another table of the same kind.
     pub fn append(&mut self, other: Table) {
         let n = other.len();
         let mut more = other.columns.into_iter();
@@ -250,14 +250,14 @@ impl Table {
         }
     }
 
-    /// Keeps rows by their position.
+    /// Keeps the rows at some positions.
     pub fn retain(&mut self, keeps: impl Fn(usize) -> bool) {
         for column in &mut self.columns {
             column.retain(&keeps);
         }
     }
 
-    /// Keeps rows by their positions, each named once at most, in this order.
+    /// Keeps the rows at these positions, in this order; each may occur at most once.
     pub fn pick(&mut self, order: &[usize]) {
         for column in &mut self.columns {
             column.pick(order);
@@ -271,7 +271,7 @@ impl Table {
         self.columns.get(at)
     }
 
-    /// The values of a column of another type, or that is not there: none.
+    /// The values of a text column; empty if it is missing or has another type.
     pub fn strs(&self, name: &str) -> &[Option<String>] {
         match self.column(name) {
             Some(Column::Str(values)) => values,
@@ -279,7 +279,7 @@ impl Table {
         }
     }
 
-    /// Of a column of small whole numbers, or of days.
+    /// Like [`Table::strs`], for a column of small integers or days.
     pub fn i32s(&self, name: &str) -> &[Option<i32>] {
         match self.column(name) {
             Some(Column::I32(values) | Column::Date(values)) => values,
@@ -287,7 +287,7 @@ impl Table {
         }
     }
 
-    /// Of a column of whole numbers, or of times.
+    /// Like [`Table::strs`], for a column of integers or times.
     pub fn i64s(&self, name: &str) -> &[Option<i64>] {
         match self.column(name) {
             Some(Column::I64(values) | Column::Timestamp(values)) => values,
@@ -295,7 +295,7 @@ impl Table {
         }
     }
 
-    /// Of a column of hashes.
+    /// Like [`Table::strs`], for a column of hashes.
     pub fn u64s(&self, name: &str) -> &[Option<u64>] {
         match self.column(name) {
             Some(Column::U64(values)) => values,
@@ -303,7 +303,7 @@ impl Table {
         }
     }
 
-    /// Of a column of numbers.
+    /// Like [`Table::strs`], for a column of numbers.
     pub fn f64s(&self, name: &str) -> &[Option<f64>] {
         match self.column(name) {
             Some(Column::F64(values)) => values,
@@ -311,7 +311,7 @@ impl Table {
         }
     }
 
-    /// Of a column of flags.
+    /// Like [`Table::strs`], for a column of flags.
     pub fn flags(&self, name: &str) -> &[Option<bool>] {
         match self.column(name) {
             Some(Column::Flag(values)) => values,
@@ -319,7 +319,7 @@ impl Table {
         }
     }
 
-    /// Of a column of lists of hashes.
+    /// Like [`Table::strs`], for a column of lists of hashes.
     pub fn lists(&self, name: &str) -> &[Option<Vec<u64>>] {
         match self.column(name) {
             Some(Column::ListU64(values)) => values,
@@ -327,7 +327,7 @@ impl Table {
         }
     }
 
-    /// Of a column of texts by their names.
+    /// Like [`Table::strs`], for a column of named texts.
     pub fn maps(&self, name: &str) -> &[Option<Vec<(String, String)>>] {
         match self.column(name) {
             Some(Column::MapStr(values)) => values,

@@ -1,6 +1,6 @@
-//! Hashes of names: the same on all machines and in all versions, unlike those of hash tables.
+//! Hashes of names: stable across machines and versions, unlike those of hash tables.
 
-/// FNV-1a, 64 bits, of some texts: each is followed by a byte that no text has.
+/// FNV-1a, 64 bits, of some texts, each followed by a byte that does not occur in text.
 pub(crate) fn fnv(texts: &[&str]) -> u64 {
     const OFFSET: u64 = 0xcbf2_9ce4_8422_2325;
     const PRIME: u64 = 0x0100_0000_01b3;
@@ -21,7 +21,7 @@ pub(crate) fn fnv_hex(texts: &[&str]) -> String {
 mod tests {
     use super::*;
 
-    /// Stores rest on it: it stays as it is.
+    /// Existing stores depend on it, so it must never change.
     #[test]
     fn hashes_are_the_same_for_good() {
         assert_eq!(fnv(&[]), 0xcbf2_9ce4_8422_2325);

@@ -1,4 +1,4 @@
-//! The rows of kernels: those of the sheet of kernels, streams put together.
+//! The rows of kernels: those of the kernel sheet, with streams combined.
 
 use super::Value;
 use super::hash::fnv;
@@ -35,7 +35,7 @@ pub(super) fn rows(profile: &Profile, report: &Report) -> Vec<Vec<Value>> {
     rows.collect()
 }
 
-/// A kernel's name without namespaces that say nothing, parameters and template arguments.
+/// A kernel's name without uninformative namespaces, parameters and template arguments.
 fn short(kernel: &str) -> String {
     let name = format::kernel_name(kernel);
     let mut short = String::with_capacity(name.len());

@@ -1,16 +1,15 @@
-//! One trace as rows of a few tables, for whoever keeps the figures of many traces.
+//! One trace as rows of a few tables, for users who store the figures of many traces.
 //!
 //! ```text
 //! Profile + Report + Source ─Tables::of_trace→ Tables ─ a shell → Arrow, Parquet
 //! ImportError       + Source ─Tables::of_failure┘
 //! ```
 //!
-//! [`TABLES`] is the one list of what there is: which tables, which columns, of which type, in which unit
-//! and with which meaning. Their values are columns of plain Rust values; shells turn them into a file.
-//! A file that is no trace has its row in `runs`, with the reason, and none elsewhere.
+//! [`TABLES`] lists all tables and their columns, with type, unit and meaning. Values are columns of plain Rust values;
+//! shells write them to a file. A file that is not a trace has a row in `runs`, with the reason, and none elsewhere.
 //!
-//! `runs` holds a row for each analysis of a file. All rows of one analysis have the same `run_id` and
-//! `ingested`, so that a repeated one can be told from the first.
+//! `runs` holds a row for each analysis of a file. All rows of one analysis have the same `run_id` and `ingested`, so
+//! that a repeated analysis can be distinguished from the first.
 
 mod collectives;
 mod column;
@@ -44,32 +43,32 @@ use crate::job::digest::SourceFile;
 use crate::profile::Profile;
 use crate::report::Report;
 
-/// The version of Dormer that rows carry.
+/// The version of Dormer in rows.
 pub const TOOL_VERSION: &str = env!("CARGO_PKG_VERSION");
 
-/// What a shell knows of a file.
+/// What the caller knows about a file.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Source {
-    /// Where it was.
+    /// Its path or URL.
     pub uri: Option<String>,
     /// Its size.
     pub file_bytes: Option<u64>,
-    /// SHA-256 of its bytes, in hexadecimal digits; `None` where they could not be read.
+    /// SHA-256 of its bytes, in hexadecimal; `None` if they could not be read.
     pub sha256: Option<String>,
     /// When it was last changed, in nanoseconds since 1970.
     pub modified_ns: Option<i64>,
-    /// What the user gave.
+    /// Tags given by the user.
     pub tags: Vec<(String, String)>,
     /// Now, in nanoseconds since 1970.
     pub ingested_ns: i64,
     /// How long reading and analyzing took.
     pub analysis_ns: Option<i64>,
-    /// [`options_hash`] of the choices.
+    /// The [`options_hash`] of the options.
     pub options_hash: String,
 }
 
 impl Source {
-    /// The id of the run: of bytes that could not be read, that of their place.
+    /// The id of the run: from the hash of the bytes, or of the URI if they could not be read.
     pub fn run_id(&self) -> String {
         let known = self.sha256.as_deref().and_then(|hash| hash.get(..16));
         known.map_or_else(
@@ -79,16 +78,16 @@ impl Source {
     }
 }
 
-/// What an analysis comes to.
+/// The results of an analysis.
 #[derive(Debug, Clone, Copy)]
 pub struct Analyzed<'a> {
-    /// What the trace said before names of its own were taken out.
+    /// What the trace contained before redaction.
     pub recorded: &'a Recorded,
-    /// The trace, whole.
+    /// The whole trace.
     pub profile: &'a Profile,
-    /// What is made of it.
+    /// The report of the whole trace.
     pub report: &'a Report,
-    /// What findings are about: of a serving engine its steps, else the whole.
+    /// The part that findings are about: the steps of a serving engine, else the whole trace.
     pub findings: (&'a Profile, &'a Report),
 }
 
@@ -108,7 +107,7 @@ impl Default for Tables {
 }
 
 impl Tables {
-    /// Of a trace.
+    /// The tables of a trace.
     pub fn of_trace(source: &Source, of: Analyzed) -> Tables {
         let file = SourceFile {
             name: source.uri.clone().unwrap_or_default(),
@@ -129,7 +128,7 @@ impl Tables {
         tables
     }
 
-    /// Of a file that gave no trace.
+    /// The tables of a file that could not be read as a trace.
     pub fn of_failure(source: &Source, failed: &Failed) -> Tables {
         let mut tables = Tables::default();
         let run = Run::new(source, None);
@@ -142,7 +141,7 @@ impl Tables {
         self.all.iter().find(|table| table.kind.name == name)
     }
 
-    /// Adds the rows of others.
+    /// Appends the rows of other tables.
     pub fn append(&mut self, more: Tables) {
         let mut more = more.all.into_iter();
         for table in &mut self.all {
@@ -164,7 +163,7 @@ impl Tables {
     }
 }
 
-/// What each row of an analysis begins with.
+/// The first cells of every row of an analysis.
 struct Run {
     id: String,
     day: Option<i32>,

@@ -1,4 +1,4 @@
-//! The rows of operations: those of the sheet of work and rates, threads put together.
+//! The rows of operations: those of the roofline sheet, with threads combined.
 
 use super::Value;
 use super::hash::fnv;
@@ -12,7 +12,7 @@ use crate::profile::operations::{Operation, with_parts};
 use crate::report::sheet::Cell;
 use crate::report::{Report, args_cells, has_row};
 
-/// What tells operations apart on all machines.
+/// Identifies an operation on all machines.
 pub(super) struct Key {
     pub(super) hash: u64,
     name: String,
@@ -59,7 +59,7 @@ pub(super) fn rows(profile: &Profile, report: &Report) -> Vec<Vec<Value>> {
     let all = all.filter(|(operation, _)| has_row(profile, operation));
     let all = all.map(|(operation, judged)| {
         let operation = &*with_parts(profile, operation);
-        // As in the sheet, which has what was recorded.
+        // As in the sheet, which leaves out estimated work.
         let judged = operation.estimate.is_none().then_some(judged);
         let work = judged.and_then(|judged| judged.work);
         let modelled = operation.modelled.as_ref();
@@ -85,7 +85,7 @@ pub(super) fn rows(profile: &Profile, report: &Report) -> Vec<Vec<Value>> {
     rows.into_iter().map(|(_, row)| row).collect()
 }
 
-/// The longest thread's row says what it is; times are those of all.
+/// Combines an operation's threads: the longest thread gives its details, all give times.
 fn row(mut threads: Vec<One>) -> Option<(i64, Vec<Value>)> {
     threads.arrange_by_key(|one| std::cmp::Reverse(sum(one.kernel_ns.iter().copied())));
     let times = threads.iter().flat_map(|one| one.kernel_ns.iter().copied());

@@ -1,4 +1,4 @@
-//! The choices that change figures, as text and as a hash.
+//! The options that affect figures, as text and as a hash.
 
 use std::collections::BTreeMap;
 
@@ -9,11 +9,10 @@ use crate::assess::Thresholds;
 use crate::hardware::GPUS;
 use crate::report::ReportOptions;
 
-/// The choices as JSON: the GPU (null is the one that each trace names), the version of the table of
-/// GPUs, the basis, the population, thresholds that differ from the usual ones, a hash of the user's
-/// models, and whether names were taken out; and what else was asked for, by name: a part of the trace, files
-/// beside it. Keys are in order of the alphabet, so that the text, and its
-/// hash, is the same however maps of JSON are compiled.
+/// The options as JSON: the GPU (null for the one that each trace names), the version of the GPU table, the basis, the
+/// event population, non-default thresholds, a hash of the user's models, whether names were redacted, and further
+/// named options such as a part of the trace or additional files. Keys are sorted, so that the text and its hash do not
+/// depend on how JSON maps are compiled.
 pub fn options_text(asked: &ReportOptions, is_redacted: bool, more: &[(&str, String)]) -> String {
     let usual = Thresholds::default();
     let differ = Thresholds::ALL.iter().filter_map(|info| {
@@ -45,7 +44,7 @@ pub fn options_text(asked: &ReportOptions, is_redacted: bool, more: &[(&str, Str
     json!(all).to_string()
 }
 
-/// The choices of several files as one text: a list where they differ.
+/// Combines the options of several files: a list if they differ.
 pub fn options_together<'a>(texts: impl IntoIterator<Item = &'a String>) -> String {
     let mut all: Vec<Value> = Vec::new();
     for text in texts {

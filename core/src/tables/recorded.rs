@@ -1,4 +1,4 @@
-//! What the trace says of the recording itself, beside its events: redaction takes all of that away.
+//! Information about the recording itself, apart from its events: redaction removes all of it.
 
 use serde_json::Value;
 
@@ -11,13 +11,13 @@ use crate::trace::Trace;
 
 const DAY_NS: i64 = 86_400_000_000_000;
 
-/// Times of a trace that are later than the year 2000 count from 1970, whatever else it says.
+/// Times after the year 2000 count from 1970, regardless of the trace's base time.
 const YEAR_2000_NS: i64 = 946_684_800_000_000_000;
 
-/// What a trace says of its recording.
+/// Information about the recording of a trace.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Recorded {
-    /// When the first event starts, in nanoseconds since 1970; `None` where the trace does not tell.
+    /// When the first event starts, in nanoseconds since 1970; `None` if unknown.
     pub start_ns: Option<i64>,
     pub(super) span: Option<Interval>,
     pub(super) identity: Identity,
@@ -27,8 +27,8 @@ pub struct Recorded {
 }
 
 impl Recorded {
-    /// Of a trace as it was read; the name of the file may tell the rank. Without the host's name and the
-    /// profiler's id where names are to be taken out.
+    /// Reads it from an unredacted trace; the file name may give the rank. If names are to be redacted, the host name
+    /// and the profiler's id are left out.
     pub fn new(trace: &Trace, file: &str, is_redacted: bool) -> Recorded {
         let span = recorded_span(trace);
         let mut identity = Identity::new(trace, file);
@@ -56,9 +56,9 @@ impl Recorded {
         }
     }
 
-    /// The same for the ranks of one job, as far as one rank can tell: its size, the groups that all of
-    /// them are in, and to 10 s when the first collective of all ranks ended. All end it together, while
-    /// each starts recording by itself: where there is none, that start tells.
+    /// An id that is the same for all ranks of a job, from what each rank knows: the world size, the groups of all
+    /// ranks, and when the first collective of all ranks ended, to 10 s. All ranks end it together, but start recording
+    /// independently; without such a collective the start of recording is used.
     pub(super) fn job_id(&self, digest: &Digest) -> Option<String> {
         let world_size = self.identity.world_size.filter(|ranks| *ranks > 1)?;
         let groups = self.identity.groups.iter();
@@ -83,16 +83,15 @@ impl Recorded {
     }
 }
 
-/// What stands before the hash of a place.
+/// The prefix of a hashed URI.
 const HIDDEN: &str = "file_";
 
-/// What stands for the place of a file where names are taken out: a hash, 16 hexadecimal digits of it, tells
-/// it from others.
+/// Replaces the URI of a redacted file by a hash of 16 hexadecimal digits, which distinguishes it from others.
 pub fn hidden_uri(hash: &str) -> String {
     format!("{HIDDEN}{hash}")
 }
 
-/// Whether names were taken out of the rows of a file, by its place.
+/// Whether the rows of a file were redacted, from its URI.
 pub fn is_hidden_uri(uri: &str) -> bool {
     let hash = uri.strip_prefix(HIDDEN).unwrap_or_default();
     hash.len() == 16 && hash.bytes().all(|byte| byte.is_ascii_hexdigit())

@@ -9,7 +9,7 @@ use crate::job::digest::RankFrom;
 use crate::profile::Profile;
 use crate::report::Report;
 
-/// Of a trace.
+/// The row of a trace.
 pub(super) fn row(source: &Source, of: &Analyzed, digest: &Digest) -> Vec<Value> {
     let Analyzed {
         recorded,
@@ -23,7 +23,7 @@ pub(super) fn row(source: &Source, of: &Analyzed, digest: &Digest) -> Vec<Value>
         None => Status::Ok,
     };
     let identity = &recorded.identity;
-    // What the file is called is known before names are taken out.
+    // The file name is known before redaction.
     let rank = match (identity.rank_from, digest.identity.rank_from) {
         (RankFrom::Metadata, _) | (_, RankFrom::FileName | RankFrom::Unknown) => identity.rank,
         _ => digest.identity.rank,
@@ -82,9 +82,9 @@ pub(super) fn row(source: &Source, of: &Analyzed, digest: &Digest) -> Vec<Value>
     row
 }
 
-/// Of a file that gave no trace.
+/// The row of a file that could not be read as a trace.
 pub(super) fn failed(source: &Source, failed: &Failed) -> Vec<Value> {
-    /// What only a trace tells.
+    /// Number of columns that need a trace.
     const OF_TRACES: usize = 27;
     let mut row = file(source);
     row.splice(
@@ -100,7 +100,7 @@ pub(super) fn failed(source: &Source, failed: &Failed) -> Vec<Value> {
     row
 }
 
-/// What is known of any file; status and reasons are left open.
+/// The cells known for any file; status and reasons are filled in later.
 fn file(source: &Source) -> Vec<Value> {
     vec![
         TOOL_VERSION.into(),
@@ -123,7 +123,7 @@ fn choices(source: &Source) -> [Value; 2] {
     ]
 }
 
-/// Nothing is written is unknown.
+/// Empty text is unknown.
 fn text(text: &str) -> Value {
     match text {
         "" => Value::Null,
@@ -141,7 +141,7 @@ fn dropped(warnings: &Warnings) -> u64 {
     KINDS.iter().map(|kind| warnings.count(*kind)).sum()
 }
 
-/// Of all operations that have a model; `None` where none has.
+/// FLOPs of all operations that have a model; `None` if none has.
 fn flops(profile: &Profile, report: &Report) -> Option<f64> {
     let work = report.operations(profile);
     let work = work.filter_map(|(of, judged)| Some(judged.work?.flops * of.n_calls() as f64));

@@ -1,24 +1,23 @@
-//! The list of all tables: their columns with type, unit, label and meaning. What is written, shown and
-//! documented comes from it.
+//! The schema of all tables: their columns with type, unit, label and meaning. Files, displays and documentation are
+//! derived from it.
 
 use super::ColumnType::{self, *};
 
-/// The version of the tables: it grows where the meaning of a column changes, or one goes. A new column
-/// does not change it.
+/// The schema version: increased if the meaning of a column changes or a column is removed, but not for a new column.
 pub const SCHEMA_VERSION: i32 = 1;
 
 /// A column of a table.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Field {
-    /// As in files, its unit last: "kernel_ns".
+    /// Its name in files, with the unit last: "kernel_ns".
     name: &'static str,
-    /// What its values are.
+    /// The type of its values.
     pub of: ColumnType,
-    /// For people: the name of the column in sheets, in the unit of the table.
+    /// Its label for people: the column's name in sheets, but with the unit of the table.
     pub label: &'static str,
-    /// What it means: a sentence.
+    /// Its meaning, as a sentence.
     pub doc: &'static str,
-    /// Part of what tells the rows of the table apart.
+    /// Whether it is part of the table's key.
     pub is_key: bool,
 }
 
@@ -28,7 +27,7 @@ impl Field {
         self.name
     }
 
-    /// Its unit, by the end of its name; empty for what has none.
+    /// Its unit, from the suffix of its name; empty if it has none.
     pub fn unit(&self) -> &'static str {
         const UNITS: [(&str, &str); 7] = [
             ("_ns", "ns"),
@@ -69,9 +68,9 @@ const fn field(
 /// One of the tables.
 #[derive(Debug, PartialEq)]
 pub struct TableKind {
-    /// As in files: "runs".
+    /// Its name in files: "runs".
     pub name: &'static str,
-    /// What a row is, for people.
+    /// What a row represents, for people.
     pub row: &'static str,
     /// Its columns.
     pub columns: &'static [Field],
@@ -92,7 +91,8 @@ const DATE: Field = field("date", Date, "date", "The UTC day on which the record
 #[rustfmt::skip]
 const INGESTED: Field = field("ingested", Timestamp, "ingested", "When the file was analyzed: the rows of one analysis have the same time in all tables.");
 
-/// Every table, in the order in which they are written. To add one: a row here, a file of rows beside it.
+/// Every table, in the order in which they are written. To add one, add a row here and a file next to this one that
+/// makes its rows.
 pub const TABLES: &[TableKind] = &[
     TableKind {
         name: RUNS,

@@ -1,4 +1,4 @@
-//! What became of a file, and why.
+//! The outcome of analyzing a file, and the reason.
 
 use serde::{Deserialize, Serialize};
 
@@ -7,7 +7,7 @@ use crate::import::warning::{Warning, WarningKind, Warnings};
 use crate::import::{self, ImportError, ImportErrorKind};
 
 labelled! {
-    /// What became of a file.
+    /// The outcome of analyzing a file.
     #[derive(Serialize, Deserialize)]
     #[serde(rename_all = "snake_case")]
     pub enum Status {
@@ -15,61 +15,61 @@ labelled! {
         Ok => "ok",
         /// Not all of it was read: bytes are missing or damaged, or there is more than fits.
         Partial => "partial",
-        /// It is no trace, or cannot be read.
+        /// It is not a trace, or cannot be read.
         Rejected => "rejected",
-        /// Its analysis was ended by the system, or broke.
+        /// Its analysis was killed by the system, or crashed.
         Killed => "killed",
         /// Its analysis took too long.
         Timeout => "timeout",
-        /// Its bytes have a row already.
+        /// Its bytes already have a row.
         Duplicate => "duplicate",
     }
 }
 
 impl Status {
-    /// Of the text in a table.
+    /// Parses the text in a table.
     pub fn of(text: &str) -> Option<Status> {
         let mut all = Status::ALL.into_iter();
         all.find(|status| status.label() == text)
     }
 
-    /// Whether there are figures of the file.
+    /// Whether there are figures for the file.
     pub fn is_read(self) -> bool {
         matches!(self, Status::Ok | Status::Partial)
     }
 
-    /// Whether the file gave no figures. Of a duplicate the first file tells.
+    /// Whether the file has no figures. A duplicate has those of the first file.
     pub fn has_failed(self) -> bool {
         matches!(self, Status::Rejected | Status::Killed | Status::Timeout)
     }
 }
 
 labelled! {
-    /// Why a file has no rows, or not all.
+    /// Why a file has no rows, or is incomplete.
     pub enum ReasonKind {
         /// No bytes, or nothing but zeros.
         Empty => "empty",
-        /// Something else than JSON.
+        /// Not JSON.
         NotJson => "not_json",
         /// A web page, such as a login page.
         WebPage => "web_page",
-        /// JSON, but no trace.
+        /// JSON, but not a trace.
         NoTraceEvents => "no_trace_events",
-        /// A gzip file that breaks before any text.
+        /// A gzip file that is damaged before any text.
         BrokenGzip => "broken_gzip",
-        /// A zip archive that cannot be read, or has no trace.
+        /// A zip archive that cannot be read, or contains no trace.
         BrokenZip => "broken_zip",
         /// A tar archive that is damaged.
         BrokenTar => "broken_tar",
         /// It ends too early.
         Cut => "cut",
-        /// Some of it is not what was written.
+        /// Some of it is corrupt.
         Damaged => "damaged",
         /// It has more events than fit.
         TooBig => "too_big",
-        /// The file holds several traces, of which the first was read.
+        /// The file contains several traces; only the first was read.
         MoreTraces => "more_traces",
-        /// The analysis was ended by a signal, or broke; too little memory is the commonest cause.
+        /// The analysis was ended by a signal, or crashed; the most common cause is too little memory.
         Killed => "killed",
         /// The analysis took too long.
         Timeout => "timeout",
@@ -78,10 +78,10 @@ labelled! {
     }
 }
 
-/// That a file gave no trace, and why.
+/// A file that could not be read as a trace, and why.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Failed {
-    /// What became of it.
+    /// The outcome.
     pub status: Status,
     /// Why, for programs.
     pub kind: ReasonKind,
@@ -103,7 +103,7 @@ impl From<&ImportError> for Failed {
             UnreadableGzip => ReasonKind::BrokenGzip,
             UnreadableZip(_) => ReasonKind::BrokenZip,
             UnreadableTar(_) => ReasonKind::BrokenTar,
-            // Nothing of it can be used: it is rejected, while what is cut later is partial.
+            // Nothing of it is usable, so it is rejected; a file truncated later is partial.
             CutBeforeEvents => ReasonKind::Cut,
             PythonText | Utf16 | Foreign(_) | NotJson => ReasonKind::NotJson,
         };
@@ -115,7 +115,7 @@ impl From<&ImportError> for Failed {
     }
 }
 
-/// What is missing of a trace that was read; `None` where all of it was.
+/// Why a trace was not read completely; `None` if it was.
 pub(super) fn damage(warnings: &Warnings) -> Option<(ReasonKind, &Warning)> {
     const DAMAGE: [(WarningKind, ReasonKind); 7] = [
         (WarningKind::CutGzip, ReasonKind::Cut),

@@ -43,7 +43,7 @@ fn total(values: &[Option<i64>]) -> i64 {
     values.iter().flatten().sum()
 }
 
-/// The sum of a column of a sheet, in nanoseconds of a column in microseconds.
+/// The sum of a column of a sheet, in nanoseconds, for a column in microseconds.
 fn of_sheet(sheet: &crate::report::sheet::Sheet, label: &str) -> i64 {
     let at = sheet.column(label).unwrap();
     let cells = sheet.rows.iter().map(|row| match row[at] {
@@ -195,7 +195,7 @@ fn a_start_is_a_day_wherever_it_comes_from() {
     assert_eq!(day_of(-1), -1);
 }
 
-/// Recordings that start 9.1 and 8.9 s after the base, on both sides of a border between tens of seconds; the
+/// Recordings that start 9.1 and 8.9 s after the base time, on either side of a boundary of tens of seconds; the
 /// all-reduce of both ends at 12 s.
 #[test]
 fn ranks_of_a_job_have_one_id_whenever_they_start_to_record() {
@@ -218,7 +218,7 @@ fn ranks_of_a_job_have_one_id_whenever_they_start_to_record() {
     let first = id(0, 9_100_000, true);
     assert!(first.is_some());
     assert_eq!(first, id(1, 8_900_000, true));
-    // Without a collective the start has to do.
+    // Without a collective the start is used.
     assert_ne!(id(0, 9_100_000, false), id(1, 8_900_000, false));
 }
 

@@ -24,7 +24,7 @@ fn severity(of: Severity) -> &'static str {
     }
 }
 
-/// `CutGzip` as `cut_gzip`.
+/// Turns `CutGzip` into `cut_gzip`.
 fn snake_case(name: &str) -> String {
     let mut out = String::new();
     for letter in name.chars() {

@@ -1,8 +1,8 @@
-//! The arguments of an operator, in a line.
+//! The arguments of an operator, in one line.
 
 use std::fmt;
 
-/// Of tensors that name no type.
+/// The type of tensors without an explicit type.
 const HALF: &str = "c10::BFloat16";
 
 /// The arguments of a call, each of the four lists as JSON, as the profiler writes them.
@@ -29,14 +29,13 @@ pub struct Arguments {
 }
 
 impl Arguments {
-    /// Reads arguments that commas part. One is a tensor by its sizes (`()` has one element), of
-    /// bf16 unless a type follows behind `:`, and with strides behind `@`; a list of tensors in
-    /// brackets; a value behind `=`; or `_`, nothing (`_:Scalar`: a number that was not recorded).
-    /// `*3` repeats it.
+    /// Parses arguments separated by commas. An argument is a tensor, given by its sizes (`()` has one element), of
+    /// bf16 unless a type follows after `:`, and with strides after `@`; a list of tensors in brackets; a value after
+    /// `=`; or `_` for nothing (`_:Scalar` is a number that was not recorded). `*3` repeats it.
     ///
     /// # Panics
     ///
-    /// Where no number stands behind `*`.
+    /// If there is no number after `*`.
     pub fn read(text: &str) -> Arguments {
         let list = |sizes: &[String]| format!("[{}]", sizes.join(","));
         let sizes = |sizes: &str| match sizes {
@@ -71,7 +70,7 @@ impl Arguments {
     }
 }
 
-/// As fields of an event. Strides and values are left out where none is given.
+/// Formats the fields of an event. Strides and values are left out if none is given.
 impl fmt::Display for Arguments {
     fn fmt(&self, out: &mut fmt::Formatter) -> fmt::Result {
         let Arguments { dims, types, .. } = self;
@@ -86,7 +85,7 @@ impl fmt::Display for Arguments {
     }
 }
 
-/// Each argument as often as it says.
+/// Repeats each argument as often as it says.
 fn repeated(text: &str) -> Vec<&str> {
     let mut depth = 0;
     let parts = text.split(|letter| {

@@ -1,7 +1,7 @@
-//! What the program wrote down around its calls: annotations that name the batch of a step.
+//! Annotations that the program put around its calls and whose names describe the batch of a step.
 //!
-//! Serving engines put the lengths of the requests that a step works on into the name of an
-//! annotation around it, because no argument of a call tells them.
+//! Serving engines write the lengths of a step's requests into the name of an annotation around the step, because no
+//! argument of any call contains them.
 
 use hashbrown::HashMap;
 use rustc_hash::FxBuildHasher;
@@ -13,14 +13,14 @@ use crate::trace::{Category, EventId, StringId, Trace, TrackId};
 /// How the profiler names its steps; the number follows.
 pub(crate) const PROFILER_STEP: &str = "ProfilerStep#";
 
-/// The number of a step of the profiler's; `None` for a name of the program's.
+/// The number of a profiler step; `None` for any other annotation.
 pub(crate) fn step_number(name: &str) -> Option<&str> {
     let number = name.strip_prefix(PROFILER_STEP)?;
     let is_digit = |byte: u8| byte.is_ascii_digit();
     (!number.is_empty() && number.bytes().all(is_digit)).then_some(number)
 }
 
-/// The annotations of a trace whose names say something.
+/// The annotations of a trace that have a wanted name.
 #[derive(Debug, Default)]
 pub struct Annotations {
     /// Those of each CPU thread.
@@ -46,7 +46,7 @@ impl ByStart {
         self.all.push((span, name));
     }
 
-    /// The name of the first that begins before and ends after a time: the outermost.
+    /// The name of the outermost annotation that encloses an interval.
     fn around(&self, inner: Interval) -> Option<StringId> {
         let ends_before = |latest_ns: &i64| *latest_ns < inner.end_ns;
         let first = self.latest_end_ns.partition_point(ends_before);
@@ -56,7 +56,7 @@ impl ByStart {
 }
 
 impl Annotations {
-    /// Those whose names are wanted.
+    /// Collects the annotations whose names are wanted.
     pub fn new(trace: &Trace, is_wanted: fn(&str) -> bool) -> Annotations {
         use Category::{GpuUserAnnotation, UserAnnotation};
         let events = &trace.events;
@@ -77,8 +77,8 @@ impl Annotations {
         annotations
     }
 
-    /// The name of the annotation around a call, the outermost: on its thread, else on another, else
-    /// on the GPU around what it launched.
+    /// The name of the outermost annotation around a call: on its thread, else on another thread, else on the GPU
+    /// around what the call launched.
     pub fn around(
         &self,
         trace: &Trace,

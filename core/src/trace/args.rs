@@ -20,14 +20,13 @@ pub struct ShapeId(pub u32);
 /// The shape (or strides) of one argument.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Dims {
-    /// A tensor; empty for a scalar tensor and for what is no tensor.
+    /// A tensor; empty for a scalar tensor and for a non-tensor argument.
     One(ShapeId),
     /// A list of tensors.
     Many(Box<[ShapeId]>),
 }
 
-/// The arguments of one op call as the profiler wrote them. `None`: the key is missing, or its
-/// value is not of the profiler's form.
+/// The arguments of one op call as the profiler wrote them. `None`: the key is missing, or its value is malformed.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct OpArgs {
     /// `Input Dims`.
@@ -36,7 +35,7 @@ pub struct OpArgs {
     pub types: Option<Box<[StringId]>>,
     /// `Input Strides`, parallel to the shapes.
     pub strides: Option<Box<[Dims]>>,
-    /// `Concrete Inputs`: values of what is no tensor, as text.
+    /// `Concrete Inputs`: values of non-tensor arguments, as text.
     pub concrete: Option<Box<[StringId]>>,
 }
 
@@ -64,12 +63,12 @@ impl ArgsTable {
             .unwrap_or(&[])
     }
 
-    /// The rows from one on.
+    /// The rows from `row` on.
     pub(super) fn rows_from(&self, row: usize) -> &[OpArgs] {
         self.rows.get(row..).unwrap_or(&[])
     }
 
-    /// The shapes from one on.
+    /// The shapes from `row` on.
     pub(super) fn shapes_from(&self, row: usize) -> impl Iterator<Item = &[i64]> {
         (row..self.shapes.len()).map(|row| self.shape(ShapeId(row as u32)))
     }
@@ -98,7 +97,7 @@ impl ArgsTable {
         id
     }
 
-    /// Reads a shapes value such as `[[16, 559], [], [[2], [3]]]`; tuples and lists as text, too.
+    /// Parses `Input Dims` such as `[[16, 559], [], [[2], [3]]]`, including tuples and lists written as text.
     pub fn parse_dims(&mut self, json: &str) -> Option<Box<[Dims]>> {
         let items = list_of(json)?;
         items.iter().map(|item| self.dims(item)).collect()
@@ -114,7 +113,7 @@ impl ArgsTable {
             Value::String(text) if !is_nothing(text) => {
                 let items = respelled(text)?;
                 let is_list = items.iter().any(Value::is_array);
-                // A list of one list in brackets of its own is one shape.
+                // A nested list with a single inner list is one shape.
                 match (is_list, items.as_slice()) {
                     (true, [one]) => self.one_shape(one).map(Dims::One),
                     _ => self.dims(&Value::Array(items)),
@@ -124,7 +123,7 @@ impl ArgsTable {
         }
     }
 
-    /// Numbers and what is absent have no sizes.
+    /// Numbers and absent arguments have no sizes.
     fn one_shape(&mut self, value: &Value) -> Option<ShapeId> {
         let sizes = match value {
             Value::Array(items) => items.iter().map(size).collect::<Option<Vec<i64>>>()?,
@@ -143,12 +142,12 @@ fn size(value: &Value) -> Option<i64> {
     value.as_i64().or_else(of_float)
 }
 
-/// What stands for an absent argument.
+/// Whether the text denotes an absent argument.
 fn is_nothing(text: &str) -> bool {
     matches!(text.trim(), "" | "None")
 }
 
-/// A list, also one that is written as text.
+/// Parses a list, including one written as text.
 fn list_of(json: &str) -> Option<Vec<Value>> {
     match serde_json::from_str(json).ok()? {
         Value::Array(items) => Some(items),
@@ -157,7 +156,7 @@ fn list_of(json: &str) -> Option<Vec<Value>> {
     }
 }
 
-/// A list as Python writes it: `[(2, 3), None]`, `('Float', 'Float')`, `2, 3`.
+/// Parses a list in Python syntax: `[(2, 3), None]`, `('Float', 'Float')`, `2, 3`.
 fn respelled(text: &str) -> Option<Vec<Value>> {
     let text = text.trim();
     let text = text.replace('(', "[").replace(')', "]").replace('\'', "\"");

@@ -10,7 +10,7 @@ use super::{
     TrackId,
 };
 
-/// The four argument lists of an op as raw JSON text; empty where the key is missing.
+/// The four argument lists of an op as raw JSON text; empty if the key is missing.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct OpArgsText<'a> {
     /// `Input Dims`.
@@ -50,8 +50,7 @@ impl Trace {
 pub struct TraceBuilder {
     /// What was collected so far.
     pub trace: Trace,
-    /// Argument texts that were parsed before: most ops repeat.
-    /// With whether all of it could be read.
+    /// By argument text, since most ops repeat: the parsed arguments, and whether all of them could be read.
     args_by_text: HashMap<[StringId; 4], (OpArgsId, bool), FxBuildHasher>,
     process_names: HashMap<StringId, StringId, FxBuildHasher>,
     process_labels: HashMap<StringId, StringId, FxBuildHasher>,
@@ -104,7 +103,7 @@ impl TraceBuilder {
     /// Notes an event's `Sequence number`.
     pub fn sequence_number(&mut self, event: EventId, number: i64) {
         let numbers = &mut self.trace.sequence_numbers;
-        // The second half of an event may tell, when others have begun since.
+        // The number may come with the second half of an event, after later events have started.
         let at = match numbers.last() {
             Some((last, _)) if *last > event => {
                 numbers.partition_point(|(before, _)| *before < event)
@@ -114,7 +113,7 @@ impl TraceBuilder {
         numbers.insert(at, (event, number));
     }
 
-    /// Notes the duration that was recorded of an event, where it cannot be true.
+    /// Notes the recorded duration of an event if it cannot be true.
     pub fn untrue_duration(&mut self, event: EventId, dur_ns: i64) {
         self.trace.untrue_durations.push((event, dur_ns));
     }
@@ -146,22 +145,21 @@ impl TraceBuilder {
         self.thread_names.insert((pid, tid), name);
     }
 
-    /// Keeps a small top-level key; the device descriptions are read at once. False where those
-    /// were not right.
+    /// Keeps a small top-level key; `deviceProperties` is parsed at once. False if it was malformed.
     pub fn metadata(&mut self, key: &str, json: &str) -> bool {
         self.trace.metadata.push((key.to_owned(), json.to_owned()));
         if key != "deviceProperties" {
             return true;
         }
         let (devices, is_right) = DeviceProperties::parse_all(json);
-        // Should the key stand twice, the one that says something counts.
+        // If the key occurs twice, the one with content counts.
         if !devices.is_empty() {
             self.trace.devices = devices;
         }
         is_right
     }
 
-    /// What was added since the last part; `told` says what the earlier ones held.
+    /// Takes what was added since the last part; `told` counts what earlier parts contained.
     pub(crate) fn take_part(&mut self, told: &mut Rows) -> TracePart {
         let names = [&mut self.process_names, &mut self.process_labels];
         let [process_names, process_labels] = names.map(|names| names.drain().collect());
@@ -172,8 +170,8 @@ impl TraceBuilder {
         part
     }
 
-    /// Adds what another builder has taken as a part: elements of `traceEvents` from this one on.
-    /// False where it misses an earlier part of that builder.
+    /// Adds a part taken from another builder, whose first element has position `first_uid` in `traceEvents`. False if
+    /// an earlier part of that builder is missing.
     pub(crate) fn join(&mut self, part: &TracePart, first_uid: u32, ids: &mut PartIds) -> bool {
         if !part.join(&mut self.trace, first_uid, ids) {
             return false;

@@ -1,8 +1,8 @@
-//! What names tell, each looked at once.
+//! A cache by name: a function of a name is computed once for each name.
 
 use super::{EventId, Trace};
 
-/// What a function tells of names, as far as it was asked: names are few, events are many.
+/// Caches a function of names: there are few names and many events.
 #[derive(Debug)]
 pub(crate) struct ByName<T> {
     /// By the row of the name.

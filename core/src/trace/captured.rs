@@ -1,35 +1,35 @@
-//! Calls that were recorded while a GPU graph was captured, put below the call that replays it.
+//! Calls recorded while a GPU graph was captured, placed below the call that replays it.
 //!
-//! They are events like all others, behind those of the recording, with the start and the duration of
-//! the launch that they stand below: when they ran says nothing of the replay. So what nests in what
-//! is kept here, as the depth of each.
+//! They are events like all others, placed after those of the recording. Their start and duration are those of the
+//! launch that they are placed below, because when they ran says nothing about the replay. Nesting therefore cannot be
+//! derived from times, and is kept here as the depth of each.
 
 use std::ops::Range;
 
 use super::{EventId, Trace};
 use crate::base::map::Map;
 
-/// What was put into a trace beside its own events.
+/// The calls added to a trace in addition to its own events.
 #[derive(Debug, Clone, Default)]
 pub struct Captured {
-    /// The first event that the recording does not have; `None` where nothing was added.
+    /// The first added event; `None` if none was added.
     first: Option<EventId>,
-    /// By position behind the first: callers above, below the launch.
+    /// Number of callers between each added call and the launch, by position after `first`.
     depths: Vec<u16>,
-    /// The first number behind those that captured calls take, also those that were left out.
+    /// The first uid after those that captured calls take, including calls that were left out.
     next_uid: u64,
-    /// The calls below each launch, rising.
+    /// The calls below each launch, in ascending order.
     replays: Vec<(Range<u32>, EventId)>,
     /// By launch: its row of `replays`.
     of_launch: Map<EventId, u32>,
-    /// By call: the operator that was put around it.
+    /// By call: the operator that was added around it.
     around: Map<EventId, EventId>,
-    /// By kernel, copy or fill of a replay: the captured launch that it comes from.
+    /// By kernel, copy or fill of a replay: the captured launch that issued it.
     launched_by: Map<EventId, EventId>,
 }
 
 impl Captured {
-    /// True where nothing was added.
+    /// True if nothing was added.
     pub fn is_empty(&self) -> bool {
         self.first.is_none()
     }
@@ -40,25 +40,24 @@ impl Captured {
         self.first.is_some_and(|first| event >= first)
     }
 
-    /// Notes an added event, which is the trace's last: how many of the calls put below its launch
-    /// are above it.
+    /// Notes an added event, which is the last of the trace. `depth` is the number of its callers below the launch.
     pub(crate) fn add(&mut self, event: EventId, depth: u16) {
         self.first.get_or_insert(event);
         self.depths.push(depth);
     }
 
-    /// Says what stands below a launch: events that were added last, each before what it calls.
+    /// Sets the calls below a launch: the events added last, callers before callees.
     pub(crate) fn below(&mut self, launch: EventId, calls: Range<u32>) {
         self.of_launch.insert(launch, self.replays.len() as u32);
         self.replays.push((calls, launch));
     }
 
-    /// Leaves out the numbers before this one for events that are added later.
+    /// Reserves all uids below this one: events added later get higher ones.
     pub(crate) fn number_from(&mut self, uid: u64) {
         self.next_uid = self.next_uid.max(uid);
     }
 
-    /// Says which captured launch a kernel comes from.
+    /// Sets the captured launch that a kernel comes from.
     pub(crate) fn give(&mut self, kernel: EventId, launch: EventId) {
         self.launched_by.insert(kernel, launch);
     }
@@ -69,12 +68,12 @@ impl Captured {
         self.launched_by.get(&kernel).copied()
     }
 
-    /// Says that an added operator stands around a call.
+    /// Sets the operator that was added around a call.
     pub(crate) fn put_around(&mut self, call: EventId, operator: EventId) {
         self.around.insert(call, operator);
     }
 
-    /// The operator that was put around a call.
+    /// The operator that was added around a call.
     #[inline]
     pub(crate) fn around(&self, call: EventId) -> Option<EventId> {
         if self.around.is_empty() {
@@ -83,13 +82,13 @@ impl Captured {
         self.around.get(&call).copied()
     }
 
-    /// Whether calls stand below a launch.
+    /// Whether captured calls were placed below a launch.
     #[inline]
     pub fn is_below(&self, launch: EventId) -> bool {
         !self.of_launch.is_empty() && self.of_launch.contains_key(&launch)
     }
 
-    /// The calls below a launch, each before what it calls, with how many of them are above it.
+    /// The calls below a launch, callers before callees, with the depth of each.
     pub(crate) fn of_launch(&self, launch: EventId) -> impl Iterator<Item = (EventId, u16)> + '_ {
         let row = self.of_launch.get(&launch);
         let calls = row.and_then(|row| self.replays.get(*row as usize));
@@ -101,8 +100,7 @@ impl Captured {
         })
     }
 
-    /// The launch that a call stands below, which replays what it stands for; `None` for a call of
-    /// the recording.
+    /// The launch that an added call was placed below, which replays it; `None` for a call of the recording.
     pub fn launch_of(&self, call: EventId) -> Option<EventId> {
         if !self.has(call) {
             return None;
@@ -116,7 +114,7 @@ impl Captured {
 }
 
 impl Captured {
-    /// Whether it is an operator that was put around a call: no operator of the program.
+    /// Whether it is an operator that was added around a call, not one of the program.
     #[inline]
     pub fn is_part(&self, event: EventId) -> bool {
         self.has(event) && self.launch_of(event).is_none()
@@ -124,7 +122,7 @@ impl Captured {
 }
 
 impl Trace {
-    /// Takes out what was added.
+    /// Removes the added events.
     pub(crate) fn leave_captured(&mut self) {
         if let Some(first) = self.captured.first {
             let added = self.events.ids().skip(first.index());
@@ -133,12 +131,12 @@ impl Trace {
         self.captured = Captured::default();
     }
 
-    /// The first number that no event has: those of the recording and what was added.
+    /// The first uid that no event has, recorded or added.
     pub fn next_uid(&self) -> u64 {
         self.n_events_read.max(self.captured.next_uid)
     }
 
-    /// The call of the recording that a call stands below: itself, unless it was added.
+    /// For an added call the recorded launch above it; for a recorded call the call itself.
     pub fn recorded_call(&self, call: EventId) -> EventId {
         self.captured.launch_of(call).unwrap_or(call)
     }

@@ -80,11 +80,11 @@ impl<T: Copy> Column<T> {
             .copied()
     }
 
-    /// The rows of some values, in order.
+    /// The rows whose values match, in order.
     pub(super) fn places(&self, is_of: impl Fn(T) -> bool) -> impl Iterator<Item = usize> {
         let mut segments = self.segments.iter();
         let mut segment: &[T] = &[];
-        // Behind the segment, and behind the last one found.
+        // The row at which the current segment ends.
         let mut end = 0;
         std::iter::from_fn(move || {
             loop {
@@ -123,7 +123,7 @@ impl<T: Copy> Column<T> {
     }
 }
 
-/// A value of a column that can be sent: always as many bytes.
+/// A column value that can be sent as a fixed number of bytes.
 pub(crate) trait Row: Copy {
     /// Its bytes.
     type Bytes: AsRef<[u8]> + for<'a> TryFrom<&'a [u8]>;
@@ -132,7 +132,7 @@ pub(crate) trait Row: Copy {
     fn of_bytes(bytes: Self::Bytes) -> Self;
 }
 
-/// Integers and the ids that are one, by the integer.
+/// Implements [`Row`] for integers and for types that convert to one.
 macro_rules! rows {
     ($($name:ty: $integer:ty, $to:expr, $of:expr;)+) => {$(
         impl Row for $name {
@@ -163,7 +163,7 @@ rows! {
     u8: u8, |number| number, |number| number;
 }
 
-/// As bytes: one copy of what would be an encoding of every value.
+/// Serialized as one byte string, instead of encoding each value.
 impl<T: Row> Serialize for Column<T> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut bytes = Vec::with_capacity(self.len * size_of::<T::Bytes>());

@@ -7,7 +7,7 @@ pub struct DeviceProperties {
     pub id: Option<i64>,
     /// Marketing name, "NVIDIA H100 80GB HBM3"; some ROCm traces leave it empty.
     pub name: String,
-    /// Who makes it, "NVIDIA" or "AMD"; empty where the trace does not say.
+    /// Its vendor, "NVIDIA" or "AMD"; empty if the trace does not say.
     pub vendor: &'static str,
     /// Memory in bytes.
     pub total_memory: Option<u64>,
@@ -20,8 +20,8 @@ pub struct DeviceProperties {
 }
 
 impl DeviceProperties {
-    /// Reads the value of the `deviceProperties` key, and says whether it was right. What cannot be
-    /// read is left out.
+    /// Parses the value of the `deviceProperties` key, and says whether it was valid JSON. Entries that cannot be read
+    /// are left out.
     pub fn parse_all(json: &str) -> (Vec<DeviceProperties>, bool) {
         let read = |json: &str| match serde_json::from_str(json) {
             Ok(serde_json::Value::Array(entries)) => {
@@ -54,8 +54,7 @@ impl DeviceProperties {
     }
 }
 
-/// The text as JSON, where numbers that are none, commas too many and odd strings keep it from
-/// being that.
+/// Repairs text that is not valid JSON because of invalid numbers, extra commas or malformed strings.
 pub(super) fn repaired(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
@@ -81,7 +80,7 @@ pub(super) fn repaired(text: &str) -> String {
     out
 }
 
-/// Bytes of the string that a text begins with, its quotes included.
+/// Length in bytes of the string at the start of a text, including its quotes.
 fn string_len(text: &str) -> usize {
     let mut is_escaped = false;
     let end = text.bytes().skip(1).position(|byte| {
@@ -92,7 +91,7 @@ fn string_len(text: &str) -> usize {
     end.map_or(text.len(), |at| at + 2)
 }
 
-/// A string without its control characters and without backslashes that mean nothing.
+/// Appends a string without control characters and without backslashes that escape nothing.
 fn push_string(token: &str, out: &mut String) {
     let mut chars = token.chars().peekable();
     while let Some(c) = chars.next() {

@@ -1,21 +1,21 @@
-//! The job that a recording is of: its ranks and groups, as the profiler notes them.
+//! The distributed job of a recording: its ranks and groups, as written by the profiler.
 
 use super::Trace;
 
-/// What the profiler notes of the job: `distributedInfo`.
+/// The profiler's description of the job: `distributedInfo`.
 pub(crate) fn info(trace: &Trace) -> Option<serde_json::Value> {
     let mut metadata = trace.metadata.iter();
     let (_, text) = metadata.find(|(key, _)| key == "distributedInfo")?;
     serde_json::from_str(text).ok()
 }
 
-/// The rank that a recording is of.
+/// The rank of the recording.
 pub(crate) fn rank(trace: &Trace) -> Option<u64> {
     info(trace)?.get("rank")?.as_u64()
 }
 
-/// The number of GPUs that share each layer, where the recording tells: the size of all its groups of
-/// several ranks, which is that of the job, or 1.
+/// The number of GPUs that share each layer, if the recording shows it: the world size if that is 1 or if all groups of
+/// several ranks have that size.
 pub(crate) fn layer_ranks(trace: &Trace) -> Option<u64> {
     let info = info(trace)?;
     let world = info.get("world_size")?.as_u64()?;

@@ -3,14 +3,13 @@
 use crate::trace::extra_args::value;
 use crate::trace::{EventId, Trace};
 
-/// An argument of an event as text, strings without their quotes; `None` where the event has no
-/// such argument.
+/// An argument of an event as text, strings without their quotes; `None` if the event has no such argument.
 pub(crate) fn arg<'a>(trace: &'a Trace, event: EventId, key: &str) -> Option<&'a str> {
     let args = trace.strings.get(trace.events.extra_args(event)?);
     value(args, key)
 }
 
-/// An argument that is a number, never negative.
+/// A numeric argument, never negative.
 pub(crate) fn number(trace: &Trace, event: EventId, key: &str) -> Option<f64> {
     let number: f64 = arg(trace, event, key)?.parse().ok()?;
     (number.is_finite() && number >= 0.0).then_some(number)

@@ -23,9 +23,9 @@ labelled! {
     pub enum Category {
         /// A PyTorch operator on the CPU.
         CpuOp => "CPU op",
-        /// A call of the device's runtime: CUDA, HIP, or another vendor's.
+        /// A call to the device runtime: CUDA, HIP, or another vendor's.
         Runtime => "runtime call",
-        /// A call of the device's driver.
+        /// A call to the device driver.
         Driver => "driver call",
         /// A Python frame (recorded with `with_stack`).
         PythonFunction => "Python function",
@@ -37,11 +37,11 @@ labelled! {
         GpuMemset => "GPU memory fill",
         /// A range that the program named (`record_function`, `ProfilerStep#`).
         UserAnnotation => "annotation",
-        /// The shadow of such a range on the GPU.
+        /// Such a range as it appears on the GPU.
         GpuUserAnnotation => "GPU annotation",
         /// Cost of the profiler itself.
         Overhead => "profiler overhead",
-        /// Any other category; it carries no number.
+        /// Any other category; nothing is computed from it.
         Other => "other",
     }
 }
@@ -50,7 +50,7 @@ impl Category {
     /// From the trace's `cat` text.
     pub fn parse(cat: &str) -> Category {
         match cat {
-            // With a capital: PyTorch 1.8 to 1.11.
+            // Capitalized by PyTorch 1.8 to 1.11.
             "cpu_op" | "Operator" => Category::CpuOp,
             "cuda_runtime" | "hpu_op" | "Runtime" => Category::Runtime,
             "cuda_driver" => Category::Driver,
@@ -61,14 +61,14 @@ impl Category {
             "user_annotation" => Category::UserAnnotation,
             "gpu_user_annotation" | "User" => Category::GpuUserAnnotation,
             "overhead" => Category::Overhead,
-            // Each kind of device has its own: `xpu_runtime`, `mtia_runtime`, `privateuse1_driver`.
+            // Each device type has its own: `xpu_runtime`, `mtia_runtime`, `privateuse1_driver`.
             _ if cat.ends_with("_runtime") => Category::Runtime,
             _ if cat.ends_with("_driver") => Category::Driver,
             _ => Category::Other,
         }
     }
 
-    /// Whether the profiler writes such a `cat`, be it that nothing is computed from it.
+    /// Whether the profiler is known to write this `cat`, even if nothing is computed from it.
     pub fn is_known(cat: &str) -> bool {
         const UNUSED: [&str; 9] = [
             "",
@@ -83,12 +83,12 @@ impl Category {
         ];
         Category::parse(cat) != Category::Other
             || UNUSED.contains(&cat)
-            // Of every kind of device: `cuda_sync`.
+            // For every device type: `cuda_sync`.
             || cat.ends_with("_sync")
             || cat.ends_with("_profiler_range")
     }
 
-    /// A kernel, copy or fill: what the GPU itself did.
+    /// A kernel, copy or fill: activity of the GPU itself.
     #[inline]
     pub fn is_gpu(self) -> bool {
         matches!(
@@ -97,14 +97,14 @@ impl Category {
         )
     }
 
-    /// A runtime or driver call: what can launch GPU activity.
+    /// A runtime or driver call, which can launch GPU activity.
     #[inline]
     pub fn is_runtime(self) -> bool {
         matches!(self, Category::Runtime | Category::Driver)
     }
 }
 
-/// One complete event on its way into the table.
+/// One complete event to add to the table.
 #[derive(Debug, Clone, Copy)]
 pub struct NewEvent {
     /// Position in `traceEvents`.
@@ -117,7 +117,7 @@ pub struct NewEvent {
     pub track: TrackId,
     /// Start.
     pub ts_ns: i64,
-    /// Duration; `None` when the trace has none that can be true.
+    /// Duration; `None` if it is missing or cannot be true.
     pub dur_ns: Option<i64>,
     /// `External id`.
     pub external_id: Option<LinkId>,
@@ -131,7 +131,7 @@ pub struct NewEvent {
 
 const NONE: u32 = u32::MAX;
 
-/// Ids and arguments of one event; Python frames, most of a trace, have none.
+/// Ids and arguments of one event; Python frames, which make up most of a trace, have none.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 struct Detail {
     external_id: u32,
@@ -147,7 +147,7 @@ const NOTHING: Detail = Detail {
     extra_args: NONE,
 };
 
-/// What a field or row is elsewhere, unless there is none.
+/// Maps an id to another table's, except [`NONE`].
 #[inline]
 fn map(field: u32, to: impl Fn(u32) -> u32) -> u32 {
     match field {
@@ -157,7 +157,7 @@ fn map(field: u32, to: impl Fn(u32) -> u32) -> u32 {
 }
 
 impl Detail {
-    /// `None` where there is nothing to keep.
+    /// `None` if there is nothing to keep.
     fn new(
         external_id: Option<LinkId>,
         correlation: Option<LinkId>,
@@ -176,10 +176,10 @@ impl Detail {
 
 /// Complete events as columns of equal length, in file order.
 ///
-/// 21 bytes a row, and 16 more for those with ids or arguments.
+/// 21 bytes a row, plus 16 for those with ids or arguments.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub struct EventTable {
-    /// Start, nanoseconds since the epoch the profiler chose.
+    /// Start, nanoseconds since the profiler's epoch.
     ts_ns: Column<i64>,
     /// Duration in nanoseconds, where it is known.
     dur_ns: NarrowColumn<Option<i64>>,
@@ -191,10 +191,10 @@ pub struct EventTable {
     uid: Positions,
     /// What it was recorded as.
     category: Column<Category>,
-    /// Which have a row in `details`.
+    /// Which events have a row in `details`.
     has_detail: RowSet,
     details: Column<Detail>,
-    /// By row, in order: of events that were added without.
+    /// Sorted by row: details of events that were added without any.
     late_details: Vec<(u32, Detail)>,
 }
 
@@ -217,7 +217,7 @@ rows! {
 }
 
 impl EventTable {
-    /// Appends the events of a part, whose first element has this position in `traceEvents`.
+    /// Appends the events of a part, whose first element has position `first_uid` in `traceEvents`.
     pub(super) fn append(&mut self, part: &EventTable, first_uid: u32, ids: &PartIds) {
         for id in part.ids() {
             let detail = part.detail(id).map(|detail| Detail {
@@ -238,13 +238,13 @@ impl EventTable {
         self.category.extend(part.category.iter());
     }
 
-    /// The same without some events, which are in order.
+    /// A copy without some events, given in ascending order.
     fn without(&self, left_out: &[EventId]) -> EventTable {
         let kept = self.ids().filter(|id| left_out.binary_search(id).is_err());
         self.picked(kept.map(|id| (id, self.uid(id))))
     }
 
-    /// Some of the events, with these positions in `traceEvents`, which rise.
+    /// A copy with only some events, each with its new position in `traceEvents`, in ascending order.
     fn picked(&self, events: impl Iterator<Item = (EventId, u32)>) -> EventTable {
         let mut picked = EventTable::default();
         for (id, uid) in events {
@@ -279,7 +279,7 @@ impl EventTable {
         (0..self.len() as u32).map(EventId)
     }
 
-    /// The rows of some categories, in file order: a pass over one byte a row.
+    /// The rows whose category matches, in file order. Scans one byte per row.
     pub fn of_category(&self, is_of: impl Fn(Category) -> bool) -> impl Iterator<Item = EventId> {
         let places = self.category.places(is_of);
         places.map(|row| EventId(row as u32))
@@ -308,13 +308,13 @@ impl EventTable {
         }
     }
 
-    /// Sets a duration that was not known when the event was added, or turned out to be untrue.
+    /// Sets a duration that was unknown when the event was added, or that turned out to be wrong.
     pub fn set_dur_ns(&mut self, id: EventId, dur_ns: Option<i64>) {
         self.dur_ns.set(id.index(), dur_ns);
     }
 
-    /// Adds what was not known of an event when it was added: `External id` and `correlation`, and
-    /// arguments. What was known stays.
+    /// Adds details that were unknown when the event was added: `External id`, `correlation` and arguments. Known ones
+    /// stay as they are.
     pub fn fill_in(
         &mut self,
         id: EventId,
@@ -346,19 +346,19 @@ impl EventTable {
         self.ts_ns.get(id.index()).unwrap_or(0)
     }
 
-    /// Duration in nanoseconds, never negative; `None` when the trace has none that can be true.
+    /// Duration in nanoseconds, never negative; `None` if it is missing or cannot be true.
     #[inline]
     pub fn dur_ns(&self, id: EventId) -> Option<i64> {
         self.dur_ns.get(id.index()).flatten()
     }
 
-    /// End in nanoseconds; the start, where the duration is unknown.
+    /// End in nanoseconds; the start if the duration is unknown.
     #[inline]
     pub fn end_ns(&self, id: EventId) -> i64 {
         self.ts_ns(id).saturating_add(self.dur_ns(id).unwrap_or(0))
     }
 
-    /// When it ran; empty where the duration is unknown.
+    /// When it ran; empty if the duration is unknown.
     #[inline]
     pub fn span(&self, id: EventId) -> Interval {
         Interval::new(self.ts_ns(id), self.end_ns(id))
@@ -384,15 +384,15 @@ impl EventTable {
         self.category.get(id.index()).unwrap_or(Category::Other)
     }
 
-    /// Position in `traceEvents`; the id that reports print.
+    /// Position in `traceEvents`; reports print it as the event's id.
     #[inline]
     pub fn uid(&self, id: EventId) -> u32 {
         self.uid.get(id.index()).unwrap_or(NONE)
     }
 
-    /// The event at a position of `traceEvents`, if it is kept.
+    /// The event at a position in `traceEvents`, if it was kept.
     pub fn by_uid(&self, uid: u32) -> Option<EventId> {
-        // Uids rise with the rows.
+        // Uids are ascending.
         let (mut low, mut high) = (0, self.len());
         while low < high {
             let middle = low + (high - low) / 2;
@@ -449,7 +449,7 @@ impl EventTable {
 }
 
 impl super::Trace {
-    /// Puts all events into another order; each comes with its position in what `traceEvents` would be.
+    /// Reorders all events; each comes with its new position in `traceEvents`.
     pub(crate) fn arrange(&mut self, order: &[(EventId, u32)]) {
         self.events = self.events.picked(order.iter().copied());
         let mut new_ids = vec![EventId(0); order.len()];
@@ -466,7 +466,7 @@ impl super::Trace {
         }
     }
 
-    /// Leaves out some events, which are in order. Those behind them get new ids.
+    /// Removes some events, given in ascending order. Later events get new ids.
     pub(crate) fn leave_out(&mut self, events: &[EventId]) {
         self.events = self.events.without(events);
         self.sequence_numbers.retain_mut(|(event, _)| {

@@ -1,10 +1,10 @@
-//! Arguments of events that were kept as the text that the profiler wrote: `"key": value, …`.
+//! Event arguments that were kept as raw text, as the profiler wrote them: `"key": value, …`.
 
 use serde_json::{Map, Value};
 
 use super::devices::repaired;
 
-/// What follows a key and its colon, with whatever stands behind the value.
+/// The text after a key and its colon: the value and all that follows it.
 pub(crate) fn behind<'a>(args: &'a str, key: &str) -> Option<&'a str> {
     let rest = args.match_indices(key).find_map(|(at, _)| {
         let before = args.get(..at)?;
@@ -27,7 +27,7 @@ pub(crate) fn value<'a>(args: &'a str, key: &str) -> Option<&'a str> {
     }
 }
 
-/// All of them; numbers that are none, as `NaN`, are null.
+/// All arguments; invalid numbers such as `NaN` become null.
 pub(crate) fn object(args: &str) -> Option<Map<String, Value>> {
     let text = format!("{{{args}}}");
     let read = serde_json::from_str(&text).or_else(|_| serde_json::from_str(&repaired(&text)));

@@ -8,9 +8,9 @@ use super::{Column, LinkId, TrackId};
 /// One end of an `ac2g` flow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FlowPoint {
-    /// Flow id; the link id of the launch and of the work.
+    /// Flow id; the link id of the launch and of its GPU activity.
     pub id: LinkId,
-    /// Where it is: at the start the thread of the call, at the end the stream of the work.
+    /// For a start, the thread of the call; for an end, the stream of the GPU activity.
     pub track: TrackId,
 }
 
@@ -20,7 +20,7 @@ rows! {
         |bits| FlowPoint { id: LinkId((bits >> 32) as u32), track: TrackId(bits as u32) };
 }
 
-/// The `ac2g` flows of a trace, starts and ends apart, in file order.
+/// The `ac2g` flows of a trace, starts and ends separately, in file order.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub struct FlowTable {
     /// Starts (`s`).

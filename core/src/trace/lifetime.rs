@@ -1,26 +1,26 @@
-//! How long the processes lived that a recording is of, as rocprofv3 notes it, and how long a profiler ran, as XLA's does.
+//! The lifetime of the recorded processes, as written by rocprofv3, and how long the profiler ran, as written by XLA's.
 
 use super::Trace;
 
-/// The key of what a process notes of itself.
+/// The metadata key of a process's own times.
 pub(crate) const KEY: &str = "rocprofv3";
 
-/// The key of what a profiler notes of itself.
+/// The metadata key of the profiler's own times.
 pub(crate) const PROFILER: &str = "xplane";
 
-/// How many processes note their life, and how long it is: of several from the first start to the last
-/// end. `None` where none does.
+/// How many processes wrote their lifetime, and how long it is; for several, from the first start to the last end.
+/// `None` if none did.
 pub(crate) fn of_processes(trace: &Trace) -> Option<(usize, i64)> {
     noted(trace, KEY, ["init_time", "fini_time"])
 }
 
-/// How long the profiler ran; of several from the first start to the last end. `None` where none says so.
+/// How long the profiler ran; for several, from the first start to the last end. `None` if unknown.
 pub(crate) fn of_profiler(trace: &Trace) -> Option<i64> {
     let noted = noted(trace, PROFILER, ["profile_start_time", "profile_stop_time"]);
     noted.map(|(_, ns)| ns)
 }
 
-/// How many spans are noted under a key, and how long they are together.
+/// How many spans were written under a key, and the time from the first start to the last end.
 fn noted(trace: &Trace, key: &str, ends: [&str; 2]) -> Option<(usize, i64)> {
     let notes = trace.metadata.iter().filter(|(of, _)| of == key);
     let lives = notes.filter_map(|(_, text)| {

@@ -4,14 +4,14 @@ use serde::{Deserialize, Serialize};
 
 use super::{Column, StringId, TrackId};
 
-/// An allocator of the profiled program: that of one device in one process.
+/// An allocator of the profiled program: one per device and process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct MemoryDevice {
     /// The process, as the trace spells it.
     pub pid: StringId,
-    /// PyTorch's number of the kind of device: 0 is the CPU, 1 CUDA, 6 HIP.
+    /// PyTorch's number of the device type: 0 is the CPU, 1 CUDA, 6 HIP.
     pub kind: i16,
-    /// The number of the device; -1 where there is only one.
+    /// The device index; -1 if there is only one.
     pub index: i32,
 }
 
@@ -28,32 +28,32 @@ impl MemoryDevice {
 /// An allocation, or the release of one, as the caching allocator reported it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct MemoryEvent {
-    /// When, nanoseconds since the epoch the profiler chose.
+    /// When, nanoseconds since the profiler's epoch.
     pub ts_ns: i64,
-    /// The thread that asked.
+    /// The thread that made the request.
     pub track: TrackId,
     /// Its row of [`MemoryTable::devices`].
     pub device: u16,
-    /// Where the block begins.
+    /// The address of the block.
     pub addr: u64,
-    /// Its size in bytes; negative where it is released.
+    /// Its size in bytes; negative for a release.
     pub bytes: i64,
-    /// Bytes in blocks that are in use, after it.
+    /// Bytes in use after the event.
     pub allocated: u64,
-    /// Bytes that the allocator holds from the driver, in use or not, after it.
+    /// Bytes reserved from the driver after the event, in use or not.
     pub reserved: u64,
 }
 
 /// An allocation that failed (`[OutOfMemory]`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FailedAllocation {
-    /// When, nanoseconds since the epoch the profiler chose.
+    /// When, nanoseconds since the profiler's epoch.
     pub ts_ns: i64,
-    /// The thread that asked.
+    /// The thread that made the request.
     pub track: TrackId,
     /// Its row of [`MemoryTable::devices`].
     pub device: u16,
-    /// How many bytes were asked for.
+    /// Number of requested bytes.
     pub bytes: u64,
 }
 
@@ -72,7 +72,7 @@ pub struct MemoryTable {
 }
 
 impl MemoryTable {
-    /// More allocators than this are damage.
+    /// A trace with more allocators than this is damaged.
     pub(crate) const MAX_DEVICES: usize = 1024;
 
     /// Number of allocations and releases.
@@ -80,7 +80,7 @@ impl MemoryTable {
         self.ts_ns.len()
     }
 
-    /// True for a trace that tells nothing of memory.
+    /// True for a trace without memory events.
     pub fn is_empty(&self) -> bool {
         self.ts_ns.is_empty() && self.failed.is_empty()
     }
@@ -95,7 +95,7 @@ impl MemoryTable {
         &self.failed
     }
 
-    /// The row of an allocator, adding it when it is new; `None` where they are too many to be true.
+    /// The row of an allocator, adding it when it is new; `None` if there are too many to be true.
     pub fn device(&mut self, device: MemoryDevice) -> Option<u16> {
         let known = self.devices.iter().position(|known| *known == device);
         let row = known.or_else(|| {
@@ -108,7 +108,7 @@ impl MemoryTable {
         u16::try_from(row).ok()
     }
 
-    /// The same with other names for the processes.
+    /// A copy with renamed processes.
     pub(crate) fn renamed(&self, pid: impl Fn(StringId) -> StringId) -> MemoryTable {
         let mut renamed = self.clone();
         for device in &mut renamed.devices {

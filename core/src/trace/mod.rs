@@ -43,7 +43,7 @@ pub use tracks::{LinkId, LinkIds, Track, TrackId, TrackTable};
 /// Everything Dormer keeps of one trace.
 #[derive(Debug, Default)]
 pub struct Trace {
-    /// What wrote it.
+    /// Which program wrote it.
     pub source: Source,
     /// Every distinct string, once.
     pub strings: StringTable,
@@ -59,18 +59,18 @@ pub struct Trace {
     pub link_ids: LinkIds,
     /// `Sequence number` of the events that have one, in file order.
     pub sequence_numbers: Vec<(EventId, i64)>,
-    /// Durations that cannot be true, as recorded, of events whose duration counts as unknown. The
-    /// profile takes them.
+    /// Durations as recorded that cannot be true, by event. The event's own duration counts as unknown.
+    /// [`crate::profile::Profile`] takes them over.
     pub untrue_durations: Vec<(EventId, i64)>,
     /// The GPUs the profiler described.
     pub devices: Vec<DeviceProperties>,
-    /// Small top-level keys beside `traceEvents`, as raw JSON, in file order.
+    /// Small top-level keys other than `traceEvents`, as raw JSON, in file order.
     pub metadata: Vec<(String, String)>,
     /// What the allocators reported.
     pub memory: MemoryTable,
-    /// Calls of a graph's capture, below the launches that replay it.
+    /// Calls recorded while a GPU graph was captured, placed below the launches that replay it.
     pub captured: Captured,
-    /// Events in the file, whatever their phase: also those no table keeps.
+    /// All events in the file, of any phase, including those that no table keeps.
     pub n_events_read: u64,
 }
 

@@ -1,23 +1,23 @@
-//! Columns of numbers that are nearly always small: each in the bytes that small ones need, large ones
-//! apart.
+//! Columns of numbers that are nearly always small. Each row takes only the bytes of a small number; large numbers are
+//! stored separately.
 
 use serde::{Deserialize, Serialize};
 
 use super::column::Row;
 use super::{Column, TrackId};
 
-/// A number that nearly always fits fewer bytes.
+/// A number that nearly always fits in a narrower type.
 pub(crate) trait Wide: Copy {
-    /// What it fits.
+    /// The narrower type.
     type Narrow: Row + PartialEq;
-    /// Stands for a number that does not fit.
+    /// Marks a number that does not fit.
     const APART: Self::Narrow;
 
     fn narrow(self) -> Option<Self::Narrow>;
     fn widen(narrow: Self::Narrow) -> Self;
 }
 
-/// A duration in nanoseconds, where it is known: below 4.29 s.
+/// A duration in nanoseconds, if known. Nearly all are below 4.29 s.
 impl Wide for Option<i64> {
     type Narrow = u32;
     const APART: u32 = u32::MAX;
@@ -36,10 +36,10 @@ impl Wide for Option<i64> {
     }
 }
 
-/// A duration that is not known.
+/// An unknown duration.
 const UNKNOWN: u32 = u32::MAX - 1;
 
-/// A thread or stream: traces have some hundreds.
+/// A thread or stream: traces have a few hundred.
 impl Wide for TrackId {
     type Narrow = u16;
     const APART: u16 = u16::MAX;
@@ -63,7 +63,7 @@ impl Wide for TrackId {
 ))]
 pub(crate) struct NarrowColumn<W: Wide> {
     rows: Column<W::Narrow>,
-    /// What does not fit, by row, in order.
+    /// Numbers that do not fit, sorted by row.
     apart: Vec<(u32, W)>,
 }
 

@@ -1,13 +1,12 @@
-//! A trace that is read in parts, side by side: what one builder has collected, behind what another has.
+//! A trace that is read in parts, in parallel: one builder's events are appended to another's.
 //!
 //! ```text
 //! builder ─take─→ TracePart ─join─→ another builder
 //!    Rows: what was told   PartIds: what the ids are there
 //! ```
 //!
-//! A builder may give several parts, in the order of the text. Each holds what is new of strings, tracks
-//! and arguments, so that nothing is sent twice. They are joined in the order of the text, which gives
-//! every id that reading in one go would.
+//! A builder may give several parts, in text order. Each contains only the strings, tracks and arguments that are new,
+//! so nothing is sent twice. Parts are joined in text order, so all ids are the same as when reading in one pass.
 
 use serde::{Deserialize, Serialize};
 
@@ -19,7 +18,7 @@ use super::{
 /// What a builder has added since its last part. Ids are the builder's own.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub(crate) struct TracePart {
-    /// What earlier parts hold.
+    /// What earlier parts contained.
     told: Rows,
     text: String,
     /// Lengths of the strings in `text`.
@@ -39,7 +38,7 @@ pub(crate) struct TracePart {
     pub(super) thread_names: Vec<((StringId, StringId), StringId)>,
 }
 
-/// Rows of the tables that hold everything once.
+/// Row counts of the deduplicated tables.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Rows {
     strings: usize,
@@ -49,7 +48,7 @@ pub(crate) struct Rows {
     spellings: usize,
 }
 
-/// What the ids of a builder are in another one, as far as parts have told.
+/// Maps the ids of one builder to those of another, for the parts joined so far.
 #[derive(Debug, Default)]
 pub(crate) struct PartIds {
     strings: Vec<StringId>,
@@ -105,7 +104,7 @@ impl TracePart {
         self.events.len()
     }
 
-    /// Bytes of strings that no earlier part holds.
+    /// Bytes of strings that no earlier part contained.
     pub(crate) fn n_text(&self) -> usize {
         self.text.len()
     }
@@ -196,7 +195,7 @@ impl TracePart {
     }
 }
 
-/// What an id stands for; one that no part told of, as only a damaged message holds, is the first row's.
+/// Looks up an id. An id that no part contained, which happens only in a damaged message, gives the first row.
 #[inline]
 fn told<T: Copy>(ids: &[T], row: usize, first: T) -> T {
     ids.get(row).copied().unwrap_or(first)

@@ -1,22 +1,22 @@
-//! A column of positions that rise with the rows.
+//! A column of nearly always ascending positions.
 
 use serde::{Deserialize, Serialize};
 
 use super::Column;
 
-/// Positions that nearly always rise by little from row to row.
+/// Positions that nearly always increase by little from row to row.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub(super) struct Positions {
     /// The position of the first row of each block.
     first: Column<u32>,
-    /// How far each row is beyond the first of its block, or [`Positions::APART`].
+    /// The offset of each row from the first of its block, or [`Positions::APART`].
     beyond: Column<u8>,
-    /// By row, in order.
+    /// Sorted by row: positions that do not fit.
     apart: Vec<(u32, u32)>,
 }
 
 impl Positions {
-    /// Rows of a block.
+    /// Rows per block.
     const BLOCK: usize = 16;
     const APART: u8 = u8::MAX;
 
@@ -64,7 +64,7 @@ mod tests {
 
     #[test]
     fn positions_come_back_wherever_they_lie() {
-        // Rising, far apart, and falling.
+        // Small increases, large increases, and decreases.
         let near = (0..40).map(|row| row * 3);
         let far = (0..40).map(|row| 1_000 + row * 100);
         let all: Vec<u32> = near.chain(far).chain([u32::MAX, 5, 6, u32::MAX]).collect();

@@ -3,7 +3,7 @@
 use crate::base::labels::labelled;
 
 labelled! {
-    /// What wrote a trace. It decides what is called how and what can be asked of it, and no number.
+    /// Which program wrote a trace. It decides names and what is available, but never a number.
     #[derive(Default)]
     pub enum Source {
         /// PyTorch's profiler, as JSON.
@@ -21,7 +21,7 @@ labelled! {
 }
 
 impl Source {
-    /// Whether PyTorch wrote it: its operators and its switches mean something to who reads the report.
+    /// Whether PyTorch wrote it, so that the report may refer to PyTorch's operators and settings.
     pub fn is_pytorch(self) -> bool {
         matches!(self, Source::Kineto | Source::KinetoPerfetto)
     }

@@ -20,7 +20,7 @@ rows! {
 #[derive(Debug, Clone)]
 pub struct StringTable {
     text: String,
-    /// End of each string in `text`; it starts where the one before it ends.
+    /// End of each string in `text`; it starts where the previous one ends.
     ends: Vec<u32>,
     index: HashTable<StringId>,
 }
@@ -42,12 +42,12 @@ impl StringTable {
     /// The empty string's id.
     pub const EMPTY: StringId = StringId(0);
 
-    /// Most text one table holds; offsets are `u32`.
+    /// The most text that one table holds; offsets are `u32`.
     const MAX_TEXT: usize = 1 << 31;
 
     /// The id of a string, adding it when it is new.
     ///
-    /// A table that is full (2 GiB of distinct text) answers with the empty string.
+    /// A full table (2 GiB of distinct text) returns the id of the empty string.
     pub fn intern(&mut self, string: &str) -> StringId {
         let hash = hash_bytes(string.as_bytes());
         let StringTable { text, ends, index } = self;
@@ -70,7 +70,7 @@ impl StringTable {
         self.find_bytes(string.as_bytes())
     }
 
-    /// The same of what need not be text: if it is in the table, it is.
+    /// Like [`StringTable::find`], for bytes that may not be UTF-8; whatever is found is.
     #[inline]
     pub fn find_bytes(&self, bytes: &[u8]) -> Option<StringId> {
         let is_same = |id: &StringId| is_same(self.get(*id).as_bytes(), bytes);
@@ -98,7 +98,7 @@ impl StringTable {
         self.iter_from(0)
     }
 
-    /// The same from a row on.
+    /// Like [`StringTable::iter`], starting at `row`.
     pub(super) fn iter_from(&self, row: usize) -> impl Iterator<Item = (StringId, &str)> {
         (row..self.ends.len()).map(|row| {
             let id = StringId(row as u32);
@@ -112,8 +112,8 @@ impl StringTable {
     }
 }
 
-/// Whether texts are the same, eight bytes at a time: most are short, and in WebAssembly a call of
-/// `memcmp` costs more than they do.
+/// Whether two texts are equal, compared eight bytes at a time. Most are short, and in WebAssembly a call to `memcmp`
+/// costs more than the comparison.
 #[inline(always)]
 fn is_same(one: &[u8], other: &[u8]) -> bool {
     let (chunks, rest) = one.as_chunks::<8>();

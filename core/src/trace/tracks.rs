@@ -58,7 +58,7 @@ impl TrackTable {
         self.tracks.get(id.0 as usize)
     }
 
-    /// All tracks, to be given their names.
+    /// All tracks, mutable, to set their names.
     pub(crate) fn iter_mut(&mut self) -> impl Iterator<Item = &mut Track> {
         self.tracks.iter_mut()
     }
@@ -90,18 +90,18 @@ impl TrackTable {
 pub struct LinkId(pub u32);
 
 impl LinkId {
-    /// The number that it was written as; `None` for large ones and names.
+    /// The number as written in the trace; `None` for large numbers and names.
     pub(crate) fn number(self) -> Option<u32> {
         (self.0 < LinkIds::SPELLED).then_some(self.0)
     }
 
-    /// The row of its spelling; `None` for what stands for itself.
+    /// The row of its spelling; `None` for an id that stands for itself.
     pub(crate) fn spelling(self) -> Option<usize> {
         Some(self.0.checked_sub(LinkIds::SPELLED)? as usize)
     }
 }
 
-/// The link ids that are no small integers.
+/// The link ids that are not small integers.
 #[derive(Debug, Clone, Default)]
 pub struct LinkIds {
     spelled: Vec<StringId>,

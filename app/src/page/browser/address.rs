@@ -1,4 +1,4 @@
-//! The address: the hash, read, written and followed.
+//! The address: reads, writes and follows the URL's hash.
 
 use std::cell::{Cell, RefCell};
 
@@ -12,9 +12,9 @@ use super::{document, keep, now_ms, window};
 
 thread_local! {
     static LAST_HASH_MS: Cell<f64> = const { Cell::new(f64::NEG_INFINITY) };
-    /// A hash that waits to be written.
+    /// The pending write of the hash.
     static LATE_HASH: RefCell<Option<Timeout>> = const { RefCell::new(None) };
-    /// The hash of a sandboxed frame whose address cannot be written: one with its text in `srcdoc`.
+    /// The hash of a sandboxed frame whose address cannot be changed, such as one loaded from `srcdoc`.
     static OWN_HASH: RefCell<Option<String>> = const { RefCell::new(None) };
 }
 
@@ -24,7 +24,7 @@ pub fn hash() -> String {
     own.unwrap_or_else(|| window().location().hash().unwrap_or_default())
 }
 
-/// Writes the hash, as a new entry in the history or in place of this one, without a `hashchange` event.
+/// Writes the hash as a new history entry or in place of the current one, without a `hashchange` event.
 fn write_hash(hash: &str, is_new: bool) {
     let Ok(history) = window().history() else {
         return;
@@ -38,23 +38,23 @@ fn write_hash(hash: &str, is_new: bool) {
     }
 }
 
-/// The whole URL with another hash.
+/// The current URL with another hash.
 pub fn url_with(hash: &str) -> String {
     let here = window().location().href().unwrap_or_default();
     let before = here.split('#').next().unwrap_or_default();
     format!("{before}{hash}")
 }
 
-/// Changes the hash soon, without a new entry in the history and without a `hashchange` event.
+/// Changes the hash soon, without a new history entry and without a `hashchange` event.
 ///
-/// Browsers refuse more than a few changes a second, and a held arrow key makes thirty: the last
-/// one of a burst is written when the burst is over. A change takes a browser some milliseconds,
-/// so what else the page does about it, such as asking a worker, is done before.
+/// Browsers allow only a few changes a second, and a held arrow key makes thirty, so only the last one of a burst is
+/// written, when the burst is over. A change takes the browser some milliseconds, so other reactions, such as asking a
+/// worker, come first.
 pub fn replace_hash(hash: String) {
     const PAUSE_MS: f64 = 400.0;
     let rest = (PAUSE_MS + LAST_HASH_MS.get() - now_ms()).max(0.0);
     let here = self::hash();
-    // Who went elsewhere meanwhile stays there, also before the browser tells of it.
+    // If the user has navigated elsewhere in the meantime, stay there, even before the browser reports it.
     let write = move || {
         if self::hash() == here {
             LAST_HASH_MS.set(now_ms());
@@ -64,10 +64,10 @@ pub fn replace_hash(hash: String) {
     LATE_HASH.set(Some(Timeout::new(rest as u32, write)));
 }
 
-/// Calls back whenever the browser went to another hash: a link, back, forward.
+/// Calls back whenever the browser goes to another hash: a link, back, forward.
 pub fn on_hash_change(mut then: impl FnMut(String) + 'static) {
     keep(EventListener::new(&window(), "hashchange", move |_| {
-        // It was about the place that is left.
+        // The pending write was for the place that is left.
         LATE_HASH.set(None);
         then(hash());
     }));
@@ -79,14 +79,14 @@ pub fn go_to_hash(hash: &str) {
         let _ = window().location().set_hash(hash);
         return;
     }
-    // There browsers may let nobody go anywhere.
+    // In a sandboxed frame the browser may block navigation.
     write_hash(hash, true);
     if let Ok(event) = Event::new("hashchange") {
         let _ = window().dispatch_event(&event);
     }
 }
 
-/// Follows links within the page where the browser does not.
+/// Follows links within the page if the browser does not.
 pub fn follow_links() {
     if !is_sandboxed() {
         return;

@@ -1,5 +1,5 @@
-//! The page as one file: the one that this is, or that beside a hosted page; what was put into this one; and base64, in which
-//! traces are put into it.
+//! The page as one file: this page if it is one, or the file beside a hosted page; what was embedded in this one; and
+//! base64, the encoding of embedded traces.
 
 use js_sys::{Array, Promise};
 use wasm_bindgen::prelude::*;
@@ -11,7 +11,7 @@ use super::offline::{self, ONE_FILE};
 use super::window;
 use crate::protocol::wire::{error_text, part};
 
-/// So many bytes are written as base64 at once: a multiple of three, so that the texts can stand one behind the other.
+/// This many bytes are encoded as base64 at once. A multiple of three, so that the texts can be concatenated.
 const PIECE_BYTES: u32 = 12 << 20;
 
 fn loader(name: &str) -> JsValue {
@@ -31,8 +31,8 @@ pub fn is_opened_as_file() -> bool {
         .is_ok_and(|protocol| protocol == "file:")
 }
 
-/// Whether the page is in a sandboxed frame without an origin: there browsers may hold downloads back, and follow no
-/// link within a page that was opened as a file, and say nothing.
+/// Whether the page is in a sandboxed frame without an origin. There, browsers may silently block downloads, and links
+/// within a page that was opened as a file.
 pub fn is_sandboxed() -> bool {
     let here = window();
     let is_framed = here
@@ -46,18 +46,18 @@ pub fn is_sandboxed() -> bool {
             .is_some_and(|origin| origin == "null")
 }
 
-/// What was put into the file beside traces: `core/src/output/enclosed.rs`.
+/// What was embedded in the file besides traces: `core/src/output/enclosed.rs`.
 #[derive(Debug, Default)]
 pub struct EnclosedView {
     pub hash: String,
     pub left: Vec<String>,
-    /// Name and text of the figures of a GPU.
+    /// Name and text of a GPU's spec file.
     pub gpu: Option<(String, String)>,
-    /// The same of performance models, and how many there are.
+    /// The same for performance models, and how many there are.
     pub models: Option<(String, String, usize)>,
 }
 
-/// Where the sender was; `None` in a page without any.
+/// The place of the page's sender; `None` if nothing is embedded.
 pub fn enclosed_view() -> Option<EnclosedView> {
     let view = loader("view");
     if !view.is_object() {
@@ -78,7 +78,7 @@ pub fn enclosed_view() -> Option<EnclosedView> {
     })
 }
 
-/// The page as one file; of a hosted page this takes a request to the file beside it, unless it is kept for offline use.
+/// The page as one file. On a hosted page this requests the file beside it, unless a copy is kept for offline use.
 pub async fn page_file() -> Result<Blob, String> {
     if let Ok(page) = loader("page").dyn_into() {
         return Ok(page);
@@ -100,7 +100,7 @@ pub async fn page_file() -> Result<Blob, String> {
     }
 }
 
-/// The text of a file, cut in two before what is given.
+/// The text of a file, split in two before the given text.
 pub async fn cut_before(file: &Blob, place: &str) -> Result<[JsValue; 2], String> {
     let text = later(file, "text", &[]).await?;
     let text: js_sys::JsString = text.unchecked_into();
@@ -112,7 +112,7 @@ pub async fn cut_before(file: &Blob, place: &str) -> Result<[JsValue; 2], String
     ])
 }
 
-/// A file compressed, unless it is already: what is text begins with a bracket.
+/// The compressed file; `None` if it is compressed already. Text files start with a bracket.
 pub async fn compressed(file: &Blob) -> Result<Option<Blob>, String> {
     let head = file
         .slice_with_f64_and_f64(0.0, 64.0)
@@ -133,7 +133,7 @@ pub async fn compressed(file: &Blob) -> Result<Option<Blob>, String> {
     Ok(Some(later(&response, "blob", &[]).await?.unchecked_into()))
 }
 
-/// Texts one behind the other as a page.
+/// Concatenates texts into an HTML file.
 pub fn html_file(texts: &Array) -> Result<Blob, String> {
     let options = BlobPropertyBag::new();
     options.set_type("text/html");
@@ -141,7 +141,7 @@ pub fn html_file(texts: &Array) -> Result<Blob, String> {
     file.map_err(|error| error_text(&error))
 }
 
-/// A part of a file as base64, in pieces that stand one behind the other.
+/// A part of a file as base64, in pieces that can be concatenated.
 pub async fn base64(file: &Blob, from: f64, to: f64) -> Result<Vec<JsValue>, String> {
     let mut pieces = Vec::new();
     let mut at = from;

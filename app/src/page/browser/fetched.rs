@@ -1,4 +1,4 @@
-//! Files that are fetched from the page's own site, and from nowhere else.
+//! Files fetched from the page's own site; no other site is contacted.
 
 use js_sys::{Array, Uint8Array};
 use wasm_bindgen::prelude::*;
@@ -15,13 +15,13 @@ use crate::protocol::wire::part;
 
 /// A file of the page's own site.
 pub struct Found {
-    /// Where it is.
+    /// Its URL.
     url: String,
-    /// What it is called.
+    /// Its file name.
     pub name: String,
 }
 
-/// Looks up an address, read as a link of the page; half a sentence where nothing may be fetched from there.
+/// Resolves an address as a link of the page would be; otherwise, the reason why it may not be fetched.
 pub fn found(address: &str) -> Result<Found, String> {
     let base = document().base_uri().ok().flatten().unwrap_or_default();
     let url = Url::new_with_base(address, &base);
@@ -45,7 +45,7 @@ pub fn found(address: &str) -> Result<Found, String> {
     })
 }
 
-/// Fetches a file; `tell` hears how many bytes are here, of how many, 0 where that is not known.
+/// Fetches a file. `tell` receives the bytes so far and the total, 0 if unknown.
 pub async fn fetched(
     found: &Found,
     stop: &AbortSignal,
@@ -75,7 +75,7 @@ pub async fn fetched(
         status => return Err(format!("the server answers with status {status}")),
     }
     let header = |name: &str| response.headers().get(name).ok().flatten();
-    // What is packed on its way has another length when it is here.
+    // With a content encoding, the header's length is not that of the decoded file.
     let length = header("Content-Length").filter(|_| header("Content-Encoding").is_none());
     let total = length.and_then(|length| length.parse().ok()).unwrap_or(0.0);
     let Some(body) = response.body() else {
@@ -98,7 +98,7 @@ fn unreachable() -> &'static str {
     }
 }
 
-/// The parts of a file as they come, a few megabytes each: the browser may put them out of its memory.
+/// Reads a file into parts of a few megabytes each, which the browser can move out of memory.
 pub(super) async fn read(
     reader: &ReadableStreamDefaultReader,
     tell: impl Fn(f64),

@@ -1,4 +1,4 @@
-//! Files that come in by dropping and choosing, and go out as downloads and copies.
+//! Files that come in by drop or file dialog, and go out as downloads and copies.
 
 use std::cell::RefCell;
 
@@ -15,7 +15,7 @@ use web_sys::{
 use super::{by_id, document, keep, window};
 use crate::protocol::wire::{error_text, part};
 
-/// What a drag over the window does.
+/// A drag over the window.
 pub enum Drag {
     /// A file hovers over the window.
     Over(Half),
@@ -28,21 +28,21 @@ pub enum Drag {
 pub struct Dropped {
     /// Files, with the folders they came in.
     pub files: Vec<(String, File)>,
-    /// The name of the first folder, where there was one.
+    /// The name of the first folder, if any.
     pub folder: Option<String>,
 }
 
-/// So many files are what belongs together: a trace with its captures, or two to compare.
+/// Up to this many files belong together: a trace with its captures, or two traces to compare.
 const FEW: usize = 4;
 
 impl Dropped {
-    /// Whether the user is to choose among the files: of a folder, of an archive, or of many.
+    /// Whether the user is asked to choose among the files: they come from a folder or an archive, or are many.
     pub fn is_to_choose(&self) -> bool {
         self.folder.is_some() || self.files.len() > FEW
     }
 }
 
-/// Half of the window.
+/// A half of the window.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Half {
     Left,
@@ -61,8 +61,8 @@ impl Half {
 
 /// Makes the whole window a drop zone.
 pub fn on_drag(then: impl Fn(Drag) + Clone + 'static) {
-    // `dragleave` also fires on the way from one element to the next; only when the innermost
-    // element that was entered is left has the pointer gone from the window.
+    // `dragleave` also fires when the pointer moves between elements; it has left the window only when it leaves the
+    // innermost element that it entered.
     let innermost: std::rc::Rc<RefCell<Option<web_sys::EventTarget>>> = Default::default();
     for kind in ["dragenter", "dragover", "dragleave", "drop"] {
         let (innermost, then) = (innermost.clone(), then.clone());
@@ -97,12 +97,12 @@ pub fn on_drag(then: impl Fn(Drag) + Clone + 'static) {
     }
 }
 
-/// Takes what an event carries.
+/// Takes the files of an event.
 fn take(event: &DragEvent, then: impl FnOnce(Dropped) + 'static) {
     let Some(data) = event.data_transfer() else {
         return;
     };
-    // What is an entry is known while the event is heard, and no longer.
+    // The entries are only available while the event is being handled.
     let items = part(&data, "items");
     let n_items = part(&items, "length").as_f64().unwrap_or(0.0) as u32;
     let item = |at| js_sys::Reflect::get_u32(&items, at).ok();
@@ -115,7 +115,7 @@ fn take(event: &DragEvent, then: impl FnOnce(Dropped) + 'static) {
     );
 }
 
-/// Takes what was dropped before the app was there, which the loader in `boot.js` has kept.
+/// Takes what was dropped before the app was loaded; the loader in `boot.js` has kept it.
 pub fn take_held(then: impl FnOnce(Dropped) + 'static) {
     let held = part(&part(&js_sys::global(), "dormer"), "dropped");
     let list = |name| part(&held, name).dyn_into::<Array>().unwrap_or_default();
@@ -125,7 +125,7 @@ pub fn take_held(then: impl FnOnce(Dropped) + 'static) {
     }
 }
 
-/// Takes files; folders are read with all that lies below them.
+/// Takes files; folders are read recursively.
 fn take_entries(entries: Vec<JsValue>, files: Vec<File>, then: impl FnOnce(Dropped) + 'static) {
     let is_folder = |entry: &&JsValue| part(entry, "isDirectory").is_truthy();
     let folder = entries.iter().find(is_folder);
@@ -141,9 +141,9 @@ fn take_entries(entries: Vec<JsValue>, files: Vec<File>, then: impl FnOnce(Dropp
     });
 }
 
-/// All files below some entries, in order of their paths.
+/// All files below the given entries, in order of their paths.
 async fn files_below(entries: Vec<JsValue>) -> Vec<(String, File)> {
-    /// A folder with more is none of traces.
+    /// A folder with more files than this is not a folder of traces.
     const MOST: usize = 5_000;
     let mut files: Vec<(String, File)> = Vec::new();
     let mut open = entries;
@@ -164,7 +164,7 @@ async fn files_below(entries: Vec<JsValue>) -> Vec<(String, File)> {
         let Some(reader) = call(&entry, "createReader", &[]) else {
             continue;
         };
-        // A folder is read in parts, of which the last is empty.
+        // A folder is read in batches; the last one is empty.
         while let Some(some) = called_back(&reader, "readEntries").await {
             let some: Array = some.unchecked_into();
             if some.length() == 0 {
@@ -177,13 +177,13 @@ async fn files_below(entries: Vec<JsValue>) -> Vec<(String, File)> {
     files
 }
 
-/// Calls a method of an object; `None` where it has none, or throws.
+/// Calls a method of an object; `None` if there is no such method or it throws.
 pub(super) fn call(object: &JsValue, method: &str, arguments: &[JsValue]) -> Option<JsValue> {
     let method: Function = part(object, method).dyn_into().ok()?;
     method.apply(object, &arguments.iter().collect()).ok()
 }
 
-/// What a method promises.
+/// The result of a method that returns a promise.
 pub(super) async fn later(
     object: &JsValue,
     method: &str,
@@ -195,20 +195,20 @@ pub(super) async fn later(
     answer.map_err(|error| error_text(&error))
 }
 
-/// A new object of a class of the browser's.
+/// A new object of one of the browser's classes.
 pub(super) fn made(class: &str, from: JsValue) -> Result<JsValue, String> {
     let known = part(&js_sys::global(), class).dyn_into::<Function>();
     let known = known.map_err(|_| format!("this browser has no {class}"))?;
     Reflect::construct(&known, &Array::of1(&from)).map_err(|error| error_text(&error))
 }
 
-/// A stream of bytes through the browser's `CompressionStream` or `DecompressionStream`.
+/// Pipes a stream of bytes through the browser's `CompressionStream` or `DecompressionStream`.
 pub(super) fn through_gzip(stream: &JsValue, class: &str) -> Result<JsValue, String> {
     let gzip = made(class, "gzip".into())?;
     call(stream, "pipeThrough", &[gzip]).ok_or_else(|| format!("{class} takes no such stream"))
 }
 
-/// What a method calls its first callback with; `None` where it calls its second.
+/// What a method passes to its first callback; `None` if it calls the second, for errors.
 async fn called_back(object: &JsValue, method: &str) -> Option<JsValue> {
     let promise = Promise::new(&mut |resolve, reject| {
         call(object, method, &[resolve.into(), reject.into()]);
@@ -216,7 +216,7 @@ async fn called_back(object: &JsValue, method: &str) -> Option<JsValue> {
     JsFuture::from(promise).await.ok()
 }
 
-/// The files of a chosen folder, with the folders they lie in.
+/// The files of a chosen folder, with their folders.
 pub fn take_folder(event: &web_sys::Event) -> Dropped {
     let path = |file: &File| {
         let path = part(file, "webkitRelativePath").as_string();
@@ -232,7 +232,7 @@ pub fn take_folder(event: &web_sys::Event) -> Dropped {
     }
 }
 
-/// Opens the file dialog that chooses a folder.
+/// Opens the dialog to choose a folder.
 pub fn choose_folder() {
     click("folder-input");
 }
@@ -247,7 +247,7 @@ fn all_files(list: web_sys::FileList) -> Vec<File> {
     (0..list.length()).filter_map(|at| list.get(at)).collect()
 }
 
-/// The files a file input holds. The input is emptied, so that they can be chosen again.
+/// The files in a file input. The input is then cleared, so that the same files can be chosen again.
 pub fn take_files(event: &web_sys::Event) -> Vec<File> {
     let input = event.target().and_then(|target| target.dyn_into().ok());
     input.map_or_else(Vec::new, |input: HtmlInputElement| {
@@ -257,7 +257,7 @@ pub fn take_files(event: &web_sys::Event) -> Vec<File> {
     })
 }
 
-/// Reads a small file as text; `then` hears `None` where that fails.
+/// Reads a small file as text; `then` receives `None` on failure.
 pub fn read_text(file: &File, then: impl FnOnce(Option<String>) + 'static) {
     let text = file.text();
     wasm_bindgen_futures::spawn_local(async move {
@@ -271,19 +271,19 @@ pub fn choose_file() {
     click("file-input");
 }
 
-/// Opens the file dialog for the trace that the open one is compared with.
+/// Opens the file dialog for the reference trace.
 pub fn choose_reference() {
     click("reference-input");
 }
 
-/// Clicks an element, as the user might.
+/// Clicks an element.
 pub fn click(id: &str) {
     if let Some(element) = by_id::<HtmlElement>(id) {
         element.click();
     }
 }
 
-/// Hands bytes to the user as a file.
+/// Offers bytes to the user as a download.
 pub fn download(file_name: &str, mime: &str, bytes: &Uint8Array) {
     let options = BlobPropertyBag::new();
     options.set_type(mime);
@@ -292,7 +292,7 @@ pub fn download(file_name: &str, mime: &str, bytes: &Uint8Array) {
     }
 }
 
-/// Hands a file to the user.
+/// Offers a file to the user as a download.
 pub fn download_file(file_name: &str, file: &Blob) {
     let Ok(url) = Url::create_object_url_with_blob(file) else {
         return;
@@ -313,7 +313,7 @@ pub fn download_file(file_name: &str, file: &Blob) {
     .forget();
 }
 
-/// Copies text to the clipboard; `done` hears whether it went well.
+/// Copies text to the clipboard; `done` receives whether it worked.
 pub fn copy(text: &str, done: impl FnOnce(bool) + 'static) {
     let navigator = window().navigator();
     // Without a secure context (plain HTTP from another machine) there is no clipboard.

@@ -1,4 +1,4 @@
-//! The keyboard: where the focus goes and goes back to, and keys that no element took.
+//! The keyboard: where the focus moves and returns to, and keys that no element handled.
 
 use std::cell::RefCell;
 
@@ -10,18 +10,18 @@ use web_sys::{HtmlElement, KeyboardEvent};
 use super::{after_paint, by_id, document, first, keep, window};
 
 thread_local! {
-    /// What had the keyboard focus before it went into a panel.
+    /// The element that had the focus before it moved into a panel.
     static FOCUS: RefCell<Option<HtmlElement>> = const { RefCell::new(None) };
 }
 
-/// Puts the keyboard focus on an element.
+/// Focuses an element.
 pub fn focus_on(id: &str) {
     if let Some(element) = by_id::<HtmlElement>(id) {
         let _ = element.focus();
     }
 }
 
-/// Puts the keyboard focus on an element; what it is folded away in is opened.
+/// Focuses an element and opens the folded parts around it.
 pub fn reveal(id: &str) {
     if let Some(element) = by_id::<HtmlElement>(id) {
         if let Ok(Some(folded)) = element.closest("details") {
@@ -31,14 +31,14 @@ pub fn reveal(id: &str) {
     }
 }
 
-/// What has the keyboard focus; `None` where nothing has.
+/// The focused element; `None` if there is none.
 fn focused() -> Option<HtmlElement> {
     let element: HtmlElement = document().active_element()?.dyn_into().ok()?;
     let is_body = document().body().is_some_and(|body| body == element);
     (!is_body).then_some(element)
 }
 
-/// Puts the keyboard focus back on the element of the same id, where what has it is drawn anew.
+/// Restores the focus to the element with the same id after the focused one is redrawn.
 pub fn keep_focus() {
     let id = focused().map(|element| element.id());
     if let Some(id) = id.filter(|id| !id.is_empty()) {
@@ -50,13 +50,12 @@ pub fn keep_focus() {
     }
 }
 
-/// Remembers what has the keyboard focus, for [`return_focus`].
+/// Remembers the focused element, for [`return_focus`].
 pub fn remember_focus() {
     FOCUS.set(focused());
 }
 
-/// Puts the keyboard focus back on what was remembered; where that is gone, on the first of these
-/// that is there.
+/// Restores the focus to the remembered element; if that is gone, to the first of `others` that exists.
 pub fn return_focus(others: &[&str]) {
     let before = FOCUS.take().filter(|element| element.is_connected());
     let other = || others.iter().find_map(|css| first(css))?.dyn_into().ok();
@@ -66,8 +65,8 @@ pub fn return_focus(others: &[&str]) {
     }
 }
 
-/// Where the keyboard focus is lost, or in an element of a view that was left: puts it on the first
-/// of the wanted ones as soon as that is there, or in the end on the element of an id.
+/// If the focus is lost, or is in an element of a view that was left: focuses the first of the wanted elements as soon
+/// as it exists, or finally the element with the given id.
 pub fn catch_focus(left: Option<&'static str>, wanted: &'static [&'static str], id: &'static str) {
     const TRIES: u32 = 8;
     fn attempt(
@@ -96,7 +95,7 @@ pub fn catch_focus(left: Option<&'static str>, wanted: &'static [&'static str], 
     after_paint(move || attempt(left, wanted, id, 0));
 }
 
-/// Whether the keyboard focus goes from an element to one outside it.
+/// Whether the focus moves from an element to one outside it.
 pub fn focus_leaves(element: &web_sys::Element, event: &web_sys::FocusEvent) -> bool {
     event
         .related_target()
@@ -104,7 +103,7 @@ pub fn focus_leaves(element: &web_sys::Element, event: &web_sys::FocusEvent) -> 
         .is_some_and(|to| !element.contains(Some(&to)))
 }
 
-/// Calls back for every key that no element took for itself.
+/// Calls back for every key that no element handled.
 pub fn on_key(then: impl Fn(&KeyboardEvent) + 'static) {
     let options = EventListenerOptions::enable_prevent_default();
     keep(EventListener::new_with_options(
@@ -121,7 +120,7 @@ pub fn on_key(then: impl Fn(&KeyboardEvent) + 'static) {
     ));
 }
 
-/// Whether an event comes from an element that takes what is typed.
+/// Whether an event comes from an element that accepts typed text.
 pub fn types_text(event: &web_sys::Event) -> bool {
     let element = event.target().and_then(|target| target.dyn_into().ok());
     element.is_some_and(|element: web_sys::Element| {
@@ -130,7 +129,7 @@ pub fn types_text(event: &web_sys::Event) -> bool {
     })
 }
 
-/// Whether a dialog stands before the page.
+/// Whether a modal dialog is open.
 pub fn has_open_dialog() -> bool {
     first("dialog[open]").is_some()
 }

@@ -1,4 +1,4 @@
-//! How files begin, and how many cores there are.
+//! How files begin, and the number of CPU cores.
 
 use js_sys::Uint8Array;
 use wasm_bindgen::prelude::*;
@@ -9,10 +9,10 @@ use super::files::{call, through_gzip};
 use super::window;
 use crate::protocol::wire::part;
 
-/// Bytes of a file that are read to tell what it is, compressed or not.
+/// Bytes of a file that are read to identify it, compressed or not.
 const HEAD_BYTES: f64 = 65_536.0;
 
-/// The first text of a file; as much as there is of one that cannot be read.
+/// The first text of a file; as much as can be read.
 pub async fn head_of(file: &File) -> String {
     let mut text = Vec::new();
     if let Ok(slice) = file.slice_with_f64_and_f64(0.0, HEAD_BYTES) {
@@ -22,7 +22,8 @@ pub async fn head_of(file: &File) -> String {
     String::from_utf8_lossy(&text).into_owned()
 }
 
-/// Reads the bytes of a file, or what a gzip file holds. What is cut off breaks at its end: what came before is read.
+/// Reads the bytes of a file, or of what a gzip file holds. A truncated file fails at its end, after all earlier chunks
+/// were read.
 pub(super) async fn each_chunk(file: &Blob, is_packed: bool, mut then: impl FnMut(Uint8Array)) {
     let stream: JsValue = file.stream().into();
     let stream = match is_packed {
@@ -41,7 +42,7 @@ pub(super) async fn each_chunk(file: &Blob, is_packed: bool, mut then: impl FnMu
     }
 }
 
-/// How many threads run at once.
+/// The number of hardware threads.
 pub fn n_cores() -> usize {
     window().navigator().hardware_concurrency() as usize
 }

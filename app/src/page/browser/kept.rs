@@ -1,8 +1,8 @@
-//! Traces that the user keeps on this computer: files in the browser's private file system, which only
-//! this page can read.
+//! Traces that the user keeps on this computer: files in the browser's private file system, which only this page can
+//! read.
 //!
-//! Browsers may have none of it, as in private windows and without a secure context: then nothing is
-//! kept, and the page says so.
+//! It may be unavailable, as in private windows and without a secure context: then nothing is kept, and the page says
+//! so.
 
 use dormer_core::base::sort::Arrange;
 use wasm_bindgen::prelude::*;
@@ -12,7 +12,7 @@ use super::files::{call, later};
 use super::window;
 use crate::protocol::wire::part;
 
-/// The folder of the private file system.
+/// The folder in the private file system.
 const FOLDER: &str = "traces";
 
 /// A trace that is kept.
@@ -20,7 +20,7 @@ const FOLDER: &str = "traces";
 pub struct KeptTrace {
     pub name: String,
     pub bytes: f64,
-    /// When it was kept, milliseconds since 1970.
+    /// When it was kept, in milliseconds since 1970.
     pub kept_ms: f64,
 }
 
@@ -41,7 +41,7 @@ pub(super) async fn file_of(handle: &JsValue) -> Result<File, String> {
     Ok(later(handle, "getFile", &[]).await?.unchecked_into())
 }
 
-/// All traces that are kept, those kept last first.
+/// All kept traces, newest first.
 pub async fn kept_traces() -> Vec<KeptTrace> {
     let mut kept = Vec::new();
     let Ok(folder) = folder().await else {
@@ -72,19 +72,19 @@ pub async fn keep_trace(file: File) -> Result<(), String> {
     let arguments = [file.name().into(), option("create")];
     let handle = later(&folder, "getFileHandle", &arguments).await?;
     let writer = later(&handle, "createWritable", &[]).await?;
-    // The stream closes the file at its end, and leaves it as it was where it breaks.
+    // The stream closes the file at its end, and leaves it unchanged on failure.
     later(&file.stream(), "pipeTo", &[writer]).await?;
     Ok(())
 }
 
-/// A file that is kept; `None` where there is none of that name.
+/// A kept file; `None` if there is none with that name.
 pub async fn kept_trace(name: &str) -> Option<File> {
     let folder = folder().await.ok()?;
     let handle = later(&folder, "getFileHandle", &[name.into()]).await.ok()?;
     file_of(&handle).await.ok()
 }
 
-/// Forgets a file that is kept.
+/// Deletes a kept file.
 pub async fn forget_trace(name: &str) {
     if let Ok(folder) = folder().await {
         let _ = later(&folder, "removeEntry", &[name.into()]).await;

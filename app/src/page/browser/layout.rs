@@ -1,4 +1,4 @@
-//! Sizes, places and scrolling of elements.
+//! Sizes, positions and scrolling of elements.
 
 use std::cell::Cell;
 
@@ -32,7 +32,7 @@ fn on_resize(element: &web_sys::Element, then: impl FnMut() + 'static) -> Option
     })
 }
 
-/// Calls back with width and height of an element as soon as it is there, and whenever they change.
+/// Calls back with the width and height of an element as soon as it exists, and whenever they change.
 pub fn follow_size(element: NodeRef<Div>, then: impl Fn(f64, f64) + Clone + 'static) {
     Effect::new(move || {
         if let Some(element) = element.get() {
@@ -48,7 +48,7 @@ pub fn follow_size(element: NodeRef<Div>, then: impl Fn(f64, f64) + Clone + 'sta
     });
 }
 
-/// Where the pointer is, from an element's upper left corner.
+/// The pointer's position relative to an element's upper left corner.
 pub fn pointer_in(element: &web_sys::Element, event: &web_sys::MouseEvent) -> (f64, f64) {
     let corner = element.get_bounding_client_rect();
     (
@@ -57,7 +57,7 @@ pub fn pointer_in(element: &web_sys::Element, event: &web_sys::MouseEvent) -> (f
     )
 }
 
-/// Sends everything of a pressed pointer to the element it was pressed on, wherever it goes.
+/// Sends all events of a pressed pointer to the element it was pressed on, wherever it moves.
 pub fn capture_pointer(event: &web_sys::PointerEvent) {
     let element = event.current_target().or_else(|| event.target());
     if let Some(element) = element.and_then(|target| target.dyn_into::<web_sys::Element>().ok()) {
@@ -66,7 +66,7 @@ pub fn capture_pointer(event: &web_sys::PointerEvent) {
     }
 }
 
-/// The color and the background of the first element of a selector, as a canvas takes them.
+/// The color and the background of the first element that matches a selector, as canvas styles.
 pub fn colors_of(css: &str) -> (String, String) {
     let style = first(css).and_then(|element| window().get_computed_style(&element).ok()?);
     let color = |name: &str| {
@@ -76,7 +76,7 @@ pub fn colors_of(css: &str) -> (String, String) {
     (color("color"), color("background-color"))
 }
 
-/// How many CSS pixels a pixel of the design takes: `--u` of `app/style/tokens.css`.
+/// How many CSS pixels one design pixel takes: `--u` of `app/style/tokens.css`.
 pub fn design_px() -> f64 {
     let root = document().document_element();
     let style = root.and_then(|root| window().get_computed_style(&root).ok()?);
@@ -86,9 +86,9 @@ pub fn design_px() -> f64 {
         .unwrap_or(1.0)
 }
 
-/// How wide a letter of the page's monospaced font is, as a share of its size. Measured once.
+/// The width of a letter of the page's monospaced font, as a share of the font size. Measured once.
 pub fn mono_letter() -> f64 {
-    /// Of most such fonts.
+    /// True of most monospaced fonts.
     const USUAL: f64 = 0.602;
     thread_local! {
         static SHARE: Cell<Option<f64>> = const { Cell::new(None) };
@@ -114,7 +114,7 @@ fn measured_mono_letter() -> Option<f64> {
     Some(brush.measure_text("0").ok()?.width() / SIZE_PX)
 }
 
-/// Scrolls as little as it takes to show an element.
+/// Scrolls an element into view, as little as needed.
 pub fn bring_into_view(css: &str) {
     if let Some(element) = first(css) {
         let options = ScrollIntoViewOptions::new();
@@ -132,22 +132,22 @@ pub fn go_to_element(id: &str) {
     }
 }
 
-/// Scrolls what stands in an element back to its beginning.
+/// Scrolls the content of an element back to its start.
 pub fn scroll_to_top(id: &str) {
     if let Some(element) = by_id::<web_sys::Element>(id) {
         element.set_scroll_top(0);
     }
 }
 
-/// Calls back whenever an element scrolls, until what it returns is dropped.
+/// Calls back whenever an element scrolls, until the returned listener is dropped.
 pub fn on_scroll(id: &str, then: impl Fn() + 'static) -> Option<EventListener> {
     let element: web_sys::Element = by_id(id)?;
     Some(EventListener::new(&element, "scroll", move |_| then()))
 }
 
-/// The last of some elements, in order, that has come near the top of the one that scrolls.
+/// The last of the given elements, in order, that has come near the top of the scrolling one.
 pub fn last_passed(scroller: &str, ids: &[String]) -> Option<String> {
-    /// What stands in this part of its height is being read already.
+    /// What is in this upper part of its height counts as being read.
     const PASSED: f64 = 0.25;
     let place = |id: &str| -> Option<(f64, f64)> {
         let place = by_id::<web_sys::Element>(id)?.get_bounding_client_rect();

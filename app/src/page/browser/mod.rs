@@ -1,21 +1,21 @@
-//! Everything the page asks of the browser. What every part of it needs is here.
+//! Everything the page asks of the browser. This file has what the others share.
 //!
 //! | file | what |
 //! |---|---|
 //! | `archive` | the files in an archive |
-//! | `address` | the hash, read, written and followed |
-//! | `enclosed` | the page as one file, and what is put into it |
+//! | `address` | reads, writes and follows the hash |
+//! | `enclosed` | the page as one file, and what is embedded in it |
 //! | `worker` | workers, their messages, and requests |
 //! | `fetched` | files of the page's own site |
-//! | `files` | files that come in and go out |
+//! | `files` | incoming files and downloads |
 //! | `ports` | files that the page reads for its workers |
 //! | `heads` | how files begin |
-//! | `kept` | traces that stay on this computer |
-//! | `offline` | the copy of the page that stays in this browser, and the page as an app |
+//! | `kept` | traces kept on this computer |
+//! | `offline` | the offline copy of the page, and the page as an app |
 //! | `senders` | other windows that send a trace |
-//! | `focus` | the keyboard focus, and keys that no element took |
-//! | `layout` | sizes, places, scrolling |
-//! | `served` | where the page comes from, and what `dormer open` is asked for |
+//! | `focus` | the keyboard focus, and keys that no element handled |
+//! | `layout` | sizes, positions, scrolling |
+//! | `served` | where the page comes from, and requests to `dormer open` |
 
 mod address;
 mod archive;
@@ -117,18 +117,18 @@ fn keep(listener: EventListener) {
     LISTENERS.with_borrow_mut(|listeners| listeners.push(listener));
 }
 
-/// Puts the theme on the root element, where the tokens see it.
+/// Sets the theme on the root element, where the style tokens read it.
 pub fn set_theme(theme: Theme) {
     let _ = root().dataset().set("theme", theme.word());
 }
 
-/// Names the page in the browser's tab.
+/// Sets the title in the browser's tab.
 pub fn set_title(title: &str) {
     document().set_title(title);
 }
 
-/// Tells tests and benchmarks that a report is on screen: how many traces were opened so far, how
-/// long the last one took, and the wasm memory its worker holds.
+/// Tells tests and benchmarks that a report is on screen: the number of traces opened so far, the time the last one
+/// took, and its worker's wasm memory.
 pub fn mark_ready(loads: u32, opened_in_ms: f64, wasm_bytes: f64) {
     let marks = root().dataset();
     let _ = marks.set("wasmBytes", &wasm_bytes.to_string());
@@ -136,7 +136,7 @@ pub fn mark_ready(loads: u32, opened_in_ms: f64, wasm_bytes: f64) {
     let _ = marks.set("ready", &loads.to_string());
 }
 
-/// Has the browser ask before the page is closed or loaded anew, while something would be lost.
+/// Makes the browser ask before the page is closed or reloaded while something would be lost.
 pub fn ask_before_leaving(would_lose: impl Fn() -> bool + 'static) {
     let options = EventListenerOptions::enable_prevent_default();
     keep(EventListener::new_with_options(
@@ -151,7 +151,7 @@ pub fn ask_before_leaving(would_lose: impl Fn() -> bool + 'static) {
     ));
 }
 
-/// Calls back after the next frame was drawn.
+/// Calls back after the next frame is drawn.
 pub fn after_paint(then: impl FnOnce() + 'static) {
     let next_task = Closure::once_into_js(move || {
         Timeout::new(0, then).forget();
@@ -165,42 +165,42 @@ pub fn before_paint(then: impl FnOnce() + 'static) {
     let _ = window().request_animation_frame(then.unchecked_ref());
 }
 
-/// What stands in a text field; empty where there is none.
+/// The text of a text field; empty if there is no such field.
 pub fn input_value(id: &str) -> String {
     by_id(id).map_or(String::new(), |input: HtmlInputElement| input.value())
 }
 
-/// Puts a text into a text field.
+/// Sets the text of a text field.
 pub fn set_input_value(id: &str, value: &str) {
     if let Some(input) = by_id::<HtmlInputElement>(id) {
         input.set_value(value);
     }
 }
 
-/// Ticks a box or a radio button.
+/// Checks a checkbox or a radio button.
 pub fn check(id: &str) {
     if let Some(input) = by_id::<HtmlInputElement>(id) {
         input.set_checked(true);
     }
 }
 
-/// Whether a box or a radio button is ticked.
+/// Whether a checkbox or a radio button is checked.
 pub fn is_checked(id: &str) -> bool {
     by_id(id).is_some_and(|input: HtmlInputElement| input.checked())
 }
 
-/// A text as JSON writes it, quotes included.
+/// A text as a JSON string, quotes included.
 pub fn json_text(text: &str) -> String {
     let json = js_sys::JSON::stringify(&JsValue::from_str(text));
     json.map_or_else(|_| "\"\"".to_owned(), String::from)
 }
 
-/// A text that the user asked this browser to keep. Browsers may forbid all keeping.
+/// A text that the user asked this browser to keep. Browsers may disable local storage.
 pub fn kept(key: &str) -> Option<String> {
     window().local_storage().ok()??.get_item(key).ok()?
 }
 
-/// Keeps a text in this browser, or forgets it.
+/// Keeps a text in this browser, or deletes it.
 pub fn keep_text(key: &str, text: Option<&str>) {
     if let Ok(Some(storage)) = window().local_storage() {
         let _ = match text {

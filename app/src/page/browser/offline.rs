@@ -1,7 +1,7 @@
-//! The copy of the page that stays in this browser for offline use, and the page as an installed app.
+//! The copy of the page that this browser keeps for offline use, and the page as an installed app.
 //!
-//! The files of one build lie in a cache of their own, named after the page's folder, and `sw.js` answers from it. It is made,
-//! replaced and forgotten here, where the user says so, and never by itself. Browsers have none of it for a page that was
+//! The files of one build are in a cache of their own, named after the page's folder, and `sw.js` answers from it. It
+//! is created, replaced and deleted here, only when the user asks. Browsers do not support it for a page that was
 //! opened as a file, in some private windows, and without a secure context.
 
 use js_sys::{Array, Promise};
@@ -14,7 +14,7 @@ use super::kept::file_of;
 use super::{document, policy, window};
 use crate::protocol::wire::{error_text, is_request, message, part};
 
-/// What `boot.js` fetches, and what browsers ask for of an app.
+/// What `boot.js` fetches, and what browsers request for an app.
 const FETCHED: [&str; 5] = [
     "dormer-app.js",
     "dormer-app_bg.wasm",
@@ -24,16 +24,17 @@ const FETCHED: [&str; 5] = [
 ];
 const MANIFEST: &str = "manifest.json";
 
-/// The page as one file, beside a hosted page.
+/// The page as one file, beside the hosted page.
 pub(super) const ONE_FILE: &str = "dormer.html";
 
-/// So much of what the page has loaded is its size as one file, which holds the same, compressed and then as base64.
+/// The size of the one-file page as a share of what the page has loaded: the same content, compressed and then
+/// base64-encoded.
 const ONE_FILE_SHARE: f64 = 0.55;
 
-/// What `sw.js` calls the cache, before the page's folder.
+/// The cache name in `sw.js`, before the page's folder.
 const CACHE: &str = "dormer-kept:";
 
-/// The front page of a build, as the server has it.
+/// The front page of a build, from the server.
 pub struct FrontPage {
     pub build: String,
     text: String,
@@ -51,13 +52,13 @@ pub fn can_be_kept() -> bool {
         && has("serviceWorker", &window().navigator())
 }
 
-/// The id of the build that this page is of.
+/// The id of this page's build.
 pub fn build() -> String {
     let build = part(&part(&js_sys::global(), "dormer"), "build");
     build.as_string().unwrap_or_default()
 }
 
-/// About how many bytes a copy of the page takes: what it has loaded, and the same as one file.
+/// The approximate size of a copy of the page in bytes: what the page has loaded, plus the same as one file.
 pub fn copy_bytes() -> f64 {
     let clock = window().performance();
     let entries = clock.map(|clock| clock.get_entries_by_type("resource"));
@@ -95,25 +96,25 @@ pub async fn kept_build() -> Option<String> {
     build_of(&text_of(&kept(folder()).await?).await?)
 }
 
-/// What is kept of a URL.
+/// The kept response for a URL.
 async fn kept(url: String) -> Option<Response> {
     if !can_be_kept() {
         return None;
     }
-    // Only what is there is opened: opening makes it.
+    // Only an existing cache is opened: opening creates it.
     let options = message(&[("cacheName", cache_name().into())]).into();
     let kept = later(&caches(), "match", &[url.into(), options]).await;
     kept.ok()?.dyn_into().ok()
 }
 
-/// Whether a file is the one file of a build: its script says so (`xtask/src/one_file.rs`).
+/// Whether a file is the one-file page of a build: its script contains the id (`xtask/src/one_file.rs`).
 pub(super) async fn is_one_file_of(file: &Blob, build: &str) -> Result<bool, String> {
     let text = JsFuture::from(file.text()).await;
     let text: js_sys::JsString = text.map_err(|error| error_text(&error))?.unchecked_into();
     Ok(text.includes(&format!("globalThis.dormer = {{ build: '{build}'"), 0))
 }
 
-/// A file of a build out of the copy that is kept: no request.
+/// A file of a build from the kept copy, without a request.
 pub(super) async fn kept_file(name: &str, build: &str) -> Option<Response> {
     kept(format!("{}{name}?v={build}", folder())).await
 }
@@ -123,7 +124,7 @@ async fn text_of(response: &Response) -> Option<String> {
     text.ok()?.as_string()
 }
 
-/// Asks the server for its front page: one request, which neither a cache nor the copy answers.
+/// Requests the front page from the server, bypassing caches and the copy.
 pub async fn front_page() -> Result<FrontPage, String> {
     let here = window().location().pathname().unwrap_or_default();
     let response = fetched(&format!("{here}?newest"), RequestCache::NoStore).await?;
@@ -152,8 +153,8 @@ pub(super) async fn fetched(url: &str, cache: RequestCache) -> Result<Response, 
     }
 }
 
-/// Keeps the build of a front page, in the place of the one that was kept; `tell` hears how many files are here. Where that
-/// fails, what was kept before stays as it is.
+/// Keeps the build of a front page in place of the previous one; `tell` receives the number of files fetched. On
+/// failure, the previous copy stays as it is.
 pub async fn keep_build(front: FrontPage, tell: impl Fn(usize)) -> Result<(), String> {
     let FrontPage {
         build,
@@ -169,7 +170,7 @@ pub async fn keep_build(front: FrontPage, tell: impl Fn(usize)) -> Result<(), St
         }
         return Err(why);
     }
-    // From here on the copy is of this build.
+    // From here on the copy is this build.
     let here = window().location().pathname().unwrap_or_default();
     for page in [folder(), format!("{}index.html", folder()), here] {
         let copy = response.clone().map_err(|error| error_text(&error))?;
@@ -194,7 +195,7 @@ pub async fn keep_build(front: FrontPage, tell: impl Fn(usize)) -> Result<(), St
     Ok(())
 }
 
-/// Stores every file of a build but its front page.
+/// Stores every file of a build except its front page.
 async fn store(
     cache: &JsValue,
     build: &str,
@@ -225,7 +226,7 @@ async fn store(
         at += 1;
         tell(at);
     }
-    // Export makes others of it. Some hosts leave it away, or send another page in its place.
+    // Needed by export. Some hosts omit it, or send another page in its place.
     let request = format!("./{ONE_FILE}?v={build}");
     if let Ok(response) = fetched(&request, RequestCache::Default).await {
         let copy = response.clone().map_err(|error| error_text(&error))?;
@@ -242,7 +243,7 @@ pub(super) async fn blob_of(response: &Response) -> Result<Blob, String> {
     Ok(blob.map_err(|error| error_text(&error))?.unchecked_into())
 }
 
-/// A server may be given another build just now: all that runs ends in the id of its own.
+/// The server may be switching to another build right now: every script and module ends with the id of its build.
 async fn expect_build(name: &str, response: &Response, build: &str) -> Result<(), String> {
     const END: f64 = 64.0;
     let blob = blob_of(response).await?;
@@ -257,7 +258,7 @@ async fn expect_build(name: &str, response: &Response, build: &str) -> Result<()
     }
 }
 
-/// Forgets the copy. The page goes on until it is loaded anew, then from the server.
+/// Deletes the copy. The page keeps running until it is reloaded, then from the server.
 pub async fn forget_build() -> Result<(), String> {
     later(&caches(), "delete", &[cache_name().into()]).await?;
     let registration = later(&workers(), "getRegistration", &[folder().into()]).await?;
@@ -270,8 +271,8 @@ pub async fn forget_build() -> Result<(), String> {
     Ok(())
 }
 
-/// Has the browser offer the page as an app. It asks for the manifest and the icons then, so it is told of them where they are
-/// in a copy.
+/// Makes the browser offer the page as an app. The browser then requests the manifest and the icons, so they are
+/// declared only once a copy exists.
 pub fn offer_as_app(build: &str) {
     let link = match super::by_id::<web_sys::Element>(MANIFEST) {
         Some(link) => Some(link),
@@ -285,7 +286,7 @@ pub fn offer_as_app(build: &str) {
     }
 }
 
-/// The id of the build that a front page is of.
+/// The id of a front page's build.
 fn build_of(front: &str) -> Option<String> {
     let (_, rest) = front.split_once("\"./boot.js?v=")?;
     let (build, _) = rest.split_once('"')?;

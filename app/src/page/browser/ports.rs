@@ -1,7 +1,8 @@
 //! Files that the page reads for its workers.
 //!
-//! In WebKit (Safari), a worker of a page that was opened as a file can read no file, and none that was made in memory; the page can.
-//! So there it sends a port beside each file, and answers each message on it with the next chunk.
+//! In WebKit (Safari), if the page was opened as a file, its workers cannot read files, not even ones created in
+//! memory; the page can. So there the page sends a port beside each file, and answers each message on it with the next
+//! chunk.
 
 use js_sys::Array;
 use wasm_bindgen::prelude::*;
@@ -11,7 +12,7 @@ use web_sys::{File, MessageChannel, MessagePort, ReadableStreamDefaultReader, Wo
 use super::is_opened_as_file;
 use crate::protocol::wire::{error_text, message, part};
 
-/// Sends a message, with the files in it as its receiver can read them.
+/// Sends a message, with its files in a form that the receiver can read.
 pub fn post(worker: &Worker, message: &JsValue) -> Result<(), JsValue> {
     let Some(files) = part(message, "files")
         .dyn_ref::<Array>()
@@ -26,7 +27,7 @@ pub fn post(worker: &Worker, message: &JsValue) -> Result<(), JsValue> {
     worker.post_message_with_transfer(message, &ports)
 }
 
-/// The other end of a port that gives the chunks of a file.
+/// The worker's end of a port that sends the chunks of a file.
 fn port_of(file: &File) -> Result<MessagePort, JsValue> {
     let channel = MessageChannel::new()?;
     let here = channel.port1();
@@ -42,7 +43,7 @@ fn port_of(file: &File) -> Result<MessagePort, JsValue> {
         });
     });
     here.set_onmessage(Some(hear.as_ref().unchecked_ref()));
-    // It lives as long as its worker may ask.
+    // It lives as long as the worker may ask.
     hear.forget();
     Ok(channel.port2())
 }

@@ -1,8 +1,8 @@
-//! Other windows that send a trace: the one that opened this page, the one that holds it in a frame, or one that it opened.
+//! Other windows that send a trace: the one that opened this page, the one that holds it in a frame, or one that it
+//! opened.
 //!
-//! They speak the protocol of Perfetto's page: `'PING'` until `'PONG'` comes back, then
-//! `{perfetto: {buffer, title, fileName, keepApiOpen}}`, a stream in place of the buffer, or a buffer alone. Whatever else
-//! they send is passed over.
+//! They speak the protocol of Perfetto's page: `'PING'` until `'PONG'` comes back, then `{perfetto: {buffer, title,
+//! fileName, keepApiOpen}}`, a stream instead of the buffer, or a buffer alone. All other messages are ignored.
 
 use gloo::events::EventListener;
 use js_sys::{Array, ArrayBuffer};
@@ -14,22 +14,22 @@ use super::files::call;
 use super::{keep, window};
 use crate::protocol::wire::{message, part};
 
-/// What a trace without a name is called.
+/// The name for a trace without one.
 const NAMELESS: &str = "External trace";
 
-/// No name of a trace is longer.
+/// Longer names of traces are cut.
 const MOST_LETTERS: usize = 200;
 
 /// Another window.
 #[derive(Clone)]
 pub struct Sender {
     window: JsValue,
-    /// `https://tool.example`, or `null` for a file and a frame that may do nothing.
+    /// `https://tool.example`, or `null` for a file or a sandboxed frame.
     pub origin: String,
 }
 
 impl Sender {
-    /// Only of windows that belong to this one.
+    /// Accepts only windows that belong to this one.
     fn of(event: &MessageEvent) -> Option<Sender> {
         let (own, source) = (window(), JsValue::from(event.source()?));
         let is_opener = Ok(&source) == own.opener().as_ref();
@@ -42,12 +42,12 @@ impl Sender {
         })
     }
 
-    /// It is of the same site as this page.
+    /// Whether it is of the same site as this page.
     pub fn is_own(&self) -> bool {
         self.has_origin() && window().location().origin() == Ok(self.origin.clone())
     }
 
-    /// It can be told from others.
+    /// Whether its origin distinguishes it from others.
     pub fn has_origin(&self) -> bool {
         self.origin.contains("://") && !self.origin.starts_with("file:")
     }
@@ -65,18 +65,18 @@ impl Sender {
         );
     }
 
-    /// Tells it what became of its trace.
+    /// Sends it a status message about its trace.
     pub fn tell(&self, status: &str, name: &str) {
         let status = message(&[("status", status.into()), ("name", name.into())]);
         self.answer(&message(&[("dormer", status.into())]));
     }
 }
 
-/// What another window said.
+/// A message from another window.
 pub enum Said {
     /// It asks whether the page is there.
     Ping,
-    /// It wants to hear what becomes of its traces.
+    /// It wants status messages about its traces.
     WantsStatus,
     /// It sends a trace.
     Trace(SentTrace),
@@ -86,11 +86,11 @@ pub enum Said {
 pub struct SentTrace {
     bytes: JsValue,
     pub name: String,
-    /// How many bytes; `None` where a stream does not tell.
+    /// Size in bytes; `None` if a stream does not say.
     pub size: Option<f64>,
     /// More may follow.
     pub keeps_open: bool,
-    /// The sender wants to hear what becomes of it.
+    /// The sender wants a status message about it.
     pub wants_status: bool,
 }
 
@@ -144,7 +144,7 @@ impl SentTrace {
             .ok_or_else(|| "nothing was sent".to_owned())
     }
 
-    /// Takes none of it.
+    /// Discards the trace.
     pub fn refuse(self) {
         if self.bytes.is_instance_of::<ReadableStream>() {
             call(&self.bytes, "cancel", &[]);
@@ -152,10 +152,10 @@ impl SentTrace {
     }
 }
 
-/// A name as text that stands in one line.
+/// A name as plain text on one line.
 fn plain(name: &str) -> String {
     let letters = name.chars().take(MOST_LETTERS);
-    // Some letters of no width turn the ones after them around.
+    // Some zero-width characters reverse the text after them.
     let is_odd = |letter: char| {
         letter.is_control() || matches!(letter, '\u{200e}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
     };
@@ -167,7 +167,7 @@ fn plain(name: &str) -> String {
     }
 }
 
-/// Calls back with what other windows say that belong to this one.
+/// Calls back with messages from other windows that belong to this one.
 pub fn on_said(then: impl Fn(Said, Sender) + 'static) {
     keep(EventListener::new(&window(), "message", move |event| {
         let event = event.dyn_ref::<MessageEvent>();

@@ -1,4 +1,4 @@
-//! Where the page comes from; and what `dormer open` is asked for, where it serves the page (`cli/src/open`).
+//! Where the page comes from, and requests to `dormer open` if it serves the page (`cli/src/open`).
 
 use gloo::events::EventListener;
 use wasm_bindgen::prelude::*;
@@ -12,11 +12,11 @@ use crate::protocol::wire::part;
 /// Where the page comes from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PageSource {
-    /// A server has its files, and any trace that it fetches.
+    /// A web server has its files, and any traces that it fetches.
     Site,
     /// `dormer open` serves it, with traces.
     Command,
-    /// It is one file with everything in it, wherever that lies: it requests nothing.
+    /// It is one file with everything in it, wherever it is stored: it requests nothing.
     OneFile,
 }
 
@@ -29,22 +29,22 @@ pub fn page_source() -> PageSource {
     }
 }
 
-/// Why nothing comes from `dormer open`.
+/// The error if `dormer open` does not answer.
 pub(super) const GONE: &str = "`dormer open` has ended, or cannot be reached: start it again";
 
-/// What `dormer open` says the page is for: `traces` or `runs`; `None` where something else serves it.
+/// What `dormer open` serves the page for: `traces` or `runs`; `None` if something else serves it.
 pub fn served_for() -> Option<String> {
     part(&part(&js_sys::global(), "dormer"), "served").as_string()
 }
 
-/// Tells `dormer open` when the page is closed or loaded anew.
+/// Tells `dormer open` when the page is closed or reloaded.
 pub fn say_bye_at_the_end() {
     keep(EventListener::new(&window(), "pagehide", |_| {
         let _ = window().navigator().send_beacon("./bye");
     }));
 }
 
-/// Asks for a JSON file beside the page; half a sentence where it cannot be had.
+/// Requests a JSON file beside the page; otherwise, the reason why it is not available.
 pub async fn json_of(file: &str) -> Result<JsValue, String> {
     let gone = |_| GONE.to_owned();
     let response = JsFuture::from(window().fetch_with_str(file)).await;
@@ -59,12 +59,12 @@ pub async fn json_of(file: &str) -> Result<JsValue, String> {
     JsFuture::from(json).await.map_err(gone)
 }
 
-/// Whether the page can be seen: it is not in a tab behind another.
+/// Whether the page is visible, not in a background tab.
 pub fn is_visible() -> bool {
     !document().hidden()
 }
 
-/// A moment as a clock here shows it: `2026-11-24 14:03`.
+/// A time in the local time zone: `2026-11-24 14:03`.
 pub fn local_time(ms: f64) -> String {
     let at = js_sys::Date::new(&ms.into());
     format!(

@@ -1,4 +1,4 @@
-//! Workers: starting them, and the requests that the page makes.
+//! Workers: starting them, and watching the requests that the page makes.
 
 use js_sys::{Array, Promise};
 use percent_encoding::percent_decode_str;
@@ -15,14 +15,14 @@ use crate::protocol::wire::{error_text, is_request, part};
 pub struct WorkerFiles {
     /// The compiled module.
     pub module: JsValue,
-    /// A `blob:` URL of the script that starts it. A worker started from it inherits the page's
-    /// policy, and starting one makes no request.
+    /// A `blob:` URL of the script that starts the worker. A worker started from it inherits the page's policy, and
+    /// starting one makes no request.
     pub script_url: String,
 }
 
-/// Lines of the worker's script after wasm-bindgen's glue, which defines `wasm_bindgen`. They wait
-/// for the module; from then on `worker/messages.rs` answers. A trap of the module shows up here, as an
-/// error or as a promise nobody caught, and is passed on to the page.
+/// The part of the worker's script after wasm-bindgen's glue, which defines `wasm_bindgen`. It waits for the module;
+/// from then on `worker/messages.rs` answers. A trap in the module shows up here as an error or an unhandled rejection,
+/// and is passed on to the page.
 const WORKER_SCRIPT_END: &str = "
 const crashed = reason => postMessage({ crash: String(reason && reason.message || reason) });
 addEventListener('error', event => { event.preventDefault(); crashed(event.error || event.message); });
@@ -33,8 +33,8 @@ onmessage = event => {
 };
 ";
 
-/// The worker's files, as soon as the loader has them. The loader is a plain script: it fetches
-/// while the page's own wasm compiles.
+/// Calls back with the worker's files as soon as the loader has them. The loader is a plain script: it fetches while
+/// the page's own wasm compiles.
 pub fn worker_files(
     then: impl FnOnce(WorkerFiles) + 'static,
     failed: impl FnOnce(String) + 'static,
@@ -67,7 +67,7 @@ fn read_worker_files(files: &JsValue) -> Option<WorkerFiles> {
     })
 }
 
-/// Starts a worker, whose name says what it is for, and gives it the module.
+/// Starts a worker, named after its purpose, and gives it the module.
 pub fn start_worker(files: &WorkerFiles, name: &str) -> Result<Worker, String> {
     let options = WorkerOptions::new();
     options.set_name(name);
@@ -79,7 +79,7 @@ pub fn start_worker(files: &WorkerFiles, name: &str) -> Result<Worker, String> {
     Ok(worker)
 }
 
-/// Calls back with the name of the file that the page requested, for each request from now on.
+/// Calls back with the file name of each request the page makes from now on.
 pub fn watch_requests(made: impl Fn(String) + 'static) {
     let since = now_ms();
     let callback = Closure::<dyn FnMut(PerformanceObserverEntryList)>::new(
@@ -88,7 +88,7 @@ pub fn watch_requests(made: impl Fn(String) + 'static) {
                 let entry: PerformanceEntry = entry.unchecked_into();
                 let is_made = is_request(&entry.name()) && !was_here(&entry);
                 if entry.start_time() >= since && is_made {
-                    // The address of a folder is that of its front page.
+                    // The address of a folder stands for its front page.
                     made(match file_of(&entry.name()) {
                         name if name.is_empty() => "index.html".to_owned(),
                         name => name,
@@ -107,8 +107,8 @@ pub fn watch_requests(made: impl Fn(String) + 'static) {
     }
 }
 
-/// Whether nothing came from the server: the browser had the file, in its cache or in the copy for offline use. Of other
-/// sites it tells neither.
+/// Whether the browser served the file itself, from its cache or from the offline copy. For other sites this is
+/// unknown.
 fn was_here(entry: &JsValue) -> bool {
     let number = |name: &str| part(entry, name).as_f64().map(|number| number as u32);
     (number("transferSize"), number("responseStatus")) == (Some(0), Some(200))

@@ -1,14 +1,13 @@
-//! Buttons, and the drawings on them.
+//! Buttons and icons.
 
 use gloo::timers::callback::Timeout;
 
 use crate::page::prelude::*;
 
-/// A drawing of 24 × 24, in the color of the text around it. It carries no meaning that the text
-/// beside it does not.
+/// A 24 × 24 icon in the color of the surrounding text. It carries no meaning beyond the text beside it.
 pub fn icon(name: &'static str) -> impl IntoView {
     let path = match name {
-        // A roof with a dormer in it.
+        // A roof with a dormer window.
         "dormer" => {
             "M1.5 20.5 12 4l10.5 16.5M7.5 20.5v-6.3L12 10l4.5 4.2v6.3M12 14.6v5.9M7.5 17.4h9"
         }
@@ -42,7 +41,7 @@ pub fn copy_button(text: String, says: &'static str) -> impl IntoView {
     copy_made(move || text.clone(), says, || {})
 }
 
-/// A button that copies what is made when it is pressed; `then` is called where it is copied.
+/// A button that copies a text generated when it is pressed; `then` is called after copying.
 pub fn copy_made(
     make: impl Fn() -> String + 'static,
     says: &'static str,
@@ -71,20 +70,20 @@ pub fn copy_made(
     }
 }
 
-/// Two buttons of which one is pressed.
+/// Two buttons, one of which is pressed.
 #[component]
 pub fn Switch(
-    /// What is chosen.
+    /// What the choice is about.
     label: &'static str,
     #[prop(optional, into)] title: String,
-    /// A further class.
+    /// An additional class.
     #[prop(default = "")]
     class: &'static str,
     /// The id and the text of each button: off, on.
     options: [(&'static str, &'static str); 2],
-    /// Which one is pressed.
+    /// Whether the second button is pressed.
     on: Memo<bool>,
-    /// Hears of a choice.
+    /// Called with the choice.
     #[prop(into)]
     choose: Callback<bool>,
 ) -> impl IntoView {
@@ -102,25 +101,24 @@ pub fn Switch(
     }
 }
 
-/// What a button that goes a step is called: its id, what it does, and the key that does the same,
-/// empty for none.
+/// A step button: its id, its label, and its keyboard shortcut, which may be empty.
 pub type StepButton = (&'static str, &'static str, &'static str);
 
-/// Two buttons, back and on, and which one of how many is shown.
+/// Two buttons, previous and next, and the current position.
 #[component]
 pub fn Steps(
-    /// What the buttons are called: back, on.
+    /// The buttons: previous, next.
     steps: [StepButton; 2],
-    /// There is nowhere to go.
+    /// Whether there is nowhere to go.
     #[prop(into)]
     none: Signal<bool>,
-    /// Goes on, or back.
+    /// Goes to the next one, or to the previous one.
     #[prop(into)]
     go: Callback<bool>,
-    /// Which one of how many.
+    /// The current position: which one of how many.
     #[prop(into)]
     said: Signal<String>,
-    /// What tests call that text.
+    /// The test id of that text.
     testid: &'static str,
 ) -> impl IntoView {
     let button = |((id, label, key), on): (StepButton, bool)| {
@@ -147,7 +145,7 @@ pub fn Steps(
     }
 }
 
-/// The way to the rest of a list that is cut; `then` shows it.
+/// A button to show the rest of a truncated list; `then` shows it.
 pub fn show_all(n_all: usize, noun: &str, then: impl Fn() + 'static) -> impl IntoView {
     let label = format!("Show all {}", format::counted(n_all as u64, noun));
     view! { <p class="more-rows"><button type="button" class="small" on:click=move |_| then()>{label}</button></p> }

@@ -1,37 +1,37 @@
-//! What canvases with named blocks share: colors of the page, the brush, and names that fit.
+//! What canvases with named blocks share: the page's colors, the drawing context, and labels that fit.
 
 use wasm_bindgen::JsCast;
 use web_sys::{CanvasRenderingContext2d, HtmlCanvasElement};
 
 use crate::page::prelude::*;
 
-/// Letters as names on blocks have them, to measure how wide one is.
+/// Letters typical of block names, to measure their average width.
 const LETTERS: &str = "aten::copy_ nn.Module record_params";
-/// Left free on both sides of a name.
+/// Free space on both sides of a name.
 const MARGIN_PX: f64 = 4.0;
-/// Fewer letters say nothing.
+/// Fewer letters are not shown.
 const LEAST_LETTERS: f64 = 4.0;
-/// Where names are cut shorter than this, their beginning says more than their end.
+/// When a name is cut to fewer letters than this, its start says more than its end.
 const SHORT: usize = 14;
 
-/// The colors of the page, as a canvas takes them.
+/// The page's colors, as canvas styles.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Palette {
-    /// By hue: of a block, and of the text on it.
+    /// By hue: the color of a block, and of the text on it.
     pub blocks: Vec<(String, String)>,
     pub ink: String,
     /// Lines.
     pub line: String,
-    /// Idle time, and what is hatched.
+    /// Idle time and hatching.
     pub idle: String,
     /// The selection.
     pub chosen: String,
-    /// What everything is drawn on.
+    /// The background.
     pub ground: String,
 }
 
 impl Palette {
-    /// Reads the colors of some tokens from the [`probes`] of the view.
+    /// Reads the colors of tokens from the [`probes`] of the view.
     pub fn read(tokens: &[String]) -> Palette {
         let block = |token: &String| browser::colors_of(&format!(".probe.c-{token}"));
         let (ink, idle) = browser::colors_of(".probe.page");
@@ -48,21 +48,21 @@ impl Palette {
     }
 }
 
-/// A canvas that is as large as what is seen of all that it shows. Copy: pass it around.
+/// A canvas as large as its visible part; the content is scrolled. `Copy`, so pass it around.
 #[derive(Clone, Copy, Default)]
 pub struct Stage {
-    /// Width and height of what is seen.
+    /// Width and height of the visible part.
     pub size: RwSignal<(f64, f64)>,
-    /// How far it is scrolled.
+    /// The scroll position.
     pub top: RwSignal<f64>,
     /// Its colors.
     pub palette: RwSignal<Palette>,
-    /// A frame will be painted.
+    /// Whether a repaint is scheduled.
     is_scheduled: StoredValue<bool>,
 }
 
 impl Stage {
-    /// Takes another size.
+    /// Sets the size.
     pub fn resize(self, width: f64, height: f64) {
         let (old_width, old_height) = self.size.get_untracked();
         if (old_width - width).abs() > 0.5 || (old_height - height).abs() > 0.5 {
@@ -70,7 +70,7 @@ impl Stage {
         }
     }
 
-    /// Has a frame painted whenever the stage changes, or what an effect tracks beside it; one at a
+    /// Schedules a repaint whenever the stage changes, or what the calling effect tracks besides; at most one at a
     /// time.
     pub fn repaint(self, paint: impl FnOnce() + 'static) {
         self.size.track();
@@ -85,7 +85,7 @@ impl Stage {
         }
     }
 
-    /// Reads the colors of some tokens, once the page has those of its theme.
+    /// Reads the colors of tokens once the page has those of its theme.
     pub fn read_colors(self, tokens: impl FnOnce() -> Option<Vec<String>> + 'static) {
         browser::before_paint(move || {
             let palette = tokens().map(|tokens| Palette::read(&tokens));
@@ -98,7 +98,7 @@ impl Stage {
     }
 }
 
-/// Elements that nobody sees, from which [`Palette::read`] reads the colors of the style sheet.
+/// Invisible elements from which [`Palette::read`] reads the colors of the style sheet.
 pub fn probes(tokens: Signal<Vec<String>>) -> impl IntoView {
     let blocks = move || {
         let tokens = tokens.get().into_iter();
@@ -115,7 +115,8 @@ pub fn probes(tokens: Signal<Vec<String>>) -> impl IntoView {
     }
 }
 
-/// A name with room for so many letters. Of "layer 12" its number tells it from its neighbors.
+/// A name shortened to this many letters. A number at the end, as in "layer 12", is kept, because it distinguishes the
+/// name from its neighbors.
 fn shortened(name: &str, letters: usize) -> String {
     if letters >= SHORT {
         return format::middle_ellipsis(name, letters);
@@ -136,19 +137,18 @@ fn shortened(name: &str, letters: usize) -> String {
     }
 }
 
-/// Size of the text on a canvas: it grows with the page, as far as the rows have room.
+/// The text size on a canvas: it scales with the page, as far as the row height allows.
 pub fn text_px() -> f64 {
     (11.0 * browser::design_px()).min(14.0)
 }
 
-/// How wide a letter is in the brush's font, on average.
+/// The average width of a letter in the context's font.
 pub fn letter_px(brush: &CanvasRenderingContext2d) -> f64 {
     let wide = brush.measure_text(LETTERS).map_or(0.0, |text| text.width());
     (wide / LETTERS.len() as f64).max(1.0)
 }
 
-/// Writes as much of a name as a block has room for; nothing, where that are too few letters. What
-/// is wider than its letters are on average is condensed.
+/// Writes as much of a name as fits a block; nothing if too few letters fit. Text wider than average is condensed.
 pub fn write(
     brush: &CanvasRenderingContext2d,
     name: &str,
@@ -160,12 +160,12 @@ pub fn write(
     let letters = (room_px / letter_px).floor();
     if letters >= LEAST_LETTERS {
         let name = shortened(name, letters as usize);
-        // A canvas that cannot write leaves a block without a name.
+        // If the canvas cannot draw text, the block has no name.
         let _ = brush.fill_text_with_max_width(&name, left + MARGIN_PX, y, room_px);
     }
 }
 
-/// A canvas of a size, cleared, and its brush; the sizes are in CSS pixels.
+/// Sizes and clears a canvas and returns its drawing context; the sizes are in CSS pixels.
 pub fn brush(
     canvas: &HtmlCanvasElement,
     width: f64,

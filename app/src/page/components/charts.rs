@@ -1,4 +1,4 @@
-//! Charts that are tables, and tables of figures: with bars, of gaps, and plain ones.
+//! Charts that are also tables: with bars, of gaps, and plain tables of figures.
 
 use dormer_core::names::Family;
 use dormer_core::report::fact_table::{CellKind, FactRow, FactTable};
@@ -42,7 +42,7 @@ pub fn bars(chart: BarChart) -> impl IntoView {
     }
 }
 
-/// A table of figures; rows about an event lead to it in the tree.
+/// A table of figures; rows about an event link to it in the tree.
 pub fn facts_table(table: FactTable) -> impl IntoView {
     let has_events = table.rows.iter().any(|row| row.event.is_some());
     let headings = each(table.columns.iter(), |(label, kind)| {
@@ -107,10 +107,10 @@ fn way_to(view: &'static str, says: &'static str, event: Option<u32>) -> impl In
     })
 }
 
-/// Gaps that are shown before the rest is asked for.
+/// Gaps that are shown before "show all".
 const FIRST_GAPS: usize = 5;
 
-/// The longest gaps: what ends before, what starts after, what the CPU did meanwhile.
+/// The longest gaps: what ends before, what starts after, and what the CPU did in the meantime.
 pub fn gaps(gaps: Vec<Gap>) -> impl IntoView {
     let n_more = gaps.len().saturating_sub(FIRST_GAPS);
     let mut lines = gaps.into_iter().map(gap_line);
@@ -168,7 +168,7 @@ fn gap_line(gap: Gap) -> impl IntoView {
     }
 }
 
-/// A table of categories: name, bar, time, share. The longest bar is as wide as its column.
+/// A table of categories: name, bar, time, share. The longest bar fills its column.
 pub fn bar_list(families: Vec<FamilyTime>, view: &'static str) -> impl IntoView {
     let longest = families
         .iter()
@@ -202,8 +202,8 @@ pub fn bar_list(families: Vec<FamilyTime>, view: &'static str) -> impl IntoView 
     }
 }
 
-/// Computation, exposed communication, exposed copies and idle time side by side. Computation is
-/// drawn in the colors of its categories, in proportion to their kernel time.
+/// Stacked bar of computation, exposed communication, exposed copies and idle time. Computation is drawn in the colors
+/// of its categories, in proportion to their kernel time.
 pub fn split_bar(parts: Vec<SplitPart>, families: Vec<FamilyTime>) -> impl IntoView {
     let label = parts
         .iter()
@@ -249,7 +249,7 @@ fn part_view(part: &SplitPart, families: &[FamilyTime]) -> AnyView {
     .into_any()
 }
 
-/// One color of the bar. The style sheet hides the text where it does not fit.
+/// One segment of the bar. The style sheet hides the text if it does not fit.
 fn piece(token: &str, label: &str, time: &str, weight: f64) -> AnyView {
     view! {
         <span
@@ -263,7 +263,7 @@ fn piece(token: &str, label: &str, time: &str, weight: f64) -> AnyView {
     .into_any()
 }
 
-/// A table whose bars stand where the step before them ended: the chart and its figures in one.
+/// A waterfall chart: each row's bar starts where the previous one ended, with its figures in the row.
 pub fn waterfall(steps: Vec<WaterfallStep>, scale_from: Option<String>) -> impl IntoView {
     let is_cut = scale_from.is_some();
     let rows = each(steps, |step| {

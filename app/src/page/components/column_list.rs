@@ -1,4 +1,4 @@
-//! The list of a table's columns: which are shown, in which order, and which stay at the left.
+//! The list of a table's columns: which are shown, in which order, and which are pinned at the left.
 
 use super::sheet_columns::SheetColumns;
 use super::table_layout::ColumnChoice;
@@ -6,7 +6,7 @@ use super::table_tools::menu;
 use crate::page::prelude::*;
 use crate::page::url;
 
-/// What a button of the list does.
+/// The action of a button in the list.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Act {
     Up,
@@ -15,7 +15,7 @@ enum Act {
 }
 
 impl Act {
-    /// What the id of its buttons begins with.
+    /// The prefix of its buttons' ids.
     fn word(self) -> &'static str {
         match self {
             Act::Up => "column-up",
@@ -25,7 +25,7 @@ impl Act {
     }
 }
 
-/// Does what a button says.
+/// Performs the action of a button.
 fn act(columns: SheetColumns, state: AppState, column: &TableColumn, act: Act) {
     let known = columns.known.get_untracked();
     columns.choose(state, |choice| match act {
@@ -35,7 +35,7 @@ fn act(columns: SheetColumns, state: AppState, column: &TableColumn, act: Act) {
     });
 }
 
-/// Whether a button does nothing.
+/// Whether a button has no effect.
 fn is_idle(columns: SheetColumns, column: &TableColumn, act: Act) -> bool {
     let choice = columns.choice.read();
     columns.known.with(|known| match act {
@@ -45,7 +45,7 @@ fn is_idle(columns: SheetColumns, column: &TableColumn, act: Act) -> bool {
     })
 }
 
-/// The menu of the columns. Until the user chooses, a table shows those that fit.
+/// The column menu. Until the user chooses, a table shows the columns that fit.
 pub fn column_list(columns: SheetColumns, shown: Memo<Vec<&'static TableColumn>>) -> impl IntoView {
     let state = expect_context::<AppState>();
     let SheetColumns {
@@ -78,7 +78,7 @@ pub fn column_list(columns: SheetColumns, shown: Memo<Vec<&'static TableColumn>>
             _ => "",
         };
         said.set(format!("{}: {pinned}column {place} of {n}", column.heading));
-        // The list is drawn anew.
+        // The list is redrawn.
         let id = id_of(what, column);
         browser::after_paint(move || browser::focus_on(&id));
     };

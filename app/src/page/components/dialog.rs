@@ -1,12 +1,12 @@
-//! Dialogs: shown and hidden by a signal, and asking for a file.
+//! Dialogs, shown and hidden by a signal, and file inputs.
 
 use leptos::html::Dialog;
 use web_sys::File;
 
 use crate::page::prelude::*;
 
-/// Shows a dialog while `wanted` says so. The dialog's `close` event has to take it back: the
-/// browser closes dialogs by itself.
+/// Shows a dialog while `wanted` is set. The dialog's `close` event must reset it: the browser also closes dialogs by
+/// itself.
 pub fn show_while(dialog: NodeRef<Dialog>, wanted: RwSignal<bool>) {
     Effect::new(move || {
         let wanted = wanted.get();
@@ -20,7 +20,7 @@ pub fn show_while(dialog: NodeRef<Dialog>, wanted: RwSignal<bool>) {
     });
 }
 
-/// The input behind what asks for files; [`browser::click`] opens its dialog.
+/// The hidden input behind a button that opens a file; [`browser::click`] opens its file dialog.
 pub fn file_input(
     id: String,
     label: &'static str,
@@ -42,18 +42,18 @@ pub fn file_input(
     }
 }
 
-/// A button that asks for a file, and what is said of it.
+/// A button that opens a file, with a note.
 #[component]
 pub fn ReadFile(
-    /// The id of the button; that of the input behind it ends in `-input`.
+    /// The id of the button; its input's id ends in `-input`.
     id: &'static str,
-    /// What the button says.
+    /// The button's text.
     says: &'static str,
-    /// What is said beside it.
+    /// The note beside it.
     note: &'static str,
     /// What the file holds.
     label: &'static str,
-    /// Endings and types of files that are offered.
+    /// The file extensions and types to offer.
     accept: &'static str,
     on_file: impl Fn(File) + 'static,
 ) -> AnyView {

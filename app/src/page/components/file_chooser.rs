@@ -1,15 +1,14 @@
-//! Many files came at once: which of them is the trace, which the one it is compared with, and which
-//! belong to both.
+//! The dialog for many files: which one is the trace, which one is the reference, and which belong to both.
 
 use leptos::html::Dialog;
 
 use crate::page::prelude::*;
 use crate::protocol::CandidateFile;
 
-/// So many files are more likely the ranks of one job than a trace and what belongs to it.
+/// More files than this are probably the ranks of one job, rather than a trace and its companions.
 const MANY: usize = 3;
 
-/// What a file of the list can be.
+/// The role of a file in the list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Role {
     Target,
@@ -59,7 +58,7 @@ pub fn file_chooser() -> impl IntoView {
                 prop:checked=move || chosen.get() == Some(at)
                 on:change=move |_| {
                     chosen.set(Some(at));
-                    // A file is one of the two.
+                    // A file cannot be both.
                     let other = if role == Role::Target { reference } else { target };
                     if other.get_untracked() == Some(at) {
                         other.set(None);
@@ -139,7 +138,7 @@ pub fn file_chooser() -> impl IntoView {
 fn first_trace(files: &[CandidateFile]) -> Option<usize> {
     let sizes = files.iter().map(|file| file.bytes);
     let largest = sizes.enumerate().max_by(|(one, a), (other, b)| {
-        // Of equal ones the first.
+        // Of equal ones, the first.
         a.total_cmp(b).then(other.cmp(one))
     });
     largest.map(|(at, _)| at)

@@ -1,4 +1,4 @@
-//! What to do: the findings as cards that fold, what is worth most first.
+//! The findings, as cards that fold; the largest savings first.
 
 use dormer_core::NoGpu;
 use dormer_core::report::cards::{Asides, Worth};
@@ -8,23 +8,23 @@ use crate::page::components::gap_chart::gap_chart;
 use crate::page::prelude::*;
 use crate::protocol::{Card, Evidence, Findings as Found};
 
-/// What the findings stand under.
+/// The heading of the findings.
 pub const TO_DO: &str = "What to do first";
 
-/// So many cards are open from the start; the others are one line each until they are opened.
+/// This many cards are initially open; the others are one line each until they are opened.
 const OPEN: usize = 1;
 
-/// The findings of a report, and what stands around them.
+/// The findings of a report, and the notes around them.
 #[derive(Clone, PartialEq)]
 pub struct ShownFindings {
     pub found: Found,
-    /// What limits trust in what they save.
+    /// What limits trust in the savings.
     pub of_savings: Vec<Limit>,
     pub has_gpu: bool,
     pub no_gpu: Option<NoGpu>,
 }
 
-/// The findings, below what limits trust in what they save; a card is drawn anew only when it says something else.
+/// The findings, below what limits trust in their savings. A card is redrawn only when its content changes.
 pub fn findings(read: impl Fn() -> ShownFindings + Send + Sync + 'static) -> impl IntoView {
     let shown = Memo::new(move |_| read());
     let n_cards = Memo::new(move |_| shown.with(|of| of.found.cards.len()));
@@ -69,21 +69,21 @@ fn asides(asides: &Asides) -> impl IntoView + use<> {
         .then(|| view! { <div class="fine asides" data-testid="together">{lines}</div> })
 }
 
-/// Whether something is open; as `usual` until the user turned it.
+/// Whether a card is open; `usual` until the user changes it.
 pub fn fold(state: AppState, key: &str, usual: bool) -> bool {
     state
         .folds
         .with(|folds| folds.get(key).copied().unwrap_or(usual))
 }
 
-/// Opens or folds something.
+/// Opens or folds a card.
 pub fn turn(state: AppState, key: &str, open: bool) {
     state.folds.update(|folds| {
         folds.insert(key.to_owned(), open);
     });
 }
 
-/// Why there are no findings, and the way to some.
+/// Why there are no findings, and how to get some.
 fn no_findings(nothing: String, has_gpu: bool, no_gpu: Option<NoGpu>) -> impl IntoView {
     let choose = (no_gpu.is_none() && !has_gpu).then(choose_gpu);
     view! {
@@ -95,7 +95,7 @@ fn no_findings(nothing: String, has_gpu: bool, no_gpu: Option<NoGpu>) -> impl In
     }
 }
 
-/// The way to the choice of a GPU.
+/// A button to choose a GPU.
 fn choose_gpu() -> impl IntoView {
     view! {
         <button type="button" class="small" on:click=|_| browser::focus_on("gpu")>"Choose a GPU"</button>
@@ -160,7 +160,7 @@ fn finding_card(card: Card) -> impl IntoView {
     }
 }
 
-/// What following a finding saves.
+/// What acting on a finding saves.
 fn worth_figures(worth: Option<Worth>, memory: Option<String>) -> AnyView {
     let Some(worth) = worth else {
         return match memory {
@@ -201,7 +201,7 @@ fn worth_figures(worth: Option<Worth>, memory: Option<String>) -> AnyView {
     .into_any()
 }
 
-/// The evidence of a finding: each opens its details.
+/// The evidence of a finding; each item opens its details.
 pub fn evidence_list(evidence: Vec<Evidence>, n_more: usize) -> AnyView {
     if evidence.is_empty() {
         return ().into_any();
@@ -211,7 +211,7 @@ pub fn evidence_list(evidence: Vec<Evidence>, n_more: usize) -> AnyView {
     view! { <ul class="evidence" aria-label="Evidence">{items}{more}</ul> }.into_any()
 }
 
-/// An operation or event that shows a finding, with the ways to it.
+/// An operation or event that is evidence of a finding, with links to it.
 fn shown(evidence: Evidence) -> AnyView {
     let state = expect_context::<AppState>();
     let Evidence {

@@ -4,7 +4,7 @@ use dormer_core::report::gap_chart::{GapChart, GapPart};
 
 use crate::page::prelude::*;
 
-/// A row for each part, with a bar where it stands in the measured time.
+/// A row for each part, with a bar at its position within the measured time.
 pub fn gap_chart(chart: GapChart) -> impl IntoView {
     let rows = each(chart.parts, row);
     let facts = (!chart.facts.is_empty()).then(|| {

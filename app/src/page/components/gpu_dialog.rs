@@ -1,7 +1,7 @@
-//! A GPU of the user's own: figures from a file or typed in.
+//! A GPU of the user's own: specs from a file or typed in.
 //!
-//! Either way they become one text, the JSON that the command line reads too; the worker reads it
-//! and says what is wrong. It is kept in the browser only where the user ticks the box.
+//! Either way they become one text, the JSON that the command line reads too; the worker parses it and reports errors.
+//! It is kept in the browser only if the user checks the box.
 
 use dormer_core::hardware::{Basis, GpuSpec, Unit};
 use leptos::html::Dialog;
@@ -11,7 +11,7 @@ use crate::page::prelude::*;
 use crate::page::state::OwnGpu;
 use crate::protocol::GpuText;
 
-/// A figure: its key in the file, what people call it, its unit.
+/// A spec: its key in the file, its label, its unit.
 type Figure = (&'static str, &'static str, &'static str);
 
 const MEMORY: [Figure; 2] = [
@@ -35,10 +35,10 @@ const VECTOR: [Figure; 2] = [
     ("vector_fp64", "FP64", "TFLOPS"),
 ];
 
-/// Longest file that is read: a profile has a few hundred bytes.
+/// The largest file that is read: a GPU profile has a few hundred bytes.
 const MAX_BYTES: f64 = 65_536.0;
 
-/// The dialog; whoever shows it says whether it starts with a file.
+/// The dialog; `wants_file` says whether it starts with a file.
 pub fn gpu_dialog(dialog: NodeRef<Dialog>, wants_file: RwSignal<bool>) -> impl IntoView {
     let state = expect_context::<AppState>();
     let engine = expect_context::<Engine>();
@@ -163,8 +163,8 @@ pub fn gpu_dialog(dialog: NodeRef<Dialog>, wants_file: RwSignal<bool>) -> impl I
     }
 }
 
-/// Fills the form with the figures of a GPU, on this basis where they are known, so that one may be
-/// changed and the others stay; without a GPU it is empty.
+/// Fills the form with the specs of a GPU, on this basis if known, so that one can be changed and the others stay;
+/// clears it if there is no GPU.
 pub fn fill(gpu: Option<&GpuSpec>, basis: Basis) {
     let on = |basis: Basis| gpu.is_some_and(|gpu| gpu.rates.iter().any(|of| of.basis == basis));
     let basis = if on(basis) { basis } else { basis.other() };
@@ -180,7 +180,7 @@ pub fn fill(gpu: Option<&GpuSpec>, basis: Basis) {
     }
 }
 
-/// A figure of a GPU by its key in the file.
+/// A GPU's spec by its key in the file.
 fn figure(gpu: &GpuSpec, key: &str, basis: Basis) -> Option<f64> {
     let unit = match key.split_once('_')? {
         ("matrix", _) => Unit::Matrix,
@@ -196,7 +196,7 @@ fn figure(gpu: &GpuSpec, key: &str, basis: Basis) -> Option<f64> {
     Some(*tflops)
 }
 
-/// What was typed, as the text of a file.
+/// The form's values, as the text of a file.
 fn typed() -> String {
     let pair = |key: &str| -> Option<String> {
         let typed = browser::input_value(&format!("gpu-{key}"));
@@ -204,7 +204,7 @@ fn typed() -> String {
         let value = match typed.parse::<f64>() {
             _ if typed.is_empty() => return None,
             Ok(number) if number.is_finite() => number.to_string(),
-            // Wrong as it is, so that the error is about this key.
+            // Passed on even if invalid, so that the error is about this key.
             _ => browser::json_text(&typed),
         };
         Some(format!("\"{key}\": {value}"))
@@ -225,7 +225,7 @@ fn typed() -> String {
     format!("{{{}}}", pairs.join(", "))
 }
 
-/// What errors call a figure of the form.
+/// The name of a form field in errors.
 fn name_of(key: &str, label: &str) -> String {
     let unit = match key.split('_').next() {
         Some("matrix") => " of the matrix units",
@@ -235,14 +235,13 @@ fn name_of(key: &str, label: &str) -> String {
     format!("{label}{unit}")
 }
 
-/// Whether a sentence of [`in_words`] is about a figure, as [`name_of`] calls it.
+/// Whether a sentence of [`in_words`] is about a field, as [`name_of`] names it.
 fn is_about(error: Option<&str>, subject: &str) -> bool {
     let rest = error.and_then(|error| error.strip_prefix(subject));
     rest.is_some_and(|rest| rest.starts_with(" is ") || rest.starts_with(" must "))
 }
 
-/// An error about what was typed, as a sentence that calls the figures as the form does. The text
-/// they became has one line, which the user never sees.
+/// An error about the form, with fields named as in the form. The text has one line, which the user never sees.
 fn in_words(error: &str) -> String {
     let error = error.strip_prefix("line 1: ").unwrap_or(error);
     let (subject, rest) = error.split_once(' ').unwrap_or((error, ""));
@@ -262,7 +261,7 @@ fn in_words(error: &str) -> String {
 mod tests {
     use super::*;
 
-    /// Every figure of the table that the form has a field for is found by its key.
+    /// Every spec with a form field is found by its key.
     #[test]
     fn figures_are_found_by_their_keys() {
         let h100 = dormer_core::hardware::find("H100").unwrap();

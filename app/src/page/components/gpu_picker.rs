@@ -1,4 +1,4 @@
-//! The GPU that the report judges by: one of the table, or the user's own figures.
+//! The GPU used for analysis: a built-in one, or the user's own.
 
 use dormer_core::hardware::{self, Basis};
 use leptos::html::Dialog;
@@ -7,11 +7,11 @@ use super::gpu_dialog::{fill, gpu_dialog};
 use crate::page::prelude::*;
 use crate::protocol::OWN;
 
-/// What the two last entries of the list stand for. No GPU is called that.
+/// The values of the last two entries of the list. No GPU has such a name.
 const FROM_FILE: &str = "+file";
 const BY_HAND: &str = "+hand";
 
-/// Chooses the GPU, and whether peaks or achievable figures judge.
+/// Chooses the GPU, and whether peak or achievable figures are used.
 pub fn gpu_picker(names: Vec<String>, detected: Option<String>) -> impl IntoView {
     let state = expect_context::<AppState>();
     let dialog = NodeRef::<Dialog>::new();
@@ -20,7 +20,7 @@ pub fn gpu_picker(names: Vec<String>, detected: Option<String>) -> impl IntoView
         Some(_) => String::new(),
         None => state.place.with(|place| {
             let gpu = place.choice.gpu.as_deref().unwrap_or_default();
-            // A link may call a GPU by another of its names.
+            // A link may use another name of a GPU.
             match hardware::find(gpu) {
                 Some(known) => known.name.to_string(),
                 None if gpu.starts_with(OWN) => gpu.to_owned(),
@@ -84,7 +84,7 @@ pub fn gpu_picker(names: Vec<String>, detected: Option<String>) -> impl IntoView
     }
 }
 
-/// Keeps the chosen GPU for the traces that are opened next; nothing while the trace's own judges.
+/// Keeps the chosen GPU for traces opened next; nothing while the trace's own GPU is used.
 fn pin(state: AppState) -> impl IntoView {
     let is_chosen = state.of_place(|place| place.choice.gpu.is_some());
     view! {
@@ -103,8 +103,7 @@ fn pin(state: AppState) -> impl IntoView {
     }
 }
 
-/// Starts the form with the figures of the GPU that judges now: the chosen one, else the one that the
-/// trace names.
+/// Fills the form with the specs of the current GPU: the chosen one, or else the one that the trace names.
 fn fill_from_chosen(state: AppState, detected: Option<String>) {
     let choice = untrack(|| state.whole_choice());
     let basis = if choice.peak {
@@ -120,7 +119,7 @@ fn fill_from_chosen(state: AppState, detected: Option<String>) {
     }
 }
 
-/// The GPUs to choose from: the one that the trace names, the user's own, those that Dormer knows.
+/// The GPUs to choose from: the one that the trace names, the user's own, and the built-in ones.
 pub(super) fn gpu_options(
     state: AppState,
     names: Vec<String>,
@@ -151,7 +150,7 @@ pub(super) fn gpu_options(
     .into_any()
 }
 
-/// Which figures of the GPU judge, where they are known.
+/// Chooses which figures of the GPU are used, if both are known.
 fn basis_switch() -> impl IntoView {
     let state = expect_context::<AppState>();
     let peak = state.of_place(|place| place.choice.peak);

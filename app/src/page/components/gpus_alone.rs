@@ -1,9 +1,9 @@
-//! The GPUs of a trace of several, each to be analyzed alone.
+//! The GPUs of a multi-GPU trace, each of which can be analyzed alone.
 
 use crate::page::prelude::*;
 use crate::protocol::GpuLine;
 
-/// A button for each GPU; nothing for a trace of one. Pressed again it is all of them.
+/// A button for each GPU; nothing for a single GPU. Pressed again, it selects all of them.
 pub fn gpus_alone() -> impl IntoView {
     let state = expect_context::<AppState>();
     let gpus = Memo::new(move |_| state.of_opened(|opened| opened.gpus_alone.clone()));

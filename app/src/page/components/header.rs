@@ -1,4 +1,4 @@
-//! What stands around every view: header and navigation.
+//! The frame around every view: header and navigation.
 
 use super::gpu_picker::gpu_picker;
 use super::key_sheet::keys_button;
@@ -13,7 +13,7 @@ use crate::page::runs::header_facts;
 use crate::page::views::{VIEWS, fleet, job};
 use crate::protocol::WindowChoice;
 
-/// Brand, file, choices and the count of requests.
+/// Brand, file, choices and the request count.
 pub fn header() -> impl IntoView {
     let state = expect_context::<AppState>();
     let engine = expect_context::<Engine>();
@@ -111,7 +111,7 @@ pub fn header() -> impl IntoView {
     }
 }
 
-/// What part of the time everything on the page is of, and the way back to all of it.
+/// The time range that the whole page is limited to, and the way back to the full trace.
 pub fn window_bar() -> impl IntoView {
     let state = expect_context::<AppState>();
     let window = Memo::new(move |_| {
@@ -143,7 +143,7 @@ pub fn window_bar() -> impl IntoView {
     }
 }
 
-/// What was kept of the choices for the trace before; nothing where that is nothing.
+/// The choices carried over from the previous trace; nothing if there are none.
 pub fn carried_bar() -> impl IntoView {
     let state = expect_context::<AppState>();
     let is_open = Memo::new(move |_| state.shows_trace());
@@ -162,7 +162,7 @@ pub fn carried_bar() -> impl IntoView {
     }
 }
 
-/// Which trace a link is of that is not open.
+/// The trace that a link refers to, if it is not open.
 pub fn wanted_bar() -> impl IntoView {
     let state = expect_context::<AppState>();
     move || {
@@ -178,14 +178,14 @@ pub fn wanted_bar() -> impl IntoView {
     }
 }
 
-/// How many requests page and workers made since they loaded.
+/// The number of requests that page and workers have made since they loaded.
 fn requests() -> impl IntoView {
     let state = expect_context::<AppState>();
     let count = Memo::new(move |_| {
         let n_page = state.requested.with(Vec::len) as u32;
         n_page + state.worker_requests.get()
     });
-    // What is fetched for a link is named; a list that is long stands in the hint.
+    // Files fetched for a link are named; a long list is in the tooltip.
     let names = move || {
         let names = state.requested.get();
         match names.as_slice() {
@@ -228,7 +228,7 @@ fn requests() -> impl IntoView {
     }
 }
 
-/// Goes from the system's colors to light to dark.
+/// Cycles through the themes: system, light, dark.
 fn theme_button() -> impl IntoView {
     let state = expect_context::<AppState>();
     let theme = state.theme();

@@ -1,4 +1,4 @@
-//! The keys of the whole page, and the sheet that lists every key.
+//! The page-wide keyboard shortcuts, and the sheet that lists all shortcuts.
 
 use leptos::html::Dialog;
 
@@ -6,7 +6,7 @@ use crate::page::keys::{DIGITS, KEYS, KeyRow};
 use crate::page::prelude::*;
 use crate::page::views::VIEWS;
 
-/// Hears the keys that work wherever the keyboard focus is.
+/// Handles the keys that work wherever the keyboard focus is.
 pub fn hear_keys(state: AppState) {
     browser::on_key(move |event| pressed(state, event));
 }
@@ -14,7 +14,7 @@ pub fn hear_keys(state: AppState) {
 fn pressed(state: AppState, event: &KeyboardEvent) {
     let with_command = (event.ctrl_key() || event.meta_key()) && !event.alt_key();
     let alone = !(event.ctrl_key() || event.meta_key() || event.alt_key());
-    // A letter that is typed is no command, and a dialog has the page to itself.
+    // Typed letters are not commands, and a dialog handles its own keys.
     let is_on = state.single_keys.get_untracked();
     let is_free = is_on && alone && !browser::types_text(event) && !browser::has_open_dialog();
     match event.key().as_str() {
@@ -41,7 +41,7 @@ fn pressed(state: AppState, event: &KeyboardEvent) {
     event.prevent_default();
 }
 
-/// Whether the details panel shows something else than a row of the view's table.
+/// Whether the details panel shows something other than a row of the view's table.
 fn is_telling(state: AppState) -> bool {
     let has_details = state
         .place
@@ -49,7 +49,7 @@ fn is_telling(state: AppState) -> bool {
     has_details && untrack(|| state.is_open())
 }
 
-/// Opens the sheet.
+/// A button that opens the sheet.
 pub fn keys_button() -> impl IntoView {
     let state = expect_context::<AppState>();
     view! {
@@ -67,7 +67,7 @@ pub fn keys_button() -> impl IntoView {
     }
 }
 
-/// The sheet. It is shown while [`AppState::key_sheet`] says so.
+/// The sheet. It is shown while [`AppState::key_sheet`] is set.
 pub fn key_sheet() -> impl IntoView {
     let state = expect_context::<AppState>();
     let dialog = NodeRef::<Dialog>::new();

@@ -5,7 +5,7 @@ use dormer_core::report::overview::{Limit, LimitSwitch};
 
 use crate::page::prelude::*;
 
-/// The row; nothing without limits.
+/// The row; nothing if there are no limits.
 pub fn limits(limits: Vec<Limit>) -> impl IntoView {
     (!limits.is_empty()).then(|| {
         let chips = each(limits, chip);
@@ -21,7 +21,7 @@ fn chip(limit: Limit) -> impl IntoView {
         explanation,
         switch,
     } = limit;
-    // Of one name only one is open.
+    // Only one `details` element of the same name is open at a time.
     view! {
         <li>
             <details name="limit" class=format!("limit {}", level.token()) data-limit=kind.key()>

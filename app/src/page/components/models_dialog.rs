@@ -1,7 +1,7 @@
-//! The user's own performance models: a file of them, what they do in this trace, and the way back.
+//! The user's own performance models: a file with them, what they do in this trace, and how to remove them.
 //!
-//! The worker reads the text and says what is wrong; until a file is good, the one before it stays.
-//! It is held until the page is closed, and stands in no address.
+//! The worker parses the text and reports errors; until a file is valid, the previous one stays in use. It is kept in
+//! memory until the page is closed, and is not part of any address.
 
 use dormer_core::perf::user::MAX_FILE_BYTES;
 use leptos::html::Dialog;
@@ -12,10 +12,10 @@ use crate::page::prelude::*;
 use crate::page::state::OwnModels;
 use crate::protocol::{CheckedModels, ModelUse, ModelsText};
 
-/// How the name of a file of models ends.
+/// The file extension of models.
 pub const ENDING: &str = ".toml";
 
-/// File format, for those who never saw one.
+/// An example of the file format.
 const EXAMPLE: &str = r#"[[model]]
 op = "my_lib::fused_mlp"
 let = ["hidden = in0[-1]", "tokens = in0.n / hidden", "inner = in1[0]"]
@@ -24,7 +24,7 @@ bytes = "2*in0.bytes + in1.bytes + in2.bytes"
 compute = "matrix"
 precision = "in0""#;
 
-/// Opens the dialog, and says how many models are in use.
+/// A button that opens the dialog, with the number of models in use.
 pub fn models_button() -> impl IntoView {
     let state = expect_context::<AppState>();
     let n_models = move || {
@@ -46,7 +46,7 @@ pub fn models_button() -> impl IntoView {
     }
 }
 
-/// Reads a file of models and judges by them; the dialog says what came of it.
+/// Reads a file of models and applies it; the dialog shows the outcome.
 pub fn take_models(state: AppState, engine: Engine, file: File) {
     state.models_dialog.set(true);
     let name = file.name();
@@ -82,14 +82,14 @@ pub fn take_models(state: AppState, engine: Engine, file: File) {
     });
 }
 
-/// The dialog. It is shown while [`AppState::models_dialog`] says so.
+/// The dialog. It is shown while [`AppState::models_dialog`] is set.
 pub fn models_dialog() -> impl IntoView {
     let state = expect_context::<AppState>();
     let engine = expect_context::<Engine>();
     let dialog = NodeRef::<Dialog>::new();
     let checked = RwSignal::new(CheckedModels::default());
     show_while(dialog, state.models_dialog);
-    // Which operations count depends on the trace and on the GPU events chosen.
+    // The operations that count depend on the trace and on the chosen population of GPU events.
     Effect::new(move || {
         state.report.track();
         if let Some(own) = state.own_models.get() {

@@ -1,5 +1,5 @@
-//! What this browser keeps of the page: a copy for offline use, and the sites whose traces are opened unasked. The dialog about
-//! both, and the ways to it.
+//! What this browser keeps of the page: a copy for offline use, and the sites whose traces are opened without asking.
+//! The dialog about both, and the buttons that open it.
 
 use leptos::html::Dialog;
 
@@ -7,13 +7,13 @@ use crate::page::browser::{FrontPage, PageSource};
 use crate::page::prelude::*;
 use crate::page::state::OfflineCopy;
 
-/// What the button that keeps a copy says.
+/// The text of the button that keeps a copy.
 pub const KEEP: &str = "Keep this version for offline use";
 
-/// What leads to the list of sites.
+/// The text of the link to the list of sites.
 pub const SITES: &str = "Sites that open traces here";
 
-/// Sees what is kept, when the page was just opened.
+/// Looks up the kept copy when the page is opened.
 pub fn look_for_copy(state: AppState) {
     wasm_bindgen_futures::spawn_local(async move {
         let kept = browser::kept_build().await;
@@ -24,7 +24,7 @@ pub fn look_for_copy(state: AppState) {
     });
 }
 
-/// Opens the dialog.
+/// A button that opens the dialog.
 pub fn offline_button() -> impl IntoView {
     let state = expect_context::<AppState>();
     let is_kept = move || state.offline.with(|copy| copy.kept.is_some());
@@ -45,7 +45,7 @@ pub fn offline_button() -> impl IntoView {
     }
 }
 
-/// The way to it on the start page.
+/// The link to the dialog on the start page.
 pub fn offline_line() -> impl IntoView {
     let state = expect_context::<AppState>();
     let says = move || match state.offline.with(|copy| copy.kept.is_some()) {
@@ -66,7 +66,7 @@ pub fn offline_line() -> impl IntoView {
     }
 }
 
-/// The dialog. It is shown while [`AppState::offline_dialog`] says so.
+/// The dialog. It is shown while [`AppState::offline_dialog`] is set.
 pub fn offline_dialog() -> impl IntoView {
     let state = expect_context::<AppState>();
     let dialog = NodeRef::<Dialog>::new();
@@ -87,7 +87,7 @@ pub fn offline_dialog() -> impl IntoView {
     .into_any()
 }
 
-/// The copy, and what can be done with it.
+/// The copy and its actions.
 fn copy() -> impl IntoView {
     let state = expect_context::<AppState>();
     let is_kept = Memo::new(move |_| state.offline.with(|copy| copy.kept.is_some()));
@@ -137,7 +137,7 @@ fn copy() -> impl IntoView {
     }
 }
 
-/// Why the page keeps no copy of itself.
+/// Why the page cannot keep a copy of itself.
 fn no_copy() -> &'static str {
     match browser::page_source() {
         PageSource::Command => {
@@ -152,7 +152,7 @@ fn no_copy() -> &'static str {
     }
 }
 
-/// Sites whose traces are opened unasked.
+/// Sites whose traces are opened without asking.
 fn sites() -> impl IntoView {
     let state = expect_context::<AppState>();
     let line = move |site: String| {
@@ -185,7 +185,7 @@ fn sites() -> impl IntoView {
     }
 }
 
-/// Does something with the copy, and says what came of it.
+/// Performs an action on the copy, and shows the outcome.
 fn work(
     state: AppState,
     doing: &str,
@@ -207,7 +207,7 @@ fn work(
     });
 }
 
-/// Keeps what the server has now: the build that is shown, or any.
+/// Keeps the server's current build: only if it is the one shown, or any build.
 fn keep(state: AppState, is_this_build: bool) {
     work(state, "Asking the server\u{2026}", async move {
         let front: FrontPage = browser::front_page().await?;

@@ -1,8 +1,8 @@
-//! Finds anything by typing: views, settings, actions, GPUs; findings, categories, modules, operations and
-//! kernels of the trace; thresholds; and after all of these files to export.
+//! The command palette, which finds anything by typing: views, settings, actions, GPUs; findings, categories, modules,
+//! operations and kernels of the trace; thresholds; and last, files to export.
 //!
-//! What the page has is matched here; the worker finds what the trace has. To add an action: a
-//! variant of `Act`, a row in `actions`, an arm in `act`.
+//! Entries of the page are matched here; the worker searches the trace. To add an action: a variant of `Act`, a row in
+//! `actions`, an arm in `act`.
 
 use dormer_core::assess::Thresholds;
 use dormer_core::output::document::slug;
@@ -19,26 +19,26 @@ use crate::protocol::{
     About, ArtifactLine, ArtifactQuery, ArtifactsQuery, FindInTrace, Found, FoundKind, Offer, fuzzy,
 };
 
-/// What the names of exported files end with.
+/// The file extensions of exported files.
 const ENDINGS: &[&str] = &["csv", "html", "json", "md", "xlsx", "zip"];
 
-/// Entries of views, GPUs, files and actions together.
+/// The most entries for views, GPUs, files and actions together.
 const MOST: usize = 40;
 
-/// What an entry does.
+/// The action of an entry.
 #[derive(Debug, Clone, PartialEq)]
 enum Act {
     /// Goes to a hash.
     Go(String),
-    /// The same, and moves the focus to the details there.
+    /// Goes to a hash, and moves the focus to the details there.
     Tell(String),
-    /// Judges by a GPU.
+    /// Selects a GPU.
     Gpu(String),
-    /// Analyses a part of the time; `None` for all of it.
+    /// Analyzes a time range; `None` for the whole trace.
     Analyze(Option<(u64, u64)>),
-    /// Analyses one GPU alone, by its number.
+    /// Analyzes only one GPU, by its number.
     AnalyzeGpu(String),
-    /// Makes a file and hands it over, under a name.
+    /// Generates a file and downloads it under a name.
     Download(ArtifactQuery, String),
     OpenFile,
     OpenSample,
@@ -49,19 +49,19 @@ enum Act {
     Keys,
     /// Shows the panel of thresholds.
     Thresholds,
-    /// Shows one of them, by its key.
+    /// Shows one threshold, by its key.
     Threshold(&'static str),
     Models,
     Recent,
-    /// Shows the dialog about the copy for offline use and sites.
+    /// Shows the dialog about the offline copy and trusted sites.
     Offline,
-    /// Judges by printed peaks, or by achievable figures.
+    /// Uses theoretical peaks, or achievable figures.
     Peak(bool),
     OpenFolder,
 }
 
 impl Act {
-    /// It changes how the page is, and nothing of what is open.
+    /// Whether it only changes the page's appearance or behavior, not what is open.
     fn is_setting(&self) -> bool {
         matches!(
             self,
@@ -79,12 +79,12 @@ impl Act {
 /// A line of the list.
 #[derive(Debug, Clone, PartialEq)]
 struct Entry {
-    /// What it is, in a word.
+    /// Its kind, in a word.
     kind: &'static str,
-    /// The color token of an operation's family; empty for all else.
+    /// The color token of an operation's category; empty for other entries.
     token: String,
     text: String,
-    /// What is said beside it.
+    /// The note beside it.
     note: String,
     act: Act,
 }
@@ -101,7 +101,7 @@ impl Entry {
     }
 }
 
-/// The dialog. It is shown while [`AppState::palette`] says so.
+/// The dialog. It is shown while [`AppState::palette`] is set.
 pub fn palette() -> impl IntoView {
     let state = expect_context::<AppState>();
     let engine = expect_context::<Engine>();
@@ -131,7 +131,7 @@ pub fn palette() -> impl IntoView {
     let typed = move |event| {
         text.set(event_target_value(&event));
         cursor.set(0);
-        // Typing is faster than anyone reads.
+        // Debounce: typing is faster than reading.
         wait.set_value(Some(Timeout::new(60, move || {
             if untrack(|| state.is_open()) {
                 let text = text.get_untracked();
@@ -142,7 +142,7 @@ pub fn palette() -> impl IntoView {
     let choose = move |position: usize| {
         let chosen = entries.with_untracked(|entries| entries.get(position).cloned());
         if let Some(entry) = chosen {
-            // What it does may want the focus, or another dialog.
+            // The action may move the focus or open another dialog.
             if let Some(dialog) = dialog.get_untracked() {
                 dialog.close();
             }
@@ -225,7 +225,7 @@ fn option_id(position: usize) -> String {
     format!("palette-{position}")
 }
 
-/// What answers to the text: views, GPUs and actions by how well they do, then operations and files.
+/// The entries that match the text: views, GPUs and actions by how well they match, then operations and files.
 fn entries(state: AppState, text: &str, files: Vec<Entry>, in_trace: &[Found]) -> Vec<Entry> {
     let mut all = Vec::new();
     if let Stage::Open(opened) = state.stage.get() {
@@ -234,7 +234,7 @@ fn entries(state: AppState, text: &str, files: Vec<Entry>, in_trace: &[Found]) -
             views.map(|view| Entry::new("View", view.title, Act::Go(state.link_to(view.slug)))),
         );
         all.extend(actions(state));
-        // Without a word typed they would be most of the list.
+        // With nothing typed, they would be most of the list.
         if !text.trim().is_empty() {
             let gpus = opened.gpus.iter();
             all.extend(gpus.map(|name| Entry::new("GPU", name, Act::Gpu(name.clone()))));
@@ -265,7 +265,8 @@ fn entries(state: AppState, text: &str, files: Vec<Entry>, in_trace: &[Found]) -
         });
         fuzzy::best(scored, MOST)
     };
-    // What has the text in one piece comes first, what has its letters alone after what the trace has.
+    // Entries that contain the text as a whole come first; those with only its letters come after the results from the
+    // trace.
     let (all, weak): (Vec<Entry>, Vec<Entry>) = all.into_iter().partition(|entry| {
         let score = fuzzy::score(text, &format!("{} {}", entry.text, entry.kind));
         score.is_some_and(|score| fuzzy::is_strong(text, score))
@@ -276,7 +277,7 @@ fn entries(state: AppState, text: &str, files: Vec<Entry>, in_trace: &[Found]) -
         "" => (Vec::new(), Vec::new()),
         _ => (best(files), best(thresholds(state))),
     };
-    // Whoever types the ending of a file looks for one.
+    // A text with a file extension is a search for a file.
     let is_file = text.split([' ', '.']).any(|word| ENDINGS.contains(&word));
     found.extend(match is_file {
         true => [files, of_trace, best(weak), thresholds].concat(),
@@ -285,7 +286,7 @@ fn entries(state: AppState, text: &str, files: Vec<Entry>, in_trace: &[Found]) -
     found
 }
 
-/// Something of the trace, and the way to it.
+/// A result from the trace, and the link to it.
 fn of_trace(state: AppState, one: &Found) -> Entry {
     let (kind, act) = match &one.kind {
         FoundKind::Finding(heading) => {
@@ -318,7 +319,7 @@ fn of_trace(state: AppState, one: &Found) -> Entry {
     }
 }
 
-/// The lines that can be moved.
+/// The thresholds that can be changed.
 fn thresholds(state: AppState) -> Vec<Entry> {
     if !state.is_open() {
         return Vec::new();
@@ -330,7 +331,7 @@ fn thresholds(state: AppState) -> Vec<Entry> {
     all.collect()
 }
 
-/// Every file that the Export view offers, the archives of them all first.
+/// Every file that the Export view offers, archives of all files first.
 fn downloads(state: AppState, offers: &[Offer]) -> Vec<Entry> {
     let entry = |about, path: Option<&str>, name: String, title: &str| {
         let saved = match path {
@@ -361,7 +362,7 @@ fn downloads(state: AppState, offers: &[Offer]) -> Vec<Entry> {
     archives.chain(lines).collect()
 }
 
-/// What can be done now.
+/// The currently available actions.
 fn actions(state: AppState) -> Vec<Entry> {
     let is_open = state.is_open();
     let has_reference = state.reference.with(Stage::is_open);

@@ -1,15 +1,14 @@
-//! The rows of a table taken together by one of their fields: a choice beside the filter, and a table of
-//! the groups in the place of the rows.
+//! A table's rows grouped by one of their fields: a choice beside the filter, and a table of the groups in place of the
+//! rows.
 
 use crate::page::prelude::*;
 use crate::protocol::search::FIELDS;
 use crate::protocol::{GroupsQuery, RowGroup, STEP};
 
-/// The fields that rows can be taken together by.
+/// The fields by which rows can be grouped.
 const BY: &[&str] = &["category", "module", "lib", "stream", "by", "bound", "type"];
 
-/// The choice of what rows are taken together by: fields whose column the table has, and steps where
-/// the trace has some.
+/// The choice of the grouping: fields whose column the table has, and steps if the trace has some.
 pub fn group_choice(columns: &'static [TableColumn]) -> impl IntoView {
     let state = expect_context::<AppState>();
     let chosen = state.of_place(|place| place.focus.group.clone());
@@ -44,7 +43,7 @@ pub fn group_choice(columns: &'static [TableColumn]) -> impl IntoView {
     }
 }
 
-/// What a field is called above the groups.
+/// The heading of a field above the groups.
 fn title(by: &str) -> &'static str {
     match by {
         "category" => "category",
@@ -59,7 +58,7 @@ fn title(by: &str) -> &'static str {
     }
 }
 
-/// The groups, the largest first; a click leaves the rows of one.
+/// The groups, largest first; a click filters the table to the rows of one.
 pub fn groups(sheet: &'static str, columns: &'static [TableColumn]) -> impl IntoView {
     let state = expect_context::<AppState>();
     let engine = expect_context::<Engine>();
@@ -72,7 +71,7 @@ pub fn groups(sheet: &'static str, columns: &'static [TableColumn]) -> impl Into
             by: focus.group.clone(),
             find: focus.find.clone(),
             only: focus.only.clone(),
-            // Times first: they decide the order.
+            // Times first: they determine the order.
             columns: columns
                 .iter()
                 .filter(|column| column.rank == 1)

@@ -1,11 +1,11 @@
-//! Traces kept on this computer, where the user wants it: the list of them, and the switch.
+//! Traces kept on this computer at the user's request: the list of them, and the switch.
 
 use leptos::html::Dialog;
 
 use crate::page::browser::KeptTrace;
 use crate::page::prelude::*;
 
-/// Opens the dialog about kept traces.
+/// A button that opens the dialog about kept traces.
 pub fn recent_button() -> impl IntoView {
     let state = expect_context::<AppState>();
     view! {
@@ -25,7 +25,7 @@ pub fn recent_button() -> impl IntoView {
     }
 }
 
-/// The dialog. It is shown while [`AppState::recent_dialog`] says so.
+/// The dialog. It is shown while [`AppState::recent_dialog`] is set.
 pub fn recent_dialog() -> impl IntoView {
     let state = expect_context::<AppState>();
     let dialog = NodeRef::<Dialog>::new();
@@ -49,7 +49,7 @@ pub fn recent_dialog() -> impl IntoView {
     .into_any()
 }
 
-/// Whether traces that are opened are kept.
+/// The switch for whether opened traces are kept.
 fn keep_switch() -> impl IntoView {
     let state = expect_context::<AppState>();
     let engine = expect_context::<Engine>();
@@ -72,7 +72,7 @@ fn keep_switch() -> impl IntoView {
     }
 }
 
-/// The traces that are kept, with the ways to open and to forget each; nothing where there are none.
+/// The kept traces, with buttons to open and to delete each; nothing if there are none.
 pub fn recent_list() -> impl IntoView {
     let state = expect_context::<AppState>();
     let engine = expect_context::<Engine>();

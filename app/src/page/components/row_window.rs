@@ -1,4 +1,4 @@
-//! Which part of a long list is seen, and the cursor in it.
+//! Which part of a long list is visible, and the cursor in it.
 
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -9,36 +9,36 @@ use crate::page::prelude::*;
 
 /// Height of a row, `--row` in the style sheet.
 const ROW_PX: f64 = 32.0;
-/// Height of the sticky head above the rows, `--head` in the style sheet.
+/// Height of the sticky header above the rows, `--head` in the style sheet.
 const HEAD_PX: f64 = 36.0;
-/// Rows drawn beyond either edge, so that scrolling does not show gaps.
+/// Rows rendered beyond either edge, so that scrolling does not show gaps.
 const OVERSCAN: usize = 12;
-/// Browsers limit the height of an element, at 17 million pixels the first of them. A longer list
-/// is scrolled in proportion.
+/// Browsers limit the height of an element; the lowest limit is 17 million pixels. A longer list is scrolled in
+/// proportion.
 const MAX_PX: f64 = 12_000_000.0;
 
-/// The window onto a long list of rows of equal height. Copy: pass it around.
+/// The window onto a long list of rows of equal height. `Copy`, so pass it around.
 #[derive(Clone, Copy)]
 pub struct RowWindow {
-    /// The element that scrolls; give it to the `node_ref` of the view.
+    /// The scrolling element; pass it to the `node_ref` of the view.
     pub scroller: NodeRef<Div>,
     pub total: RwSignal<usize>,
-    /// The first rows of the current list are here.
+    /// The first rows of the current list have arrived.
     pub arrived: RwSignal<bool>,
-    /// Width of the element that scrolls, in pixels of the design.
+    /// Width of the scrolling element, in design pixels.
     pub width_px: RwSignal<f64>,
-    /// Position of the row that keys go on from.
+    /// The row from which keys continue.
     pub cursor: RwSignal<Option<usize>>,
-    /// Rows that are marked to be taken together, by what the address calls them.
+    /// The marked rows, by their ids in the address.
     pub marked: RwSignal<BTreeSet<u32>>,
     pub drawn: Memo<Drawn>,
     top_px: RwSignal<f64>,
     height_px: RwSignal<f64>,
-    /// Where it is being scrolled to, until it is drawn there.
+    /// The pending scroll position, until it is rendered.
     bound_for: StoredValue<Option<f64>>,
 }
 
-/// The rows that are drawn, and the space that stands for the others.
+/// The rendered rows, and the space in place of the others.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Drawn {
     pub rows: Range<usize>,
@@ -49,8 +49,7 @@ pub struct Drawn {
 }
 
 impl RowWindow {
-    /// A window onto the start of an empty list. When it becomes smaller it keeps the cursor in
-    /// sight.
+    /// A window at the start of an empty list. When it becomes smaller, it keeps the cursor visible.
     pub fn at_start() -> RowWindow {
         let (total, top_px, height_px) =
             (RwSignal::new(0), RwSignal::new(0.0), RwSignal::new(800.0));
@@ -72,7 +71,7 @@ impl RowWindow {
             bound_for: StoredValue::new(None),
         };
         browser::follow_size(window.scroller, move |width, height| {
-            // While it is hidden, it keeps what it shows.
+            // While hidden, it keeps what it shows.
             if width <= 0.0 {
                 return;
             }
@@ -100,9 +99,9 @@ impl RowWindow {
         window
     }
 
-    /// To be called when the element scrolls.
+    /// Must be called when the element scrolls.
     pub fn scroll(self) {
-        // A list that has just grown still has its old height: it stops short of where it is going.
+        // A list that has just grown still has its old height, so the element stops short of the target.
         if self.bound_for.get_value().is_some() {
             return;
         }
@@ -117,7 +116,7 @@ impl RowWindow {
         self.set_top(0.0);
     }
 
-    /// Puts the cursor on a row, or on the last one where there are fewer, and shows it.
+    /// Moves the cursor to a row, or to the last one if there are fewer, and shows it.
     pub fn go_to(self, position: usize) {
         let last = self.total.get_untracked().saturating_sub(1);
         let position = position.min(last);
@@ -125,13 +124,13 @@ impl RowWindow {
         self.show(position);
     }
 
-    /// Puts the cursor on the next row.
+    /// Moves the cursor to the next row.
     pub fn go_on(self) {
         let here = self.cursor.get_untracked();
         self.go_to(here.map_or(0, |position| position + 1));
     }
 
-    /// Scrolls as little as it takes to show a row.
+    /// Scrolls as little as needed to show a row.
     pub fn show(self, position: usize) {
         let scrolled = self.scrolled();
         let (first, screen) = (scrolled.first_visible(), scrolled.rows_per_screen());
@@ -142,7 +141,7 @@ impl RowWindow {
         }
     }
 
-    /// Scrolls so that a row is in the middle, unless it is visible already.
+    /// Scrolls so that a row is in the middle, unless it is already visible.
     pub fn show_in_middle(self, position: usize) {
         let scrolled = self.scrolled();
         let (first, screen) = (scrolled.first_visible(), scrolled.rows_per_screen());
@@ -151,7 +150,7 @@ impl RowWindow {
         }
     }
 
-    /// Rows that fit the window.
+    /// The number of rows that fit the window.
     pub fn rows_per_screen(self) -> usize {
         self.scrolled().rows_per_screen()
     }
@@ -165,7 +164,7 @@ impl RowWindow {
     }
 
     fn set_top(self, top: f64) {
-        // The spacers may still have the height of the list before: they are drawn first.
+        // The spacers may still have the height of the previous list: render first.
         self.top_px.set(top);
         if let Some(element) = self.scroller.get_untracked() {
             self.bound_for.set_value(Some(top));
@@ -185,7 +184,7 @@ impl RowWindow {
     }
 }
 
-/// How far a list is scrolled.
+/// The scroll position of a list.
 struct Scrolled {
     total: usize,
     /// Pixels above the window.
@@ -201,7 +200,7 @@ impl Scrolled {
     fn drawn(&self) -> Drawn {
         let first = self.first_visible();
         let end = first + self.rows_per_screen() + OVERSCAN + 1;
-        // Whole pairs: half as many changes while scrolling.
+        // Rendered in pairs of rows, which halves the number of changes while scrolling.
         let start = first.saturating_sub(OVERSCAN) & !1;
         let rows = start.min(self.total)..end.min(self.total);
         let all_px = (self.total as f64 * ROW_PX).min(MAX_PX);
@@ -228,7 +227,7 @@ impl Scrolled {
         }
     }
 
-    /// How far it is scrolled where a row is the first visible one.
+    /// The scroll position at which a row is the first visible one.
     fn top_of(&self, position: usize) -> f64 {
         match self.is_scaled() {
             true => position as f64 / self.last_first() * self.scrollable_px(),
@@ -254,7 +253,7 @@ impl Scrolled {
 mod tests {
     use super::*;
 
-    /// A window of ten rows and the head: 356 px.
+    /// A window of ten rows and the header: 356 px.
     fn scrolled(total: usize, top_px: f64) -> Scrolled {
         Scrolled {
             total,
@@ -265,7 +264,7 @@ mod tests {
 
     #[test]
     fn what_is_seen_is_drawn_with_some_rows_around_it() {
-        // Rows 30 to 39 are seen; 12 more above, and 12 and the one that is cut below.
+        // Rows 30 to 39 are visible; 12 more above, and 12 plus the one that is cut off below.
         let drawn = scrolled(100, 960.0).drawn();
         assert_eq!(drawn.rows, 18..53);
         // 18 and 47 rows of 32 px.
@@ -284,10 +283,10 @@ mod tests {
         let all_px = drawn.above_px + drawn.below_px + 22.0 * ROW_PX;
         assert_eq!(all_px.to_string(), "12000000");
         assert_eq!(drawn.below_px.to_string(), "0");
-        // Wherever it is scrolled to, that is where it finds itself.
+        // The first visible row is found again at every scroll position.
         for position in [0, 1, 4_711, 500_000, 999_990] {
             let top_px = scrolled(1_000_000, 0.0).top_of(position);
-            // The pixel after it: rows are smaller than one here.
+            // The next whole pixel: rows are smaller than one here.
             let found = scrolled(1_000_000, top_px.ceil()).first_visible();
             assert!(found.abs_diff(position) <= 1, "{position}: {found}");
         }

@@ -12,14 +12,14 @@ pub fn sender_question() -> impl IntoView {
     let is_asked = RwSignal::new(false);
     show_while(dialog, is_asked);
     Effect::new(move || is_asked.set(state.sender_question.with(Option::is_some)));
-    // Not by `autofocus`: browsers refuse that in frames of other sites.
+    // Not with `autofocus`: browsers block that in cross-site frames.
     Effect::new(move || {
         if is_asked.get() {
             request_animation_frame(|| browser::focus_on("sender-no"));
         }
     });
     let answer = move |is_opened, is_trusted| engine.answer_question(is_opened, is_trusted);
-    // Where the next question is shown already, it is not this one that was closed.
+    // If the next question is already shown, this `close` event is about the previous one.
     let closed = move |_| {
         if !dialog.get_untracked().is_some_and(|dialog| dialog.open()) {
             answer(false, false);

@@ -1,38 +1,37 @@
-//! The columns of a sheet's table: those that the sheet has, what the user chose of them, and how wide
-//! they are in a window.
+//! The columns of a sheet's table: those that the sheet has, the user's choices, and their widths in a window.
 
 use super::table_column::letters;
 use super::table_grip::grip;
 use super::table_layout::{ColumnChoice, TableLayout};
 use crate::page::prelude::*;
 
-/// The columns of a sheet's table. Copy: pass it around.
+/// The columns of a sheet's table. `Copy`, so pass it around.
 #[derive(Clone, Copy)]
 pub struct SheetColumns {
     /// The sheet's name.
     pub sheet: &'static str,
-    /// All that the table can have.
+    /// All columns that the table supports.
     all: &'static [TableColumn],
-    /// Those that the sheet has, in the order that the table has of itself.
+    /// Those that the sheet has, in the table's default order.
     pub known: Memo<Vec<&'static TableColumn>>,
-    /// What the user chose.
+    /// The user's choices.
     pub choice: Memo<ColumnChoice>,
-    /// All that the sheet has, in the order that the user chose.
+    /// Those that the sheet has, in the user's order.
     pub arranged: Memo<Vec<&'static TableColumn>>,
 }
 
-/// Columns as they are shown in a window.
+/// The columns as shown in a window.
 #[derive(Clone, Copy)]
 pub struct ShownColumns {
     pub shown: Memo<Vec<&'static TableColumn>>,
     pub layout: Memo<TableLayout>,
-    /// The letters that each column of the table has room for.
+    /// The number of letters that fit each column of the table.
     pub rooms: Memo<Vec<usize>>,
 }
 
 impl SheetColumns {
-    /// Of all that the table can have those that have a description: others, such as those of the
-    /// roofline without a GPU, this sheet does not have. Until that is known, all.
+    /// Only columns with a description exist in this sheet: others, such as those of the roofline without a GPU, do
+    /// not. Until the descriptions are known, all.
     pub fn new(
         state: AppState,
         sheet: &'static str,
@@ -60,7 +59,7 @@ impl SheetColumns {
         }
     }
 
-    /// As they are shown in a window of a width that may change, in pixels of the design.
+    /// The columns as shown in a window whose width, in design pixels, may change.
     pub fn shown(self, window_px: RwSignal<f64>) -> ShownColumns {
         ShownColumns {
             shown: Memo::new(move |_| self.shown_in(window_px.get())),
@@ -83,7 +82,7 @@ impl SheetColumns {
             .with(|choice| TableLayout::new(&shown, n_pinned, choice, window_px))
     }
 
-    /// The letters that each column of the table has room for.
+    /// The number of letters that fit each column of the table.
     pub fn rooms_in(self, window_px: f64) -> Vec<usize> {
         let shown = self.shown_in(window_px);
         let layout = self.layout_in(window_px);
@@ -95,13 +94,13 @@ impl SheetColumns {
         self.all.iter().enumerate().map(room).collect()
     }
 
-    /// Whether a column stays at the left.
+    /// Whether a column is pinned at the left.
     pub fn is_pinned(self, column: &TableColumn) -> bool {
         let choice = self.choice.read();
         self.known.with(|known| choice.is_pinned(known, column))
     }
 
-    /// Changes what the user chose; what is as usual again is forgotten.
+    /// Changes the user's choices; choices equal to the defaults are dropped.
     pub fn choose(self, state: AppState, change: impl FnOnce(&mut ColumnChoice)) {
         state.columns.update(|all| {
             let mut choice = all.remove(self.sheet).unwrap_or_default();
@@ -112,7 +111,7 @@ impl SheetColumns {
         });
     }
 
-    /// The edge of a column's head, by which it is resized.
+    /// The edge of a column header, for resizing.
     pub fn edge(
         self,
         state: AppState,

@@ -1,4 +1,4 @@
-//! A sheet as a table of visible rows: sort, filter, select, copy; by mouse or by keyboard.
+//! A sheet as a virtualized table: sort, filter, select, copy; by mouse or by keyboard.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -22,25 +22,25 @@ impl VirtualRow for TableRow {
     }
 }
 
-/// A sheet as a table. The first column carries the category's color.
+/// A sheet as a table. The first column has the category's color.
 #[component]
 pub fn SheetTable(
     /// The sheet's name.
     sheet: &'static str,
     /// What the rows are, in the plural: "operations".
     noun: &'static str,
-    /// The columns shown; the details of a selected row show all.
+    /// The columns shown; the details of a selected row show all fields.
     columns: &'static [TableColumn],
-    /// What is said when the trace has no such sheet.
+    /// The message if the trace has no such sheet.
     #[prop(into)]
     empty: Signal<String>,
-    /// Stands beside the filter.
+    /// Elements beside the filter.
     #[prop(optional)]
     tools: Option<AnyView>,
-    /// Explains the figures, where there are rows.
+    /// An explanation of the figures, if there are rows.
     #[prop(optional, into)]
     note: ViewFn,
-    /// The way to another view, where the trace has no such sheet.
+    /// A link to another view, if the trace has no such sheet.
     #[prop(optional, into)]
     elsewhere: ViewFn,
 ) -> impl IntoView {
@@ -54,7 +54,7 @@ pub fn SheetTable(
     let docs = RwSignal::new(Vec::<Option<String>>::new());
     let remarks = RwSignal::new(Vec::<String>::new());
     let own_order = RwSignal::new(None::<Sort>);
-    // The URL may name a row: its place is known once the first rows are here.
+    // The URL may name a row: its position is known once the first rows arrive.
     let wanted = StoredValue::new(focus.with_untracked(|focus| focus.row));
 
     let parts = SheetColumns::new(state, sheet, columns, docs);
@@ -101,7 +101,7 @@ pub fn SheetTable(
     });
     let window = rows.window;
     let marked = window.marked;
-    // Rows of another report may be others.
+    // Another report may have other rows.
     Effect::watch(
         move || state.report.get(),
         move |_, _, _| marked.update(BTreeSet::clear),
@@ -119,7 +119,7 @@ pub fn SheetTable(
     Effect::watch(
         move || (order.get(), state.report.get()),
         move |new, old, _| {
-            // Another report of the same trace keeps its place; another order starts at the top.
+            // Another report of the same trace keeps the scroll position; another order starts at the top.
             match old {
                 Some(old) if old.0 != new.0 => rows.restart(),
                 _ => rows.renew(),
@@ -177,7 +177,7 @@ pub fn SheetTable(
         layout,
         rooms,
     } = in_window;
-    // Names are cut anew when their columns have kept their width for a moment.
+    // Names are shortened again once the column widths have been stable for a moment.
     let cut_anew = StoredValue::new_local(None::<Timeout>);
     Effect::watch(
         move || rooms.get(),
@@ -270,14 +270,14 @@ pub fn SheetTable(
     }
 }
 
-/// The filter and the count of what it leaves.
+/// The filter and the number of matching rows.
 fn filter(noun: &'static str, of_all: RwSignal<usize>, matching: RwSignal<usize>) -> impl IntoView {
     let state = expect_context::<AppState>();
     let find = state.of_place(|place| place.focus.find.clone());
     let wait = StoredValue::new_local(None::<Timeout>);
     let typed = move |event| {
         let text = event_target_value(&event);
-        // Typing is faster than anyone reads.
+        // Debounce: typing is faster than reading.
         wait.set_value(Some(Timeout::new(60, move || {
             state.look_at(|focus| {
                 focus.find = text;
@@ -316,8 +316,8 @@ fn filter(noun: &'static str, of_all: RwSignal<usize>, matching: RwSignal<usize>
     }
 }
 
-/// The categories that are shown, where a link chose some, and the way back to all. Views with
-/// switches of their own show them there.
+/// The shown categories, if a link chose some, and a button to show all. Views with category switches of their own show
+/// them there.
 fn only() -> impl IntoView {
     let state = expect_context::<AppState>();
     let only = state.of_place(|place| {
@@ -358,7 +358,7 @@ fn cell_view(column: &TableColumn, cell: &TableCell, is_first: bool) -> AnyView 
     }
 }
 
-/// One of the rows that a plural names: "category" of "categories".
+/// The singular of a plural noun: "category" of "categories".
 fn singular(noun: &str) -> String {
     match noun.strip_suffix("ies") {
         Some(stem) => format!("{stem}y"),
@@ -366,10 +366,10 @@ fn singular(noun: &str) -> String {
     }
 }
 
-/// The sheet of CPU operators: its rows have calls, but no details without GPU activity.
+/// The sheet of CPU operators: its rows have calls, but no details if there is no GPU activity.
 const CPU_OPERATORS: &str = "cpu_ops_summary";
 
-/// Everything about the selected row.
+/// All fields of the selected row.
 fn selected_row(sheet: &'static str, selected: Memo<Option<u32>>) -> impl IntoView {
     let state = expect_context::<AppState>();
     let engine = expect_context::<Engine>();

@@ -1,11 +1,11 @@
-//! Steps as stacked bars: a click analyzes one of them, with Shift all from the one before to it.
+//! Steps as stacked bars: a click analyzes one of them; a Shift-click analyzes all from the first analyzed step to it.
 
 use dormer_core::report::overview::SplitPart;
 
 use crate::page::prelude::*;
 use crate::protocol::{StepChoice, StepTime, StepTimes, StepsQuery};
 
-/// A bar for each step of the trace, as high as the step is long; nothing for fewer than two.
+/// A bar for each step of the trace, as high as the step is long; nothing if there are fewer than two.
 pub fn step_bars() -> impl IntoView {
     let facts = expect_context::<Engine>().follow(|| StepsQuery);
     move || {
@@ -16,13 +16,13 @@ pub fn step_bars() -> impl IntoView {
 
 fn chart(times: StepTimes) -> AnyView {
     let state = expect_context::<AppState>();
-    // The bar that Tab leads to.
+    // The bar that the Tab key reaches.
     let tabbed = RwSignal::new(0);
     let windows: Vec<(u64, u64)> = times.steps.iter().map(|step| step.line.window).collect();
     let n_slow = times.steps.iter().filter(|step| step.is_slow).count();
     let n_steps = times.steps.len();
     let choose = Callback::new(move |(at, is_range): (usize, bool)| {
-        // A range starts at the first step that is analyzed.
+        // A range starts at the first analyzed step.
         let present = state.place.with_untracked(|place| place.choice.window);
         let mut within = windows.iter();
         let first = within.position(|step| present.is_some_and(|window| holds(window, *step)));
@@ -96,7 +96,7 @@ fn bar(
 ) -> impl IntoView {
     let state = expect_context::<AppState>();
     let of_step = step.line.window;
-    // Steps of a range are within it.
+    // The steps of a range are within it.
     let is_analyzed = move || {
         let window = state.place.with(|place| place.choice.window);
         window.is_some_and(|window| holds(window, of_step))
@@ -128,7 +128,7 @@ fn bar(
     }
 }
 
-/// One step that stands for many that are alike: it is offered, never chosen for the user.
+/// A step that represents many similar ones: it is offered, never chosen for the user.
 pub fn median_offer(median: StepChoice) -> AnyView {
     let state = expect_context::<AppState>();
     let window = Some(median.window);

@@ -1,19 +1,19 @@
-//! The columns of a table: how wide they are of themselves, which of them fit, and their cells.
+//! The columns of a table: their default widths, which of them fit, and their cells.
 //!
-//! Each cell has as few elements as it takes: while a table scrolls, hundreds of them are made and
-//! laid out within a frame.
+//! Cells have as few elements as possible: while a table scrolls, hundreds of them are created and laid out within a
+//! frame.
 
 use dormer_core::base::sort::Arrange;
 
 use crate::page::prelude::*;
 use crate::protocol::{Note, TableCell};
 
-/// How wide a column is. Fixed, so that nothing moves when other rows come into view.
+/// The width of a column. Fixed, so that nothing moves when other rows come into view.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Width {
-    /// Takes what the others leave.
+    /// The remaining width.
     Rest,
-    /// A name of another kind, such as the parent op of a kernel.
+    /// A secondary name, such as the parent op of a kernel.
     Name,
     /// A label of one or two words.
     Label,
@@ -21,24 +21,24 @@ pub enum Width {
     Phrase,
     /// A time, or a count.
     Number,
-    /// A number of few digits.
+    /// A short number.
     Figure,
     /// A number of three digits, or a share without a bar.
     Small,
-    /// A difference, with its sign, in the color of what it means.
+    /// A signed difference, in the color of its meaning.
     Signed,
     /// A share, with a bar in the color of its row.
     Share,
-    /// How close something comes to its limit, with a bar that is full there.
+    /// How close a figure is to its limit, with a bar that is full at the limit.
     Gauge,
 }
 
-/// A scroller narrower than this shows bars as figures alone; the style sheet agrees.
+/// A scroller narrower than this shows figures without bars; the style sheet has the same width.
 const NARROW_PX: f64 = 480.0;
 
 impl Width {
-    /// The class of its cells and its `col`; whether the cells are numbers; and its width, in a
-    /// narrow window too. Where it takes what is left that is the least one.
+    /// The class of its cells and its `col`; whether the cells are numbers; and its width, in a narrow window too. For
+    /// the remaining width, the minimum.
     fn spec(self, window_px: f64) -> (&'static str, bool, f64, f64) {
         let least_px = window_px.clamp(1.0, 1_600.0) * 0.24 + 26.0;
         match self {
@@ -60,12 +60,12 @@ impl Width {
         self.spec(0.0).0
     }
 
-    /// Its cells are numbers, and stand at the right.
+    /// Whether its cells are numbers, aligned right.
     pub fn is_number(self) -> bool {
         self.spec(0.0).1
     }
 
-    /// Its width in a window; where it takes what is left, the least one.
+    /// Its width in a window; for the remaining width, the minimum.
     pub fn px(self, window_px: f64) -> f64 {
         let (.., wide_px, narrow_px) = self.spec(window_px);
         match window_px < NARROW_PX {
@@ -77,15 +77,15 @@ impl Width {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TableColumn {
-    /// The column's label in the sheet, or beside it.
+    /// The column's label in the sheet, or another label for values from elsewhere.
     pub label: &'static str,
-    /// What stands above it here.
+    /// Its heading in this table.
     pub heading: &'static str,
-    /// The unit of its numbers, where they do not carry it.
+    /// The unit of its numbers, if they are written without it.
     pub unit: &'static str,
-    /// How wide it is.
+    /// Its width.
     pub width: Width,
-    /// Where not all columns fit, those with the largest number are left out first.
+    /// If not all columns fit, those with the highest rank are left out first.
     pub rank: u8,
 }
 
@@ -101,25 +101,25 @@ impl TableColumn {
         }
     }
 
-    /// With the unit of its numbers in its head.
+    /// Adds the unit of its numbers to its heading.
     pub const fn unit(self, unit: &'static str) -> TableColumn {
         TableColumn { unit, ..self }
     }
 
-    /// Left out where columns of a smaller rank fill the window.
+    /// Leaves it out if columns of lower rank fill the window.
     pub const fn rank(self, rank: u8) -> TableColumn {
         TableColumn { rank, ..self }
     }
 }
 
-/// The columns that fit a window: as many as possible, in their order, by rank.
+/// The columns that fit a window: as many as possible, selected by rank, in their order.
 pub fn fitting(columns: &[&'static TableColumn], window_px: f64) -> Vec<&'static TableColumn> {
     let mut by_rank: Vec<&'static TableColumn> = columns.to_vec();
     by_rank.arrange_by_key(|column| column.rank);
     let mut left_px = window_px;
     let kept: Vec<&'static str> = by_rank
         .into_iter()
-        // One that is too wide leaves room for narrower ones.
+        // One that is too wide leaves space for narrower ones.
         .filter(|column| {
             let px = column.width.px(window_px);
             let fits = column.rank == 0 || px <= left_px;
@@ -134,10 +134,10 @@ pub fn fitting(columns: &[&'static TableColumn], window_px: f64) -> Vec<&'static
     columns.iter().copied().filter(fits).collect()
 }
 
-/// Letters that a column of names has room for that is so many pixels of the design wide, beside the mark
-/// of a category where it has one. 0 for columns of something else.
+/// The number of letters that fit a column of names of this width in design pixels, beside the category mark if there
+/// is one. 0 for columns of other content.
 pub fn letters(width: Width, px: f64, has_mark: bool, window_px: f64) -> usize {
-    /// Of names, in pixels of the design: 0.92 of `--t-s`.
+    /// Font size of names, in design pixels: 0.92 of `--t-s`.
     const NAME_PX: f64 = 0.92 * 13.0;
     const MARK_PX: f64 = 17.0;
     if !matches!(width, Width::Rest | Width::Name) {
@@ -147,17 +147,17 @@ pub fn letters(width: Width, px: f64, has_mark: bool, window_px: f64) -> usize {
     let mark_px = if has_mark { MARK_PX } else { 0.0 };
     let room_px = px - 2.0 * pad_px - mark_px;
     let letters = room_px / (NAME_PX * browser::mono_letter());
-    // Half of a letter is none; with fewer than these nothing can be told.
+    // Only whole letters count; fewer than these would be unreadable.
     (letters.floor() as usize).max(4)
 }
 
-/// A text, or a number where the class is `n`.
+/// A text cell, or a number if the class is `n`.
 pub fn text_cell(class: &'static str, text: String) -> AnyView {
     view! { <td class=class prop:textContent=text></td> }.into_any()
 }
 
-/// A name of which the worker says what there is no room for: the whole stands there, for those who copy
-/// or search it, with an ellipsis in the place of what is left out.
+/// A name cell for which the worker said which part does not fit: the cell contains the whole name, for copying and
+/// searching, with an ellipsis displayed in place of the hidden part.
 pub fn fitted_cell(class: &'static str, cell: &TableCell) -> AnyView {
     let text = cell.text.clone();
     let title = cell.whole.clone().unwrap_or_else(|| text.clone());
@@ -175,7 +175,7 @@ pub fn fitted_cell(class: &'static str, cell: &TableCell) -> AnyView {
     view! { <td class=class title=title>{pieces}{last}</td> }.into_any()
 }
 
-/// A category; one that is told by less than an operator's name has a mark that says so.
+/// A category cell; if the category was not determined by an operator's name, a mark says so.
 pub fn category_cell(text: String, note: Option<Note>) -> AnyView {
     let Some(Note::Guess(why)) = note else {
         return view! { <td class="soft" title=text.clone() prop:textContent=text></td> }
@@ -198,8 +198,7 @@ pub fn share_cell(percent: Option<f64>, text: String) -> AnyView {
         .into_any()
 }
 
-/// How close a figure comes to its limit, with a bar that is full there. What is impossible has no
-/// bar: it is no achievement.
+/// How close a figure is to its limit, with a bar that is full at the limit. An impossible value gets no bar.
 pub fn gauge_cell(percent: Option<f64>, text: String, note: Option<Note>) -> AnyView {
     match note {
         Some(Note::Odd(why)) => view! {
@@ -225,7 +224,7 @@ pub fn gauge_cell(percent: Option<f64>, text: String, note: Option<Note>) -> Any
     }
 }
 
-/// How much of a bar is full; without, there is none.
+/// The fill of a bar; `None` if there is no bar.
 fn share(percent: Option<f64>) -> Option<String> {
     percent.map(|percent| format!("{:.2}%", percent.clamp(0.0, 100.0)))
 }

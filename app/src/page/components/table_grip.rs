@@ -1,27 +1,25 @@
-//! The edge of a column's head, by which it is made wider and narrower: dragged, or moved with the
-//! arrow keys.
+//! The edge of a column header, for resizing the column by dragging or with the arrow keys.
 
 use leptos::ev::PointerEvent;
 
 use super::table_layout::{LEAST_PX, MOST_PX};
 use crate::page::prelude::*;
 
-/// How far an arrow key moves it, in pixels of the design.
+/// How far an arrow key moves the edge, in design pixels.
 const KEY_PX: f64 = 16.0;
-/// A pointer that moves less clicks.
+/// A pointer that moves less than this is a click.
 const LEAST_DRAG_PX: f64 = 2.0;
 
-/// A drag: where it began, and how wide the column was.
+/// A drag: its start, and the column width at the start.
 #[derive(Debug, Clone, Copy)]
 struct Drag {
     from_x: f64,
     from_px: f64,
-    /// It went far enough to be meant.
+    /// Whether it went far enough to be a drag.
     is_meant: bool,
 }
 
-/// The right edge of the head of a column that is so wide. `set` hears of another width, `None` for the
-/// one that it has of itself.
+/// The right edge of the header of a column with this width. `set` receives the new width, `None` for the default.
 pub fn grip(
     heading: &'static str,
     px: Signal<f64>,
@@ -33,7 +31,7 @@ pub fn grip(
         if event.button() != 0 {
             return;
         }
-        // Text is not selected meanwhile.
+        // Prevents text selection while dragging.
         event.prevent_default();
         browser::capture_pointer(&event);
         drag.set_value(Some(Drag {
@@ -67,7 +65,7 @@ pub fn grip(
             "Enter" | "Delete" | "Backspace" => None,
             _ => return,
         };
-        // The keys of the table around it do something else.
+        // The table around it handles these keys differently.
         event.prevent_default();
         event.stop_propagation();
         set(wanted);

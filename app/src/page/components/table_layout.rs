@@ -1,37 +1,37 @@
-//! What the user chose of the columns of a table, and how wide each is then.
+//! The user's choices for the columns of a table, and the resulting widths.
 
 use dormer_core::base::sort::Arrange;
 
 use super::table_column::{TableColumn, Width, fitting};
 
-/// The least width that a column can be given, in pixels of the design.
+/// The smallest width that a column can be given, in design pixels.
 pub const LEAST_PX: f64 = 48.0;
-/// The largest one.
+/// The largest width.
 pub const MOST_PX: f64 = 1_600.0;
-/// Columns that are pinned at most.
+/// The most columns that can be pinned.
 pub const MOST_PINNED: usize = 4;
-/// Pinned columns stay where they are as long as they leave the others this share of the window.
+/// Pinned columns stay fixed as long as they leave this share of the window to the others.
 const LEFT_TO_SCROLL: f64 = 0.4;
 
-/// What the user chose of the columns of a table. Each part is as it is of itself until it is chosen.
+/// The user's choices for the columns of a table. Each part is the default until the user changes it.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct ColumnChoice {
-    /// Those that are shown; `None` for those that fit.
+    /// The shown columns; `None` for those that fit.
     shown: Option<Vec<&'static str>>,
-    /// All in their order; empty for the table's own.
+    /// All columns in order; empty for the table's default.
     order: Vec<&'static str>,
-    /// Widths, in pixels of the design.
+    /// Widths, in design pixels.
     px: Vec<(&'static str, f64)>,
-    /// Those that stay at the left; `None` for the first one.
+    /// The pinned columns; `None` for the first one only.
     pinned: Option<Vec<&'static str>>,
 }
 
 impl ColumnChoice {
-    /// The columns of a table in their order: those that are pinned first.
+    /// The columns of a table in order, pinned ones first.
     pub fn arranged(&self, known: &[&'static TableColumn]) -> Vec<&'static TableColumn> {
         let find = |label: &&str| known.iter().copied().find(|one| one.label == *label);
         let mut all: Vec<&'static TableColumn> = self.order.iter().filter_map(find).collect();
-        // What was not known when they were put in order stands behind the same column as usual.
+        // Columns unknown when the order was chosen go after their usual predecessor.
         for (at, column) in known.iter().enumerate() {
             if all.contains(column) {
                 continue;
@@ -45,7 +45,7 @@ impl ColumnChoice {
         [pinned, others].concat()
     }
 
-    /// Whether a column stays at the left.
+    /// Whether a column is pinned at the left.
     pub fn is_pinned(&self, known: &[&'static TableColumn], column: &TableColumn) -> bool {
         match &self.pinned {
             Some(pinned) => pinned.contains(&column.label),
@@ -62,7 +62,7 @@ impl ColumnChoice {
             .is_none_or(|pinned| pinned.len() < MOST_PINNED)
     }
 
-    /// Pins a column, or no longer.
+    /// Pins or unpins a column.
     pub fn pin(&mut self, known: &[&'static TableColumn], column: &TableColumn) {
         let is_pinned = self.is_pinned(known, column);
         let first = known.first().map(|first| first.label);
@@ -77,8 +77,8 @@ impl ColumnChoice {
         }
     }
 
-    /// Where a column would go that is moved by one; `None` at the ends, and between pinned columns and
-    /// others.
+    /// The new position of a column that is moved by one; `None` at the ends, and across the border between pinned and
+    /// other columns.
     fn beside(
         &self,
         known: &[&'static TableColumn],
@@ -96,12 +96,12 @@ impl ColumnChoice {
         is_same.then_some((from, to))
     }
 
-    /// Whether a column can be moved by one: on, or back.
+    /// Whether a column can be moved by one, forward or backward.
     pub fn can_move(&self, known: &[&'static TableColumn], column: &TableColumn, on: bool) -> bool {
         self.beside(known, column, on).is_some()
     }
 
-    /// Moves a column by one: on, or back.
+    /// Moves a column by one, forward or backward.
     pub fn move_by_one(&mut self, known: &[&'static TableColumn], column: &TableColumn, on: bool) {
         if let Some((from, to)) = self.beside(known, column, on) {
             let mut all = self.arranged(known);
@@ -110,12 +110,12 @@ impl ColumnChoice {
         }
     }
 
-    /// Shows other columns than those that fit.
+    /// Shows these columns instead of those that fit.
     pub fn show(&mut self, shown: Vec<&'static str>) {
         self.shown = Some(shown);
     }
 
-    /// The columns that are shown, of those that are arranged.
+    /// The shown columns, of those in order.
     pub fn shown(
         &self,
         arranged: &[&'static TableColumn],
@@ -131,12 +131,12 @@ impl ColumnChoice {
         }
     }
 
-    /// Gives a column a width, or its own again.
+    /// Sets a column's width, or resets it.
     pub fn set_px(&mut self, label: &'static str, px: Option<f64>) {
         self.px.retain(|(known, _)| *known != label);
         let px = px.map(|px| px.clamp(LEAST_PX, MOST_PX).round());
         self.px.extend(px.map(|px| (label, px)));
-        // The order in which they were made says nothing.
+        // The order in which widths were set does not matter.
         self.px.arrange_by_key(|(label, _)| *label);
     }
 
@@ -147,17 +147,17 @@ impl ColumnChoice {
     }
 }
 
-/// How wide the columns of a table are, and which of them stay at the left while it scrolls.
+/// The widths of a table's columns, and which of them stay fixed while it scrolls.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct TableLayout {
-    /// The width of each, in pixels of the design.
+    /// The width of each column, in design pixels.
     pub px: Vec<f64>,
-    /// How many stay, from the left.
+    /// The number of columns that stay fixed at the left.
     pub n_held: usize,
 }
 
 impl TableLayout {
-    /// Of columns as they are shown, the pinned ones first.
+    /// The layout of the shown columns, pinned ones first.
     pub fn new(
         shown: &[&'static TableColumn],
         n_pinned: usize,
@@ -172,7 +172,7 @@ impl TableLayout {
         let left_px = (window_px - px.iter().sum::<f64>()).max(0.0);
         let is_free =
             |column: &&TableColumn, width| column.width == width && own_px(column).is_none();
-        // Names of another kind grow a little, the first ones take what is left.
+        // Secondary names grow a little; the first names take the remaining width.
         let name_px = (window_px * NAME_SHARE - Width::Name.px(window_px)).max(0.0);
         let n_names = shown.iter().filter(|one| is_free(one, Width::Name)).count() as f64;
         let n_rests = shown.iter().filter(|one| is_free(one, Width::Rest)).count() as f64;
@@ -184,7 +184,7 @@ impl TableLayout {
                 *px += ((left_px - for_names) / n_rests).floor();
             }
         }
-        // Without such columns all are as much wider, unless one has the width that it was given.
+        // Without such columns, all are widened proportionally, unless one has a width that the user set.
         let all_px: f64 = px.iter().sum();
         if n_rests + n_names <= 0.0 && shown.iter().all(|one| own_px(one).is_none()) && all_px > 0.0
         {
@@ -202,16 +202,16 @@ impl TableLayout {
         self.px.iter().sum()
     }
 
-    /// Where a column begins.
+    /// The left edge of a column.
     pub fn left_px(&self, at: usize) -> f64 {
         self.px.iter().take(at).sum()
     }
 }
 
-/// How much of a window a name of another kind takes where there is room.
+/// The share of a window for a secondary name, if there is space.
 const NAME_SHARE: f64 = 0.18;
 
-/// How many of the pinned columns stay: none where nothing scrolls, and no more than leave room.
+/// How many of the pinned columns stay fixed: none if nothing scrolls, and only as many as leave enough space.
 fn held(px: &[f64], n_pinned: usize, window_px: f64) -> usize {
     let all_px: f64 = px.iter().sum();
     if all_px <= window_px + 0.5 {
@@ -252,7 +252,7 @@ mod tests {
         assert_eq!(order(&choice), ["name", "category", "time", "share"]);
         choice.move_by_one(&all(), &COLUMNS[3], false);
         assert_eq!(order(&choice), ["name", "category", "share", "time"]);
-        // What is pinned stays before what is not.
+        // Pinned columns stay before the others.
         assert!(!choice.can_move(&all(), &COLUMNS[1], false));
         assert!(!choice.can_move(&all(), &COLUMNS[0], true));
         choice.pin(&all(), &COLUMNS[2]);

@@ -1,23 +1,23 @@
-//! A table as text, to be pasted elsewhere.
+//! A table as text for pasting elsewhere.
 
-/// A table as it is shown: its heads, and the cells of each row.
+/// A table as shown: its headings, and the cells of each row.
 pub struct TableText {
     pub heads: Vec<String>,
     pub rows: Vec<Vec<String>>,
 }
 
 impl TableText {
-    /// Cells with tabs between, as spreadsheets take them.
+    /// Tab-separated cells, as spreadsheets accept them.
     pub fn tabbed(&self) -> String {
         self.lines("\t", |cell| {
-            // A spreadsheet would compute what begins like a formula.
+            // A spreadsheet would evaluate cells that look like formulas.
             let is_formula = cell.starts_with(['=', '+', '-', '@']);
             let mark = if is_formula { "'" } else { "" };
             format!("{mark}{}", cell.replace(['\t', '\n', '\r'], " "))
         })
     }
 
-    /// A table of Markdown.
+    /// A Markdown table.
     pub fn markdown(&self) -> String {
         let cell = |cell: &str| cell.replace('|', "\\|").replace(['\n', '\r'], " ");
         let lines = self.lines(" | ", cell);

@@ -1,4 +1,4 @@
-//! What stands around a table: how to search it, copying it, and what marked rows come to together.
+//! The elements around a table: search help, copying, and the totals of marked rows.
 
 use std::collections::BTreeSet;
 
@@ -11,10 +11,10 @@ use crate::page::prelude::*;
 use crate::protocol::search::{FIELDS, FieldKind};
 use crate::protocol::{RowsQuery, TableCell, Total, TotalsQuery};
 
-/// Rows that are copied at most.
+/// The most rows that are copied.
 const MOST_COPIED: usize = 20_000;
 
-/// Examples of what can be typed, with what they leave.
+/// Examples of searches, with their results.
 const EXAMPLES: &[(&str, &str)] = &[
     ("mm 2816", "both words, anywhere in the row"),
     ("8944×2816", "a shape as it is displayed"),
@@ -31,7 +31,7 @@ pub fn menu(
 ) -> impl IntoView {
     let menu = NodeRef::<Details>::new();
     let left = move |event: FocusEvent| {
-        // The focus leaves it, too, when its view is left.
+        // The focus also leaves it when its view is left.
         if let Some(menu) = menu.try_get_untracked().flatten()
             && browser::focus_leaves(&menu, &event)
         {
@@ -53,7 +53,7 @@ pub fn menu(
     }
 }
 
-/// How a table is searched.
+/// The search help of a table.
 pub fn search_help() -> impl IntoView {
     let example = |(typed, leaves): &(&'static str, &'static str)| {
         view! { <div><dt><code>{*typed}</code></dt><dd>{*leaves}</dd></div> }
@@ -80,7 +80,7 @@ pub fn search_help() -> impl IntoView {
     )
 }
 
-/// What of a search is not as it seems to be meant.
+/// Hints about a search that probably does not do what the user meant.
 pub fn search_remarks(remarks: RwSignal<Vec<String>>) -> impl IntoView {
     view! {
         <div class="remarks" role="status" data-testid="search-remarks">
@@ -89,8 +89,7 @@ pub fn search_remarks(remarks: RwSignal<Vec<String>>) -> impl IntoView {
     }
 }
 
-/// The buttons that copy a table as it is shown: the rows that the filter leaves, or those that are
-/// marked.
+/// The buttons that copy a table as shown: the filtered rows, or the marked ones.
 pub fn copy_table(
     sheet: &'static str,
     shown: Memo<Vec<&'static TableColumn>>,
@@ -150,7 +149,7 @@ pub fn copy_table(
     }
 }
 
-/// What marked rows come to together; nothing while there are none.
+/// The totals of the marked rows; nothing if there are none.
 pub fn totals(
     sheet: &'static str,
     columns: &'static [TableColumn],

@@ -1,4 +1,4 @@
-//! The panel of thresholds: where the lines are drawn, to be moved.
+//! The panel of thresholds that the user can change.
 
 use dormer_core::assess::{ThresholdInfo, Thresholds};
 use web_sys::HtmlInputElement;
@@ -8,7 +8,7 @@ use crate::page::url::parse_threshold;
 
 const PANEL: &str = "thresholds";
 
-/// Opens and closes the panel, and says how many thresholds are not the usual ones.
+/// Opens and closes the panel, and shows how many thresholds were changed.
 pub fn thresholds_button() -> impl IntoView {
     let state = expect_context::<AppState>();
     let n_changed = n_changed(state, None);
@@ -34,7 +34,7 @@ pub fn thresholds_button() -> impl IntoView {
     }
 }
 
-/// A number beside what it is of, with what it counts for those who listen.
+/// A count badge, with a label for screen readers.
 pub fn badge(number: usize, what: &'static str) -> impl IntoView {
     view! { <span class="badge">{number} <span class="unseen">{what}</span></span> }
 }
@@ -44,7 +44,7 @@ fn changed(n_changed: Memo<usize>) -> Option<impl IntoView> {
     number.map(|number| badge(number, " changed"))
 }
 
-/// How many thresholds, of a group or of all, are not the usual ones.
+/// The number of changed thresholds, in a group or in all.
 fn n_changed(state: AppState, group: Option<&'static str>) -> Memo<usize> {
     state.of_place(move |place| {
         let known = Thresholds::ALL.iter();
@@ -58,7 +58,7 @@ fn usual(threshold: &ThresholdInfo) -> f64 {
     (threshold.get)(&Thresholds::default())
 }
 
-/// Chooses a threshold; the usual value is no choice.
+/// Sets a threshold; the default value is not stored.
 fn choose(state: AppState, threshold: &ThresholdInfo, value: f64) {
     state.go(|place| {
         let chosen = &mut place.choice.thresholds;
@@ -113,7 +113,7 @@ pub fn thresholds_panel() -> impl IntoView {
     }
 }
 
-/// Thresholds of one kind; open where one of them was changed.
+/// Thresholds of one group; open if one of them was changed.
 fn group(name: &'static str) -> impl IntoView {
     let state = expect_context::<AppState>();
     let n_changed = n_changed(state, Some(name));
@@ -139,7 +139,7 @@ fn line(threshold: &'static ThresholdInfo) -> impl IntoView {
         let input: HtmlInputElement = event_target(&event);
         match parse_threshold(&input.value()) {
             Some(value) => choose(state, threshold, value),
-            // What is no threshold changes nothing.
+            // Invalid input changes nothing.
             None => input.set_value(&untrack(value)),
         }
     };

@@ -1,5 +1,4 @@
-//! What the tables of trees have in common: steps and keys, search, indentation, the mark that opens
-//! a node.
+//! What the tables of trees share: steps and keys, search, indentation, the fold marker of a node.
 
 use gloo::timers::callback::Timeout;
 
@@ -10,20 +9,19 @@ use crate::protocol::{
 
 /// Indentation of a level.
 const STEP_PX: u32 = 16;
-/// From here on levels are indented less and less: calls nest hundreds deep, and names must stay
-/// on screen.
+/// Beyond this depth, levels are indented less and less: calls nest hundreds deep, and names must stay visible.
 const DEEP: u32 = 12;
-/// What all deeper levels share.
+/// The indentation that all deeper levels share.
 const DEEP_PX: u32 = 96;
 
-/// How far a name stands from the left: never more than some percent of the table.
+/// The left indentation of a name: never more than a percentage of the table.
 pub fn indent(depth: u32, most_percent: u32) -> String {
     let deeper = depth.saturating_sub(DEEP);
     let px = depth.min(DEEP) * STEP_PX + DEEP_PX * deeper / (deeper + 20);
     format!("calc(8px + min({px}px, {most_percent}cqi))")
 }
 
-/// The mark of a node that opens and closes; the space of one for a leaf.
+/// The fold marker of a node; for a leaf, a space of the same width.
 pub fn fold_mark(open: Option<bool>) -> AnyView {
     let class = match open {
         None => "leaf",
@@ -33,22 +31,22 @@ pub fn fold_mark(open: Option<bool>) -> AnyView {
     view! { <i class=class aria-hidden="true"></i> }.into_any()
 }
 
-/// A tree in a table: its rows, its search and its selection. Copy: pass it around.
+/// A tree in a table: its rows, its search and its selection. `Copy`, so pass it around.
 pub struct TreeRows<T: VirtualRow> {
     /// The page.
     pub state: AppState,
     engine: Engine,
-    /// What is shown of it.
+    /// The shown rows.
     pub rows: VirtualRows<T>,
-    /// It is that of two traces.
+    /// Whether it is the tree of two traces.
     of_both: bool,
-    /// The how many-eth of how many matches the search stands on.
+    /// The current match of the search, and the number of matches.
     pub found: RwSignal<Option<(usize, usize)>>,
-    /// The difference that was gone to, from 1, of how many; zero for none.
+    /// The current difference, from 1, and their number; zero for none.
     pub difference: RwSignal<(usize, usize)>,
     /// Why it has no rows, or whether there are differences.
     pub says: RwSignal<String>,
-    /// What the last step did.
+    /// The result of the last step.
     pub told: RwSignal<TreeChange>,
 }
 
@@ -61,7 +59,7 @@ impl<T: VirtualRow> Clone for TreeRows<T> {
 impl<T: VirtualRow> Copy for TreeRows<T> {}
 
 impl<T: VirtualRow> TreeRows<T> {
-    /// A tree whose rows `query` asks for, by the first one and their number.
+    /// A tree whose rows `query` requests, by first row and count.
     pub fn new<Q: Query<Answer = TreePage<T>> + 'static>(
         state: AppState,
         engine: Engine,
@@ -85,12 +83,12 @@ impl<T: VirtualRow> TreeRows<T> {
         }
     }
 
-    /// Has the worker do something, and shows what it leads to.
+    /// Has the worker perform a step, and shows the result.
     pub fn step(self, step: TreeStep) {
         let is_search = matches!(step, TreeStep::Find(_));
         let is_other_list = matches!(step, TreeStep::CloseAll | TreeStep::ToDepth(_));
         let is_near = matches!(step, TreeStep::Toggle(_) | TreeStep::Parent(_));
-        // Whoever asked for another look has the rows renewed at once.
+        // With another look, the caller renews the rows at once.
         let is_renewed = matches!(step, TreeStep::Look(_));
         let of_both = self.of_both;
         self.engine.ask(TreeQuery { of_both, step }, move |change| {
@@ -121,7 +119,7 @@ impl<T: VirtualRow> TreeRows<T> {
         });
     }
 
-    /// Goes to a call of the name that is searched.
+    /// Goes to a call of the searched name.
     pub fn find(self, direction: Direction) {
         let focus = self.state.place.with_untracked(|place| place.focus.clone());
         match focus.find.is_empty() {
@@ -146,8 +144,8 @@ impl<T: VirtualRow> TreeRows<T> {
         }
     }
 
-    /// What rows and keys of the table mean. `press` does whatever a key means to this tree alone, at
-    /// the selected node; `false` if it means nothing.
+    /// Handles an action on rows or a key. `press` handles keys specific to this tree, at the selected node; it returns
+    /// `false` if it does not handle the key.
     pub fn act(self, act: RowAct, press: impl FnOnce(&str, Option<u32>) -> bool) -> bool {
         let drawn = |position| self.rows.drawn(position).map(|row| row.id());
         let step = match act {
@@ -189,7 +187,7 @@ const STEPS: [StepButton; 2] = [
     ("find-next", "Next match", ""),
 ];
 
-/// A field for a name, the ways to its matches, and which of them is shown. The text is that of the
+/// A search field for a name, with buttons to go through the matches and the current position. Its text is that of the
 /// place's focus.
 pub fn tree_search(
     find: Callback<Direction>,

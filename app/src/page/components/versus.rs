@@ -1,12 +1,12 @@
-//! The bars below the header: which trace is which while two are open or a second one is on its way,
-//! what each is judged by, and the ways to swap and close; and what could not be opened.
+//! The bars below the header: which trace is which while two are open or a second one is loading, the GPU used for
+//! each, and buttons to swap and close; and what could not be opened.
 
 use super::gpu_picker::gpu_options;
 use crate::page::prelude::*;
 use crate::page::state::{Coming, Stage};
 use crate::protocol::{LeftOut, Progress, ReferenceOpened};
 
-/// Which trace is which; nothing while there is one alone.
+/// Which trace is which; nothing if there is only one.
 pub fn versus() -> impl IntoView {
     let state = expect_context::<AppState>();
     // Progress changes several times a second; only another stage redraws.
@@ -14,7 +14,7 @@ pub fn versus() -> impl IntoView {
     let is_open = Memo::new(move |_| state.shows_trace());
     let engine = expect_context::<Engine>();
     move || {
-        // A memo that nobody reads follows nothing: it is read, and not only tracked.
+        // An unread memo does not follow its sources: it must be read, not only tracked.
         let _ = kind.get();
         if !is_open.get() {
             return None;
@@ -55,7 +55,7 @@ fn reading() -> impl IntoView {
     )
 }
 
-/// How far reading a file has come while another is open.
+/// The progress of reading a file while another is open.
 fn reading_bar(
     cancel_id: String,
     name: impl Fn() -> String + Send + 'static,
@@ -95,7 +95,7 @@ pub fn fetching() -> impl IntoView {
     coming(state.fetching, "fetching", "File being fetched", cancel)
 }
 
-/// How far files have come while something else is open; nothing while there are none.
+/// The progress of loading files while something else is open; nothing if there are none.
 fn coming(
     files: RwSignal<Option<Coming>>,
     id: &'static str,
@@ -116,7 +116,7 @@ fn coming(
     }
 }
 
-/// What could not be opened while the open trace stays open; nothing where all could be.
+/// What could not be opened while the open trace stays open; nothing if everything could.
 pub fn open_error() -> impl IntoView {
     let state = expect_context::<AppState>();
     move || {
@@ -133,7 +133,7 @@ pub fn open_error() -> impl IntoView {
     }
 }
 
-/// Files that cannot be analyzed, and the way to choose another.
+/// Files that cannot be analyzed, and a button to choose another.
 fn unreadable(
     id: &'static str,
     left_out: Vec<LeftOut>,
@@ -209,7 +209,7 @@ fn pair() -> impl IntoView {
     }
 }
 
-/// The GPU that the reference is judged by.
+/// The GPU used for the reference.
 fn reference_gpu(detected: Option<String>) -> impl IntoView {
     let state = expect_context::<AppState>();
     let names = untrack(|| state.of_opened(|opened| opened.gpus.clone()));

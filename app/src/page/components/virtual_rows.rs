@@ -1,8 +1,7 @@
-//! A long list of rows of which only those near the window are here.
+//! A long list, of which only the rows near the window are loaded.
 //!
-//! Rows come from the worker in pages. Those near the window are kept; while a page is on its way
-//! the rows of the list before stay where they are, so that nothing blinks when an order or a
-//! filter changes.
+//! Rows come from the worker in pages. Pages near the window are cached; while a page is loading, the rows of the
+//! previous list stay, so that nothing flickers when the order or the filter changes.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -10,42 +9,42 @@ use std::sync::Arc;
 use crate::page::prelude::*;
 use crate::protocol::Branch;
 
-/// Rows asked for at once.
+/// Rows requested at once.
 const PAGE: usize = 50;
-/// Pages kept.
+/// Pages cached.
 const MAX_PAGES: usize = 80;
 
-/// What a list consists of.
+/// A row of a list.
 pub trait VirtualRow: Send + Sync + 'static {
-    /// What the address calls it; the same while the trace is open.
+    /// Its id in the address; constant while the trace is open.
     fn id(&self) -> u32;
 
-    /// Where it stands in a tree.
+    /// Its position in a tree.
     fn branch(&self) -> Option<Branch> {
         None
     }
 }
 
-/// Where a row stands. When one changes, the row is drawn anew.
+/// The slot of a row. When a slot changes, its row is redrawn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Slot {
     /// Its position in the list.
     pub position: usize,
     list: u32,
-    /// It has arrived.
+    /// Whether the row has arrived.
     is_here: bool,
 }
 
-/// Rows with their list: a page that was asked for before the list changed is of an older one.
+/// Rows with the number of their list: a page requested before the list changed belongs to an older one.
 #[derive(Clone)]
 struct Page<T> {
     list: u32,
     rows: Arc<[Arc<T>]>,
 }
 
-/// A long list, with a window onto it and a cursor that the address follows. Copy: pass it around.
+/// A long list, with a window onto it and a cursor that the address follows. `Copy`, so pass it around.
 pub struct VirtualRows<T: VirtualRow> {
-    /// The part of it that is seen.
+    /// The visible part.
     pub window: RowWindow,
     list: RwSignal<u32>,
     pages: RwSignal<BTreeMap<usize, Page<T>>>,
@@ -61,8 +60,8 @@ impl<T: VirtualRow> Clone for VirtualRows<T> {
 impl<T: VirtualRow> Copy for VirtualRows<T> {}
 
 impl<T: VirtualRow> VirtualRows<T> {
-    /// A list that `fetch(rows, list, offset, count)` asks for. The answer goes to
-    /// [`VirtualRows::accept`] with the same `list`.
+    /// A list that is loaded with `fetch(rows, list, offset, count)`. The answer goes to [`VirtualRows::accept`] with
+    /// the same `list`.
     pub fn new(state: AppState, fetch: impl Fn(Self, u32, usize, usize) + 'static) -> Self {
         let rows = VirtualRows {
             window: RowWindow::at_start(),
@@ -73,7 +72,7 @@ impl<T: VirtualRow> VirtualRows<T> {
         Effect::new(move || {
             let list = rows.list.get();
             let drawn = rows.window.drawn.with(|drawn| drawn.rows.clone());
-            // The first page tells how many there are.
+            // The first page says how many rows there are.
             let wanted = drawn.start / PAGE..=drawn.end.saturating_sub(1) / PAGE;
             for page in wanted {
                 let is_new = rows.asked.try_update_value(|asked| asked.insert(page));
@@ -82,11 +81,11 @@ impl<T: VirtualRow> VirtualRows<T> {
                 }
             }
         });
-        // The cursor may stand on a row that is still on its way.
+        // The cursor may be on a row that is still loading.
         let is_moved = StoredValue::new(false);
         let select = move || {
             let row = rows.at_cursor();
-            // What arrives anew is not selected again after its details were closed.
+            // Rows that arrive again are not selected again after their details were closed.
             let is_selected = || {
                 state
                     .place
@@ -109,7 +108,7 @@ impl<T: VirtualRow> VirtualRows<T> {
         rows
     }
 
-    /// The list is another one now: another order, filter or trace.
+    /// The list has changed: another order, filter or trace.
     pub fn renew(self) {
         self.asked.update_value(BTreeSet::clear);
         self.list.update(|list| *list += 1);
@@ -121,8 +120,8 @@ impl<T: VirtualRow> VirtualRows<T> {
         self.renew();
     }
 
-    /// A row may be selected elsewhere, by a link or a mark in a chart: then the list is asked for anew, with that
-    /// row as what is `wanted`.
+    /// A row may be selected elsewhere, by a link or a mark in a chart: then the list is requested again, with that row
+    /// as `wanted`.
     pub fn follow(self, selected: Memo<Option<u32>>, wanted: StoredValue<Option<u32>>) {
         Effect::watch(
             move || selected.get(),
@@ -137,13 +136,12 @@ impl<T: VirtualRow> VirtualRows<T> {
         );
     }
 
-    /// The view that shows them was left, as an answer may find that was long on its way.
+    /// Whether the view with these rows was left, which a late answer has to check.
     pub fn are_gone(self) -> bool {
         self.list.try_get_untracked().is_none()
     }
 
-    /// Takes a page that `fetch` asked for; `false` if the list is another one by now, or the view
-    /// is gone.
+    /// Accepts a page that `fetch` requested; `false` if the list has changed since, or the view is gone.
     pub fn accept(self, list: u32, total: usize, offset: usize, rows: Vec<T>) -> bool {
         if self.list.try_get_untracked() != Some(list) {
             return false;
@@ -172,7 +170,7 @@ impl<T: VirtualRow> VirtualRows<T> {
         true
     }
 
-    /// Where the rows to draw stand.
+    /// The slots to draw.
     pub fn slots(self) -> Vec<Slot> {
         let drawn = self.window.drawn.with(|drawn| drawn.rows.clone());
         let slot = |pages: &BTreeMap<usize, Page<T>>, position: usize| {
@@ -187,7 +185,7 @@ impl<T: VirtualRow> VirtualRows<T> {
             .with(|pages| drawn.map(|position| slot(pages, position)).collect())
     }
 
-    /// The row that is drawn at a position, until another list is here one of the list before.
+    /// The row drawn at a position; until the new list arrives, a row of the previous one.
     pub fn drawn(self, position: usize) -> Option<Arc<T>> {
         self.pages.with_untracked(|pages| {
             let page = pages.get(&(position / PAGE))?;
@@ -195,13 +193,13 @@ impl<T: VirtualRow> VirtualRows<T> {
         })
     }
 
-    /// Whether one of the rows that are drawn is called so by the address.
+    /// Whether a row with this id is drawn.
     pub fn is_drawn(self, id: u32) -> bool {
         let mut slots = self.slots().into_iter();
         slots.any(|slot| self.drawn(slot.position).is_some_and(|row| row.id() == id))
     }
 
-    /// The row the cursor stands on, once it is here.
+    /// The row at the cursor, once it has arrived.
     pub fn at_cursor(self) -> Option<Arc<T>> {
         let position = self.window.cursor.get()?;
         let list = self.list.get();

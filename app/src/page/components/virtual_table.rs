@@ -1,8 +1,6 @@
-//! The frame of every long table: it scrolls, it has a cursor, it hears keys, and only the rows in
-//! sight exist.
+//! The frame of every long table: it scrolls, has a cursor, handles keys, and renders only the visible rows.
 //!
-//! What differs comes from the view: widths of columns, the head, what stands in a row, and what
-//! becomes of a [`RowAct`].
+//! The view provides the rest: column widths, the header, the content of a row, and the handling of a [`RowAct`].
 
 use std::sync::Arc;
 
@@ -16,28 +14,27 @@ use crate::protocol::{Branch, Sort};
 
 /// The parts of a long table.
 pub struct VirtualTable {
-    /// What is done with rows and keys.
+    /// Handles actions on rows and keys.
     pub act: Arc<dyn Fn(RowAct) -> bool>,
-    /// What it is, for those who listen to the page.
+    /// Its label for screen readers.
     pub label: String,
     /// The classes of the table.
     pub class: &'static str,
-    /// What the ids of rows begin with.
+    /// The prefix of the row ids.
     pub ids: &'static str,
-    /// The classes of its columns, which give them their widths. Rows are drawn anew when they
-    /// change.
+    /// The classes of its columns, which determine their widths. Rows are redrawn when they change.
     pub widths: Signal<Vec<&'static str>>,
-    /// How wide each column is; `None` where the classes say it.
+    /// The column widths; `None` if the classes determine them.
     pub layout: Option<Signal<TableLayout>>,
-    /// The cells of the head.
+    /// The header cells.
     pub head: Box<dyn Fn() -> AnyView + Send + Sync>,
-    /// What is said where there are no rows.
+    /// The message if there are no rows.
     pub empty: Signal<String>,
-    /// Nothing is joined to it below.
+    /// Nothing is attached below it.
     pub is_alone: bool,
 }
 
-/// A row as it is drawn.
+/// A rendered row.
 pub struct Line {
     /// Its classes.
     pub class: String,
@@ -45,24 +42,23 @@ pub struct Line {
 }
 
 pub enum RowAct<'a> {
-    /// The row at this position is clicked.
+    /// The row at this position was clicked.
     Pick(usize),
-    /// The mark of the row at this position is clicked, or the row twice.
+    /// The fold marker of the row at this position was clicked, or the row double-clicked.
     Toggle(usize),
-    /// The row at this position is clicked with Ctrl held: it is marked, too.
+    /// The row at this position was Ctrl-clicked: it is marked, too.
     Mark(usize),
-    /// The row at this position is clicked with Shift held: all up to it are marked.
+    /// The row at this position was Shift-clicked: all rows up to it are marked.
     MarkTo(usize),
-    /// A key is pressed that does not move the cursor, without another one held.
+    /// A key without modifiers was pressed that does not move the cursor.
     Press(&'a KeyboardEvent),
 }
 
-/// The row at a position, as it is drawn: what the address calls it, and its place in a tree; `None`
-/// while it is on its way.
+/// The row at a position: its id, its position in a tree, and its rendering; `None` while it is loading.
 type RowAt = Arc<dyn Fn(usize) -> Option<(u32, Option<Branch>, Line)> + Send + Sync>;
 
 impl VirtualTable {
-    /// The table of some rows, each drawn by `line`.
+    /// The table of rows, each rendered by `line`.
     pub fn view<T: VirtualRow>(
         self,
         rows: VirtualRows<T>,
@@ -91,7 +87,7 @@ impl VirtualTable {
             true => "treegrid",
             false => "grid",
         };
-        // A row that is scrolled away is no element: whoever listens to the page would be sent nowhere.
+        // A row that is scrolled out of view is not an element, and `aria-activedescendant` must not refer to it.
         let active = move || {
             let id = selected.get().filter(|id| is_drawn(*id))?;
             Some(format!("{ids}-{id}"))
@@ -115,7 +111,7 @@ impl VirtualTable {
             }
             .into_any()
         };
-        // On paper stand the rows that are drawn.
+        // The rendered rows are printed.
         let printed = move || {
             let (all, rows) = (window.total.get(), window.drawn.get().rows);
             (rows.len() < all).then(|| {
@@ -142,7 +138,7 @@ impl VirtualTable {
                 event.prevent_default();
             }
         };
-        // One for all rows: rows come and go with every turn of the wheel.
+        // One handler for all rows: rows come and go with every scroll event.
         let click = move |event: MouseEvent| {
             match clicked_row(&event) {
                 Some((position, _)) if event.ctrl_key() || event.meta_key() => {
@@ -217,7 +213,7 @@ impl VirtualTable {
     }
 }
 
-/// One row; blank while it is on its way.
+/// One row; blank while it is loading.
 fn row(
     position: usize,
     drawn: Option<(u32, Option<Branch>, Line)>,
@@ -270,7 +266,7 @@ fn moved(event: &KeyboardEvent, window: RowWindow) -> Option<usize> {
     Some(position)
 }
 
-/// The position of the row that is clicked, and whether it is clicked on the mark that opens it.
+/// The position of the clicked row, and whether the click was on its fold marker.
 fn clicked_row(event: &MouseEvent) -> Option<(usize, bool)> {
     let target: web_sys::Element = event.target()?.dyn_into().ok()?;
     let row = target.closest("tr[id]").ok()??;
@@ -279,9 +275,9 @@ fn clicked_row(event: &MouseEvent) -> Option<(usize, bool)> {
     Some((index.checked_sub(2)?, is_mark))
 }
 
-/// The head of a column: a button that changes the order of the rows. `title` with its unit stands
-/// there, `column` is what the order calls it; of numbers the largest come first. `turn` hears of
-/// another order, `None` for the one that the rows have of themselves. The edge of the head follows.
+/// The heading of a column: a button that changes the sort order. It shows `title` with its unit; `column` is the name
+/// in the sort order; numbers sort the largest first. `turn` receives the new order, `None` for the default. The
+/// resizing edge follows.
 pub fn sort_heading(
     (title, unit): (&'static str, &'static str),
     column: &'static str,
@@ -298,7 +294,7 @@ pub fn sort_heading(
         })
     });
     let click = move |_| {
-        // The useful direction first, then the other one, then the rows' own order.
+        // The useful direction first, then the other one, then the default order.
         let descending = match is_descending.get_untracked() {
             None => Some(is_number),
             Some(now) if now == is_number => Some(!is_number),

@@ -1,14 +1,14 @@
-//! Words: names, sentences, labels with their values, and links into views.
+//! Text elements: names, sentences, labels with their values, and links into views.
 
 use dormer_core::output::document::{Span, line};
 
 use crate::page::prelude::*;
 
-/// Letters of the end that are always shown: what tells one long name from the next.
+/// The number of letters at the end that are always shown, because long names often differ only there.
 const TAIL: usize = 18;
 
-/// A name whose middle is cut out where the column is too narrow. Its ends tell names apart, and
-/// selecting it selects the whole.
+/// A name whose middle is cut out if the column is too narrow. The ends distinguish names, and selecting it selects the
+/// whole name.
 pub fn cut_name(text: String) -> impl IntoView {
     match ends(&text) {
         None => view! { <span class="cut whole" prop:textContent=text></span> }.into_any(),
@@ -25,14 +25,14 @@ pub fn cut_name(text: String) -> impl IntoView {
     }
 }
 
-/// What gives way in a name and what does not; `None` for a short one, where cutting would save
+/// The part of a name that can shrink and the part that cannot; `None` for a short name, where cutting would save
 /// nothing.
 fn ends(text: &str) -> Option<(&str, &str)> {
     let (tail, _) = text.char_indices().rev().nth(TAIL - 1)?;
     (tail >= TAIL / 2).then(|| text.split_at(tail))
 }
 
-/// Draws each of some things.
+/// Renders each item.
 pub fn each<T, V: IntoView>(
     things: impl IntoIterator<Item = T>,
     draw: impl FnMut(T) -> V,
@@ -40,7 +40,7 @@ pub fn each<T, V: IntoView>(
     things.into_iter().map(draw).collect()
 }
 
-/// A sentence; what stands in backticks is a name, quoted as it is.
+/// A sentence; text in backticks is a name, quoted verbatim.
 pub fn prose(text: String) -> impl IntoView {
     each(line(&with_units(&text)), |span| match span {
         Span::Code(name) => view! { <code>{name}</code> }.into_any(),
@@ -55,7 +55,7 @@ pub fn with_units(sentence: &str) -> String {
         .fold(sentence.to_owned(), |sentence, unit| {
             sentence.replace(&format!(" {unit}"), &format!("\u{a0}{unit}"))
         });
-    // Many words begin with the letter of seconds.
+    // Many words start with the letter of seconds.
     let mut kept = String::with_capacity(with_most.len());
     let mut letters = with_most.chars().peekable();
     while let Some(letter) = letters.next() {
@@ -71,7 +71,7 @@ pub fn with_units(sentence: &str) -> String {
     kept
 }
 
-/// A list of labels with their values; nothing where there are none.
+/// A list of labels with their values; nothing if it is empty.
 pub fn pairs(class: &'static str, pairs: Vec<(String, String)>) -> impl IntoView {
     (!pairs.is_empty()).then(|| {
         let pairs = pairs.into_iter();
@@ -81,8 +81,8 @@ pub fn pairs(class: &'static str, pairs: Vec<(String, String)>) -> impl IntoView
     })
 }
 
-/// What is known of the selection, below a table or a chart. `is_some` says whether anything is
-/// selected, `live` how eagerly changes are read out.
+/// The details of the selection, below a table or a chart. `is_some` says whether anything is selected, `live` how
+/// eagerly a screen reader announces changes.
 pub fn selection(
     label: &'static str,
     live: Option<&'static str>,
@@ -96,7 +96,7 @@ pub fn selection(
     }
 }
 
-/// The mark of a category that a kernel's name alone tells.
+/// The mark of a category determined only by a kernel's name.
 pub const GUESS: &str = "\u{2248}";
 
 /// What the mark means, under a table that has categories.
@@ -109,7 +109,7 @@ pub fn category_legend() -> impl IntoView {
     }
 }
 
-/// A link into a view, to what `focus` says.
+/// A link into a view, with this focus.
 #[component]
 pub fn ViewLink(
     /// The view's slug.

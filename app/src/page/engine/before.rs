@@ -1,5 +1,5 @@
-//! What was open when another trace was chosen. It comes back, with everything of it, where the
-//! other one is cancelled or cannot be analyzed.
+//! What was open when another trace was chosen. It is restored as it was if the other one is canceled or cannot be
+//! analyzed.
 
 use std::collections::BTreeMap;
 
@@ -11,11 +11,11 @@ use crate::page::state::Stage;
 use crate::page::url::{Focus, Place};
 use crate::protocol::{Failure, Judged, LeftOut, Opened, ReferenceOpened};
 
-/// A trace that was open, its worker, and what the page showed of it.
+/// An open trace, its worker, and what the page showed of it.
 pub(super) struct Before {
     running: Running,
     opened: Box<Opened>,
-    /// What its worker told of it since.
+    /// The findings that its worker sent since then.
     pub(super) judged: Option<Box<Judged>>,
     opened_in_ms: f64,
     source: Option<TraceSource>,
@@ -28,7 +28,7 @@ pub(super) struct Before {
 }
 
 impl Engine {
-    /// Keeps the open trace while another one is read.
+    /// Sets the open trace aside while another one is read.
     pub(super) fn set_aside(self) {
         let state = self.state;
         let Stage::Open(opened) = state.stage.get_untracked() else {
@@ -47,7 +47,7 @@ impl Engine {
                 opened_in_ms: state.opened_in_ms.get_untracked(),
                 source: inner.source.take(),
                 file_name: state.file_name.get_untracked(),
-                // One that is still being read is not waited for.
+                // A reference that is still being read is dropped.
                 reference: match state.reference.get_untracked() {
                     open @ Stage::Open(_) => open,
                     _ => Stage::Empty,
@@ -60,7 +60,7 @@ impl Engine {
         });
     }
 
-    /// Shows what was open before, if anything was. Whatever is being read is ended.
+    /// Restores what was open before, if anything, and stops whatever is being read.
     pub(super) fn bring_back(self) -> bool {
         let Some(before) = self.take(|inner| inner.before.take()) else {
             return false;
@@ -86,7 +86,7 @@ impl Engine {
         true
     }
 
-    /// A trace cannot be analyzed: says why, beside the one that was open before or in its place.
+    /// A trace cannot be analyzed: shows why, beside the one that was open before or in its place.
     pub(super) fn failed(self, failure: Failure) {
         let state = self.state;
         let name = state.file_name.get_untracked();
@@ -96,7 +96,7 @@ impl Engine {
         }
     }
 
-    /// Says what could not be opened while something else stays open.
+    /// Reports what could not be opened while something else stays open.
     pub(super) fn not_opened(self, left_out: Vec<LeftOut>) {
         self.state.open_error.set(left_out);
         browser::after_paint(|| browser::focus_on("open-error"));

@@ -23,7 +23,7 @@ impl Engine {
             let ranks = inner.ranks.as_ref()?;
             let (path, file) = ranks.files.get(ranks.file_of(name)?)?;
             match name.strip_prefix(path.as_str()) {
-                // Ranks are merged into the file: its name tells which is meant.
+                // Several ranks are merged into the file: the name says which one is meant.
                 Some(rest) if !rest.is_empty() => {
                     let parts = Array::of1(file);
                     File::new_with_blob_sequence(&parts, &format!("{}{rest}", file.name())).ok()
@@ -33,12 +33,12 @@ impl Engine {
         })
     }
 
-    /// Opens the trace of a rank, by position, at a step of the job.
+    /// Opens the trace of a rank, by position in the job, at a step.
     pub fn open_rank(self, rank: usize, step: Option<usize>) {
         self.open_rank_at(rank, step, None);
     }
 
-    /// The same at a kernel of the step: its name, and when it starts by the clock of the trace.
+    /// The same at a kernel of the step, given by its name and its start on the clock of the trace.
     pub fn open_rank_at(self, rank: usize, step: Option<usize>, event: Option<(String, i64)>) {
         let Some(file) = self.trace_of(rank) else {
             return;
@@ -56,7 +56,7 @@ impl Engine {
         });
     }
 
-    /// Opens ranks, by position: the timelines of up to four one below the other on one clock, or the comparison of
+    /// Opens ranks, by position: the timelines of up to four, one below the other on one clock, or the comparison of
     /// two.
     pub fn open_ranks(self, ranks: &[usize], as_timelines: bool) {
         let files: Option<Vec<File>> = ranks.iter().map(|rank| self.trace_of(*rank)).collect();
@@ -93,7 +93,7 @@ impl Engine {
         });
     }
 
-    /// Has the next rank read whose timeline is to be shown below those that are.
+    /// Starts reading the next rank whose timeline is to be shown below the others.
     fn open_next_below(self) {
         let next = self.take(|inner| inner.ranks.as_mut()?.below.pop());
         if let Some((request, file)) = next {
@@ -114,8 +114,8 @@ impl Engine {
         self.open_next_below();
     }
 
-    /// Two traces are open: where they are ranks of a job, their clocks are told, and their timelines shown where
-    /// those are wanted; `false` where their comparison is.
+    /// Two traces are open. If they are ranks of a job, aligns their clocks and shows their timelines if those are
+    /// wanted; `false` if their comparison is.
     pub(super) fn shows_timelines_of_ranks(self) -> bool {
         let moment = self.take(|inner| inner.ranks.as_mut()?.moment.take());
         let Some((moment, as_timelines)) = moment else {
@@ -147,7 +147,7 @@ impl Engine {
         });
     }
 
-    /// Shows the job again, as it was left. Nothing is read anew.
+    /// Shows the job again, as it was left. Nothing is read again.
     pub fn back_to_job(self) {
         if self
             .state
@@ -162,8 +162,8 @@ impl Engine {
         self.show_job(focus.unwrap_or_default());
     }
 
-    /// Goes to where in the job the trace was opened: the part of the time of its step is returned, and the
-    /// timeline is shown at its kernel.
+    /// Goes to the place in the job from which the trace was opened: returns the time range of its step, and shows the
+    /// timeline at its kernel.
     pub(super) fn drilled(self, steps: &[StepLine]) -> Option<(u64, u64)> {
         let drill = self.take(|inner| inner.ranks.as_mut()?.drill.take())?;
         if let Some((name, start_ns)) = drill.event {

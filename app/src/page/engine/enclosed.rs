@@ -1,4 +1,4 @@
-//! One file with the page, the report and the open traces in it, as the command line's `--format page` writes it.
+//! One file with the page, the report and the open traces in it, like that of the command line's `--format page`.
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -15,11 +15,11 @@ use crate::page::browser;
 use crate::page::state::Stage;
 use crate::protocol::{EnclosedQuery, Query, WrittenTraceQuery};
 
-/// A trace that is put into the file: what it is called, and its bytes.
+/// A trace to embed in the file: its name and its bytes.
 type Trace = (String, Blob);
 
 impl Engine {
-    /// Makes the file; why it cannot be made, where it cannot.
+    /// Builds the file, or says why it cannot.
     pub async fn enclose(self, is_redacted: bool) -> Result<Blob, String> {
         let page = browser::page_file().await?;
         let view = self.state.view_to_send(is_redacted);
@@ -50,8 +50,8 @@ impl Engine {
         browser::html_file(&file)
     }
 
-    /// The files that are open, as they were recorded, in the order in which the file has them: of two, the reference first. `None`
-    /// for what came as no file.
+    /// The open files, as they were recorded and in the order of the file: of two, the reference first. `None` if one
+    /// did not come from a file.
     fn recorded(self) -> Option<Vec<File>> {
         self.inner.with_value(|inner| {
             let Some(TraceSource::Files(files)) = &inner.source else {
@@ -63,7 +63,7 @@ impl Engine {
         })
     }
 
-    /// The traces as the worker writes them again.
+    /// The traces as rewritten by the worker.
     async fn written(self, is_redacted: bool) -> Result<Vec<Trace>, String> {
         let has_reference = self.state.reference.with_untracked(Stage::is_open);
         let which = [true, false]
@@ -90,7 +90,7 @@ impl Engine {
         Ok(traces)
     }
 
-    /// Asks the worker, and waits for the answer and the bytes beside it.
+    /// Queries the worker, and waits for the answer and the bytes with it.
     async fn asked<Q: Query>(self, query: Q) -> Result<(Q::Answer, Option<Uint8Array>), String> {
         let answer = Rc::new(RefCell::new(None));
         let mut query = Some(query);
@@ -109,7 +109,7 @@ impl Engine {
     }
 }
 
-/// Files that are text are compressed: their names say so.
+/// Compresses the files that are text: their names say so.
 async fn compressed(files: Vec<File>) -> Result<Vec<Trace>, String> {
     let mut traces = Vec::new();
     for file in files {

@@ -12,10 +12,10 @@ use crate::page::url::Place;
 use crate::protocol::{LeftOut, OpeningStep, Progress};
 
 impl Engine {
-    /// Fetches what a link names, and opens it.
+    /// Fetches and opens the files that a link names.
     pub fn open_link(self, link: Place) {
         if self.inner.with_value(|inner| inner.files.is_none()) {
-            // Once the page has all that it needs, requests are counted.
+            // Wait until the page has everything it needs: requests are counted from then on.
             self.inner
                 .update_value(|inner| inner.wanted_link = Some(link));
             return;
@@ -69,7 +69,7 @@ impl Engine {
         });
     }
 
-    /// Fetches no more.
+    /// Stops fetching.
     pub fn stop_fetching(self) {
         if let Some(abort) = self.take(|inner| inner.fetching.take()) {
             abort.abort();
@@ -79,7 +79,7 @@ impl Engine {
         }
     }
 
-    /// What was fetched is not opened as it is: nothing is on its way any more.
+    /// Ends the fetching stage if the fetched files are not opened directly: nothing is loading any more.
     pub(super) fn is_fetched(self) {
         self.state.stage.update(|stage| {
             if matches!(stage, Stage::Loading(progress) if progress.step == OpeningStep::Fetching) {
@@ -88,7 +88,7 @@ impl Engine {
         });
     }
 
-    /// Says how far it is: in the place of the page where nothing is open, else in a bar.
+    /// Shows the progress: in place of the page if nothing is open, otherwise in a bar.
     fn tell_fetched(self, name: &str, bytes_read: f64, bytes_total: f64) {
         let state = self.state;
         let progress = Progress {
@@ -106,7 +106,7 @@ impl Engine {
         }
     }
 
-    /// Says why there is nothing to open: in the place of the page where nothing is open, else in a bar.
+    /// Shows why there is nothing to open: in place of the page if nothing is open, otherwise in a bar.
     pub(super) fn nothing_came(self, left_out: Vec<LeftOut>) {
         let state = self.state;
         let is_free = state.stage.with_untracked(|stage| !stage.is_open());
@@ -124,8 +124,8 @@ impl Engine {
         }
     }
 
-    /// The place of the link that files are opened for; `None` where that is done, or they are of none. The address no
-    /// longer says where the open files come from where these come from elsewhere.
+    /// The place in the link for which files are opened; `None` if it was used already, or if the files were not
+    /// fetched for a link. In that case, clears the addresses, which no longer name the source of the open files.
     pub(super) fn link_of(self, files: &[File]) -> Option<Place> {
         let is_fetched = self.inner.with_value(|inner| {
             !files.is_empty() && files.iter().all(|file| inner.fetched.contains(file))
@@ -136,7 +136,7 @@ impl Engine {
         self.take(|inner| inner.link.take()).filter(|_| is_fetched)
     }
 
-    /// Says what could not be fetched of the files that are opened now.
+    /// Reports which of the files now being opened could not be fetched.
     pub(super) fn say_not_fetched(self) {
         let left_out = self.take(|inner| Some(std::mem::take(&mut inner.not_fetched)));
         self.state.open_error.set(left_out.unwrap_or_default());

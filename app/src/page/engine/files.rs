@@ -1,4 +1,4 @@
-//! Files that come together, or beside what is open: which of them are opened, and as what.
+//! Files that are opened together, or beside what is open: which of them are opened, and as what.
 
 use dormer_core::import::{Called, ENDINGS_IN_WORDS, ExecutionTrace, is_called_like_an_archive};
 use dormer_core::job::heads::{Head, are_one_job};
@@ -10,11 +10,12 @@ use super::{Engine, TraceSource, called, left_out, total_bytes};
 use crate::page::browser::{self, Dropped};
 use crate::protocol::{CandidateFile, Failure, Opened, Progress, Request, TOO_MANY, TakeOff};
 
-/// So many files are looked at to tell whether all are of one job.
+/// At most this many files are inspected to determine whether they belong to one job.
 const MOST_HEADS: usize = 16;
 
 impl Engine {
-    /// Files came together: where they are ranks of one job, or a summary of many traces, it is opened at once.
+    /// Opens files that came together: at once if they are ranks of one job or a summary of many traces, otherwise as
+    /// `otherwise` does.
     pub fn take_together(self, dropped: Dropped, otherwise: impl FnOnce(Dropped) + 'static) {
         let called_so = |(name, _): &(String, File)| is_called_like_an_archive(name);
         let has_archive = dropped.files.iter().any(called_so);
@@ -24,7 +25,7 @@ impl Engine {
             let file = file.clone();
             wasm_bindgen_futures::spawn_local(async move {
                 let head = browser::head_of(&file).await;
-                // Beside the trace that is open, it adds shapes to it.
+                // Beside an open trace, it adds shapes to that trace.
                 let execution = ExecutionTrace::is_file(head.as_bytes());
                 match (is_fleet(&head), self.open_files().filter(|_| execution)) {
                     (true, _) => self.open_fleet(file),
@@ -80,8 +81,8 @@ impl Engine {
         });
     }
 
-    /// Opens files that came together: a trace with captures of its GPU graphs, or two to compare.
-    /// Where the open trace replays graphs, captures are merged with it.
+    /// Opens files that came together: a trace with captures of its GPU graphs, or two to compare. If the open trace
+    /// replays graphs, captures are merged with it.
     pub fn open_all(self, mut files: Vec<File>) {
         let state = self.state;
         if files.is_empty() {
@@ -91,7 +92,7 @@ impl Engine {
             self.add(files);
             return;
         }
-        // A capture that was opened alone waits for its trace.
+        // A capture that was opened by itself is now opened with its trace.
         if state.of_opened(|opened| opened.is_capture) {
             files.extend(self.open_files().unwrap_or_default());
         }
@@ -106,7 +107,7 @@ impl Engine {
         }
     }
 
-    /// Many files came at once, or a folder: of several that may be traces the user chooses.
+    /// Many files, or a folder: if several may be traces, the user chooses.
     pub fn choose_among(self, dropped: Dropped) {
         let state = self.state;
         let mut files = dropped.files;
@@ -127,7 +128,7 @@ impl Engine {
         }
     }
 
-    /// Shows files to choose from.
+    /// Lets the user choose among files.
     fn offer(self, files: Vec<(String, File)>) {
         self.is_fetched();
         let candidates = files.iter().map(|(path, file)| CandidateFile {
@@ -140,7 +141,7 @@ impl Engine {
         });
     }
 
-    /// More traces came than can be opened: which of them is to be?
+    /// More traces than can be opened: asks the user which ones to open.
     pub(super) fn offer_where_too_many(self, failure: &Failure) {
         let files = self.inner.with_value(|inner| match &inner.source {
             Some(TraceSource::Files(files)) if failure.sentence == TOO_MANY => files.clone(),
@@ -151,7 +152,7 @@ impl Engine {
         }
     }
 
-    /// Opens some of the files that were offered: the trace first, then what it is compared with.
+    /// Opens some of the offered files: the trace first, then the reference.
     pub fn open_candidates(self, chosen: &[usize]) {
         let files = self.take(|inner| {
             let all = std::mem::take(&mut inner.candidates);
@@ -161,13 +162,13 @@ impl Engine {
         self.open_all(files.unwrap_or_default());
     }
 
-    /// Adds files to the open trace, which stays open whatever comes of it.
+    /// Adds files to the open trace, which stays open even if they cannot be read.
     fn add(self, files: Vec<File>) {
         let state = self.state;
         state.open_error.set(Vec::new());
         let files = self.take(|inner| {
             inner.chosen_at_ms = browser::now_ms();
-            // Those that are being read are read anew with the others.
+            // Files that are still being added are read again together with the new ones.
             inner.adding.extend(files);
             Some(inner.adding.clone())
         });
@@ -181,14 +182,14 @@ impl Engine {
         self.send(&Request::AddFiles(choice), &files, None);
     }
 
-    /// Stops reading files that are to be added.
+    /// Stops adding files.
     pub fn cancel_adding(self) {
         if self.added().is_some() {
             self.send(&Request::CancelAdding, &[], None);
         }
     }
 
-    /// The files that were being added, which are no longer.
+    /// Takes the files that are being added, so that they no longer are.
     pub(super) fn added(self) -> Option<Vec<File>> {
         let is_adding = self.state.adding.with_untracked(Option::is_some);
         is_adding.then(|| {
@@ -198,7 +199,7 @@ impl Engine {
         })
     }
 
-    /// Takes off a capture that is merged with the open trace, or the configuration of its model.
+    /// Removes a capture that is merged with the open trace, or its model's configuration.
     pub fn take_off(self, name: Option<String>) {
         let choice = untrack(|| self.state.whole_choice());
         self.inner.update_value(|inner| {
@@ -216,7 +217,7 @@ impl Engine {
         });
     }
 
-    /// The open trace, with other captures: all of it is made anew.
+    /// The open trace with other captures: everything is new.
     pub(super) fn merged(self, opened: Box<Opened>) {
         self.state.forget_rows();
         self.show(opened);
@@ -228,7 +229,7 @@ fn may_be_opened(path: &str) -> bool {
     Called::of(path).is_some()
 }
 
-/// Files with what archives among them hold in their place; an archive without any trace stays.
+/// Replaces archives by the files in them; an archive without traces stays.
 async fn unpacked(dropped: Dropped) -> Dropped {
     let Dropped { files, mut folder } = dropped;
     let is_alone = files.len() == 1;

@@ -15,12 +15,12 @@ use crate::page::state::Stage;
 use crate::page::url::Focus;
 use crate::protocol::{Failure, FleetRuns, FleetRunsQuery, OF_FLEET, Reply, Request, wire};
 
-/// How the text of a summary begins.
+/// The start of a summary's text.
 const START: &str = "{\"dormer_fleet\":";
-/// A summary is no larger than 5 MB, packed.
+/// A summary has at most 5 MB compressed.
 const MOST_BYTES: f64 = 64e6;
 
-/// The worker that has the summary; it ends when this is dropped.
+/// The worker that holds the summary; it ends when this is dropped.
 pub(super) struct FleetWorker {
     worker: Worker,
     name: String,
@@ -35,20 +35,20 @@ impl Drop for FleetWorker {
     }
 }
 
-/// Whether a file may be a summary; its first bytes tell.
+/// Whether a file may be a summary, by its name and size; its first bytes decide.
 pub(super) fn may_be_fleet(file: &File) -> bool {
     let name = file.name().to_ascii_lowercase();
     let named = name.ends_with(".json") || name.ends_with(".json.gz");
     named && file.size() <= MOST_BYTES
 }
 
-/// Whether a file that begins with this text is one.
+/// Whether a file that begins with this text is a summary.
 pub(super) fn is_fleet(head: &str) -> bool {
     head.starts_with(START)
 }
 
 impl Engine {
-    /// Opens a summary. A trace that is open stays so.
+    /// Opens a summary. An open trace stays open.
     pub(super) fn open_fleet(self, file: File) {
         if self
             .state
@@ -79,7 +79,7 @@ impl Engine {
         self.show_fleet();
     }
 
-    /// Shows the summary that is open.
+    /// Shows the open summary.
     pub fn show_fleet(self) {
         self.state.go(|place| {
             place.view = VIEW.to_owned();
@@ -149,7 +149,7 @@ impl Engine {
         }));
     }
 
-    /// Asks for runs of the summary.
+    /// Queries runs of the summary.
     pub fn ask_fleet(self, query: FleetRunsQuery, then: impl FnOnce(FleetRuns) + 'static) {
         let waiting: Waiting = Box::new(move |value, _| {
             if let Ok(runs) = wire::from_js(&value) {

@@ -1,4 +1,4 @@
-//! What the worker of a trace says, and what the page makes of it.
+//! Messages of a trace's worker, and the page's reactions to them.
 
 use leptos::prelude::*;
 use wasm_bindgen::prelude::*;
@@ -64,7 +64,7 @@ impl Engine {
             Ok(Reply::ReferenceFailed(failure)) => self.reference_read(Stage::Failed(failure)),
             Ok(Reply::BelowOpened(failure)) => self.below_opened(failure),
             Ok(Reply::Answer) => self.answered(message),
-            // Workers of one file, of a job and of a fleet say these, and are heard by themselves.
+            // Workers of a single rank's file, a job or a fleet send these; they have their own handlers.
             Ok(
                 Reply::Digest(_)
                 | Reply::JobOpened(_)
@@ -82,7 +82,7 @@ impl Engine {
         let interrupted = self.take(|inner| Some(std::mem::take(&mut inner.interrupted)));
         let interrupted = interrupted.unwrap_or_default();
         if opened.is_capture && !interrupted.is_empty() {
-            // It came while its trace was being read.
+            // The capture came while its trace was being read: open both together.
             let own = self.inner.with_value(|inner| inner.source.clone());
             let own = match own {
                 Some(TraceSource::Files(files)) => files,
@@ -103,7 +103,7 @@ impl Engine {
             None => Stage::Empty,
         });
         self.show(opened);
-        // Whoever sent both in a file with the page was somewhere.
+        // A page with both embedded opens at its sender's place.
         let is_sent = state.was_sent && state.loads.get_untracked() == 1;
         if has_reference && !is_sent && !self.shows_timelines_of_ranks() {
             self.go_to_comparison();
@@ -113,7 +113,7 @@ impl Engine {
         }
     }
 
-    /// Shows what is open, be it that its findings follow.
+    /// Shows what is open; its findings may follow.
     pub(super) fn show(self, mut opened: Box<Opened>) {
         let state = self.state;
         let is_judged = opened.overview.findings.is_some();
@@ -149,7 +149,7 @@ impl Engine {
         self.is_shown(judged.wasm_bytes);
     }
 
-    /// All that is shown first of a trace is known.
+    /// Everything that is shown first of a trace has arrived.
     fn is_shown(self, wasm_bytes: f64) {
         let state = self.state;
         let steps = state.stage.with_untracked(|stage| match stage {
@@ -174,7 +174,7 @@ impl Engine {
         }
     }
 
-    /// The worker trapped: memory ran out, or it met a defect of ours.
+    /// The worker trapped: it ran out of memory, or has a bug.
     pub(super) fn crashed(self, reason: &str) {
         self.end_worker();
         let failure = Failure {
@@ -190,7 +190,7 @@ impl Engine {
         let is_open = state.stage.with_untracked(Stage::is_open);
         let added = self.added().map(|files| called(&files));
         match (source, added) {
-            // What came second was too much: the first is opened again.
+            // The second trace was too much: the first is opened again.
             (Some(source), _) if is_second => {
                 self.open_as(source, true);
                 state.reference.set(Stage::Failed(failure));

@@ -1,5 +1,5 @@
-//! The job itself, in a worker of its own: it takes what is left of each file, puts it together, and is asked
-//! about steps. What was read so far is shown while the rest is read.
+//! The job itself, in a worker of its own, which receives each file's digest, combines them, and answers queries about
+//! steps. What has been read so far is shown while the rest is read.
 
 use std::sync::Arc;
 
@@ -20,12 +20,12 @@ use crate::protocol::{
     Failure, JobOpened, JobRequest, LeftOut, OF_JOB, Reply, Request, StepRequest, wire,
 };
 
-/// What is read is put together anew for so many times as many digests.
+/// What is read is combined again once there are this many times as many digests.
 const GROWTH: f64 = 1.5;
-/// And no sooner than after so many times what that took the last time.
+/// But not sooner than after this many times the duration of the last time.
 const PAUSE: f64 = 5.0;
 
-/// The worker that has the job; it ends when this is dropped.
+/// The worker that holds the job; it ends when this is dropped.
 pub(super) struct JobWorker {
     worker: Worker,
     requests: u32,
@@ -38,7 +38,7 @@ impl Drop for JobWorker {
     }
 }
 
-/// What was asked to be put together.
+/// A request to combine the digests.
 #[derive(Clone, Copy)]
 pub(super) struct Asked {
     n_digests: usize,
@@ -48,7 +48,7 @@ pub(super) struct Asked {
 }
 
 impl Ranks {
-    /// Whether what is read so far is worth to be put together, and in how many milliseconds.
+    /// Whether there is enough new data to combine, and in how many milliseconds to do so.
     fn is_due(&self, now_ms: f64) -> Option<f64> {
         let (n_shown, took_ms, at_ms) = self.shown;
         let n = self.n_digests;
@@ -62,7 +62,8 @@ impl Ranks {
         (is_more && is_free).then_some((at_ms - now_ms).max(0.0))
     }
 
-    /// The file that a digest is of: where ranks are merged into it, what the digest is called begins with its name.
+    /// The file that a digest is of. If ranks are merged into a file, the names of their digests begin with the file's
+    /// name.
     pub(super) fn file_of(&self, name: &str) -> Option<usize> {
         let is_of = |path: &str| {
             name.strip_prefix(path)
@@ -79,7 +80,7 @@ impl Ranks {
         files.collect()
     }
 
-    /// Why files cannot be read.
+    /// Why files could not be read.
     fn failures(&self) -> Vec<LeftOut> {
         let failures = self.unreadable().into_iter();
         failures.map(|(name, _, why)| left_out(name, why)).collect()
@@ -87,7 +88,7 @@ impl Ranks {
 }
 
 impl Engine {
-    /// Reads no more files: what was read of the job is shown, where that is more than one rank.
+    /// Stops reading files. What was read of the job is shown if it is more than one rank.
     pub fn cancel_job(self) {
         self.stop_reading();
         let n_read = self.inner.with_value(|inner| {
@@ -106,12 +107,12 @@ impl Engine {
         });
     }
 
-    /// Shows another window of the profiler.
+    /// Shows another profiler window.
     pub fn choose_job_window(self, window: u32) {
         self.put_together_with(|ranks| ranks.window = window);
     }
 
-    /// Holds links between hosts against what a rank can send to others, in GB/s; `None` where nobody knows.
+    /// Compares links between nodes with this bandwidth per rank, in GB/s; `None` if unknown.
     pub fn choose_network(self, gbps: Option<f64>) {
         self.put_together_with(|ranks| ranks.network_gbps = gbps);
     }
@@ -126,7 +127,7 @@ impl Engine {
         self.put_together(!is_reading);
     }
 
-    /// Shows what is read so far, where that is due.
+    /// Shows what has been read so far, if that is due.
     pub(super) fn show_so_far(self) {
         let now_ms = browser::now_ms();
         let due = self.inner.try_with_value(|inner| {
@@ -140,12 +141,12 @@ impl Engine {
         }
     }
 
-    /// The same after a while.
+    /// The same after a delay.
     pub(super) fn show_so_far_in(self, wait_ms: u32) {
         Timeout::new(wait_ms, move || self.show_so_far()).forget();
     }
 
-    /// Has what is read put together; `is_last` where no more will be.
+    /// Combines what was read; `is_last` if there will be no more.
     pub(super) fn put_together(self, is_last: bool) {
         let failures = self.take(|inner| {
             let ranks = inner.ranks.as_mut()?;
@@ -234,7 +235,7 @@ impl Engine {
         }
     }
 
-    /// Its memory ran out, or it met a defect of ours.
+    /// The job's worker ran out of memory, or has a bug.
     fn job_crashed(self, reason: &str) {
         self.stop_reading();
         self.inner.update_value(|inner| {
@@ -251,7 +252,7 @@ impl Engine {
         self.state.job.set(JobStage::Failed(failures.collect()));
     }
 
-    /// What was read is put together.
+    /// What was read is combined.
     fn job_opened(self, opened: JobOpened) {
         let open = self.take(|inner| {
             let ranks = inner.ranks.as_mut()?;
@@ -292,7 +293,7 @@ impl Engine {
 
     fn job_failed(self, failure: Failure) {
         let asked = self.take(|inner| inner.ranks.as_mut()?.asked.pop_front());
-        // Files that are still read may be of a job.
+        // Files that are still being read may form a job.
         if asked.is_some_and(|asked| !asked.is_last) {
             return;
         }
@@ -311,13 +312,13 @@ impl Engine {
         })
     }
 
-    /// Asks how the ranks ran a step.
+    /// Queries how the ranks ran a step.
     pub fn ask_job_step(self, request: StepRequest) {
         self.inner.with_value(|inner| {
             let worker = inner.ranks.as_ref().and_then(|of| of.worker.as_ref());
             if let Some(worker) = worker {
                 let message = message_of(0, &Request::JobStep(request), &[]);
-                // A worker that cannot be told says so itself.
+                // If the worker cannot be reached, its own error reports it.
                 let _ = worker.worker.post_message(&message);
             }
         });

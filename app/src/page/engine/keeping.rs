@@ -27,13 +27,13 @@ impl Engine {
         });
     }
 
-    /// Sees which traces are kept on this computer.
+    /// Lists the traces that are kept on this computer.
     pub async fn look_for_kept(self) {
         let kept = browser::kept_traces().await;
         let _ = self.state.kept_traces.try_set(kept);
     }
 
-    /// Opens a trace that is kept; of a link only where nothing else was opened meanwhile.
+    /// Opens a kept trace; if a link names it, only if nothing else was opened in the meantime.
     pub fn open_kept(self, name: String, is_of_link: bool) {
         let state = self.state;
         wasm_bindgen_futures::spawn_local(async move {
@@ -49,8 +49,7 @@ impl Engine {
         });
     }
 
-    /// What a page does that was just opened: it looks for kept traces, and opens what its link names or
-    /// is of.
+    /// The start of a newly opened page: lists kept traces, and opens what its link names or refers to.
     pub fn start(self) {
         let state = self.state;
         let wanted = state.place.with_untracked(|place| place.file.clone());

@@ -1,8 +1,8 @@
-//! The only door to the worker.
+//! The only access to the worker.
 //!
-//! One worker reads one trace; the next trace gets the next worker, from the files the page already
-//! has. The worker before it is ended, with everything it holds, once the next trace is open.
-//! Messages of a worker that was ended are never seen: its listener goes with it.
+//! One worker reads one trace; the next trace gets the next worker, from files that the page already has. The previous
+//! worker is ended, with everything it holds, once the next trace is open. Messages of an ended worker are never seen:
+//! its listener is dropped with it.
 
 mod before;
 mod drill;
@@ -38,19 +38,19 @@ pub use ranks::ranks_of;
 use senders::Senders;
 use workers::{Running, Warming, message_of};
 
-/// What the built-in sample is called.
+/// The name of the built-in sample.
 const SAMPLE: &str = "sample trace";
 
 /// What can be opened.
 #[derive(Clone)]
 pub enum TraceSource {
-    /// Files of the user's, which came together.
+    /// The user's files, opened together.
     Files(Vec<File>),
     /// The built-in sample.
     Sample,
 }
 
-/// The door. Copy: pass it around.
+/// The access to the worker. `Copy`, so pass it around.
 #[derive(Clone, Copy)]
 pub struct Engine {
     state: AppState,
@@ -63,55 +63,54 @@ type Waiting = Box<dyn FnOnce(JsValue, Option<Uint8Array>)>;
 struct Inner {
     files: Option<WorkerFiles>,
     running: Option<Running>,
-    /// Until the first trace comes.
+    /// Runs until the first trace is opened.
     warming: Option<Warming>,
     /// Waits for the next trace.
     spare: Option<Running>,
-    /// What was open, while another trace is being read.
+    /// What was open before, while another trace is being read.
     before: Option<Before>,
-    /// What to open as soon as the worker's files are there.
+    /// What to open as soon as the worker's files have arrived.
     wanted: Option<TraceSource>,
-    /// A link whose files are to be fetched as soon as the worker's are there.
+    /// A link whose files are fetched as soon as the worker's have arrived.
     wanted_link: Option<Place>,
     /// Files that were fetched for a link.
     fetched: Vec<File>,
-    /// The link that they are opened for next.
+    /// The link for which they are opened next.
     link: Option<Place>,
-    /// Ends what is being fetched.
+    /// Aborts the current fetch.
     fetching: Option<AbortController>,
-    /// Files of those that are opened next which could not be fetched.
+    /// Files that could not be fetched, of those to be opened next.
     not_fetched: Vec<LeftOut>,
-    /// What was opened last, and what is merged with it; opened anew where more was too much for
-    /// the worker.
+    /// What was opened last, including what is merged with it. It is opened again if adding more was too much for the
+    /// worker.
     source: Option<TraceSource>,
-    /// What the open trace is compared with, where it was chosen later.
+    /// The reference of the open trace, if it was chosen later.
     beside: Option<File>,
-    /// Files that are being added to it.
+    /// Files that are being added to the open trace.
     adding: Vec<File>,
-    /// Files of which the user chooses.
+    /// Files among which the user chooses.
     candidates: Vec<File>,
     /// The job that is open or being read.
     ranks: Option<Ranks>,
     /// The summary of many traces that is open.
     fleet: Option<FleetWorker>,
-    /// A summary to open as soon as the worker's files are there.
+    /// A summary to open as soon as the worker's files have arrived.
     wanted_fleet: Option<File>,
     /// Other windows that send traces.
     senders: Senders,
-    /// Files that were being read when others came: what captures among those may be of.
+    /// Files that were still being read when others came; captures among the new ones may belong to them.
     interrupted: Vec<File>,
-    /// Who waits for the answer to which question.
+    /// The callbacks that wait for answers, by question id.
     waiting: HashMap<u32, Waiting>,
     last_id: u32,
     /// When the user chose the file that is open or being opened.
     chosen_at_ms: f64,
-    /// Requests of the workers that were ended.
+    /// Requests made by workers that have ended.
     past_requests: u32,
 }
 
 impl Engine {
-    /// The door of a page that was just opened. Requests are counted from the moment everything
-    /// is loaded.
+    /// The engine of a newly opened page. Requests are counted once everything is loaded.
     pub fn new(state: AppState) -> Engine {
         let engine = Engine {
             state,
@@ -146,10 +145,10 @@ impl Engine {
         engine
     }
 
-    /// Opens a trace. What is open stays as it is until the other one was read.
+    /// Opens a trace. What is open stays until the other one is read.
     pub fn open(self, source: TraceSource) {
         self.inner.update_value(|inner| {
-            // What was to be gone to in a rank of a job is of that rank.
+            // A pending destination in a rank of a job is only for that rank.
             if let Some(ranks) = &mut inner.ranks {
                 (ranks.drill, ranks.moment) = (None, None);
             }
@@ -157,7 +156,7 @@ impl Engine {
         self.open_as(source, false);
     }
 
-    /// The same; `is_again` for the trace that was open before, which keeps all that was chosen.
+    /// The same; `is_again` for the trace that was open before, which keeps the user's choices.
     fn open_as(self, source: TraceSource, is_again: bool) {
         let state = self.state;
         let (name, size) = match &source {
@@ -175,10 +174,10 @@ impl Engine {
             TraceSource::Files(files) => files,
             TraceSource::Sample => &[],
         });
-        // The place of a link is that of its trace.
+        // A link's place refers to the link's trace.
         let of_link = state.place.with_untracked(|place| place.file.clone());
         let is_other = match state.loads.get_untracked() {
-            // What came with the page is what its place is of.
+            // The place of a page with embedded traces refers to those.
             0 => !state.was_sent && link.is_none() && !of_link.is_empty() && of_link != name,
             _ => true,
         };
@@ -212,8 +211,7 @@ impl Engine {
         }
     }
 
-    /// Stops opening. The worker is ended in the middle of whatever it does; what was open before
-    /// is shown again.
+    /// Stops opening. The worker is ended, whatever it is doing; what was open before is shown again.
     pub fn cancel(self) {
         self.stop_fetching();
         self.inner.update_value(|inner| inner.wanted = None);
@@ -226,13 +224,13 @@ impl Engine {
         }
     }
 
-    /// Asks the worker; `then` gets the answer, unless another trace is opened before it comes.
+    /// Queries the worker; `then` gets the answer, unless another trace is opened before it comes.
     pub fn ask<Q: Query>(self, query: Q, then: impl FnOnce(Q::Answer) + 'static) {
         self.ask_for_bytes(query, move |answer, _| then(answer));
     }
 
-    /// The answer to a query, asked anew for every report; `None` until the first is here. An answer that
-    /// is the same as before changes nothing.
+    /// The answer to a query, asked again for every report; `None` until the first arrives. An unchanged answer does
+    /// not trigger the signal.
     pub fn follow<Q: Query<Answer: PartialEq + Send + Sync>>(
         self,
         query: impl Fn() -> Q + 'static,
@@ -251,7 +249,7 @@ impl Engine {
         answer
     }
 
-    /// Asks the worker for an answer that has bytes beside it.
+    /// Queries the worker for an answer with bytes.
     pub fn ask_for_bytes<Q: Query>(
         self,
         query: Q,
@@ -296,7 +294,7 @@ impl Engine {
         });
     }
 
-    /// Takes something out of what the engine holds; nothing once the page is gone.
+    /// Takes something out of the engine's inner state; `None` once the page is gone.
     fn take<T>(self, out: impl FnOnce(&mut Inner) -> Option<T>) -> Option<T> {
         self.inner.try_update_value(out).flatten()
     }
@@ -306,7 +304,7 @@ impl Engine {
     }
 }
 
-/// What files are called that come together.
+/// The name shown for files that are opened together.
 fn called(files: &[File]) -> String {
     let first = files.first().map(|file| file.name()).unwrap_or_default();
     match files.len() {

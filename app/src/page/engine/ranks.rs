@@ -1,5 +1,5 @@
-//! Many files as ranks of one job, each read by a worker that ends with it; small ones share a worker. The files
-//! stay, so that a rank opens as a trace.
+//! Many files as ranks of one job, each read by a worker that ends with it; small files share a worker. The files are
+//! kept, so that a rank can be opened as a trace.
 
 use std::collections::VecDeque;
 
@@ -22,18 +22,18 @@ use crate::protocol::{
     BelowRequest, DigestRequest, Failure, MomentQuery, ONE_FILE, Reply, Request, wire,
 };
 
-/// What is read by then is shown; a job that takes no longer is shown when it is whole.
+/// What has been read by then is shown; a job that is complete sooner is shown only once.
 pub(super) const SOON_MS: u32 = 700;
 
-/// A worker's memory never shrinks: one that was given more bytes than these is given no further file.
+/// A worker's memory never shrinks: one that was given more than this many bytes gets no further file.
 const MOST_SHARED_BYTES: f64 = 1e6;
 
 /// A worker that reads a file; it ends when this is dropped.
 struct Reader {
     number: u32,
-    /// What it reads; `None` while it waits.
+    /// The file it reads; `None` while it waits.
     at: Option<usize>,
-    /// Of the files that it was given.
+    /// Total size of the files it was given.
     bytes: f64,
     requests: u32,
     worker: Worker,
@@ -52,41 +52,41 @@ pub(super) struct Ranks {
     pub(super) files: Vec<(String, File)>,
     pub(super) queue: Queue,
     readers: Vec<Reader>,
-    /// How many there have been.
+    /// The number of readers started so far.
     n_readers: u32,
     /// Bytes read of each file.
     bytes: Vec<f64>,
-    /// How many files were read.
+    /// The number of files read.
     pub(super) n_read: usize,
-    /// How many digests there are: of a file into which ranks are merged, one for each.
+    /// The number of digests; a file into which ranks are merged has one for each.
     pub(super) n_digests: usize,
-    /// Those that are not put together yet.
+    /// The digests not yet combined.
     pub(super) digests: Vec<Uint8Array>,
-    /// Files that are no more than digests.
+    /// Files that contain only digests, no trace.
     pub(super) only_digests: Vec<usize>,
     pub(super) unreadable: Vec<(usize, String)>,
     pub(super) chosen_at_ms: f64,
-    /// What puts them together.
+    /// Combines the digests.
     pub(super) worker: Option<JobWorker>,
-    /// What it was asked to put together and has not yet.
+    /// The pending requests to it.
     pub(super) asked: VecDeque<Asked>,
-    /// What it put together last: how many digests, how long that took, when it was there.
+    /// Its last result: the number of digests, how long it took, when it arrived.
     pub(super) shown: (usize, f64, f64),
-    /// The window of the profiler that is shown.
+    /// The profiler window that is shown.
     pub(super) window: u32,
-    /// What a rank can send to other hosts, in GB/s, where the user said it.
+    /// A rank's bandwidth to other nodes, in GB/s, if the user entered it.
     pub(super) network_gbps: Option<f64>,
-    /// Counts what was put together.
+    /// Counts the results.
     pub(super) number: u32,
-    /// All is read, and on its way to be put together.
+    /// Everything is read and sent to be combined.
     pub(super) is_together: bool,
-    /// What its view showed when it was left.
+    /// The focus of the job's view when it was left.
     pub(super) focus: Focus,
     /// Where a rank is opened.
     pub(super) drill: Option<Drill>,
-    /// Two ranks that are opened: a moment of both, and whether their timelines are shown.
+    /// If two ranks are opened: a moment in both, and whether to show their timelines.
     pub(super) moment: Option<(MomentQuery, bool)>,
-    /// Further ranks whose timelines are to be shown below those; the next one stands last.
+    /// Further ranks whose timelines are shown below those; the last is the next.
     pub(super) below: Vec<(BelowRequest, File)>,
 }
 
@@ -95,7 +95,7 @@ pub(super) struct Ranks {
 pub(super) struct Drill {
     /// The step: its position and its name.
     pub(super) step: (usize, String),
-    /// A kernel by its name, and when it starts by the clock of the trace.
+    /// A kernel: its name, and its start on the clock of the trace.
     pub(super) event: Option<(String, i64)>,
 }
 
@@ -123,7 +123,7 @@ impl Engine {
         });
     }
 
-    /// Opens all files that are offered as ranks of one job.
+    /// Opens all offered files as ranks of one job.
     pub fn open_candidates_as_job(self) {
         let paths = self.state.candidates.get_untracked();
         let files = self.take(|inner| Some(std::mem::take(&mut inner.candidates)));
@@ -132,7 +132,7 @@ impl Engine {
         self.open_job(paths.zip(files.unwrap_or_default()).collect());
     }
 
-    /// What was to be opened as a trace is a job: several ranks are merged into it.
+    /// What was opened as a trace is a job: several ranks are merged into it.
     pub(super) fn open_as_job(self) {
         let source = self.take(|inner| inner.source.clone());
         if let Some(TraceSource::Files(files)) = source {
@@ -187,7 +187,7 @@ impl Engine {
         });
     }
 
-    /// Starts as many workers as there may be; puts the job together once all files are read.
+    /// Starts as many workers as allowed; combines the job once all files are read.
     pub(super) fn read_ranks(self) {
         let is_over = self.take(|inner| {
             let (files, ranks) = (inner.files.as_ref()?, inner.ranks.as_mut()?);
@@ -310,7 +310,7 @@ impl Engine {
         }
     }
 
-    /// A file was read, or cannot be; its worker is given another one, unless it is over.
+    /// A file was read, or cannot be. Its worker gets another one, unless the worker has ended.
     fn rank_read(self, number: u32, is_over: bool, read: Result<(Array, bool), String>) {
         self.change_ranks(|ranks| {
             let mut readers = ranks.readers.iter_mut().zip(0..);
@@ -344,7 +344,7 @@ impl Engine {
 }
 
 impl Failure {
-    /// The sentence, with the place where it has one.
+    /// The sentence, with the byte position if there is one.
     fn with_place(&self) -> String {
         match &self.at_byte {
             Some(byte) => format!("{} (at byte {byte})", self.sentence),
@@ -353,7 +353,7 @@ impl Failure {
     }
 }
 
-/// Ranks that are read, of all.
+/// How many of all ranks are read.
 pub fn ranks_of(read: &RanksRead) -> String {
     let n_files = format::counted(read.n_files as u64, "rank");
     format!("{} of {n_files} read", format::count(read.n_read as u64))

@@ -1,4 +1,4 @@
-//! The trace that the open one is compared with.
+//! The reference: the trace that the open one is compared with.
 
 use leptos::prelude::*;
 use web_sys::File;
@@ -9,7 +9,7 @@ use crate::page::url::Focus;
 use crate::protocol::{CloseReference, FileNames, ReferenceOpened, Request, SwapTraces};
 
 impl Engine {
-    /// Compares the open trace with another one. It stays open whatever comes of it.
+    /// Compares the open trace with another one. It stays open even if that one cannot be read.
     pub fn compare_with(self, file: File) {
         let state = self.state;
         let names = FileNames {
@@ -27,19 +27,19 @@ impl Engine {
         self.inner.update_value(|inner| inner.beside = Some(file));
     }
 
-    /// Stops reading the trace that the open one is to be compared with.
+    /// Stops reading the reference.
     pub fn cancel_reference(self) {
         self.send(&Request::CancelReference, &[], None);
         self.state.reference.set(Stage::Empty);
     }
 
-    /// Forgets the trace that the open one is compared with.
+    /// Closes the reference.
     pub fn close_reference(self) {
         self.state.reference.set(Stage::Empty);
         self.ask(CloseReference, |()| {});
     }
 
-    /// Makes the target the reference, and the reference the target, each with its GPU.
+    /// Swaps target and reference, each with its GPU.
     pub fn swap(self) {
         let state = self.state;
         let mut choice = untrack(|| state.whole_choice());
@@ -69,7 +69,7 @@ impl Engine {
         });
     }
 
-    /// The reference is open, or cannot be analyzed; nothing where it is no longer wanted.
+    /// The reference is open, or cannot be analyzed; ignored if it is no longer wanted.
     pub(super) fn reference_read(self, next: Stage<ReferenceOpened>) {
         let state = self.state;
         let Stage::Loading(_) = state.reference.get_untracked() else {
@@ -92,7 +92,7 @@ impl Engine {
 }
 
 impl Inner {
-    /// The files of the two traces change places.
+    /// Swaps the files of the two traces.
     fn swap(&mut self) {
         match (&mut self.source, &mut self.beside) {
             (Some(TraceSource::Files(files)), Some(beside)) => {

@@ -1,7 +1,7 @@
-//! Traces that other windows send, as tools send them to Perfetto's page.
+//! Traces that other windows send, in the protocol of Perfetto's page.
 //!
-//! Those of the page's own site are opened at once. The user is asked about any other site, one question at a time, and may
-//! trust it for good.
+//! Traces from the page's own site are opened at once. For any other site the user is asked, one question at a time,
+//! and can choose to always trust that site.
 
 use leptos::prelude::*;
 
@@ -11,23 +11,23 @@ use crate::page::fleet::FleetStage;
 use crate::page::ranks::JobStage;
 use crate::page::state::{SenderQuestion, Stage};
 
-/// What is known of other windows.
+/// What is known about other windows.
 #[derive(Default)]
 pub(super) struct Senders {
-    /// A trace came, and no more are heard.
+    /// A trace came; no further ones are accepted.
     is_over: bool,
-    /// A sender wants to hear what becomes of its traces.
+    /// A sender wants status messages about its traces.
     wants_status: bool,
-    /// What the user is asked about.
+    /// The current question to the user.
     asked: Option<(Sender, SentTrace)>,
-    /// A trace that is being opened, whose sender waits to hear of it.
+    /// A trace that is being opened, whose sender waits for its status.
     waiting: Option<Waiting>,
 }
 
 struct Waiting {
     sender: Sender,
     name: String,
-    /// How many traces had been opened before.
+    /// The number of traces opened before it.
     n_loads: u32,
 }
 
@@ -101,7 +101,7 @@ impl Engine {
         sender.has_origin() && trusted.with_untracked(|sites| sites.contains(&sender.origin))
     }
 
-    /// The user answers: open the trace that was sent, or not; and trust its sender for good.
+    /// The user's answer: open the trace or not, and whether to always trust its sender.
     pub fn answer_question(self, is_opened: bool, is_trusted: bool) {
         self.state.sender_question.set(None);
         let Some((sender, trace)) = self.take(|inner| inner.senders.asked.take()) else {

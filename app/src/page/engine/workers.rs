@@ -1,8 +1,7 @@
-//! The workers: the one that has the open trace, the one that waits for the next, and one that warms up.
+//! The workers: one with the open trace, one that waits for the next, and one for warm-up.
 //!
-//! What the first trace would pay is paid while the page waits for it: browsers compile the module's
-//! functions when they are first called, and once more, for speed, when they are called often. All workers
-//! of a page share what is compiled.
+//! The startup cost of the first trace is paid while the page waits for it: browsers compile the module's functions
+//! when they are first called, and optimize those that are called often. All workers of a page share the compiled code.
 
 use gloo::events::EventListener;
 use gloo::timers::callback::Timeout;
@@ -15,7 +14,7 @@ use super::{Engine, Inner};
 use crate::page::browser;
 use crate::protocol::{Request, WARM_UP, wire};
 
-/// What the page does before it starts workers that nobody waits for: it is shown first.
+/// The delay before starting workers that nobody waits for, so that the page is shown first.
 const AFTER_MS: u32 = 300;
 
 /// A worker, which ends when this is dropped.
@@ -34,7 +33,7 @@ impl Drop for Running {
     }
 }
 
-/// A worker that opens the sample again and again. It ends when this is dropped.
+/// A worker that opens the sample repeatedly. It ends when this is dropped.
 pub(super) struct Warming(Worker);
 
 impl Drop for Warming {
@@ -44,7 +43,7 @@ impl Drop for Warming {
 }
 
 impl Engine {
-    /// Ends a worker that was given a trace, and sees to it that a fresh one waits.
+    /// Ends a worker that was given a trace, and provides a fresh one.
     pub(super) fn renew_worker(self) {
         let used = |inner: &Inner| inner.running.as_ref().is_some_and(|running| running.used);
         if self.inner.with_value(used) {
@@ -75,7 +74,7 @@ impl Engine {
         }
     }
 
-    /// A worker that was given nothing yet; `None` before the page has its files.
+    /// A worker that was given nothing yet; `None` until the page has the worker's files.
     fn made_worker(self) -> Option<Result<Running, String>> {
         let started = self.inner.with_value(|inner| {
             let files = inner.files.as_ref()?;
@@ -116,12 +115,12 @@ impl Engine {
         }
     }
 
-    /// Warms up soon, unless a trace is being opened then.
+    /// Warms up soon, unless a trace is being opened by then.
     pub(super) fn warm_up_soon(self) {
         Timeout::new(AFTER_MS, move || self.warm_up()).forget();
     }
 
-    /// Soon has a worker wait for the next trace.
+    /// Soon starts a worker that waits for the next trace.
     pub(super) fn keep_spare_soon(self) {
         Timeout::new(AFTER_MS, move || {
             let has_one = self.inner.try_with_value(|inner| inner.spare.is_some());
@@ -144,7 +143,7 @@ impl Engine {
     }
 }
 
-/// A request as it travels, with the files beside it.
+/// A request as a message, with its files.
 pub(super) fn message_of(id: u32, request: &Request, files: &[File]) -> Object {
     let mut parts = vec![("id", id.into()), ("body", wire::to_js(request))];
     if !files.is_empty() {

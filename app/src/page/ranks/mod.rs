@@ -14,18 +14,18 @@ pub const VIEW: &str = "job";
 /// What the page is doing with a job.
 #[derive(Debug, Clone, Default)]
 pub enum JobStage {
-    /// There is none.
+    /// There is no job.
     #[default]
     Empty,
-    /// Its files are read; what was put together of them so far is shown.
+    /// Its files are being read; the result so far is shown.
     Reading(RanksRead, Option<Arc<OpenJob>>),
-    /// It could not be put together: what was wrong with its files.
+    /// It could not be built: the errors of its files.
     Failed(Vec<LeftOut>),
     Open(Arc<OpenJob>),
 }
 
 impl JobStage {
-    /// What is shown of it.
+    /// The job that is shown, complete or not.
     pub fn shown(&self) -> Option<&Arc<OpenJob>> {
         match self {
             JobStage::Open(job) | JobStage::Reading(_, Some(job)) => Some(job),
@@ -41,7 +41,7 @@ impl JobStage {
         matches!(self, JobStage::Reading(..))
     }
 
-    /// How far reading has come.
+    /// The reading progress.
     pub fn read(&self) -> Option<RanksRead> {
         match self {
             JobStage::Reading(read, _) => Some(*read),
@@ -50,17 +50,17 @@ impl JobStage {
     }
 }
 
-/// How far reading the files of a job has come.
+/// The progress of reading the files of a job.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct RanksRead {
     pub n_files: usize,
-    /// Reduced to a digest.
+    /// Files reduced to digests.
     pub n_read: usize,
-    /// Cannot be read.
+    /// Files that could not be read.
     pub n_failed: usize,
     pub bytes_read: f64,
     pub bytes_total: f64,
-    /// They may need more memory than a browser gives a page.
+    /// They may need more memory than a browser allows a page.
     pub may_not_fit: bool,
 }
 
@@ -68,21 +68,21 @@ pub struct RanksRead {
 #[derive(Debug)]
 pub struct OpenJob {
     pub opened: JobOpened,
-    /// For each rank whether its trace is here, and not its digest alone.
+    /// Whether each rank's trace is available, not only its digest.
     pub has_trace: Vec<bool>,
-    /// Counts what was put together of the files of a job.
+    /// Counts the results for the files of a job.
     pub number: u32,
-    /// Files that were not read: they still are, or reading was canceled.
+    /// Files not read: they still are being read, or reading was canceled.
     pub n_unread: usize,
-    /// The others are still read.
+    /// More files are still being read.
     pub is_partial: bool,
     pub n_files: usize,
-    /// From choosing the files to now.
+    /// Milliseconds from choosing the files until it was open.
     pub opened_in_ms: f64,
 }
 
 impl OpenJob {
-    /// Of how many files its figures are, where that are not all: "41 of 64 read".
+    /// How many files its figures cover, if not all: "41 of 64 read".
     pub fn read_of(&self) -> Option<String> {
         let n_read = self.n_files.saturating_sub(self.n_unread);
         let counts = [n_read, self.n_files].map(|n| format::count(n as u64));
@@ -95,7 +95,7 @@ impl OpenJob {
         ranks.position(|known| known.number == rank)
     }
 
-    /// Whether the trace of a rank is here.
+    /// Whether the trace of a rank is available.
     pub fn has_trace_of(&self, rank: u32) -> bool {
         let at = self.position(rank);
         at.is_some_and(|at| self.has_trace.get(at) == Some(&true))

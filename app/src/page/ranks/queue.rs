@@ -1,33 +1,33 @@
-//! In which order the files of a job are read, and how many at once. A worker's memory never shrinks, so
-//! each file has one of its own.
+//! The order in which the files of a job are read, and how many at once. A worker's memory never shrinks, so each file
+//! has a worker of its own.
 
 use dormer_core::base::sort::Arrange;
 
-/// Text of a trace over its compressed size, before the file tells it.
+/// Ratio of a trace's text to its compressed size, before the actual size is known.
 const TEXT_OF_PACKED: f64 = 14.0;
-/// Memory that a worker takes for each byte of text.
+/// Memory that a worker needs per byte of text.
 const MEMORY_OF_TEXT: f64 = 0.35;
-/// Memory that all workers may take.
+/// Memory that all workers together may use.
 const MOST_MEMORY: f64 = 1.5e9;
 const MOST_WORKERS: f64 = 8.0;
 
-/// Memory that a browser gives a worker.
+/// The memory limit of a worker in a browser.
 const MOST_OF_A_WORKER: f64 = 4e9;
-/// Bytes of all digests for each byte of text, and how many the analysis of a job has room for in a worker.
+/// Digest bytes per byte of text, and the most digest bytes that the job's analysis can hold in a worker.
 const DIGEST_OF_TEXT: f64 = 0.003;
 const MOST_DIGESTS: f64 = 3.3e8;
 
 /// Files that wait to be read.
 #[derive(Debug, Default)]
 pub struct Queue {
-    /// The next one stands last.
+    /// The last is the next.
     waiting: Vec<usize>,
     at_once: usize,
     running: usize,
     may_not_fit: bool,
 }
 
-/// How much text files come to.
+/// The text sizes of files.
 fn texts(files: &[(f64, bool)]) -> impl Iterator<Item = f64> {
     files.iter().map(|(bytes, is_packed)| match is_packed {
         true => bytes * TEXT_OF_PACKED,
@@ -36,7 +36,7 @@ fn texts(files: &[(f64, bool)]) -> impl Iterator<Item = f64> {
 }
 
 impl Queue {
-    /// Of files with so many bytes, and whether they are compressed; the largest is read first.
+    /// For files with these sizes and whether they are compressed; the largest is read first.
     pub fn new(files: &[(f64, bool)], cores: usize) -> Queue {
         let mut waiting: Vec<usize> = (0..files.len()).rev().collect();
         let bytes = |at: &usize| files.get(*at).map_or(0.0, |(bytes, _)| *bytes);
@@ -59,12 +59,12 @@ impl Queue {
         self.at_once
     }
 
-    /// Whether a file, or what is left of all of them, may need more memory than a browser gives a page.
+    /// Whether a file, or all digests together, may need more memory than a browser allows a page.
     pub fn may_not_fit(&self) -> bool {
         self.may_not_fit
     }
 
-    /// The next file, where another one may be read now.
+    /// The next file, if another one may be read now.
     pub fn start(&mut self) -> Option<usize> {
         let next = match self.running < self.at_once {
             true => self.waiting.pop(),
@@ -79,13 +79,13 @@ impl Queue {
         self.running = self.running.saturating_sub(1);
     }
 
-    /// Reads no more.
+    /// Reads no further files.
     pub fn cancel(&mut self) {
         self.waiting.clear();
         self.running = 0;
     }
 
-    /// Nothing is read and nothing waits.
+    /// Nothing is being read and nothing waits.
     pub fn is_over(&self) -> bool {
         self.running == 0 && self.waiting.is_empty()
     }
@@ -98,7 +98,7 @@ mod tests {
     #[test]
     fn as_many_at_once_as_cores_and_memory_allow() {
         let cases = [
-            // Compressed bytes of the largest, cores, workers.
+            // Compressed bytes of the largest file, cores, workers.
             (1e6, 1, 1),
             (1e6, 2, 1),
             (1e6, 4, 3),
@@ -110,7 +110,7 @@ mod tests {
             let queue = Queue::new(&[(10.0, true), (bytes, true)], cores);
             assert_eq!(queue.at_once(), at_once, "{bytes} bytes, {cores} cores");
         }
-        // Text counts as it is.
+        // Text counts at its own size.
         assert_eq!(Queue::new(&[(1e9, false)], 16).at_once(), 4);
     }
 

@@ -1,4 +1,4 @@
-//! By what a trace is judged: the choices of the place, and the figures and models of the user's own.
+//! What a trace is analyzed with: the choices in the place, and the user's own GPU specs and models.
 
 use dormer_core::base::format;
 use leptos::prelude::*;
@@ -7,12 +7,12 @@ use super::AppState;
 use super::kept::keep_own_gpu;
 use crate::protocol::{Choice, OWN};
 
-/// Figures of the user's own GPU.
+/// The user's own GPU.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OwnGpu {
-    /// What to call it.
+    /// Its display name.
     pub name: String,
-    /// The text of a file with its figures.
+    /// The text of its spec file.
     pub text: String,
 }
 
@@ -26,12 +26,12 @@ pub struct OwnModels {
 }
 
 impl AppState {
-    /// The user's choice; read as a signal.
+    /// The user's choice, as a signal.
     pub fn choice(self) -> Memo<Choice> {
         Memo::new(move |_| self.whole_choice())
     }
 
-    /// The choice of the place, with the figures and models that the hash does not have.
+    /// The choice in the place, plus the specs and models that the hash does not contain.
     pub fn whole_choice(self) -> Choice {
         let mut choice = self.place.with(|place| place.choice.clone());
         let own = self.own_gpu.get();
@@ -46,15 +46,14 @@ impl AppState {
         choice
     }
 
-    /// The user's own GPU that a link names and whose figures are not here.
+    /// The user's own GPU that a link names but whose specs are missing here.
     pub fn missing_gpu(self) -> Option<String> {
         let choice = self.whole_choice();
         let name = choice.gpu.as_deref()?.strip_prefix(OWN)?;
         choice.profile.is_none().then(|| name.to_owned())
     }
 
-    /// Judges by the user's own figures, or forgets them; keeps them in the browser where the user
-    /// wants it, and only there.
+    /// Uses the user's own specs, or drops them; keeps them in the browser only if the user wants that.
     pub fn set_own_gpu(self, own: Option<OwnGpu>, keep: bool) {
         let kept = own.as_ref().filter(|_| keep);
         keep_own_gpu(kept);
@@ -63,15 +62,15 @@ impl AppState {
         self.own_gpu.set(own);
         self.go(|place| {
             let chosen = &mut place.choice.gpu;
-            // Forgetting leaves a GPU of the table chosen.
+            // If a built-in GPU is chosen, dropping the user's own leaves it chosen.
             if name.is_some() || chosen.as_deref().is_some_and(|gpu| gpu.starts_with(OWN)) {
                 *chosen = name;
             }
         });
     }
 
-    /// Another trace is opened: what was chosen for the one before is let go of, but for settings and a
-    /// GPU that is pinned. What is kept is said.
+    /// Another trace is opened: resets the choices made for the previous one, except settings and a pinned GPU. Records
+    /// what was carried over.
     pub fn let_go(self) {
         self.forget_focus();
         let is_pinned = self.gpu_is_pinned.get_untracked();
@@ -89,7 +88,7 @@ impl AppState {
             .set(carried.into_iter().chain(models).collect());
     }
 
-    /// Goes back to what a page has that was just opened.
+    /// Resets to the choices of a newly opened page.
     pub fn drop_carried(self) {
         self.gpu_is_pinned.set(false);
         self.own_models.set(None);
@@ -104,7 +103,7 @@ impl AppState {
     }
 }
 
-/// What of some choices is not as usual, in words.
+/// The choices that differ from the defaults, in words.
 fn carried(choice: &Choice) -> Vec<String> {
     let n_thresholds = choice.thresholds.len() as u64;
     let parts = [

@@ -1,26 +1,26 @@
-//! What this browser keeps for the page, where the user wants it: settings, figures of a GPU, traces, sites that may send
-//! some, and a copy of the page itself.
+//! What this browser keeps for the page at the user's request: settings, GPU specs, traces, sites that may send traces,
+//! and a copy of the page itself.
 
 use leptos::prelude::*;
 
 use super::{AppState, OwnGpu};
 use crate::page::browser;
 
-/// The keys under which the figures of the user's own GPU are kept.
+/// The keys for the specs of the user's own GPU.
 const GPU_NAME: &str = "dormer.gpu.name";
 const GPU_TEXT: &str = "dormer.gpu.text";
 
-/// The key under which it is kept that single keys do nothing.
+/// The key for whether single-key shortcuts are off.
 const KEYS: &str = "dormer.keys";
 const KEYS_OFF: &str = "off";
 
-/// The key under which sites are kept whose traces are opened unasked, one a line.
+/// The key for trusted sites, whose traces are opened without asking; one a line.
 const SITES: &str = "dormer.sites";
 
-/// The key under which it is kept that traces are.
+/// The key for whether traces are kept.
 const TRACES: &str = "dormer.traces";
 
-/// What was kept by an earlier page.
+/// What was kept in an earlier session.
 pub(super) struct Kept {
     pub(super) own_gpu: Option<OwnGpu>,
     pub(super) single_keys: bool,
@@ -41,7 +41,7 @@ impl Kept {
     }
 }
 
-/// Keeps the figures of the user's own GPU, or keeps none.
+/// Keeps the specs of the user's own GPU, or deletes them.
 pub(super) fn keep_own_gpu(own: Option<&OwnGpu>) {
     browser::keep_text(GPU_NAME, own.map(|own| own.name.as_str()));
     browser::keep_text(GPU_TEXT, own.map(|own| own.text.as_str()));
@@ -50,35 +50,35 @@ pub(super) fn keep_own_gpu(own: Option<&OwnGpu>) {
 /// Another window sends a trace, and the user is asked whether to open it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SenderQuestion {
-    /// The site that sends it; `None` where that cannot be told from others.
+    /// The site that sends it; `None` if its origin does not identify it.
     pub origin: Option<String>,
-    /// What the trace is called.
+    /// The name of the trace.
     pub name: String,
-    /// Its size; `None` where that is not known.
+    /// Its size; `None` if unknown.
     pub bytes: Option<f64>,
 }
 
-/// What is known of the copy of the page for offline use.
+/// The state of the page's offline copy.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct OfflineCopy {
     /// The build that is kept.
     pub kept: Option<String>,
-    /// Another build that the server has.
+    /// A different build on the server.
     pub newer: Option<String>,
-    /// What is being done, or what came of it.
+    /// Progress or outcome of the current action.
     pub said: String,
-    /// Something is being done.
+    /// An action is in progress.
     pub is_busy: bool,
 }
 
 impl AppState {
-    /// Keeps the traces that are opened from now on, or keeps no more.
+    /// Turns keeping of newly opened traces on or off.
     pub fn keep_traces(self, on: bool) {
         browser::keep_text(TRACES, on.then_some("keep"));
         self.keeps_traces.set(on);
     }
 
-    /// Opens the traces of a site unasked from now on, or asks again; this browser keeps it.
+    /// Opens the traces of a site without asking from now on, or asks again; kept in this browser.
     pub fn trust_site(self, site: String, on: bool) {
         self.trusted_sites.update(|sites| {
             sites.retain(|known| *known != site);
@@ -93,7 +93,7 @@ impl AppState {
         );
     }
 
-    /// Switches single keys on or off; this browser keeps it.
+    /// Turns single-key shortcuts on or off; kept in this browser.
     pub fn use_single_keys(self, on: bool) {
         browser::keep_text(KEYS, (!on).then_some(KEYS_OFF));
         self.single_keys.set(on);

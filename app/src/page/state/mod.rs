@@ -1,12 +1,12 @@
 //! What the page knows. Everything else is derived from these signals.
 //!
-//! | file | what of it |
+//! | file | content |
 //! |---|---|
 //! | here | the signals, and which of a trace, a job, a fleet and a list of runs is shown |
 //! | `place` | where the user is: the URL's hash, links, what views showed when they were left |
-//! | `choice` | by what a trace is judged, the user's own GPU and models included |
-//! | `kept` | what this browser keeps: settings, traces, sites that may send some, a copy of the page |
-//! | `sent` | what the page came with, what goes with it to others, and what is lost when it is closed |
+//! | `choice` | what a trace is analyzed with, including the user's own GPU and models |
+//! | `kept` | what this browser keeps: settings, traces, trusted sites, a copy of the page |
+//! | `sent` | what is embedded in the page, what an exported page includes, and what is lost when it is closed |
 
 mod choice;
 mod kept;
@@ -34,17 +34,17 @@ use kept::Kept;
 pub use kept::{OfflineCopy, SenderQuestion};
 use sent::by_view;
 
-/// What the page is doing with a file: that of the trace, or that which it is compared with.
+/// What the page is doing with a file, of the trace or of the reference.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub enum Stage<T> {
-    /// There is none.
+    /// There is no file.
     #[default]
     Empty,
     /// It is being read.
     Loading(Progress),
     /// It could not be analyzed.
     Failed(Failure),
-    /// It is open, and this is known of it.
+    /// It is open, with this data.
     Open(T),
 }
 
@@ -53,7 +53,7 @@ impl<T> Stage<T> {
         matches!(self, Stage::Open(_))
     }
 
-    /// A file of so many bytes is being read.
+    /// A file of this many bytes is being read.
     pub fn loading(bytes_total: f64) -> Stage<T> {
         Stage::Loading(Progress {
             bytes_total,
@@ -62,52 +62,52 @@ impl<T> Stage<T> {
     }
 }
 
-/// Files on their way while something is open: what they are called, and how far they have come.
+/// Files that are loading while something is open: their name and their progress.
 pub type Coming = (String, Progress);
 
-/// The signals of the page. Copy: pass it around.
+/// The signals of the page. `Copy`, so pass it around.
 #[derive(Clone, Copy, Default)]
 pub struct AppState {
     /// What the page is doing with a file.
     pub stage: RwSignal<Stage<Box<Opened>>>,
-    /// What the page is doing with the trace that the open one is compared with.
+    /// What the page is doing with the reference trace.
     pub reference: RwSignal<Stage<ReferenceOpened>>,
     /// What the page is doing with a job of many ranks.
     pub job: RwSignal<JobStage>,
-    /// The step of the job that its ranks are shown in, with the number of the job; the one before until
-    /// another is here.
+    /// The ranks' strip for the selected step of the job, with the number of the job; the previous one until the new
+    /// one arrives.
     pub job_step: RwSignal<Option<(u32, Arc<StepStrip>)>>,
     /// What the page is doing with a summary of many traces.
     pub fleet: RwSignal<FleetStage>,
-    /// The runs of a log directory; `None` where the page was not opened on one.
+    /// The runs of a log directory; `None` if the page was not opened on one.
     pub runs: RwSignal<Option<RunsStage>>,
     /// The name of the file that `reference` is about.
     pub reference_name: RwSignal<String>,
-    /// What could not be opened while the open trace stays open.
+    /// What could not be opened, while the open trace stays open.
     pub open_error: RwSignal<Vec<LeftOut>>,
     /// Traces that are kept on this computer.
     pub kept_traces: RwSignal<Vec<KeptTrace>>,
-    /// Traces that are opened are kept.
+    /// Whether newly opened traces are kept.
     pub keeps_traces: RwSignal<bool>,
-    /// Why a trace could not be kept; empty where it could.
+    /// Why a trace could not be kept; empty if it was.
     pub keep_error: RwSignal<String>,
     /// The dialog about kept traces is shown.
     pub recent_dialog: RwSignal<bool>,
-    /// What the user is asked about another window.
+    /// The question about a trace from another window.
     pub sender_question: RwSignal<Option<SenderQuestion>>,
-    /// Sites whose traces are opened unasked.
+    /// Sites whose traces are opened without asking.
     pub trusted_sites: RwSignal<Vec<String>>,
     /// The copy of the page for offline use.
     pub offline: RwSignal<OfflineCopy>,
-    /// The dialog about both is shown.
+    /// The dialog about the offline copy is shown.
     pub offline_dialog: RwSignal<bool>,
-    /// The trace that a link is of, while it is not open.
+    /// The trace that a link refers to, while it is not open.
     pub wanted_trace: RwSignal<Option<String>>,
     /// The GPU stays chosen when another trace is opened.
     pub gpu_is_pinned: RwSignal<bool>,
-    /// What was kept of the choices when another trace was opened, in words.
+    /// The choices carried over when another trace was opened, in words.
     pub carried: RwSignal<Vec<String>>,
-    /// Files of which the user chooses what to open.
+    /// Files from which the user chooses what to open.
     pub candidates: RwSignal<Vec<CandidateFile>>,
     /// Files that are being added to the open trace.
     pub adding: RwSignal<Option<Coming>>,
@@ -115,11 +115,11 @@ pub struct AppState {
     pub fetching: RwSignal<Option<Coming>>,
     /// The name of the file that `stage` is about.
     pub file_name: RwSignal<String>,
-    /// Milliseconds from choosing that file to its first report.
+    /// Milliseconds from choosing that file to its first overview.
     pub opened_in_ms: RwSignal<f64>,
-    /// The report under the user's choice; it changes without opening the file again.
+    /// The overview under the user's choice; it changes without opening the file again.
     pub overview: RwSignal<Overview>,
-    /// Counts the reports the worker made, so that views ask for their rows anew.
+    /// Counts the worker's reports, so that views query their rows again.
     pub report: RwSignal<u32>,
     /// Counts the traces that were opened.
     pub loads: RwSignal<u32>,
@@ -127,46 +127,46 @@ pub struct AppState {
     pub place: RwSignal<Place>,
     /// The user's own GPU.
     pub own_gpu: RwSignal<Option<OwnGpu>>,
-    /// Whether its figures are kept in this browser.
+    /// Whether its specs are kept in this browser.
     pub own_gpu_is_kept: RwSignal<bool>,
     /// The user's own performance models.
     pub own_models: RwSignal<Option<OwnModels>>,
-    /// The dialog about them is shown.
+    /// The dialog about performance models is shown.
     pub models_dialog: RwSignal<bool>,
-    /// Keys that work wherever the focus is, without another one held down, do what they do.
+    /// Whether single-key shortcuts, which work wherever the focus is without a modifier, are on.
     pub single_keys: RwSignal<bool>,
-    /// The sheet of keys is shown.
+    /// The list of keyboard shortcuts is shown.
     pub key_sheet: RwSignal<bool>,
-    /// The dialog that finds views, operations, GPUs and actions is shown.
+    /// The command palette is shown: it finds views, operations, GPUs and actions.
     pub palette: RwSignal<bool>,
-    /// Why the file that was read last is not used.
+    /// Why the models file that was read last is not used.
     pub models_error: RwSignal<Option<String>>,
-    /// Kept ranges of the timeline that are in a link which the user came by, or copied.
+    /// Kept ranges of the timeline that are in a link that the user followed or copied.
     pub linked_ranges: RwSignal<Vec<KeptRange>>,
-    /// The view that was shown before the files that can be downloaded.
+    /// The view that was shown before the Export view.
     pub before_export: RwSignal<&'static str>,
-    /// The page came with traces in it, and lands where its sender was.
+    /// Traces are embedded in the page, and it opens at its sender's place.
     pub was_sent: bool,
     /// What the other views showed when they were left.
     pub left_behind: RwSignal<BTreeMap<&'static str, Focus>>,
-    /// What the user chose of the columns of a sheet's table: which, their order and widths.
+    /// The user's column settings of each sheet: which are shown, their order and widths.
     pub columns: RwSignal<BTreeMap<&'static str, ColumnChoice>>,
-    /// Findings the user opened or folded on the Overview.
+    /// Findings that the user opened or folded on the Overview.
     pub folds: RwSignal<BTreeMap<String, bool>>,
-    /// The keyboard focus moves to the details as soon as they are shown.
+    /// The keyboard focus moves to the details when they appear.
     pub enters_details: RwSignal<bool>,
-    /// The panel of thresholds stands beside the view.
+    /// The panel of thresholds is shown beside the view.
     pub thresholds: RwSignal<bool>,
-    /// A file is being dragged over the window: over its right half, or its left one.
+    /// A file is being dragged over this half of the window.
     pub dragging: RwSignal<Option<Half>>,
-    /// What the page requested since it loaded: the names of the files.
+    /// The names of the files that the page has requested since it loaded.
     pub requested: RwSignal<Vec<String>>,
-    /// Requests the workers made.
+    /// The number of requests that the workers made.
     pub worker_requests: RwSignal<u32>,
 }
 
 impl AppState {
-    /// The state of a page that was just opened at the place its URL names.
+    /// The state of a page newly opened at the place that its URL names.
     pub fn new() -> AppState {
         let sent = browser::enclosed_view();
         let was_sent = sent.is_some();
@@ -210,29 +210,29 @@ impl AppState {
         self.stage.with(Stage::is_open)
     }
 
-    /// Whether the job is what is shown, and not a trace.
+    /// Whether a job is shown, and not a trace.
     pub fn shows_job(self) -> bool {
         let is_there = self.job.with(|job| !matches!(job, JobStage::Empty));
         is_there && self.place.with(|place| place.view == JOB)
     }
 
-    /// Whether a summary of many traces is what is shown.
+    /// Whether a summary of many traces is shown.
     pub fn shows_fleet(self) -> bool {
         let is_there = self.fleet.with(|fleet| !matches!(fleet, FleetStage::Empty));
         is_there && self.place.with(|place| place.view == FLEET)
     }
 
-    /// Whether the page was opened on a log directory, whose runs it can show.
+    /// Whether the page was opened on a log directory with runs to show.
     pub fn has_runs(self) -> bool {
         self.runs.with(Option::is_some)
     }
 
-    /// Whether the runs of a log directory are what is shown.
+    /// Whether the runs of a log directory are shown.
     pub fn shows_runs(self) -> bool {
         self.has_runs() && self.place.with(|place| place.view == RUNS)
     }
 
-    /// Whether something of many traces is shown: a job, a fleet, a list of runs.
+    /// Whether a view over many traces is shown: a job, a fleet, or a list of runs.
     pub fn shows_many(self) -> bool {
         self.shows_job() || self.shows_fleet() || self.shows_runs()
     }
@@ -242,7 +242,7 @@ impl AppState {
         self.is_open() && !self.shows_many()
     }
 
-    /// Shows the trace that is open or being opened, and no longer many.
+    /// Switches from a view over many traces to the trace that is open or being opened.
     pub fn leave_job(self) {
         if untrack(|| self.shows_many()) {
             self.go(|place| {
@@ -252,7 +252,7 @@ impl AppState {
         }
     }
 
-    /// Whether captures can be merged with what is open; not read as a signal.
+    /// Whether captures can be merged with what is open; not tracked as a signal.
     pub fn takes_captures(self) -> bool {
         let reference = self.reference.with_untracked(|stage| match stage {
             Stage::Open(reference) => reference.takes_captures,
@@ -265,7 +265,7 @@ impl AppState {
         is_open && (target || reference)
     }
 
-    /// What is known of the open trace; the usual where none is open.
+    /// A value from the open trace; the default if none is open.
     pub fn of_opened<T: Default>(self, read: impl FnOnce(&Opened) -> T) -> T {
         self.stage.with(|stage| match stage {
             Stage::Open(opened) => read(opened),
@@ -273,7 +273,7 @@ impl AppState {
         })
     }
 
-    /// The view that is shown.
+    /// The current view.
     pub fn view(self) -> &'static View {
         let slug = self.place.with(|place| place.view.clone());
         VIEWS

@@ -1,4 +1,4 @@
-//! Where the user is: the place, the hash that says the same, and links to other places.
+//! Where the user is: the place, the hash that encodes it, and links to other places.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ use crate::page::url::{DetailsOf, Focus, KeptRange, Place, Theme};
 use crate::page::views::EXPORT;
 
 impl AppState {
-    /// Something of the place; read as a signal.
+    /// A value from the place, as a signal.
     pub fn of_place<T: PartialEq + Send + Sync + 'static>(
         self,
         read: impl Fn(&Place) -> T + Send + Sync + 'static,
@@ -18,17 +18,17 @@ impl AppState {
         Memo::new(move |_| self.place.with(&read))
     }
 
-    /// What the shown view shows; read as a signal.
+    /// The focus of the current view, as a signal.
     pub fn focus(self) -> Memo<Focus> {
         self.of_place(|place| place.focus.clone())
     }
 
-    /// The theme; read as a signal.
+    /// The theme, as a signal.
     pub fn theme(self) -> Memo<Theme> {
         self.of_place(|place| place.theme)
     }
 
-    /// Changes the place and the hash with it, without a new entry in the history.
+    /// Changes the place and its hash, without a new history entry.
     pub fn go(self, change: impl FnOnce(&mut Place)) {
         let mut place = self.place.get_untracked();
         change(&mut place);
@@ -39,17 +39,17 @@ impl AppState {
         self.place.set(place);
     }
 
-    /// Analyses a part of the time alone, or the whole trace again.
+    /// Analyzes only a time range, or the whole trace again.
     pub fn analyze(self, window: Option<(u64, u64)>) {
         self.analyze_part(window, None);
     }
 
-    /// Analyses one GPU alone.
+    /// Analyzes one GPU only.
     pub fn analyze_gpu(self, device: String) {
         self.analyze_part(None, Some(device));
     }
 
-    /// Rows that were selected mean others then.
+    /// Deselects rows: they would refer to others.
     fn analyze_part(self, window: Option<(u64, u64)>, device: Option<String>) {
         self.left_behind.update(|left| {
             for focus in left.values_mut() {
@@ -63,12 +63,12 @@ impl AppState {
         });
     }
 
-    /// Changes what the shown view shows.
+    /// Changes the focus of the current view.
     pub fn look_at(self, change: impl FnOnce(&mut Focus)) {
         self.go(|place| change(&mut place.focus));
     }
 
-    /// The hash that shows another view as it was left.
+    /// The hash of another view, as it was left.
     pub fn link_to(self, slug: &'static str) -> String {
         let is_here = self.place.with(|place| place.view == slug);
         let left = self.left_behind.with(|left| left.get(slug).cloned());
@@ -78,7 +78,7 @@ impl AppState {
         }
     }
 
-    /// The hash that shows something particular in another view.
+    /// The hash of another view with this focus.
     pub fn link_into(self, slug: &'static str, focus: Focus) -> String {
         let mut place = self.place.get();
         place.view = slug.to_owned();
@@ -86,15 +86,15 @@ impl AppState {
         place.hash()
     }
 
-    /// The hash that shows the same, with details beside it.
+    /// The hash of the current place with details shown.
     pub fn link_to_details(self, told: DetailsOf) -> String {
         let mut place = self.place.get();
         place.focus.details = Some(told);
         place.hash()
     }
 
-    /// Follows a hash that the browser went to: a link, or back and forward. Where that names files to be fetched, and not
-    /// those that are open, it is given back.
+    /// Follows a hash that the browser went to, by a link, back or forward. Returns the place if it names files to
+    /// fetch other than the open ones.
     pub fn follow(self, hash: &str) -> Option<Place> {
         let old_view = untrack(|| self.view().slug);
         let old_focus = self.place.with_untracked(|place| place.focus.clone());
@@ -106,7 +106,7 @@ impl AppState {
         }
         let known = self.kept_ranges();
         let mut place = Place::parse(hash);
-        // What was not here before is of a link that the user came by.
+        // Ranges that were not here before come from the link.
         let came = place.focus.kept.iter();
         let came = came.filter(|range| !known.contains(range)).cloned();
         let came: Vec<KeptRange> = came.collect();
@@ -116,7 +116,7 @@ impl AppState {
         place.urls = of_open;
         let open = self.place.with_untracked(|place| place.file.clone());
         if place.is_of_many() {
-            // The address of many traces says nothing of the trace that is open beside it.
+            // The address of a view over many traces does not describe the trace that is open beside it.
             self.place.with_untracked(|open| {
                 place.choice.window = open.choice.window;
                 place.choice.device.clone_from(&open.choice.device);
@@ -125,7 +125,7 @@ impl AppState {
         if place.file.is_empty() || link.is_some() {
             place.file = open;
         } else if place.file != open && untrack(|| self.is_open()) {
-            // A link to a place of another trace: this one has no such place.
+            // The link is to a place in another trace; this one has no such place.
             self.wanted_trace.set(Some(place.file));
             place.file = open;
         }
@@ -133,7 +133,7 @@ impl AppState {
         link
     }
 
-    /// Forgets rows that were selected: they mean others now.
+    /// Deselects rows: they refer to others now.
     pub fn forget_rows(self) {
         let forget = |focus: &mut Focus| {
             focus.row = None;
@@ -145,7 +145,7 @@ impl AppState {
         self.look_at(forget);
     }
 
-    /// Forgets what was selected, searched and marked off in the trace before.
+    /// Resets the selection, searches and ranges of the previous trace.
     pub fn forget_focus(self) {
         self.analyze(None);
         self.left_behind.set(BTreeMap::new());

@@ -1,4 +1,4 @@
-//! What the page came with, what goes with it to others, and what would be lost if it was closed.
+//! What is embedded in the page, what an exported page includes, and what would be lost if the page was closed.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +11,7 @@ use crate::page::views::{EXPORT, VIEWS};
 use crate::protocol::OWN;
 
 impl AppState {
-    /// The ranges of the timeline that the user kept, also while another view is shown.
+    /// The timeline ranges that the user kept, also while another view is shown.
     pub(super) fn kept_ranges(self) -> Vec<KeptRange> {
         let here = self.place.with_untracked(|place| place.focus.kept.clone());
         let left = self.left_behind.with_untracked(|left| {
@@ -21,16 +21,16 @@ impl AppState {
         [here, left].concat()
     }
 
-    /// The link to what is shown was copied, with the ranges that are in it.
+    /// Records that the link to the current place was copied, with its ranges.
     pub fn link_was_copied(self) {
         let here = self.place.with_untracked(|place| place.focus.kept.clone());
         self.linked_ranges.update(|linked| linked.extend(here));
     }
 
-    /// Whether closing the page would lose what the user made: the browser asks then, and only then.
+    /// Whether closing the page would lose unsaved user input; only then does the browser ask.
     ///
-    /// The address of a page that is closed is gone with it, and that of another view has no ranges of
-    /// the timeline: they count until a link that has them was copied.
+    /// A page's address is gone when the page is closed, and another view's address has no timeline ranges: they count
+    /// as unsaved until a link with them was copied.
     pub fn would_lose(self) -> bool {
         let linked = self.linked_ranges.get_untracked();
         let ranges = self.kept_ranges();
@@ -45,8 +45,8 @@ impl AppState {
         is_open && (has_models || (has_gpu && !is_kept) || thresholds > 0 || has_ranges)
     }
 
-    /// Where whoever gets a file with the page in it lands: where the user was before the export, and with all that was chosen. Without
-    /// names nothing goes with it that the user typed, or that may be called after something of the trace.
+    /// Where the recipient of an exported page lands: where the user was before the export, with all choices. If
+    /// redacted, it includes nothing that the user typed or that may contain names from the trace.
     pub fn view_to_send(self, is_redacted: bool) -> enclosed::View {
         let sent = |mut at: Place| {
             at.file = String::new();
@@ -87,7 +87,7 @@ impl AppState {
     }
 }
 
-/// What views show, by their slugs.
+/// What each view shows, by slug.
 pub(super) fn by_view(places: Vec<Place>) -> BTreeMap<&'static str, Focus> {
     let known = places.into_iter().filter_map(|at| {
         let view = VIEWS.iter().find(|view| view.slug == at.view)?;

@@ -5,14 +5,14 @@ use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_perc
 use super::{DetailsOf, KeptRange, Place, Theme};
 use crate::protocol::{Align, Sort};
 
-/// A key of the hash; what a place says with it, encoded, if anything; and how that is read back.
+/// A key of the hash; its encoded value for a place, if any; and how to read the value back.
 type Key = (
     &'static str,
     fn(&Place) -> Option<String>,
     fn(&mut Place, String),
 );
 
-/// The key of an address; the only one that may be there more than once.
+/// The key of an address; the only one that may occur more than once.
 const URL: &str = "url";
 
 /// The keys, in the order in which they are written.
@@ -46,7 +46,7 @@ const KEYS: &[Key] = &[
 ];
 
 impl Place {
-    /// Reads a hash. What it does not know, it leaves out: links outlive versions.
+    /// Parses a hash. Unknown keys are ignored: links outlive versions.
     pub fn parse(hash: &str) -> Place {
         let path = hash.trim_start_matches('#').trim_start_matches('/');
         let (view, query) = path.split_once('?').unwrap_or((path, ""));
@@ -67,7 +67,7 @@ impl Place {
         place
     }
 
-    /// Writes the hash. [`Place::parse`] reads it back, but for what is of the trace that is open beside.
+    /// Writes the hash. [`Place::parse`] reads it back, except what refers to the trace that is open beside.
     pub fn hash(&self) -> String {
         let known = KEYS.iter();
         let known = known.filter_map(|(key, write, _)| Some(format!("{key}={}", write(self)?)));
@@ -84,7 +84,7 @@ fn text(text: &str) -> Option<String> {
     (!text.is_empty()).then(|| encode(text))
 }
 
-/// Several values, with their key before each but the first.
+/// Several values, with the key before each except the first.
 fn each_of(key: &str, values: &[String]) -> Option<String> {
     let values: Vec<String> = values.iter().map(|value| encode(value)).collect();
     (!values.is_empty()).then(|| values.join(&format!("&{key}=")))
@@ -98,13 +98,13 @@ fn word(word: &str, is_said: bool) -> Option<String> {
     is_said.then(|| word.to_owned())
 }
 
-/// Before the name of a threshold.
+/// The prefix of a threshold's name.
 const THRESHOLD: &str = "t.";
 
-/// The number of a threshold, from the hash or from what the user types: zero or more.
+/// The value of a threshold, from the hash or typed by the user: zero or more.
 pub fn parse_threshold(text: &str) -> Option<f64> {
     let value: f64 = text.trim().parse().ok()?;
-    // No threshold means anything beyond this, and some are counts of things that are made.
+    // Larger thresholds are meaningless, and some are counts of allocations.
     const MOST: f64 = 1e12;
     (0.0..=MOST).contains(&value).then_some(value)
 }
@@ -154,7 +154,7 @@ fn parse_sort(value: &str) -> Option<Sort> {
     })
 }
 
-/// What stands in the hash as it is; everything else is percent-encoded.
+/// The characters that appear in the hash as they are; all others are percent-encoded.
 pub const PLAIN: &AsciiSet = &NON_ALPHANUMERIC
     .remove(b'/')
     .remove(b'-')
@@ -167,7 +167,7 @@ fn encode(text: &str) -> String {
     utf8_percent_encode(text, PLAIN).to_string()
 }
 
-/// Undoes [`encode`]; a `%` that starts no byte stays as it is.
+/// Undoes [`encode`]; a `%` that does not start a byte stays as it is.
 fn decode(text: &str) -> String {
     percent_decode_str(text).decode_utf8_lossy().into_owned()
 }
@@ -239,7 +239,7 @@ mod tests {
         assert_eq!(place.view, "tree");
         assert_eq!(place.hash(), "#/tree");
         assert_eq!(Place::parse(""), Place::default());
-        // `-` is what puts the largest first.
+        // `-` sorts the largest first.
         let hash = "#/operations?find=bmm&sort=-Count";
         let sort = Place::parse(hash).focus.sort.unwrap();
         assert_eq!((&*sort.column, sort.descending), ("Count", true));

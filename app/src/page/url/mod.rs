@@ -1,9 +1,9 @@
-//! What is shown, to the URL's hash and back.
+//! Encodes what is shown in the URL's hash, and decodes it.
 //!
-//! `#/operations?find=bmm&sort=-Count&row=3&gpu=NVIDIA%20H100&events=all&theme=dark&t.short_kernel_us=5`:
-//! the view, what it shows, what the user chose for the whole page, and the name of the trace's file.
-//! Never anything of the trace but what the user typed or picked. `#/?url=traces/rank0.json.gz` says where the page
-//! finds the trace itself; several are several traces.
+//! `#/operations?find=bmm&sort=-Count&row=3&gpu=NVIDIA%20H100&events=all&theme=dark&t.short_kernel_us=5`: the view,
+//! what it shows, what the user chose for the whole page, and the name of the trace's file. It contains nothing of the
+//! trace except what the user typed or selected. `#/?url=traces/rank0.json.gz` says where the page fetches the trace;
+//! several addresses are several traces.
 
 mod hash;
 
@@ -18,26 +18,26 @@ pub use hash::{PLAIN, parse_threshold};
 pub struct Place {
     /// The view's slug; empty for the first one.
     pub view: String,
-    /// What the view shows.
+    /// The focus of the view.
     pub focus: Focus,
-    /// GPU, part of the time, population of GPU events, thresholds.
+    /// GPU, time range, population of GPU events, thresholds.
     pub choice: Choice,
-    /// Colors.
+    /// The color theme.
     pub theme: Theme,
-    /// Where the files are fetched from that are open: addresses as the link has them.
+    /// The addresses from which the open files are fetched, as in the link.
     pub urls: Vec<String>,
-    /// The name of the trace's file, so that a link says which one it is of; empty for none.
+    /// The name of the trace's file, so that a link says which trace it refers to; may be empty.
     pub file: String,
 }
 
 impl Place {
-    /// A job, a fleet or a list of runs is shown, and no trace.
+    /// Whether a job, a fleet or a list of runs is shown, not a trace.
     pub fn is_of_many(&self) -> bool {
         [JOB, FLEET, RUNS].contains(&self.view.as_str())
     }
 }
 
-/// A range of the timeline, in nanoseconds since the first event, and what was noted about it.
+/// A range of the timeline, in nanoseconds since the first event, and the user's note on it.
 pub type KeptRange = ((u64, u64), String);
 
 /// What one view shows.
@@ -45,39 +45,39 @@ pub type KeptRange = ((u64, u64), String);
 pub struct Focus {
     /// The filter of a table, the search text of the tree.
     pub find: String,
-    /// The order of a table; `None` is the table's own.
+    /// The sort order of a table; `None` for its default.
     pub sort: Option<Sort>,
     /// The selected row of a table, or node of the tree.
     pub row: Option<u32>,
     /// The step of a job, by position.
     pub step: Option<u32>,
-    /// The node of the tree that the blocks of a flame graph begin with; `None` for all of them.
+    /// The node of the tree that is the root of the flame graph; `None` for all.
     pub top: Option<u32>,
-    /// The event to be found in the tree: `N` of `dormer tree --uid N`.
+    /// The event to find in the tree: `N` of `dormer tree --uid N`.
     pub event: Option<u32>,
-    /// The part of the time that the timeline shows, in nanoseconds since the first event.
+    /// The time range of the timeline, in nanoseconds since the first event.
     pub span: Option<(u64, u64)>,
-    /// What was done to the lanes of the timeline, as `tracks` of that view reads it.
+    /// The user's changes to the timeline's lanes, in the format of the view's `tracks`.
     pub tracks: String,
-    /// Ranges of the timeline that were kept, with a note each.
+    /// Kept ranges of the timeline, each with a note.
     pub kept: Vec<KeptRange>,
-    /// The reference's timeline is shown below that of the target, aligned so.
+    /// If set, the reference's timeline is shown below the target's, aligned this way.
     pub below: Option<Align>,
-    /// Which of its tables or documents the view shows; empty for the first.
+    /// Which table or document the view shows; empty for the first.
     pub table: String,
-    /// Calls without GPU time are rows of the tree, too.
+    /// Whether the tree also has rows for calls without GPU time.
     pub all_rows: bool,
-    /// The heading of a document to start at, by its slug.
+    /// The slug of the heading at which a document starts.
     pub section: String,
-    /// The color tokens of the categories that are shown; empty for all.
+    /// The color tokens of the shown categories; empty for all.
     pub only: Vec<String>,
-    /// What the rows of a table are taken together by; empty for nothing.
+    /// The column by which the rows of a table are grouped; empty for none.
     pub group: String,
-    /// What the details panel shows. In a table it is the selected row.
+    /// What the details panel shows, other than the selected row of a table.
     pub details: Option<DetailsOf>,
 }
 
-/// The section of a [`Focus`] that looks for the idle time before its event.
+/// The section of a [`Focus`] that shows the idle time before its event.
 pub const GAP: &str = "gap";
 
 impl Focus {
@@ -87,12 +87,12 @@ impl Focus {
         focus
     }
 
-    /// An event is looked for.
+    /// Shows an event.
     pub fn at_event(uid: u32) -> Focus {
         Focus::with(|focus| focus.event = Some(uid))
     }
 
-    /// The GPU's idle time that an event ends is looked for.
+    /// Shows the GPU idle gap that an event ends.
     pub fn at_gap(uid: u32) -> Focus {
         Focus::with(|focus| {
             focus.event = Some(uid);
@@ -100,32 +100,32 @@ impl Focus {
         })
     }
 
-    /// A row is selected.
+    /// Selects a row.
     pub fn at_row(row: u32) -> Focus {
         Focus::with(|focus| focus.row = Some(row))
     }
 
-    /// A text is searched for.
+    /// Searches for a text.
     pub fn finding(text: String) -> Focus {
         Focus::with(|focus| focus.find = text)
     }
 
-    /// A document starts at a heading.
+    /// Starts a document at a heading.
     pub fn at_section(slug: String) -> Focus {
         Focus::with(|focus| focus.section = slug)
     }
 
-    /// One category alone is shown, by its color token.
+    /// Shows only one category, by its color token.
     pub fn of_category(token: String) -> Focus {
         Focus::with(|focus| focus.only = vec![token])
     }
 
-    /// One of the tables is shown.
+    /// Shows one of the tables.
     pub fn at_table(table: &str) -> Focus {
         Focus::with(|focus| focus.table = table.to_owned())
     }
 
-    /// The same without what the user typed, and what may be called after something of the trace.
+    /// The same without what the user typed and what may contain names from the trace.
     pub fn without_words(self) -> Focus {
         Focus {
             find: String::new(),
@@ -139,13 +139,13 @@ impl Focus {
         }
     }
 
-    /// Shows a category too, or no longer.
+    /// Shows a category, or hides it again.
     pub fn toggle(&mut self, token: String) {
         toggle(&mut self.only, token);
     }
 }
 
-/// Puts something on a list; what is on it already is taken off.
+/// Adds an item to a list, or removes it if it is there.
 pub fn toggle<T: PartialEq>(list: &mut Vec<T>, one: T) {
     match list.iter().position(|known| *known == one) {
         Some(at) => drop(list.remove(at)),
@@ -153,14 +153,14 @@ pub fn toggle<T: PartialEq>(list: &mut Vec<T>, one: T) {
     }
 }
 
-/// What the details panel shows where no row of a table is selected.
+/// What the details panel shows if no row of a table is selected.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DetailsOf {
-    /// Of an operation: its row in the sheet of operations.
+    /// An operation: its row in the sheet of operations.
     Operation(u32),
-    /// Of an operator with all its arguments: its row in the sheet of operators.
+    /// An operator with all its arguments: its row in the sheet of operators.
     Operator(u32),
-    /// Of what an event is part of.
+    /// The operation that an event belongs to.
     Event(u32),
 }
 
@@ -195,10 +195,10 @@ pub enum Theme {
 }
 
 impl Theme {
-    /// In the order in which the button goes through them.
+    /// In the order in which the theme button cycles.
     const ALL: [Theme; 3] = [Theme::System, Theme::Light, Theme::Dark];
 
-    /// The word in the hash and on the page's root element.
+    /// The name in the hash and on the page's root element.
     pub fn word(self) -> &'static str {
         match self {
             Theme::System => "system",
@@ -212,7 +212,7 @@ impl Theme {
         named.unwrap_or_default()
     }
 
-    /// The one the button goes to next.
+    /// The next theme in the cycle.
     pub fn next(self) -> Theme {
         Theme::ALL[(self as usize + 1) % Theme::ALL.len()]
     }

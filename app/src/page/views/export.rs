@@ -1,4 +1,4 @@
-//! Export: every file the analysis makes, by what it is there for.
+//! Export: every file that the analysis generates, by purpose.
 
 use std::collections::VecDeque;
 
@@ -12,13 +12,13 @@ use crate::protocol::{
     About, ArtifactKind, ArtifactLine, ArtifactQuery, ArtifactsQuery, MadeArtifact, Offer,
 };
 
-/// More files of a kind than these are folded.
+/// Groups with more files than this are folded.
 const FEW: usize = 3;
 
-/// Between two files that are made only to know their size: the worker is free for questions.
+/// The pause between two files that are generated only to determine their size, so that the worker can answer queries.
 const REST_MS: u32 = 40;
 
-/// Has the worker make a file and hands it to the user; `made` hears what became of it.
+/// Has the worker generate a file and downloads it; `made` receives the outcome.
 pub fn download(
     engine: Engine,
     query: ArtifactQuery,
@@ -33,7 +33,7 @@ pub fn download(
     });
 }
 
-/// Every file the analysis makes.
+/// Every file that the analysis generates.
 pub fn export() -> impl IntoView {
     let state = expect_context::<AppState>();
     let engine = expect_context::<Engine>();
@@ -53,12 +53,12 @@ pub fn export() -> impl IntoView {
         });
     });
     let redact = move |event| {
-        // What is on offer has other names from now on.
+        // The offered files are named differently from now on.
         offers.set(None);
         is_redacted.set(event_target_checked(&event));
     };
     on_cleanup(move || {
-        // What is on offer without its names takes as much memory as the trace.
+        // The redacted files take as much memory as the trace.
         if is_redacted.try_get_untracked() == Some(true) {
             engine.ask(ArtifactsQuery { is_redacted: false }, |_| {});
         }
@@ -96,7 +96,7 @@ pub fn export() -> impl IntoView {
     }
 }
 
-/// The page with the report and the open traces in it.
+/// The page as one file, with the report and the open traces.
 fn one_file(state: AppState, engine: Engine, is_redacted: bool) -> AnyView {
     let about = match untrack(|| reference_name(state)).is_some() {
         true => About::Comparison,
@@ -153,7 +153,7 @@ fn one_file(state: AppState, engine: Engine, is_redacted: bool) -> AnyView {
     .into_any()
 }
 
-/// All files about one thing, with the archive of them all on top.
+/// All files about one subject, with their archive on top.
 fn whole(state: AppState, measuring: Measuring, offer: Offer) -> AnyView {
     let Offer {
         about, is_redacted, ..
@@ -196,18 +196,18 @@ fn whole(state: AppState, measuring: Measuring, offer: Offer) -> AnyView {
     .into_any()
 }
 
-/// The file that the open one is compared with; read as a signal.
+/// The name of the reference's file; read as a signal.
 fn reference_name(state: AppState) -> Option<String> {
     let is_open = state.reference.with(Stage::is_open);
     is_open.then(|| state.reference_name.get())
 }
 
-/// The name of the archive, after the files that are open.
+/// The name of the archive, derived from the open files.
 pub fn archive_name(state: AppState, about: About) -> String {
     archive::file_name(traces(state, about).iter().map(String::as_str))
 }
 
-/// The name under which one file is saved, after the files that are open.
+/// The name under which a file is saved, derived from the open files.
 pub fn saved_name(state: AppState, about: About, is_redacted: bool, file: &str) -> String {
     match is_redacted {
         true => archive::alone(archive::REDACTED, file),
@@ -215,7 +215,7 @@ pub fn saved_name(state: AppState, about: About, is_redacted: bool, file: &str) 
     }
 }
 
-/// The files that something is about, the reference first.
+/// The files of the subject, the reference first.
 fn traces(state: AppState, about: About) -> Vec<String> {
     let reference = untrack(|| reference_name(state));
     let reference = reference.filter(|_| about == About::Comparison);
@@ -223,7 +223,7 @@ fn traces(state: AppState, about: About) -> Vec<String> {
     reference.into_iter().chain([target]).collect()
 }
 
-/// Files of a kind; many of them are folded.
+/// The files of one kind, folded if there are many.
 fn kind_view(
     state: AppState,
     measuring: Measuring,
@@ -274,7 +274,7 @@ fn line_view(
     }
     let saved = saved_name(state, line.about, is_redacted, &name);
     let save = on_make(engine, query, saved.clone(), making);
-    // A size that nobody asked for is not read out.
+    // A size that nobody asked for is not announced by screen readers.
     let is_asked = RwSignal::new(false);
     let live = move || if is_asked.get() { "polite" } else { "off" };
     let save = move |_| {
@@ -298,14 +298,14 @@ fn line_view(
     .into_any()
 }
 
-/// How far a file has come.
+/// The state of a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Making {
-    /// It was not asked for.
+    /// Not requested.
     No,
-    /// The worker makes it.
+    /// The worker is generating it.
     Now,
-    /// It was made; its size.
+    /// Generated, with its size.
     Done(String),
     Failed,
 }
@@ -328,7 +328,7 @@ impl Making {
     }
 }
 
-/// What a button does: makes a file and hands it over, one at a time.
+/// The action of a button: generates a file and downloads it, one at a time.
 fn on_make(
     engine: Engine,
     query: ArtifactQuery,
@@ -348,12 +348,12 @@ fn on_make(
     }
 }
 
-/// Files that are made one by one only to know their size, while nobody asks for anything else.
+/// Files that are generated one by one only to determine their size, while nothing else is requested.
 #[derive(Clone, Copy)]
 struct Measuring {
     engine: Engine,
     waiting: StoredValue<VecDeque<(ArtifactQuery, RwSignal<Making>)>>,
-    /// The rest until the next one.
+    /// The pause before the next one.
     rest: StoredValue<Option<Timeout>, LocalStorage>,
 }
 
@@ -366,7 +366,7 @@ impl Measuring {
         }
     }
 
-    /// Forgets what waits; the files are other ones now.
+    /// Clears the queue; the files have changed.
     fn forget(self) {
         let _ = self.waiting.try_update_value(VecDeque::clear);
         let _ = self.rest.try_update_value(|rest| *rest = None);
@@ -395,7 +395,7 @@ impl Measuring {
             let _ = self.rest.try_update_value(|rest| *rest = None);
             return;
         };
-        // The user was faster.
+        // The user requested it first.
         if making.try_get_untracked() != Some(Making::No) {
             self.rest();
             return;

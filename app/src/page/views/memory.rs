@@ -1,11 +1,11 @@
-//! Memory: what is in use over time, what holds the peak, who allocates.
+//! Memory: usage over time, what makes up the peak, and who allocates.
 
 use dormer_core::report::memory::{ChartPoint, DeviceView, MemoryChart, MemoryView};
 
 use crate::page::prelude::*;
 use crate::protocol::MemoryQuery;
 
-/// The peak in a sentence, then each device: its curve, and the tables behind it.
+/// The peak in a sentence, then for each device its curve, and the tables behind it.
 pub fn memory() -> impl IntoView {
     let facts = expect_context::<Engine>().follow(|| MemoryQuery);
     move || {
@@ -65,9 +65,9 @@ fn device(at: usize, device: DeviceView) -> impl IntoView {
     }
 }
 
-/// What is in use as an area, what is reserved as a line above it, steps as bands behind.
+/// Allocated memory as an area, reserved memory as a line above it, steps as bands behind.
 fn curve(chart: MemoryChart) -> impl IntoView {
-    /// Of the drawing; the page stretches it.
+    /// Height of the drawing; the page scales it.
     const HEIGHT: f64 = 100.0;
     let in_use = steps_path(&chart.points, |point| point.allocated);
     let area = format!("{in_use}V{HEIGHT}H0Z");
@@ -112,7 +112,7 @@ fn curve(chart: MemoryChart) -> impl IntoView {
     }
 }
 
-/// A line that stays where it is until the next point.
+/// A step line: each value stays constant until the next point.
 fn steps_path(points: &[ChartPoint], of: fn(&ChartPoint) -> f64) -> String {
     let mut path = String::new();
     for (at, point) in points.iter().enumerate() {

@@ -19,18 +19,17 @@ pub mod tree;
 
 use leptos::prelude::*;
 
-/// A view: a link in the navigation, a digit key, an entry of the palette, and what they lead to.
+/// A view: its link in the navigation, its digit key, its entry in the palette, and its content.
 pub struct View {
     /// Its name in the URL.
     pub slug: &'static str,
     /// Its name on the page.
     pub title: &'static str,
-    /// A rule is drawn above its link.
+    /// Whether a rule is drawn above its link.
     pub starts_group: bool,
-    /// It fills the window and scrolls inside, instead of growing down the page.
+    /// Whether it fills the window and scrolls inside, instead of growing down the page.
     pub fills: bool,
-    /// Its tables whose selected row has details beside the view: what the URL calls the table, and
-    /// the sheet.
+    /// Its tables whose selected row has details beside the view: the name of the table in the URL, and the sheet.
     pub sheets: &'static [(&'static str, &'static str)],
     pub draw: fn() -> AnyView,
 }
@@ -48,14 +47,14 @@ impl View {
     }
 }
 
-/// Views are told apart by their names.
+/// Views are identified by their slugs.
 impl PartialEq for View {
     fn eq(&self, other: &View) -> bool {
         self.slug == other.slug
     }
 }
 
-/// Every view, in the order of the navigation; the first is the one without a name in the URL.
+/// Every view, in the order of the navigation; the first has no name in the URL.
 #[rustfmt::skip]
 pub const VIEWS: &[View] = &[
     View::new("overview", "Overview", || overview::overview().into_any()),
@@ -72,7 +71,7 @@ pub const VIEWS: &[View] = &[
     View::new(EXPORT, "Export", || export::export().into_any()),
 ];
 
-/// The slug of the view of files, which is no place to send anybody.
+/// The slug of the Export view, which exported pages do not open at.
 pub const EXPORT: &str = "export";
 
 pub fn title_of(slug: &str) -> &'static str {

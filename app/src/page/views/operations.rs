@@ -1,4 +1,4 @@
-//! Operations: what ran, with its time on the GPU and how close it comes to what the GPU can do.
+//! Operations: what ran, with its GPU time and how close it comes to the GPU's limits.
 
 use crate::page::prelude::*;
 use crate::protocol::{BOUND, FAMILY, MODULE, SHAPES, SHARE, SIZES, TIME};
@@ -58,11 +58,11 @@ const BY_LAYER: &[TableColumn] = &[
     TableColumn::new("slowest layer", "Slowest layer", Width::Label).rank(8),
 ];
 
-/// The sheet of operations: an operator with its arguments.
+/// The sheet of operations, each an operator with its arguments.
 pub const SHEET: &str = "unified_perf_summary";
 pub const OPERATORS_SHEET: &str = "ops_summary";
 const LAYERS_SHEET: &str = "kernels_by_layer";
-/// What the URL calls the table by layer, and that by operator.
+/// The names of the table by layer and the table by operator in the URL.
 const LAYERS: &str = "layers";
 pub(super) const OPERATORS: &str = "operators";
 /// The tables of the view whose rows have details.
@@ -72,8 +72,7 @@ const NO_GRAPHS: &str = "No GPU graph is replayed.";
 const NO_OPERATORS: &str =
     "No operators were recorded. PyTorch's profiler records them with ProfilerActivity.CPU.";
 
-/// Every operation with its arguments, or every operator; CPU times, where no GPU activity was
-/// recorded.
+/// Every operation with its arguments, or every operator; CPU times if no GPU activity was recorded.
 pub fn operations() -> impl IntoView {
     let state = expect_context::<AppState>();
     let has_gpu_events = untrack(|| state.of_opened(|opened| opened.has_gpu_events));
@@ -124,11 +123,10 @@ pub fn operations() -> impl IntoView {
     }
 }
 
-/// What is one row: an operator with its arguments, an operator, or a kernel of a GPU graph in one place
-/// of its layers.
+/// What a row is: an operator with its arguments, an operator, or a kernel of a GPU graph at one place in its layers.
 fn grouping(grouped_by: Memo<&'static str>) -> impl IntoView {
     let state = expect_context::<AppState>();
-    // Rows and columns of one table mean nothing in the other; Back brings them again.
+    // Rows and columns of one table do not apply to the other; Back restores them.
     let choose = move |table: &'static str| {
         if grouped_by.get_untracked() == table {
             return;
@@ -159,7 +157,7 @@ fn grouping(grouped_by: Memo<&'static str>) -> impl IntoView {
     }
 }
 
-/// What the figures of a kernel by layer are.
+/// An explanation of the figures of kernels by layer.
 fn layers() -> impl IntoView {
     view! {
         <p class="fine under">
@@ -168,7 +166,7 @@ fn layers() -> impl IntoView {
     }
 }
 
-/// What "of the roofline" is measured against.
+/// What "of the roofline" is relative to.
 fn basis() -> impl IntoView {
     let state = expect_context::<AppState>();
     view! {

@@ -1,4 +1,4 @@
-//! Overview: the answer, what to do, then the evidence.
+//! Overview: the conclusion, what to do, then the evidence.
 
 use dormer_core::report::overview::{
     Limit, LimitKind, Quality, RepairedFigure, RepairedKind, ServingFacts,
@@ -11,8 +11,8 @@ use crate::page::components::step_bars::step_bars;
 use crate::page::prelude::*;
 use crate::protocol::{CaptureFacts, GpuFacts, Overview, TopOperation};
 
-/// The answer in a sentence, where the time went, what to do about it, and whether to believe it. A part is drawn anew
-/// only when what it shows is another: a GPU or a threshold changes few of them.
+/// The conclusion in a sentence, where the time went, what to do about it, and how far to trust it. A part is redrawn
+/// only when its content changes: a GPU or a threshold affects few of them.
 pub fn overview() -> impl IntoView {
     let state = expect_context::<AppState>();
     let is_judged = Memo::new(move |_| state.overview.with(|of| of.findings.is_some()));
@@ -40,7 +40,7 @@ pub fn overview() -> impl IntoView {
     }
 }
 
-/// What stands with the findings: of what efficiencies and savings are.
+/// The limit shown with the findings: what efficiencies and savings are relative to.
 const OF_SAVINGS: LimitKind = LimitKind::MixedBasis;
 
 fn limits_where(overview: &Overview, is_wanted: impl Fn(LimitKind) -> bool) -> Vec<Limit> {
@@ -51,7 +51,7 @@ fn limits_where(overview: &Overview, is_wanted: impl Fn(LimitKind) -> bool) -> V
         .collect()
 }
 
-/// What neither the GPU nor a threshold changes.
+/// The parts that neither the GPU nor a threshold changes.
 fn of_work(overview: &Overview) -> Overview {
     Overview {
         headline: String::new(),
@@ -86,7 +86,7 @@ fn coming() -> impl IntoView {
     }
 }
 
-/// What comes last stands last, so that nothing moves.
+/// What arrives last is shown last, so that nothing moves.
 fn judged(work: Memo<Overview>) -> impl IntoView {
     let state = expect_context::<AppState>();
     let shown = move || {
@@ -146,10 +146,10 @@ fn by_category(work: &Overview) -> Option<impl IntoView + use<>> {
     })
 }
 
-/// So many operations are in the line below the split.
+/// The number of operations in the line below the split.
 const N_MOST: usize = 4;
 
-/// The operations that took the most time, in a line; their table stands below.
+/// The operations with the most time, in a line; their table is farther below.
 fn most(top: &[TopOperation], measure: &str) -> Option<impl IntoView + use<>> {
     let measure = format!("Most {measure}");
     (!top.is_empty()).then(|| {
@@ -177,7 +177,7 @@ fn shown_name(one: &TopOperation) -> String {
     }
 }
 
-/// What a serving engine runs and how it launches it, and the parts of the time around its steps.
+/// What a serving engine runs and how it launches it, and how the time around its steps splits.
 fn serving(serving: ServingFacts) -> impl IntoView {
     let stages = each(serving.stages, |stage| {
         let [time, busy, idle] = stage.texts();
@@ -211,7 +211,7 @@ fn serving(serving: ServingFacts) -> impl IntoView {
     }
 }
 
-/// The operations that took the most time.
+/// The operations with the most time.
 fn top_table(work: &Overview) -> Option<impl IntoView + use<>> {
     let state = expect_context::<AppState>();
     let are_kernels = work.top_is_kernels;
@@ -257,7 +257,7 @@ fn top_table(work: &Overview) -> Option<impl IntoView + use<>> {
         true => ("Top kernels", "Kernel", "All kernels"),
         false => ("Top operations", "Operation", "All operations"),
     };
-    // The rows stand in the table by operator.
+    // The same rows are in the table by operator.
     let all = move || match are_kernels {
         true => state.link_to("kernels"),
         false => {
@@ -310,7 +310,7 @@ fn trust(quality: Quality, captures: CaptureFacts) -> impl IntoView {
     }
 }
 
-/// Headline numbers and top kernels as recorded and as repaired.
+/// Headline figures and top kernels, as recorded and as repaired.
 fn repaired(figures: Vec<RepairedFigure>) -> impl IntoView {
     let is_any = !figures.is_empty();
     is_any.then(|| {
@@ -344,8 +344,8 @@ fn repaired(figures: Vec<RepairedFigure>) -> impl IntoView {
     })
 }
 
-/// The files that are merged with the trace, each with a way to take it off; and that a capture can
-/// be dropped, where graphs are replayed without.
+/// The files merged with the trace, each with a button to remove it; and a note that a capture can be dropped if graph
+/// replays lack theirs.
 fn merged_files(captures: CaptureFacts) -> impl IntoView {
     let engine = expect_context::<Engine>();
     let config = captures.model.map(|model| (None, model));
@@ -384,7 +384,7 @@ fn merged_files(captures: CaptureFacts) -> impl IntoView {
     view! { {merged} {wanted} }
 }
 
-/// The GPU the report is judged against.
+/// The GPU used for the analysis.
 fn this_gpu(gpu: GpuFacts) -> impl IntoView {
     view! {
         <section class="card" data-testid="this-gpu">

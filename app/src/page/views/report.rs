@@ -1,4 +1,4 @@
-//! Report: the documents that core wrote, with their contents beside them.
+//! Report: the documents that the core crate generates, with a table of contents beside them.
 
 use dormer_core::output::document::{Document, markdown};
 
@@ -8,12 +8,12 @@ use crate::page::prelude::*;
 use crate::protocol::{About, ArtifactQuery, DocumentQuery};
 
 struct Choice {
-    /// What the URL calls it.
+    /// Its name in the URL.
     slug: &'static str,
     title: &'static str,
     hint: &'static str,
     query: DocumentQuery,
-    /// The name it is downloaded under, as the command line writes it.
+    /// Its file name when downloaded, the same as on the command line.
     file: &'static str,
 }
 
@@ -23,20 +23,20 @@ const DOCUMENTS: [Choice; 2] = [
     Choice { slug: "rough", title: "Working notes", hint: "Every analysis step with its raw tables", query: DocumentQuery::Notes, file: "standalone_analysis_rough.md" },
 ];
 
-/// The report with its charts, as the command line writes it.
+/// The report with its charts, the same file as on the command line.
 const WEB_PAGE: &str = "report.html";
 
-/// Below this the contents are folded above the text.
+/// In a narrower window, the table of contents is folded above the text.
 const WIDE_PX: f64 = 1080.0;
 
-/// A document that came from the worker.
+/// A document from the worker.
 #[derive(Clone, Default, PartialEq)]
 struct Text {
     document: Document,
     headings: Vec<Heading>,
 }
 
-/// The report, and the working notes behind it.
+/// The report, and the detailed notes behind it.
 pub fn report() -> impl IntoView {
     let state = expect_context::<AppState>();
     let engine = expect_context::<Engine>();
@@ -97,7 +97,7 @@ pub fn report() -> impl IntoView {
     }
 }
 
-/// What limits trust, below the title; below the heading of a finding, what shows it.
+/// Below the title, what limits trust; below the heading of a finding, its evidence.
 fn below(state: AppState, heading: &Heading) -> Option<AnyView> {
     match heading.level {
         1 => {
@@ -108,7 +108,7 @@ fn below(state: AppState, heading: &Heading) -> Option<AnyView> {
     }
 }
 
-/// What shows the finding that a heading is about, as ways to its stories.
+/// The evidence of the finding under a heading, as links to details.
 fn evidence(state: AppState, slug: &str) -> Option<AnyView> {
     let card = state.overview.with_untracked(|overview| {
         let mut cards = overview.findings.iter().flat_map(|found| &found.cards);
@@ -117,7 +117,7 @@ fn evidence(state: AppState, slug: &str) -> Option<AnyView> {
     Some(evidence_list(card.evidence, card.n_more).into_any())
 }
 
-/// Goes to the heading that the URL names, once.
+/// Scrolls to the heading that the URL names, once.
 fn start_at_section(state: AppState) {
     let section = state
         .place
@@ -150,10 +150,10 @@ fn switch(document: Memo<usize>) -> impl IntoView {
     }
 }
 
-/// The headings, as ways to them.
+/// The headings, as links.
 fn contents(text: RwSignal<Text>) -> impl IntoView {
     let is_wide = browser::is_wider_than(WIDE_PX);
-    // The heading that was passed last is that of the section being read.
+    // The heading that was scrolled past last is the current section.
     let current = RwSignal::new(None::<String>);
     let look = move || {
         let now = text.with_untracked(|text| {

@@ -23,12 +23,12 @@ const COLUMNS: &[TableColumn] = &[
     TableColumn::new("Pct Roofline", "% roofline", Width::Gauge).rank(3),
 ];
 
-/// The chart, its legend, and the same as a table.
+/// The chart, its legend, and the table of the same operations.
 pub fn roofline() -> impl IntoView {
     let engine = expect_context::<Engine>();
     let answer = engine.follow(|| RooflineQuery);
     let chart = Memo::new(move |_| answer.get().unwrap_or_default());
-    // A chart that only changes is drawn on; nothing stands there before the first one is here.
+    // A changed chart is updated in place; nothing is shown until the first one arrives.
     let missing = Memo::new(move |_| answer.with(|chart| chart.as_ref().map(|one| one.missing)));
     let body = move || match missing.get() {
         None => ().into_any(),
@@ -86,7 +86,7 @@ fn drawn(chart: Memo<RooflineChart>) -> impl IntoView {
     }
 }
 
-/// The categories, as switches.
+/// The categories, as toggles.
 fn legend(families: Memo<Vec<FamilyTime>>, only: Memo<Vec<String>>) -> impl IntoView {
     let state = expect_context::<AppState>();
     let chip = move |time: FamilyTime| {
@@ -118,7 +118,7 @@ fn legend(families: Memo<Vec<FamilyTime>>, only: Memo<Vec<String>>) -> impl Into
     }
 }
 
-/// Why there is no chart, and the way to one.
+/// Why there is no chart, and how to get one.
 fn no_chart(missing: Missing) -> impl IntoView {
     let state = expect_context::<AppState>();
     let (what, how, more) = match missing {

@@ -1,4 +1,4 @@
-//! Runs: what a log directory holds, the newest first, and the ways to open it. Only where `dormer open` serves the page.
+//! Runs: the content of a log directory, newest first, with buttons to open it. Only if `dormer open` serves the page.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -10,22 +10,22 @@ use crate::page::prelude::*;
 use crate::page::runs::{LIST, Run, RunTrace, Runs, Together, link, together};
 use crate::page::url::toggle;
 
-/// The folder is looked into again after so many milliseconds: sooner than the server ends that nobody asks.
+/// The list is requested again at this interval, in milliseconds, which is shorter than the server's idle timeout.
 const EVERY_MS: u32 = 3000;
-/// Runs that are shown before all are.
+/// Runs shown before "show all".
 const FIRST_RUNS: usize = 20;
-/// Traces of a run that are shown before all are.
+/// Traces of a run shown before "show all".
 const FIRST_TRACES: usize = 8;
 
-/// What the user has done with the list; it stays while new files come.
+/// The user's changes to the list; they stay while new files come.
 #[derive(Clone, Copy)]
 struct Shown {
     find: RwSignal<String>,
     /// The addresses of the chosen traces.
     chosen: RwSignal<Vec<String>>,
-    /// All runs are shown.
+    /// Whether all runs are shown.
     all_runs: RwSignal<bool>,
-    /// The runs of which all traces are.
+    /// The runs whose traces are all shown.
     unfolded: RwSignal<BTreeSet<String>>,
 }
 
@@ -38,9 +38,9 @@ pub fn runs() -> impl IntoView {
         all_runs: RwSignal::new(false),
         unfolded: RwSignal::new(BTreeSet::new()),
     };
-    // By then requests are counted.
+    // Requests are counted from then on.
     browser::after_paint(move || look(state));
-    // It goes with the view.
+    // Dropped with the view.
     StoredValue::new_local(Interval::new(EVERY_MS, move || {
         if browser::is_visible() {
             look(state);
@@ -70,7 +70,7 @@ pub fn runs() -> impl IntoView {
     }
 }
 
-/// Asks for the list; what has not changed is not drawn again.
+/// Requests the list; an unchanged list is not redrawn.
 fn look(state: AppState) {
     wasm_bindgen_futures::spawn_local(async move {
         let answer = browser::json_of(LIST).await;
@@ -163,7 +163,7 @@ fn list(listed: &Arc<Runs>, shown: Shown) -> impl IntoView {
     }
 }
 
-/// What can be done with the traces that are chosen.
+/// The actions on the selected traces.
 fn chosen_bar(listed: Arc<Runs>, shown: Shown) -> impl IntoView {
     move || {
         let urls = shown.chosen.get();
@@ -276,7 +276,7 @@ fn card(run: &Run, folder: &str, shown: Shown) -> AnyView {
     .into_any()
 }
 
-/// The columns that say something of a run.
+/// The columns that have content for a run.
 #[derive(Clone, Copy)]
 struct Columns {
     ranks: bool,

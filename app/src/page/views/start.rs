@@ -1,4 +1,4 @@
-//! What is shown while no trace is open: the ways in, progress, and why a file cannot be read.
+//! What is shown while no trace is open: how to open one, progress, and why a file cannot be read.
 
 use crate::page::browser::PageSource;
 use crate::page::components::offline::offline_line;
@@ -45,7 +45,7 @@ pub fn empty() -> impl IntoView {
     }
 }
 
-/// Why nothing leaves the computer, wherever the page comes from.
+/// Why no data leaves the computer, depending on where the page comes from.
 fn where_traces_go() -> &'static str {
     match browser::page_source() {
         PageSource::Site => {
@@ -60,7 +60,7 @@ fn where_traces_go() -> &'static str {
     }
 }
 
-/// The two ways in beside dropping.
+/// The two ways to open a trace besides dropping it.
 fn open_buttons() -> impl IntoView {
     let engine = expect_context::<Engine>();
     view! {
@@ -91,7 +91,7 @@ pub fn loading() -> impl IntoView {
     });
     let began_ms = browser::now_ms();
     let pace = Memo::new(move |_| progress.get().pace(browser::now_ms() - began_ms));
-    // What is not known yet has its place, so that nothing moves.
+    // Unknown values keep their place, so that nothing moves.
     let told = |text: Option<String>| text.unwrap_or_else(|| "\u{2013}".to_owned());
     let speed = move || {
         let speed = |pace: Pace| format!("{}/s", format::bytes(pace.bytes_per_s as u64));
@@ -163,7 +163,7 @@ pub fn failed() -> impl IntoView {
     }
 }
 
-/// A message that starts with a small letter and has no full stop, as a sentence.
+/// Turns a message that starts with a lower-case letter and has no full stop into a sentence.
 fn sentence(message: &str) -> String {
     let end = match message.ends_with(['.', '!', '?']) {
         true => "",

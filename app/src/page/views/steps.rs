@@ -1,4 +1,4 @@
-//! Steps: what each step took, side by side.
+//! Steps: the time of each step, side by side.
 
 use dormer_core::report::steps::StepChart;
 
@@ -6,8 +6,8 @@ use crate::page::components::step_bars::median_offer;
 use crate::page::prelude::*;
 use crate::protocol::{StepChoice, StepTime, StepTimes, StepsQuery};
 
-/// A row for each step of the trace; its name analyzes the step alone. Of a serving engine a chart of
-/// them, and its batches and graphs.
+/// A row for each step of the trace; clicking its name analyzes only that step. For a serving engine, also a chart of
+/// the steps, and its batches and graphs.
 pub fn steps() -> impl IntoView {
     let facts = expect_context::<Engine>().follow(|| StepsQuery);
     move || {
@@ -44,7 +44,7 @@ pub fn steps() -> impl IntoView {
     }
 }
 
-/// A bar for each step, its time above and its tokens below; the table has the figures.
+/// A bar for each step, with its time above and its tokens below; the table has the figures.
 fn step_chart(chart: StepChart) -> impl IntoView {
     const HEIGHT: f64 = 100.0;
     const TOKENS: f64 = 36.0;
@@ -90,7 +90,7 @@ fn step_chart(chart: StepChart) -> impl IntoView {
     }
 }
 
-/// Steps of a steady load, to be analyzed together.
+/// Steps under a steady load, which can be analyzed together.
 fn loads(choices: Vec<StepChoice>) -> impl IntoView {
     let state = expect_context::<AppState>();
     let rows = each(choices, |choice| {

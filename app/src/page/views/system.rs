@@ -3,7 +3,7 @@
 use crate::page::prelude::*;
 use crate::protocol::{OverlapBar, SystemFacts, SystemQuery, SystemSection};
 
-/// What keeps the GPU from computing: first the answer, then each kind of time.
+/// What keeps the GPU from computing: the conclusion first, then each kind of time.
 pub fn system() -> impl IntoView {
     let state = expect_context::<AppState>();
     let engine = expect_context::<Engine>();
@@ -62,7 +62,7 @@ fn section(section: SystemSection) -> impl IntoView {
     }
 }
 
-/// How much of some time runs beside other work.
+/// How much of some time overlaps with other GPU activity.
 fn overlap(overlap: OverlapBar) -> impl IntoView {
     let width = format!("{:.2}%", overlap.hidden_percent.clamp(0.0, 100.0));
     let says = format!(

@@ -1,4 +1,4 @@
-//! What the Compare view says before its tables.
+//! The part of the Compare view above its tables.
 
 use dormer_core::base::format;
 use dormer_core::base::interval::percent_of;
@@ -8,10 +8,10 @@ use dormer_core::report::overview::{Limit, SplitKind, split};
 
 use crate::protocol::{CompareFacts, ComparedSide, VerdictCount, WaterfallStep};
 
-/// Steps of the waterfall that have a name of their own.
+/// Waterfall steps that are named individually.
 const STEPS: usize = 12;
 
-/// All but the tables and files.
+/// Everything except the tables and files.
 pub(super) fn facts(comparison: &Comparison) -> CompareFacts {
     let total = comparison.parts.total;
     let longest = total.reference.max(total.target);
@@ -85,7 +85,7 @@ fn headline(comparison: &Comparison) -> String {
     )
 }
 
-/// How much of the difference the hardware explains, and what to keep in mind.
+/// How much of the difference the hardware explains, and caveats.
 fn sentences(comparison: &Comparison) -> Vec<String> {
     if comparison.is_same() {
         return Vec::new();
@@ -146,12 +146,12 @@ fn side(which: Which, about: &About, total_ns: i64, longest_ns: i64) -> Compared
     }
 }
 
-/// The steps with both ends, and where their scale starts.
+/// The steps including both ends, and where their scale starts.
 fn waterfall(comparison: &Comparison) -> (Vec<WaterfallStep>, Option<String>) {
     let steps = comparison.parts.waterfall(STEPS);
     let total = comparison.parts.total;
     let [reference, target] = [&comparison.sides.reference, &comparison.sides.target];
-    // A time that was not recorded is no time of 0.
+    // A time that was not recorded is not zero.
     let is_known = reference.timeline.is_some() && target.timeline.is_some();
     if steps.is_empty() || !is_known {
         return (Vec::new(), None);
@@ -200,13 +200,13 @@ fn waterfall(comparison: &Comparison) -> (Vec<WaterfallStep>, Option<String>) {
     (steps, (from_ns > 0).then(|| format::time_ns(from_ns)))
 }
 
-/// Steps that are small beside the whole are drawn from near the whole on; the rest from zero.
+/// If the steps are small relative to the totals, the scale starts near the totals; otherwise at zero.
 fn scale_start(least: i64, most: i64) -> i64 {
-    /// The part of the scale that the steps have to fill at least.
+    /// The scale starts at zero unless the lowest value is more than this many times the spread of the steps.
     const PART: i64 = 2;
     let spread = most.saturating_sub(least);
     match least > spread.saturating_mul(PART) {
-        // As much again as the steps take, so that both ends are bars.
+        // Below the lowest value, add space so that both ends are visible as bars.
         true => least.saturating_sub(spread / PART),
         false => 0,
     }
@@ -224,7 +224,7 @@ fn token(step: &Step) -> String {
     token.unwrap_or_default().to_owned()
 }
 
-/// What can be said of operations, the most urgent first.
+/// The verdicts on operations, the most urgent first.
 fn verdicts(comparison: &Comparison) -> Vec<VerdictCount> {
     let counts = comparison.operations.verdicts().into_iter();
     counts

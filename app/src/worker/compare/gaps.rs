@@ -1,4 +1,4 @@
-//! Where the target falls behind, as cards with ways to the evidence.
+//! Where the target is slower, as cards with links to the evidence.
 
 use dormer_core::base::format;
 use dormer_core::compare::{Comparison, Gap, MatchedOp, OpSide, Saving, Subject};
@@ -7,10 +7,10 @@ use dormer_core::report::cards::{Asides, Light, Worth, WorthOfRun};
 
 use crate::protocol::{Card, Evidence, Findings, SharedWaste};
 
-/// Operations that a card names.
+/// Operations named on a card.
 const NAMED: usize = 4;
 
-/// Operations that an entry of what both waste names.
+/// Operations named in an entry of what both traces waste.
 const NAMED_WASTE: usize = 2;
 
 /// The findings about the target, in order.
@@ -87,7 +87,7 @@ fn card(comparison: &Comparison, gap: &Gap) -> Card {
     }
 }
 
-/// What both traces lose in the same way.
+/// What both traces waste alike.
 pub(super) fn waste(comparison: &Comparison) -> Vec<SharedWaste> {
     let matched = &comparison.operations.matched;
     let waste = comparison.waste.iter().map(|waste| {
@@ -156,9 +156,9 @@ fn of_both(op: &MatchedOp) -> Evidence {
     of_target(names, op.family, &op.sides.target)
 }
 
-/// An operation of the target, beside its time in the reference.
+/// An operation of the target, with its time in the reference.
 fn of_target([name, shapes, reference]: [&str; 3], family: Family, side: &OpSide) -> Evidence {
-    /// Longer than this no name is on a card.
+    /// Longer names are shortened on a card.
     const NAME_CHARS: usize = 64;
     Evidence {
         name: format::middle_ellipsis(&format::kernel_name(name), NAME_CHARS),

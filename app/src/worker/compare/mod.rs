@@ -1,4 +1,4 @@
-//! Two traces compared: what the Compare view shows, and its tables.
+//! The comparison of two traces: what the Compare view shows, and its tables.
 
 mod facts;
 mod gaps;
@@ -23,7 +23,7 @@ use tree::DiffTree;
 
 /// A comparison with its tables.
 pub(super) struct Compared {
-    /// Made once for views, tables and files together.
+    /// Shared by views, tables and files.
     cache: Cache,
     tables: Vec<CompareTable>,
     rows: Rows,
@@ -46,16 +46,16 @@ impl Compared {
         }
     }
 
-    /// What files are made from; the sides must be those that were compared.
+    /// The input of the comparison's files; the sides must be those that were compared.
     pub(super) fn input<'a>(&'a self, [reference, target]: [Side<'a>; 2]) -> Input<'a> {
         Input::new(reference, target, &self.cache)
     }
 
-    /// All that the view shows beside its tables.
+    /// Everything that the view shows besides its tables.
     pub(super) fn facts(&self) -> CompareFacts {
         let known = self.cache.comparison().map(facts::facts);
         let mut tables = tables::list(&self.tables);
-        // The trees are of calls that lead to GPU activity.
+        // The trees contain calls with GPU activity.
         let sides = self.cache.comparison().map(|comparison| &comparison.sides);
         let has_gpu = sides.is_some_and(|sides| {
             sides.reference.timeline.is_some() || sides.target.timeline.is_some()
@@ -77,24 +77,24 @@ impl Compared {
         &mut self.trees
     }
 
-    /// Whether a sheet is one of the comparison's.
+    /// Whether a sheet belongs to the comparison.
     pub(super) fn has(sheet: &str) -> bool {
         sheet.starts_with("compare_")
     }
 
-    /// A window of a table.
+    /// A window of a table's rows.
     pub(super) fn rows(&mut self, query: &RowsQuery) -> RowsPage {
         let table = find(&self.tables, &query.sheet);
         self.rows.page(table.as_ref(), query)
     }
 
-    /// What some rows of a table come to together.
+    /// The totals of some rows of a table.
     pub(super) fn totals(&self, query: &TotalsQuery) -> Vec<Total> {
         let table = find(&self.tables, &query.sheet);
         table.map_or_else(Vec::new, |table| rows::totals(&table, query))
     }
 
-    /// Everything about one row of a table.
+    /// All fields of one row of a table.
     pub(super) fn row(&self, sheet: &str, row: usize) -> Vec<Field> {
         let table = find(&self.tables, sheet);
         table.map_or_else(Vec::new, |table| rows::fields(&table, row))

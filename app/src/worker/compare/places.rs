@@ -11,7 +11,7 @@ use crate::protocol::{column, sheet};
 /// A place, and the nearest call that both traces have.
 type Row<'a> = (&'a str, &'a Place);
 
-/// The places, those with the largest difference first.
+/// The places, largest difference first.
 pub(super) fn table(trees: &TreeDiff) -> CompareTable {
     #[rustfmt::skip]
     let columns: &[TableColumn<Row>] = &[
@@ -44,7 +44,7 @@ fn kernels(names: &[String]) -> String {
     names.collect::<Vec<String>>().join(", ")
 }
 
-/// A place has the color of the first kernel that the target launches there, else the reference.
+/// A place has the color of the first kernel that the target launches there, or else the reference.
 fn family(place: &Place) -> Family {
     let mut kernels = place.kernels.target.iter().chain(&place.kernels.reference);
     let first = kernels.next();

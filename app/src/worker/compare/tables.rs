@@ -1,4 +1,4 @@
-//! The rows of a comparison as sheets, so that they are filtered and sorted as any other table.
+//! The rows of a comparison as sheets, so that they are filtered and sorted like any other table.
 
 use dormer_core::base::format;
 use dormer_core::compare::{
@@ -11,13 +11,13 @@ use dormer_core::report::sheet::{Cell, Column, Sheet, Unit};
 use crate::protocol::{ComparedTable, column, sheet};
 use crate::worker::table::RowKind;
 
-/// A sheet with what its rows are.
+/// A sheet with the kinds of its rows.
 pub(super) struct CompareTable {
     pub(super) sheet: Sheet,
     pub(super) kinds: Vec<RowKind>,
 }
 
-/// A column: its label, the unit of its cells, what it means, and its cell of a row.
+/// A column: its label, the unit of its cells, its description, and its cell of a row.
 pub(super) type TableColumn<T> = (&'static str, Unit, &'static str, fn(&T) -> Cell);
 
 impl CompareTable {
@@ -48,7 +48,7 @@ impl CompareTable {
     }
 }
 
-/// Every table but that of places, also those without rows.
+/// Every table except that of places, including those without rows.
 pub(super) fn tables(comparison: &Comparison) -> Vec<CompareTable> {
     let operations = &comparison.operations;
     let lone = |name, rows: &[LoneOp]| CompareTable::new(name, LONE, rows, |op| (op.family, ""));
@@ -93,7 +93,7 @@ pub(super) fn tables(comparison: &Comparison) -> Vec<CompareTable> {
     ]
 }
 
-/// Those that have rows.
+/// The tables that have rows.
 pub(super) fn list(tables: &[CompareTable]) -> Vec<ComparedTable> {
     let tables = tables.iter().filter(|table| !table.sheet.rows.is_empty());
     tables
@@ -110,7 +110,7 @@ pub(super) const TARGET: &str = "Total time in the target.";
 const OPERATION: &str = "The operation, or the kernel if it belongs to no operation.";
 const SHAPES: &str = "Shapes and types of its arguments.";
 
-/// The verdict, marked where it depends on the basis.
+/// The verdict, marked if it depends on the basis.
 fn verdict(op: &MatchedOp) -> String {
     let mark = if op.judgement.depends_on_basis() {
         "*"
@@ -164,7 +164,7 @@ const STEPS: &[TableColumn<StepPair>] = &[
     (column::TARGET_COUNT, Unit::Count, "Steps in the target.", |row| integer(row.n_steps.target as u64)),
 ];
 
-/// A size of memory, with the part of it that it belongs to.
+/// A memory size, with the group that it belongs to.
 type Size = (&'static str, MemorySize);
 
 #[rustfmt::skip]
@@ -180,7 +180,7 @@ fn megabytes(bytes: Option<u64>) -> Cell {
     maybe(bytes.map(|bytes| bytes as f64 / 1e6))
 }
 
-/// A row that is told by its name.
+/// A row identified by its name.
 struct NamedRow {
     name: String,
     family: Family,
@@ -194,14 +194,14 @@ const NAMED: &[TableColumn<NamedRow>] = &[
     (column::NAME, Unit::Text, "What it is.", |row| words(&*row.name)),
     (column::REFERENCE, Unit::Ms, REFERENCE, |row| row.times.reference.map_or(Cell::Empty, ms)),
     (column::TARGET, Unit::Ms, TARGET, |row| row.times.target.map_or(Cell::Empty, ms)),
-    // What one trace lacks takes no time there.
+    // What is missing in one trace takes no time there.
     (column::DIFFERENCE, Unit::Ms, DIFFERENCE, |row| ms(row.times.map(Option::unwrap_or_default).difference())),
     (column::RATIO, Unit::Number, "Time in the target divided by that in the reference.", |row| maybe(row.times.both().and_then(Pair::ratio))),
     (column::REFERENCE_COUNT, Unit::Count, "Count in the reference.", |row| row.counts.reference.map_or(Cell::Empty, integer)),
     (column::TARGET_COUNT, Unit::Count, "Count in the target.", |row| row.counts.target.map_or(Cell::Empty, integer)),
 ];
 
-/// What has a time and was not counted: a category on the CPU.
+/// The count; `None` for what has a time but no count, such as a category on the CPU.
 fn counted(tally: &Tally) -> Option<u64> {
     Some(tally.count).filter(|count| *count > 0)
 }

@@ -8,7 +8,7 @@ use crate::protocol::{Sort, column, sheet};
 const MM: &str = r#""Input Dims": [[4096, 4096], [4096, 4096]], "Input type": ["c10::BFloat16", "c10::BFloat16"], "Input Strides": [[4096, 1], [4096, 1]], "Concrete Inputs": ["", ""]"#;
 const ADD: &str = r#""Input Dims": [[4096, 4096], [4096, 4096], []], "Input type": ["c10::BFloat16", "c10::BFloat16", "Scalar"], "Input Strides": [[4096, 1], [4096, 1], []], "Concrete Inputs": ["", "", "1"]"#;
 
-/// A GEMM, a sum and one more operation, of some microseconds each.
+/// A GEMM, an addition and one more operation, with the given microseconds.
 fn trace(mm: u32, add: u32, other: &str) -> Profile {
     let ends = [1000 + mm, 1000 + mm + add, 1000 + mm + add + 10];
     Timetable::new()
@@ -63,7 +63,7 @@ fn the_first_sentence_is_the_answer() {
         facts.headline,
         "The target takes 560 µs, the reference 310 µs: +250 µs (+80.6 %)."
     );
-    // On the same GPU the same calls should take what they took: 300 µs.
+    // On the same GPU, the same calls should take the same time: 300 µs.
     assert_eq!(
         facts.sentences[0],
         "Both ran on the same GPU, so the same call should take the same time: 2 operations take 550 µs where 300 µs is expected."
@@ -95,7 +95,7 @@ fn the_steps_lead_from_one_time_to_the_other() {
     };
     assert_eq!(by_kind("slower"), ["+300 µs", "+10.0 µs"]);
     assert_eq!(by_kind("faster"), ["\u{2212}50.0 µs", "\u{2212}10.0 µs"]);
-    // Each starts where the one before it ended; from zero, for they are large.
+    // Each starts where the previous one ended; the scale starts at zero, because the steps are large.
     assert_eq!(facts.scale_from, None);
     let first = &facts.steps[1];
     assert_eq!(first.span.0.round() as u32, (310 * 100_u32).div_ceil(610));
@@ -140,7 +140,7 @@ fn operations_are_filtered_by_verdict_and_by_category() {
     assert_eq!(names("kernel_issue"), Vec::<String>::new());
     let verdicts = compared.facts().verdicts;
     let keys: Vec<&str> = verdicts.iter().map(|verdict| &*verdict.key).collect();
-    // What has to be done first.
+    // The most important finding comes first.
     assert_eq!(keys, ["unexpected_slowdown", "better_than_predicted"]);
 }
 
@@ -174,7 +174,7 @@ fn without_a_gpu_nothing_is_predicted_on_another_device() {
     let facts = compared.facts();
     let keys: Vec<&str> = facts.verdicts.iter().map(|one| &*one.key).collect();
     assert_eq!(keys, ["not_judged"]);
-    // It is said why.
+    // The reason is given.
     let said = facts.sentences.join(" ");
     assert!(said.contains("GPU"), "{said}");
 }
@@ -201,7 +201,7 @@ fn what_falls_behind_is_a_card_that_leads_to_the_operation() {
     let card = &findings.cards[0];
     assert_eq!(card.number, 1);
     assert!(card.title.contains("aten::mm"), "{}", card.title);
-    // 300 of 560 microseconds, up to 361 where it reaches its own roofline.
+    // 300 of 560 microseconds, up to 361 if it reaches its roofline.
     let worth = card.worth.as_ref().unwrap();
     assert!(worth.time.starts_with("300–361 µs"), "{}", worth.time);
     let of_run = worth.of_run.as_ref().unwrap();

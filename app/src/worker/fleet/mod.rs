@@ -119,7 +119,7 @@ fn changed(of: &Summary, at: usize, change: &Change) -> FleetChange {
     }
 }
 
-/// Medians come by model, then GPU, then the order of builds.
+/// Medians are sorted by model, then GPU, then build.
 fn trends(of: &Summary) -> Vec<FleetTrend> {
     let mut trends: Vec<FleetTrend> = Vec::new();
     for median in &of.medians {

@@ -31,7 +31,7 @@ pub(super) fn runs(of: &Summary, query: &FleetRunsQuery) -> FleetRuns {
     }
 }
 
-/// The texts of a run, by which it is found and sorted.
+/// The texts of a run, for searching and sorting.
 fn texts<'a>(of: &'a Summary, run: &Run) -> [&'a str; 7] {
     let texts = [
         run.model,
@@ -52,7 +52,7 @@ fn has_all(of: &Summary, run: &Run, words: &[&str]) -> bool {
         .all(|word| texts.iter().any(|text| text.contains(word)))
 }
 
-/// What is unknown stands last, whatever the direction.
+/// Unknown values come last in either direction.
 fn compared(of: &Summary, sort: &Sort, one: &Run, other: &Run) -> Ordering {
     let text = |at: usize| {
         let [one, other] = [one, other].map(|run| texts(of, run).get(at).copied().unwrap_or(""));

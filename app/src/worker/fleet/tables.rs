@@ -44,7 +44,7 @@ fn time(ns: Option<i64>) -> String {
     ns.map_or_else(String::new, format::time_ns)
 }
 
-/// What carries a change.
+/// The contributions to a change.
 pub(super) fn carriers(of: &Summary, change: usize) -> Option<FactTable> {
     let rows = of.carriers_of(change).map(|carrier| {
         vec![
@@ -116,7 +116,7 @@ fn findings(of: &Summary) -> Option<FactTable> {
     table("What to fix first, over all runs", &columns, rows)
 }
 
-/// Without the marks of code.
+/// Removes the code marks.
 fn plain(words: &str) -> String {
     words.replace('`', "")
 }

@@ -1,4 +1,4 @@
-//! Which files are opened as what, merged, replaced and refused.
+//! Which files are opened as what, merged, replaced and rejected.
 
 use dormer_core::import::import;
 use dormer_core::testing::Timetable;
@@ -58,7 +58,7 @@ fn add(traces: &mut Traces, name: &str, text: &str) -> Added {
     traces.add(vec![incoming(name, text)], &Choice::default(), |_| {})
 }
 
-/// What is said of files that are not used.
+/// The messages about files that are not used.
 fn said(left_out: &[LeftOut]) -> Vec<String> {
     let each = left_out.iter().map(|LeftOut { name, failure }| {
         let name = name.as_ref().map(|name| format!("{name}: "));
@@ -95,7 +95,7 @@ fn a_trace_and_its_capture_come_together_in_any_order() {
     }
 }
 
-/// A recording of a whole start of an engine captures its graphs, and replays them.
+/// A recording of an engine's full startup both captures its graphs and replays them.
 #[test]
 fn a_recording_that_captures_and_replays_needs_no_other_file() {
     let both = capture(&LAUNCHES)
@@ -117,7 +117,7 @@ fn a_capture_is_merged_with_the_open_trace_and_taken_off_again() {
         panic!("not merged")
     };
     assert_eq!(top(&merged), ["aten::mm", "my::norm"]);
-    // A GPU or a threshold that is chosen later changes nothing of it.
+    // A GPU or a threshold that is chosen later does not affect it.
     let chosen = traces.choose(&Choice::default());
     assert_eq!(chosen.captures, merged.overview.captures);
 
@@ -177,7 +177,7 @@ fn what_cannot_be_merged_leaves_everything_as_it_is() {
         assert_eq!(traces.opened().overview, open.overview, "{name}");
     }
 
-    // A second one for the same replays, too.
+    // So is a second one for the same replays.
     assert!(matches!(
         add(&mut traces, "c.json", &good),
         Added::Merged(_)
@@ -206,7 +206,7 @@ fn the_configuration_of_the_model_is_given_and_taken_off() {
     };
     let model = |opened: &Opened| opened.overview.captures.model.clone();
     assert!(model(&with).is_some());
-    // A capture that comes later leaves it.
+    // A capture that is added later keeps it.
     let Added::Merged(both) = add(&mut traces, "c.json", &capture) else {
         panic!("not merged")
     };
@@ -220,7 +220,7 @@ fn the_configuration_of_the_model_is_given_and_taken_off() {
     let without = traces.take_off(&take_off(None)).unwrap();
     assert_eq!(without.overview, bare.overview);
 
-    // Together with the trace; a trace that replays no graph has no use for it.
+    // The same together with the trace; a trace without graph replays does not use it.
     let (_, together) = opened(&[("config.json", CONFIG), ("trace.json", &trace)]).unwrap();
     assert_eq!(model(&together), model(&with));
     let eager = Timetable::new().work("my::op", "kernel", 10..20).json();

@@ -1,5 +1,5 @@
-//! A second worker beside the one that reads a file: it inflates what the other one reads, and reads
-//! some of it where the other one does not keep up.
+//! A second worker beside the one that reads a file: it inflates the file for the first one, and parses some of it if
+//! the first one does not keep up.
 //!
 //! ```text
 //! first                              second
@@ -9,8 +9,8 @@
 //!                             ←─     { end: Inflated }, { alone } or { failed: reason }
 //! ```
 //!
-//! It is a worker of the same module and script, told by its name. Where there can be none, as in
-//! browsers without workers of workers, the first one does all by itself.
+//! It runs the same module and script, distinguished by its name. If it is not available, as in browsers without nested
+//! workers, the first one does everything itself.
 
 mod pieces;
 
@@ -32,10 +32,10 @@ use pieces::Pieces;
 
 use crate::protocol::wire::{error_text, from_js, message, part, to_js};
 
-/// What it is called.
+/// Its name.
 pub(super) const NAME: &str = "inflate";
 
-/// Messages that nobody has taken yet.
+/// A queue of received messages.
 #[derive(Clone, Default)]
 struct Inbox(Rc<RefCell<(VecDeque<JsValue>, Option<Waker>)>>);
 
@@ -55,7 +55,7 @@ impl Inbox {
         self.0.borrow_mut().0.pop_front()
     }
 
-    /// Waits for the next one.
+    /// Waits for the next message.
     async fn take(&self) -> JsValue {
         poll_fn(|context| match self.take_now() {
             Some(message) => Poll::Ready(message),
@@ -68,7 +68,7 @@ impl Inbox {
     }
 }
 
-/// The second worker, as the first one has it. It ends when this is dropped.
+/// The first worker's handle to the second one. The second worker ends when this is dropped.
 pub(super) struct Second {
     worker: Worker,
     inbox: Inbox,
@@ -81,25 +81,25 @@ impl Drop for Second {
     }
 }
 
-/// What comes of a file.
+/// A message about a file.
 pub(super) enum Arrived {
     /// A piece of its text.
     Piece {
-        /// In the memory it came in.
+        /// In the buffer it came in.
         text: Uint8Array,
-        /// What it says, if it was read.
+        /// Its parsed content, if it was parsed.
         part: Option<Box<Part>>,
-        /// How many bytes of the file were read up to its end.
+        /// The number of the file's bytes read up to its end.
         bytes_read: f64,
     },
-    /// The end.
+    /// The end of the file.
     End(Inflated),
-    /// The file is an archive: nothing of it comes.
+    /// The file is an archive: it is not inflated here.
     Alone,
 }
 
 impl Second {
-    /// Starts one; `None` where there can be none.
+    /// Starts one; `None` if that is not possible.
     pub(super) fn start() -> Option<Second> {
         let script = part(&part(&js_sys::global(), "location"), "href").as_string()?;
         let options = WorkerOptions::new();
@@ -125,13 +125,13 @@ impl Second {
         })
     }
 
-    /// Has it inflate a file, whose pieces come then.
+    /// Makes it inflate a file; the pieces follow.
     pub(super) fn inflate(&self, file: &File) -> bool {
         let file = message(&[("file", file.into())]);
         self.worker.post_message(&file).is_ok()
     }
 
-    /// The next piece; or why there is none.
+    /// The next piece, or why there is none.
     pub(super) async fn next(&self) -> Result<Arrived, String> {
         let message = self.inbox.take().await;
         if let Ok(text) = part(&message, "text").dyn_into::<Uint8Array>() {
@@ -153,7 +153,7 @@ impl Second {
         }
     }
 
-    /// Gives back what a piece came in.
+    /// Returns the buffer of a piece.
     pub(super) fn give_back(&self, text: &Uint8Array) {
         let buffer = text.buffer();
         let spare = message(&[("spare", buffer.clone().into())]);
@@ -161,7 +161,7 @@ impl Second {
     }
 }
 
-/// Hears the first worker from now on.
+/// Serves the first worker from now on.
 pub(super) fn serve() {
     let spares = Inbox::default();
     let hear = Closure::<dyn FnMut(MessageEvent)>::new(move |event: MessageEvent| {

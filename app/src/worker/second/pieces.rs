@@ -1,4 +1,4 @@
-//! The second worker's side: a file to pieces of text, and what they say.
+//! The second worker's side: splits a file into pieces of text, and parses some of them.
 
 use dormer_core::import::{Cutter, Inflated, Inflater, PartReader, Piece};
 use js_sys::{Array, ArrayBuffer, Promise, Uint8Array};
@@ -10,22 +10,21 @@ use super::super::chunks::Chunks;
 use super::{Inbox, post};
 use crate::protocol::wire::{message, to_js};
 
-/// Compressed bytes that are inflated at a time: some 600 KB of text.
+/// Compressed bytes that are inflated at a time: about 600 KB of text.
 const SLICE: usize = 64 * 1024;
-/// Bytes of a piece, more or less: some milliseconds of work.
+/// Approximate bytes of a piece: a few milliseconds of work.
 const PIECE: usize = 1 << 20;
-/// So many pieces are on their way at most. What is read more slowly than it is inflated does not pile
-/// up: it is read here.
+/// The most pieces in flight. If inflating is faster than reading, pieces do not pile up: they are parsed here.
 const MOST_PIECES: usize = 4;
 
 /// The text of a file on its way to the first worker.
 pub(super) struct Pieces {
     spares: Inbox,
     buffers: Vec<ArrayBuffer>,
-    /// Pieces that have not come back.
+    /// Pieces whose buffers have not come back.
     n_out: usize,
     reader: PartReader,
-    /// Memory for the text.
+    /// Buffer for the text.
     rest: Vec<u8>,
 }
 
@@ -108,7 +107,7 @@ impl Pieces {
     }
 }
 
-/// Lets in the messages that wait: a worker hears none while it works.
+/// Lets pending messages arrive: a worker receives none while it is busy.
 async fn turn() -> Result<(), JsValue> {
     let channel = MessageChannel::new()?;
     let heard = Promise::new(&mut |resolve, _| channel.port1().set_onmessage(Some(&resolve)));

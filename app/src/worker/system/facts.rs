@@ -1,11 +1,11 @@
-//! Tables of core as those of the page: some of their columns, in another order.
+//! Tables of the core crate as tables of the page: some of their columns, in another order.
 
 use dormer_core::base::value::{Table, Value};
 use dormer_core::report::fact_table::{CellKind, FactRow, FactTable};
 
 use crate::protocol::{BarChart, BarRow};
 
-/// What words of files are for people.
+/// Displayed forms of words in files.
 const WORDS: &[(&str, &str)] = &[
     ("D2H", "GPU to host"),
     ("H2D", "Host to GPU"),
@@ -20,7 +20,7 @@ const WORDS: &[(&str, &str)] = &[
     ("CRITICAL", "Critical"),
 ];
 
-/// A row by the keys of its columns.
+/// A row, with cells by column key.
 #[derive(Clone, Copy)]
 pub(super) struct Cells<'a> {
     table: &'a Table,
@@ -37,7 +37,7 @@ impl<'a> Cells<'a> {
         self.table.rows.get(self.row)?.get(column)
     }
 
-    /// For people; empty when unknown.
+    /// A cell as text; empty if unknown.
     pub(super) fn text(self, key: &str) -> String {
         match self.value(key) {
             None => String::new(),
@@ -56,14 +56,14 @@ impl<'a> Cells<'a> {
     }
 }
 
-/// What a table of an outcome calls a column.
+/// The label of a column of an outcome's table.
 fn label<'a>(table: &'a Table, key: &str) -> &'a str {
     let mut columns = table.columns.iter();
     let column = columns.find(|column| column.key == key);
     column.map_or("", |column| column.label)
 }
 
-/// A table of an outcome with a bar for the first of its numbers, which stand behind the labels.
+/// A bar chart of an outcome's table: a bar for the first number column, which follows the labels.
 pub(super) fn bar_chart(table: &Table, title: &str, columns: &[&str]) -> BarChart {
     let drawn = |cells: Cells| match cells.value(columns.get(1)?)? {
         Value::Ns(ns) => Some(*ns as f64),
@@ -90,8 +90,7 @@ pub(super) fn bar_chart(table: &Table, title: &str, columns: &[&str]) -> BarChar
     }
 }
 
-/// A table of an outcome with some of its columns. `below` is the column that stands small below the
-/// first one.
+/// A table of an outcome with some of its columns. `below` is the column shown in small print below the first one.
 pub(super) fn fact_table(
     table: &Table,
     title: &str,

@@ -1,4 +1,4 @@
-//! The sentences that the Idle & communication view begins with.
+//! The first sentences of the Idle & communication view.
 
 use dormer_core::NoGpu;
 use dormer_core::base::format;
@@ -7,7 +7,7 @@ use dormer_core::report::Report;
 
 use super::{IDLE, MOVES};
 
-/// Causes of idle time in the middle of a sentence, by their keys.
+/// Causes of idle time, as worded within a sentence, by key.
 #[rustfmt::skip]
 const CAUSES: &[(&str, &str)] = &[
     ("launch_bound", "waiting for kernel launches"),
@@ -24,7 +24,7 @@ const CAUSES: &[(&str, &str)] = &[
     ("unknown", "for unknown reasons"),
 ];
 
-/// Why there is nothing to say of the GPU.
+/// Why there is no GPU data.
 pub(super) fn without_gpu(report: &Report) -> &'static str {
     report.overview.no_gpu.unwrap_or(NoGpu::Recorded).why()
 }
@@ -56,7 +56,7 @@ pub(super) fn headline(report: &Report) -> String {
     )
 }
 
-/// The cause with the most idle time: most of it, or the largest part.
+/// The cause with the most idle time, worded by its share.
 fn cause(report: &Report) -> Option<String> {
     const SHARE: &str = "percent_of_idle";
     let outcome = report.analyses.outcome(IDLE)?;
@@ -76,7 +76,7 @@ fn cause(report: &Report) -> Option<String> {
     })
 }
 
-/// A sentence each on communication and on copies.
+/// One sentence each on communication and on copies.
 pub(super) fn lead(report: &Report) -> Vec<String> {
     let timelines = &report.timelines;
     let (Some(of_one), Some(outcome)) = (timelines.of_one_gpu(), report.analyses.outcome(MOVES))

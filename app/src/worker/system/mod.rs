@@ -1,6 +1,6 @@
-//! The Idle & communication view: what two analyses of core say of idle time, communication and copies.
+//! The Idle & communication view: results of two analyses of the core crate on idle time, communication and copies.
 //!
-//! Their facts and tables are taken as they are; here they are put in the order of the view.
+//! Their facts and tables are used unchanged; this module arranges them for the view.
 
 mod facts;
 mod headline;
@@ -21,7 +21,7 @@ use facts::{Cells, bar_chart, fact_table};
 const IDLE: &str = "cpu_idle";
 const MOVES: &str = "multi_kernel";
 
-/// Whether the view shows what an analysis says.
+/// Whether the view shows the results of an analysis.
 pub(super) fn shows(kind: &findings::AnalysisKind) -> bool {
     [IDLE, MOVES].contains(&kind.key)
 }
@@ -36,30 +36,30 @@ pub(super) fn system(report: &Report) -> SystemFacts {
     }
 }
 
-/// Some time, and the part of it that nothing hides.
+/// A total time, and its exposed part.
 type Times = fn(&GpuTimeline) -> (i64, i64);
 
-/// One kind of time in which the GPU does not compute, with what is shown of an analysis.
+/// One kind of time in which the GPU does not compute, with the shown results of an analysis.
 struct Kind {
     key: &'static str,
     title: &'static str,
     analysis: &'static str,
-    /// Why there is nothing to show, of an analysis that was done.
+    /// Why there is nothing to show, if the analysis ran.
     missing: fn(&Outcome, &GpuTimeline) -> Option<&'static str>,
-    /// Keys of its figures, with what they are called here.
+    /// Keys of its figures, with their labels here.
     figures: &'static [(&'static str, &'static str)],
-    /// The token and the label of time that other work may hide.
+    /// The token and the label of time that may overlap with other GPU activity.
     overlap: Option<(&'static str, &'static str, Times)>,
-    /// Tables that are drawn: key, title, keys of columns: first that of the labels, then numbers.
+    /// Bar charts: key, title, column keys, first that of the labels, then numbers.
     charts: &'static [(&'static str, &'static str, &'static [&'static str])],
-    /// Tables: key, title, keys of columns, the column that stands small below the first one.
+    /// Tables: key, title, column keys, and the column shown in small print below the first one.
     tables: &'static [(
         &'static str,
         &'static str,
         &'static [&'static str],
         Option<&'static str>,
     )],
-    /// Words of the notes that belong here; all notes where there are none.
+    /// Words of the notes that belong here; if there are none, all notes.
     notes: &'static [&'static str],
 }
 
@@ -165,7 +165,7 @@ impl Kind {
             ..SystemSection::default()
         };
         let outcome = report.analyses.outcome(self.analysis);
-        // What moves is hidden by the work of its own GPU alone.
+        // Data movement overlaps only with the activity of its own GPU.
         let whole = match self.analysis {
             MOVES => report.timelines.of_one_gpu(),
             _ => report.timelines.whole,
@@ -198,7 +198,7 @@ impl Kind {
         if let Some(missing) = (self.missing)(outcome, whole) {
             return SystemSection {
                 missing: Some(missing.to_owned()),
-                // What cannot be told of communication matters without it, too.
+                // What is unknown about communication matters even if there is none.
                 notes: match self.key {
                     "communication" => notes,
                     _ => Vec::new(),
@@ -235,7 +235,7 @@ impl Kind {
     }
 }
 
-/// How much of some time runs beside other work; `None` where there is none of it.
+/// How much of some time overlaps with other GPU activity; `None` if there is no such time.
 fn overlap(token: &str, label: &str, all_ns: i64, exposed_ns: i64) -> Option<OverlapBar> {
     let hidden_ns = all_ns.saturating_sub(exposed_ns);
     let (hidden, exposed) = percent_of(hidden_ns, all_ns).zip(percent_of(exposed_ns, all_ns))?;
@@ -272,7 +272,7 @@ fn gaps(table: &Table) -> Vec<Gap> {
     (0..table.rows.len()).map(gap).collect()
 }
 
-/// What the CPU did in a gap: where it waited, what it launched and when, and for whom.
+/// What the CPU did in a gap: where it waited, what it launched and when, and the operator.
 fn cpu(cells: Cells) -> Vec<(String, String)> {
     let launched = match cells.value("launch_after") {
         Some(Value::Ns(ns)) if *ns < 0 => {

@@ -53,12 +53,12 @@ fn a_gap_says_what_stands_around_it_and_what_the_host_did() {
     let launch = "cudaLaunchKernel, 29.0 µs into the gap";
     assert_eq!(host("Launched by"), Some(launch));
     assert_eq!(host("In"), Some("aten::mm \u{b7} train.py(12): step"));
-    // The way into the tree is the kernel that ends it.
+    // The link into the tree is the kernel that ends the gap.
     let uid = gap.event.unwrap();
     let event = profile.trace.events.by_uid(uid).unwrap();
     let name = profile.trace.events.name(event);
     assert_eq!(profile.trace.strings.get(name), "gemm_two");
-    // All of the idle time is in one bar, the longest; the other bins are empty.
+    // All idle time is in one bar, the longest; the other bins are empty.
     let [causes, lengths] = idle.charts.as_slice() else {
         panic!("{:?}", idle.charts);
     };
@@ -85,7 +85,7 @@ fn what_was_not_recorded_is_said() {
     }
 }
 
-/// A copy of 4 000 bytes in 50 µs beside nothing, a collective half beside a kernel.
+/// An exposed copy of 4 000 bytes in 50 µs, and a collective that half overlaps a kernel.
 #[test]
 fn copies_and_collectives_have_their_figures() {
     let profile = Timetable::new()

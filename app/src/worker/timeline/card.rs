@@ -1,4 +1,4 @@
-//! One event of the timeline, with all that was recorded of it.
+//! One event of the timeline, with everything recorded about it.
 
 use std::ops::Range;
 
@@ -15,15 +15,15 @@ use crate::protocol::{ArrowEnd, GlanceQuery, SpanCard, SpanQuery, Towards};
 
 /// Kernels of one call that get an arrow.
 const MAX_ARROWS: usize = 200;
-/// Facts at the pointer; the panel has all.
+/// Facts in the tooltip; the panel has all.
 const AT_POINTER: usize = 4;
-/// Letters of a name at the pointer.
+/// Letters of a name in the tooltip.
 const NAME_CHARS: usize = 90;
-/// Longer values are cut: lists of a collective's ranks and the like.
+/// Longer values, such as lists of a collective's ranks, are cut.
 const VALUE_CHARS: usize = 240;
 
 impl Timeline<'_> {
-    /// The event that is asked for.
+    /// The requested event.
     pub fn span(&mut self, query: &SpanQuery) -> Option<SpanCard> {
         let card = self.span_alone(query)?;
         let start_ns = self.absolute(card.from_ns);
@@ -55,7 +55,7 @@ impl Timeline<'_> {
         self.card(event)
     }
 
-    /// The little that is said at the pointer: no arguments, no arrows.
+    /// The short form for the tooltip, without arguments and arrows.
     pub fn glance(&self, query: &GlanceQuery) -> Option<SpanCard> {
         let trace = &self.source.profile.trace;
         let event = self.at(*query)?;
@@ -77,7 +77,7 @@ impl Timeline<'_> {
         })
     }
 
-    /// A part of the time that begins with an event: a step or a layer. `None` in any other row.
+    /// A time range that starts with an event: a step or a layer. `None` in any other row.
     fn part_card(&self, row: usize, event: EventId) -> Option<SpanCard> {
         let profile = self.source.profile;
         let (span, name) = self.row(row)?.part(event)?;
@@ -115,7 +115,7 @@ impl Timeline<'_> {
         row.at(&self.source.profile.trace, ns, within_ns)
     }
 
-    /// What stands beside an event.
+    /// The neighbor of an event.
     fn beside(&self, event: EventId, towards: Towards) -> Option<EventId> {
         let trace = &self.source.profile.trace;
         let number = self.row_of(event)?;
@@ -128,7 +128,7 @@ impl Timeline<'_> {
         }
     }
 
-    /// The event nearest to the middle of another one, in the row of some that comes first that way.
+    /// The event nearest to the middle of another one, in the nearest nonempty row in that direction.
     fn nearest(&self, rows: Range<usize>, towards: Towards, of: EventId) -> Option<EventId> {
         self.nearest_to(rows, towards, self.middle_ns(of))
     }
@@ -148,14 +148,14 @@ impl Timeline<'_> {
         events.ts_ns(event).saturating_add(half_ns)
     }
 
-    /// The time in the middle of the event of a number, as the page counts.
+    /// The middle of an event, given by number, in the page's time.
     pub(super) fn middle_of(&self, uid: u32) -> Option<f64> {
         let event = self.source.profile.trace.events.by_uid(uid)?;
         Some(self.since_start(self.middle_ns(event)))
     }
 
-    /// The event nearest to a time of the page, in the first row that has one: from the top, or from
-    /// the bottom on the way up.
+    /// The event nearest to a time of the page, in the first nonempty row: from the top, or when moving up, from the
+    /// bottom.
     pub(super) fn entered(&self, towards: Towards, ns: f64) -> Option<SpanCard> {
         let event = self.nearest_to(self.row_numbers(), towards, self.absolute(ns))?;
         self.card(event)
@@ -183,7 +183,7 @@ impl Timeline<'_> {
         })
     }
 
-    /// All that is known of an event, the arguments that were recorded last.
+    /// All fields of an event; the recorded arguments come last.
     fn fields(&self, event: EventId) -> Vec<(String, String)> {
         let trace = &self.source.profile.trace;
         let mut fields = self.main_fields(event);
@@ -267,8 +267,7 @@ impl Timeline<'_> {
     }
 }
 
-/// A value for people: of a number with a fraction three digits, as the profiler writes all that 32
-/// bits hold.
+/// A value as text: numbers with a fraction get three digits, because the profiler writes all digits of a 32-bit float.
 fn argument_value(value: &str) -> String {
     match value.parse::<f64>() {
         Ok(number) if value.contains('.') && number.abs() >= 0.001 => format::number(number),
@@ -276,7 +275,7 @@ fn argument_value(value: &str) -> String {
     }
 }
 
-/// Keys and values of `"key": value, …`, as they were written, strings without their quotes.
+/// Keys and values of `"key": value, …` as written, strings without their quotes.
 fn arguments(text: &str) -> Vec<(&str, &str)> {
     let (mut depth, mut in_string, mut is_escaped, mut start) = (0_i32, false, false, 0);
     let mut parts = Vec::new();

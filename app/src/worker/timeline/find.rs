@@ -1,4 +1,4 @@
-//! Searching all events by name, and what of them is marked.
+//! Searching all events by name, and marking the results.
 
 use std::collections::BTreeMap;
 
@@ -9,18 +9,18 @@ use dormer_core::trace::{EventId, StringId, Trace};
 use super::{Open, Timeline};
 use crate::protocol::{Direction, FindEvents, FoundEvents, MARK_HUE, MINIMAP_PARTS};
 
-/// Shorter spans are not drawn by themselves.
+/// Shorter spans are not drawn individually.
 const SHORT_PX: f64 = 1.0;
 
 /// The events whose name contains a text.
 #[derive(Debug, Default)]
 pub(super) struct Hits {
     text: String,
-    /// By start, and of those that start together in the order of the file.
+    /// By start; those with the same start in the order of the file.
     events: Vec<(i64, EventId)>,
-    /// By name: whether it contains the text.
+    /// For each name, whether it contains the text.
     is_hit: Vec<bool>,
-    /// Their positions in the rows that were drawn, by the number of the row.
+    /// Their positions in the rows drawn so far, by row number.
     by_row: BTreeMap<usize, Vec<u32>>,
 }
 
@@ -69,7 +69,7 @@ impl Timeline<'_> {
                 before(from).checked_sub(1).or(n_hits.checked_sub(1))
             }
         };
-        // Beyond the last one is the first again.
+        // After the last one comes the first.
         let position = position.map(|at| if at < n_hits { at } else { 0 });
         let event = position
             .and_then(|at| hits.get(at))
@@ -107,7 +107,7 @@ impl Timeline<'_> {
     }
 }
 
-/// `text` is in lower case.
+/// `text` must be lower case.
 fn contains(name: &str, text: &str) -> bool {
     let (name, text) = (name.as_bytes(), text.as_bytes());
     if name.is_ascii() {
@@ -121,12 +121,12 @@ fn contains(name: &str, text: &str) -> bool {
 }
 
 impl Open {
-    /// Whether the name of an event contains the text that is searched.
+    /// Whether the name of an event contains the search text.
     pub(super) fn is_hit(&self, name: StringId) -> bool {
         self.hits.has(name)
     }
 
-    /// Finds out which positions of a row are hits, once for each search.
+    /// Determines which positions of a row are hits, once for each search.
     pub(super) fn know_hits(&mut self, trace: &Trace, number: usize, first_row: usize) {
         if self.hits.events.is_empty() || self.hits.by_row.contains_key(&number) {
             return;
@@ -147,8 +147,8 @@ impl Open {
 }
 
 impl Timeline<'_> {
-    /// Where hits of a row lie that are too short to be drawn by themselves: a pixel each, or as many
-    /// as lie side by side.
+    /// Positions of a row's hits that are too short to be drawn individually: one pixel each, or a range where they are
+    /// adjacent.
     pub(super) fn short_hits(&self, number: usize, view: &View) -> Vec<(usize, Block)> {
         let trace = &self.source.profile.trace;
         let positions = self.open.hits.by_row.get(&number);
@@ -190,7 +190,7 @@ fn short(trace: &Trace, row: &Row, positions: &[u32], view: &View) -> Vec<Block>
                 hue: MARK_HUE,
             })),
         }
-        // What else begins in this pixel is marked by it.
+        // Skip everything else that starts in this pixel.
         let same = left.partition_point(|other| edges(*other).is_some_and(|(at, _)| at < next));
         left = left.get(same..).unwrap_or_default();
     }

@@ -1,4 +1,4 @@
-//! The color of an event: its category where it has GPU time, else what it was recorded as.
+//! The color of an event: its category if it has GPU time, otherwise what it was recorded as.
 
 use dormer_core::names::Family;
 use dormer_core::names::frames::CodeOf;
@@ -6,7 +6,7 @@ use dormer_core::trace::{Category, EventId};
 
 use super::TimelineSource;
 
-/// Tokens beside those of the families: what the CPU does.
+/// Tokens besides those of the categories: CPU activity.
 const CPU: [&str; 6] = [
     "annotation",
     "python",
@@ -24,13 +24,13 @@ pub(in crate::worker) fn tokens() -> Vec<String> {
     all().map(str::to_owned).collect()
 }
 
-/// The hue of what has GPU time.
+/// The hue of an event with GPU time.
 pub(in crate::worker) fn of_family(family: Family) -> u8 {
     let position = Family::ALL.iter().position(|one| *one == family);
     position.unwrap_or_default() as u8
 }
 
-/// The hue of what has none.
+/// The hue of an event without GPU time.
 pub(in crate::worker) fn of_cpu(category: Option<Category>) -> u8 {
     let position = match category {
         Some(Category::PythonFunction) => 1,
@@ -41,7 +41,7 @@ pub(in crate::worker) fn of_cpu(category: Option<Category>) -> u8 {
     (Family::ALL.len() + position) as u8
 }
 
-/// The hue of a Python function, by whose code it is; that of PyTorch's and of modules is one.
+/// The hue of a Python function, by whose code it is; PyTorch's code and modules share one.
 pub(in crate::worker) fn of_code(code: Option<CodeOf>) -> u8 {
     let position = match code {
         Some(CodeOf::Program) => 4,
@@ -56,10 +56,10 @@ pub(super) fn token(source: TimelineSource, event: EventId) -> &'static str {
     all().nth(hue).unwrap_or_default()
 }
 
-/// Hues of events, each found when it is first drawn.
+/// Hues of events, each determined when it is first drawn.
 #[derive(Default)]
 pub(super) struct Hues {
-    /// [`UNKNOWN`] for events that were not drawn yet.
+    /// [`UNKNOWN`] for events that have not been drawn yet.
     by_event: Vec<u8>,
 }
 

@@ -1,4 +1,4 @@
-//! The Timeline view: what is drawn, what a span is, and what a range holds.
+//! The Timeline view: what is drawn, what a span is, and what a range contains.
 
 mod card;
 mod find;
@@ -27,53 +27,53 @@ use find::Hits;
 use hue::Hues;
 pub(super) use several::{Below, Timelines};
 
-/// Narrower blocks have no room for a name.
+/// Narrower blocks have no name.
 const LABEL_PX: f64 = 34.0;
-/// The page cuts names to their block; longer than this none can be.
+/// The page shortens names to their block, which never fits more than this.
 const LABEL_CHARS: usize = 120;
 /// Narrower gaps are not marked.
 const GAP_PX: f64 = 3.0;
 
-/// What an answer rests on.
+/// The data behind an answer.
 #[derive(Clone, Copy)]
 pub(super) struct TimelineSource<'a> {
-    /// Of the whole trace: that is what is drawn.
+    /// The whole trace, which is what is drawn.
     pub(super) profile: &'a Profile,
-    /// Of what all other views show, which can be a part of it.
+    /// What all other views show, which can be a part of it.
     pub(super) analyzed: &'a Profile,
     pub(super) report: &'a Report,
     pub(super) families: &'a Families,
 }
 
-/// The lanes of an open trace, and what was found out about them so far.
+/// The lanes of an open trace, and cached results about them.
 pub(super) struct Open {
     lanes: Lanes,
-    /// Lane and row in it, by number of the row through all lanes.
+    /// Lane and row in it, by row number across all lanes.
     rows: Vec<(usize, usize)>,
     hues: Hues,
-    /// Idle times under the present report.
+    /// Idle gaps of the current report.
     gaps: Option<Vec<IdleGap>>,
     counters: Vec<Counter>,
     hits: Hits,
 }
 
-/// The timeline of an open trace with what it is made from.
+/// The timeline of an open trace with its data.
 pub struct Timeline<'a> {
     open: &'a mut Open,
     source: TimelineSource<'a>,
     place: Place,
 }
 
-/// Where a trace is drawn: alone, or as one of several.
+/// The position of a trace in the drawing: alone, or one of several.
 struct Place {
     side: TraceSide,
-    /// What the trace is called; empty while it is alone.
+    /// The name of the trace; empty if it is alone.
     trace: String,
     /// The number of its first row.
     first_row: usize,
     /// The number of its first counter.
     first_counter: u32,
-    /// The time that can be shown. The page counts from its start.
+    /// The time range that can be shown. The page counts from its start.
     span: Interval,
 }
 
@@ -93,14 +93,14 @@ impl Open {
         })
     }
 
-    /// Another report counts other GPU events, and judges gaps by other thresholds.
+    /// Another report has other GPU events, and other thresholds for gaps.
     pub(super) fn judged_anew(&mut self) {
         self.gaps = None;
     }
 }
 
 impl<'a> Timeline<'a> {
-    /// The timeline, worked out when it is first asked for; `None` for a trace without events.
+    /// The timeline, built on first use; `None` for a trace without events.
     pub(super) fn of(
         open: &'a mut Option<Open>,
         source: TimelineSource<'a>,
@@ -125,17 +125,17 @@ impl<'a> Timeline<'a> {
 }
 
 impl Timeline<'_> {
-    /// Nanoseconds since the start of what is shown, as the page counts.
+    /// Nanoseconds since the start of what is shown, the page's time.
     fn since_start(&self, ns: i64) -> f64 {
         ns.saturating_sub(self.place.span.start_ns) as f64
     }
 
-    /// The page's nanoseconds as those of the trace.
+    /// Converts the page's time to trace time.
     fn absolute(&self, ns: f64) -> i64 {
         self.place.span.start_ns.saturating_add(ns as i64)
     }
 
-    /// What happened in a part of the time.
+    /// What happened in a time range.
     pub fn range(&self, query: &RangeQuery) -> RangeCard {
         let (from_ns, to_ns) = (self.absolute(query.from_ns), self.absolute(query.to_ns));
         let range = Interval::new(from_ns.min(to_ns), from_ns.max(to_ns));
@@ -184,7 +184,7 @@ impl Timeline<'_> {
             line
         });
         let mut lanes: Vec<LaneLine> = lanes.collect();
-        // Counters stand below the GPUs.
+        // Counters are below the GPUs.
         let above = lanes.iter().rposition(|lane| lane.has_gaps);
         let at = above.map_or(0, |above| above + 1);
         lanes.splice(at..at, self.counter_lines());
@@ -271,7 +271,7 @@ impl Timeline<'_> {
         }
     }
 
-    /// What some rows look like, and the blocks as bytes.
+    /// The drawing of some rows, with the blocks as bytes.
     pub fn draw(&mut self, query: &DrawQuery) -> (Drawn, Vec<u8>) {
         let is_usable = query.ns_per_px.is_finite() && query.ns_per_px > 0.0;
         if !is_usable || !query.from_ns.is_finite() {
@@ -336,7 +336,7 @@ impl Timeline<'_> {
         self.open.gaps.get_or_insert_with(|| idle_gaps(&input))
     }
 
-    /// The idle times of a view that can be seen.
+    /// The visible idle gaps of a view.
     fn marks(&mut self, view: &View) -> Vec<GapMark> {
         let side = self.place.side;
         let gaps = self.gaps();
@@ -357,7 +357,7 @@ impl Timeline<'_> {
     }
 }
 
-/// A value with its unit: of bytes in the unit that fits.
+/// A value with its unit; bytes are scaled to the unit that fits.
 fn amount(value: f64, unit: &str) -> String {
     match unit {
         "bytes" => format::bytes(value as u64),
@@ -376,7 +376,7 @@ fn label(source: TimelineSource, event: EventId) -> String {
     format::middle_ellipsis(&name, LABEL_CHARS)
 }
 
-/// A block as `protocol` lays it out.
+/// Encodes a block in the format of `protocol`.
 fn append(bytes: &mut Vec<u8>, row: usize, uid: u32, block: &Block) {
     let row = u16::try_from(row).unwrap_or(u16::MAX);
     let fill = (block.filled * 255.0).round() as u8;

@@ -7,7 +7,7 @@ use dormer_core::profile::lanes::{RangeTotals, RangeWork};
 use super::{TimelineSource, hue};
 use crate::protocol::{RangeCard, RangeLine, RangePart};
 
-/// Names that are listed.
+/// The number of names listed.
 const LISTED: usize = 8;
 
 /// What happened in a range.

@@ -1,7 +1,7 @@
-//! The timeline of the target, that of the reference below it, and of ranks of a job up to two more.
+//! The timeline of the target, with that of the reference below it, and for ranks of a job up to two more.
 //!
-//! Rows and counters of each are numbered after those of the traces above, so that a number says
-//! which trace it is of. All share one scale of time, whose zero is the target's first event.
+//! Rows and counters of each trace are numbered after those of the traces above, so that a number identifies the trace.
+//! All share one time scale, whose zero is the target's first event.
 
 use dormer_core::base::format;
 use dormer_core::base::interval::Interval;
@@ -13,12 +13,12 @@ use crate::protocol::{
     TraceSide,
 };
 
-/// The timelines that are shown. A trace without events has none.
+/// The shown timelines. A trace without events has none.
 pub(in crate::worker) struct Timelines<'a> {
     target: Option<Timeline<'a>>,
     /// From top to bottom, the reference first.
     below: Vec<Timeline<'a>>,
-    /// How the reference lies in time, and how it could.
+    /// The reference's alignment, and the possible ones.
     align: Align,
     aligns: Vec<Align>,
 }
@@ -28,12 +28,12 @@ pub(in crate::worker) struct Below<'a> {
     pub(in crate::worker) timeline: Option<Timeline<'a>>,
     /// What it is called.
     pub(in crate::worker) name: &'a str,
-    /// A moment of the target and of this one, where both are ranks of a job.
+    /// A moment in the target and in this one, if both are ranks of a job.
     pub(in crate::worker) moment: Option<MomentQuery>,
 }
 
 impl Below<'_> {
-    /// The times of this one and of the target that stand at the same place.
+    /// The times in this trace and in the target that align.
     fn anchors(&self, target: Option<&Timeline>, align: Align) -> Option<(i64, i64)> {
         if align == Align::Clock {
             let moment = self.moment?;
@@ -45,7 +45,7 @@ impl Below<'_> {
 }
 
 impl<'a> Timelines<'a> {
-    /// That of the target alone.
+    /// Only the target's timeline.
     pub(in crate::worker) fn of_one(target: Option<Timeline<'a>>) -> Timelines<'a> {
         Timelines {
             target,
@@ -55,8 +55,8 @@ impl<'a> Timelines<'a> {
         }
     }
 
-    /// Those of several, the reference first among those below. What cannot be aligned as is wanted is by its first
-    /// event.
+    /// The timelines of several traces; the first one below is the reference. A trace that cannot be aligned as
+    /// requested is aligned by its first event.
     pub(in crate::worker) fn of_several(
         mut target: Option<Timeline<'a>>,
         target_name: &str,
@@ -92,7 +92,7 @@ impl<'a> Timelines<'a> {
             timeline.place.first_counter = u32::try_from(first_counter).unwrap_or(u32::MAX);
             first_row += timeline.open.rows.len();
             first_counter += timeline.open.counters.len();
-            // The time of this one that stands where the target's first event does.
+            // The time in this trace that aligns with the target's first event.
             let zero_ns = match (own, anchors) {
                 (Some(own), Some((its_ns, ns))) => {
                     its_ns.saturating_sub(ns.saturating_sub(own.start_ns))
@@ -120,7 +120,7 @@ impl<'a> Timelines<'a> {
         self.target.iter_mut().chain(&mut self.below)
     }
 
-    /// What lanes there are.
+    /// The outline of all lanes.
     pub(in crate::worker) fn outline(&self) -> TimelineOutline {
         let outline = self.target.as_ref().map(Timeline::outline);
         let mut outline = outline.unwrap_or_default();
@@ -148,10 +148,10 @@ impl<'a> Timelines<'a> {
         outline
     }
 
-    /// What some rows look like, and the blocks as bytes.
+    /// The drawing of some rows, with the blocks as bytes.
     pub(in crate::worker) fn draw(&mut self, query: &DrawQuery) -> (Drawn, Vec<u8>) {
         let (mut all, mut bytes) = (Drawn::default(), Vec::new());
-        // Each draws those that are its own.
+        // Each draws its own rows.
         for timeline in self.all() {
             let (drawn, blocks) = timeline.draw(query);
             let before = (bytes.len() / BLOCK_BYTES) as u32;
@@ -167,12 +167,12 @@ impl<'a> Timelines<'a> {
         (all, bytes)
     }
 
-    /// The little that is said at the pointer.
+    /// The short form for the tooltip.
     pub(in crate::worker) fn glance(&mut self, query: &GlanceQuery) -> Option<SpanCard> {
         self.all().find_map(|timeline| timeline.glance(query))
     }
 
-    /// The event that is asked for.
+    /// The requested event.
     pub(in crate::worker) fn span(&mut self, query: &SpanQuery) -> Option<SpanCard> {
         let (side, uid, towards) = match *query {
             SpanQuery::At(_) => return self.all().find_map(|timeline| timeline.span(query)),
@@ -186,7 +186,7 @@ impl<'a> Timelines<'a> {
         if found.is_some() {
             return found;
         }
-        // From the last row of the one to the first of the next, and back.
+        // From the last row of one trace to the first of the next, and back.
         let middle_ns = own.middle_of(uid)?;
         let next = match towards {
             Towards::Below => at.checked_add(1)?,
@@ -196,7 +196,7 @@ impl<'a> Timelines<'a> {
         all.get(next)?.entered(towards, middle_ns)
     }
 
-    /// What happened in a part of the time.
+    /// What happened in a time range.
     pub(in crate::worker) fn range(&self, query: &RangeQuery) -> RangeCard {
         let card = self.target.as_ref().map(|of| of.range(query));
         let below = self.below.iter().map(|timeline| {
@@ -213,8 +213,7 @@ impl<'a> Timelines<'a> {
         }
     }
 
-    /// Goes to the next event whose name contains a text: in the trace that is looked in, or in the
-    /// next one that has any.
+    /// Goes to the next event whose name contains a text: in the current trace, or in the next one with a match.
     pub(in crate::worker) fn find(&mut self, query: &FindEvents) -> FoundEvents {
         let found = self.all().map(|timeline| {
             let side = timeline.place.side;
@@ -244,7 +243,7 @@ impl<'a> Timelines<'a> {
     }
 }
 
-/// How long a trace below is, and what of it lies before all that can be shown.
+/// The length of a trace below, and how much of it precedes the visible range.
 fn note(timeline: &Timeline) -> String {
     let span = timeline.open.lanes.span;
     let length = format::time_ns(span.length());
@@ -259,7 +258,7 @@ fn note(timeline: &Timeline) -> String {
 }
 
 impl Timeline<'_> {
-    /// The time that stands where the same of another trace does; `None` where it has no such.
+    /// The time that aligns with the corresponding time of another trace; `None` if there is none.
     fn anchor_ns(&self, align: Align) -> Option<i64> {
         match align {
             Align::Start => Some(self.open.lanes.span.start_ns),
@@ -271,7 +270,7 @@ impl Timeline<'_> {
                 let window = self.source.analyzed.window.as_ref();
                 window.map(|of| of.window.span.start_ns)
             }
-            // Told by the job alone.
+            // Only the job knows it.
             Align::Clock => None,
         }
     }

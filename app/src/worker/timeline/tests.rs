@@ -8,7 +8,7 @@ use crate::protocol::{
 };
 use crate::worker::{Analysis, Traces};
 
-/// What ran in a small step: an op with a kernel, and a kernel without one.
+/// A small step: an op with a kernel, and a kernel without an op.
 const TRACE: &str = r#"{"traceEvents": [
 {"ph": "X", "cat": "user_annotation", "name": "ProfilerStep#4", "pid": 1, "tid": 1, "ts": 100, "dur": 50},
 {"ph": "X", "cat": "cpu_op", "name": "aten::mm", "pid": 1, "tid": 1, "ts": 110, "dur": 20, "args": {"Input Dims": [[64, 32], [32, 16]], "Input type": ["float", "float"]}},
@@ -56,7 +56,7 @@ fn blocks_travel_as_bytes_with_names_where_there_is_room() {
     };
     let (drawn, bytes) = opened(TRACE).timeline().unwrap().draw(&query);
     assert_eq!(bytes.len(), 3 * BLOCK_BYTES);
-    // The kernel: 40 to 70 µs, event 3, row 1, all filled.
+    // The kernel: 40 to 70 µs, event 3, row 1, completely filled.
     assert_eq!(bytes[0..4], 400_f32.to_le_bytes());
     assert_eq!(bytes[4..8], 700_f32.to_le_bytes());
     assert_eq!(bytes[8..14], [3, 0, 0, 0, 1, 0]);
@@ -192,7 +192,7 @@ fn events_are_found_by_name_from_one_to_the_next_and_marked() {
     assert_eq!(find("", None, Direction::Here), (None, 0, 0, vec![]));
 }
 
-/// The trace beside a reference that starts a second later, and whose kernel starts 10 µs earlier.
+/// The trace with a reference that starts a second later, and whose kernel starts 10 µs earlier.
 fn with_reference(align: Align, read: impl FnOnce(&mut Timelines)) {
     with_reference_at(align, None, read);
 }
@@ -248,7 +248,7 @@ fn rows_of_the_reference_are_numbered_after_those_of_the_target() {
         assert_eq!(counters, [0, 1]);
         let below = &outline.below[0];
         assert_eq!((&*below.name, &*below.note), ("old", "60.0 µs recorded"));
-        // No part of either is analyzed alone.
+        // Neither trace is limited to a part.
         assert_eq!(below.aligns, [Align::Start, Align::Gpu]);
 
         let at = |row, ns| {
@@ -335,7 +335,7 @@ fn a_reference_is_aligned_by_what_both_have() {
     };
     assert_eq!(kernels(Align::Start), [40_000.0, 30_000.0, 1.0]);
     assert_eq!(kernels(Align::Gpu), [40_000.0, 40_000.0, 1.0]);
-    // Ranks of a job, whose clocks are known: both kernels started at the same time.
+    // Ranks of a job with known clocks: both kernels started at the same time.
     let moment = MomentQuery {
         target_ns: 1_000_140_000,
         reference_ns: 1_000_130_000,
@@ -345,12 +345,12 @@ fn a_reference_is_aligned_by_what_both_have() {
         assert_eq!(below.align, Align::Clock);
         assert_eq!(below.aligns, [Align::Start, Align::Gpu, Align::Clock]);
     });
-    // Nothing is analyzed alone: by their first events.
+    // Neither is limited to a part, so they align by their first events.
     assert_eq!(kernels(Align::Analyzed), [40_000.0, 30_000.0, 0.0]);
 }
 
-/// The nth rank of a job, and when its kernel starts: each clock is 1 ms ahead of the one before, and each kernel
-/// a microsecond nearer to the first event.
+/// The nth rank of a job, and when its kernel starts: each clock is 1 ms ahead of the previous one, and each kernel is
+/// a microsecond closer to the first event.
 fn rank_on_its_clock(n: i64) -> (Analysis, i64) {
     let trace = TRACE.replace(r#""ts": 1"#, &format!(r#""ts": 100{n}1"#));
     let [recorded, own] = [0, n].map(|early| 1_000_140 + 1_000 * n - early);
@@ -378,7 +378,7 @@ fn ranks_of_a_job_stand_one_below_the_other_on_one_clock() {
     let outline = all.outline();
     let names: Vec<&str> = outline.below.iter().map(|below| &*below.name).collect();
     assert_eq!(names, ["rank 1", "rank 2", "rank 3"]);
-    // The kernel of each starts at the same place, in rows of their own.
+    // All kernels start at the same position, in rows of their own.
     let mut starts = Vec::new();
     for lane in outline.lanes.iter().filter(|lane| lane.has_gaps) {
         let card = all.glance(&GlanceQuery {
@@ -389,7 +389,7 @@ fn ranks_of_a_job_stand_one_below_the_other_on_one_clock() {
         starts.push(card.unwrap().from_ns);
     }
     assert_eq!(starts, [40_000.0; 4]);
-    // Down from the last row of the third is the first one of the fourth.
+    // Below the last row of the third trace is the first one of the fourth.
     let fourth = all.span(&SpanQuery::Beside(TraceSide::Third, 2, Towards::Below));
     assert_eq!(fourth.unwrap().side, TraceSide::Fourth);
 }
@@ -418,12 +418,12 @@ fn hits_that_are_too_short_to_be_drawn_are_marked() {
         let marks = marks.map(|block| f32::from_le_bytes([block[0], block[1], block[2], block[3]]));
         (drawn.hits, marks.collect::<Vec<f32>>())
     };
-    // The launch is 5 µs long, and begins at 15 µs.
+    // The launch is 5 µs long, and starts at 15 µs.
     assert_eq!(hits(1_000.0), (vec![3], vec![]));
     assert_eq!(hits(10_000.0).1, [1.0]);
 }
 
-/// Two steps, each with a kernel 20 µs after its start; the second one starts at some microsecond.
+/// Two steps, each with a kernel 20 µs after its start; the second one starts at the given microsecond.
 fn two_steps(second: u32) -> Analysis {
     let steps = [("ProfilerStep#1", 1_000), ("ProfilerStep#2", second)];
     let trace = steps.into_iter().fold(Timetable::new(), |all, (name, at)| {

@@ -1,7 +1,7 @@
-//! The call tree as blocks: a call is as wide as the time it led to, and stands below its caller.
+//! The call tree as blocks, with callers on top: a call is as wide as its time.
 //!
-//! Only what can be seen is answered. Calls that are narrower than a pixel become one block with
-//! their neighbours, so no time is left out, and what is below them is not looked at.
+//! Only what is visible is returned. Adjacent calls narrower than a pixel become one block, so no time is omitted; what
+//! is below them is not visited.
 
 use std::collections::HashMap;
 
@@ -14,15 +14,15 @@ use super::unfolded::Branches;
 use crate::protocol::{Flame, FlameBlock, FlameQuery};
 use crate::worker::timeline::hue;
 
-/// Calls narrower than this are drawn together with those beside them.
+/// Calls narrower than this are merged with adjacent ones.
 const LEAST_PX: f64 = 1.0;
-/// Deeper than this nothing is drawn; a call down there can be made the top.
+/// The deepest row drawn; a deeper call can be made the root.
 const MAX_ROWS: usize = 512;
 /// Longer names are cut in the middle: no block is wider than the window.
 const NAME_CHARS: usize = 160;
 
 impl TreeView {
-    /// What is to be drawn of the tree, and its blocks as bytes.
+    /// The description of the drawing, and its blocks as bytes.
     pub fn flame(&mut self, profile: &Profile, query: &FlameQuery) -> (Flame, Vec<u8>) {
         let mut flame = Flame {
             tokens: hue::tokens(),
@@ -32,7 +32,7 @@ impl TreeView {
             flame.missing = Some(self.missing().to_owned());
             return (flame, Vec::new());
         };
-        // The common stack is above the drawing, unless it is asked for.
+        // The common stack is above the drawing, unless it is requested.
         let first = match query.by_cpu {
             true => None,
             false => self.first_row(&calls),
@@ -132,7 +132,7 @@ impl Drawing<'_> {
         for item in items {
             let (gpu_ns, cpu_ns) = self.calls.times(item);
             let ns = if self.by_cpu { cpu_ns } else { gpu_ns };
-            // Calls of a broken trace may take longer than what they are in.
+            // Calls of a broken trace may take longer than the calls that contain them.
             let wide_px = (ns as f64 * scale).min(right - left_px);
             if ns <= 0 || wide_px <= 0.0 {
                 continue;
@@ -165,7 +165,7 @@ impl Drawing<'_> {
         blocks
     }
 
-    /// The way from the top to a call, which is its last.
+    /// The path from the top to a call, inclusive.
     fn path(&self, root: Option<Item>) -> Vec<(u32, String)> {
         let above = std::iter::successors(root, |item| self.calls.parent(*item));
         let mut path: Vec<(u32, String)> = above.map(|item| (item, self.name(item))).collect();
@@ -177,7 +177,7 @@ impl Drawing<'_> {
         format::middle_ellipsis(&self.calls.counted_name(item), NAME_CHARS)
     }
 
-    /// The color of the category of what launches GPU activity itself, else of what a call is.
+    /// The color: the category if the call launches GPU activity itself, otherwise the kind of call.
     fn hue(&self, item: Item) -> u8 {
         let events = &self.calls.profile.trace.events;
         let category = self.calls.event(item).map(|event| events.category(event));

@@ -1,4 +1,4 @@
-//! What rows are called and what they are, and the row of a call.
+//! The names and kinds of rows, and the row of a call.
 
 use std::collections::HashSet;
 
@@ -12,9 +12,9 @@ use super::replays::What;
 use super::shape::{Calls, Item, Shape, as_heading, thread_name};
 
 impl Calls<'_> {
-    /// The item that a call is, or that stands for calls of its name: of several that whose place is
-    /// most like the call's. Where calls are put together, what a call of the runtime launched is
-    /// that of its operator, and so is the call.
+    /// The item of a call, or the aggregate of calls with its name; if there are several, the one whose position is
+    /// most similar to the call's. In aggregates, what a runtime call launched belongs to its operator, so a runtime
+    /// call stands for its operator.
     pub(super) fn of_call(&self, call: NodeId) -> Option<Item> {
         let (trace, calls) = (&self.profile.trace, self.profile.full_tree());
         let name = |node: NodeId| calls.event(node).map(|event| trace.events.name(event));
@@ -25,7 +25,7 @@ impl Calls<'_> {
         let same = |call: NodeId| Some(Label::Call(name(call)?));
         let tree = match &self.shape {
             Shape::Recorded(..) => return Some(call.0),
-            // Below the names stand callers.
+            // Callers are below the names.
             Shape::Callers(_) => {
                 let label = Some(same(owner())?);
                 let mut roots = self.roots().into_iter();
@@ -39,7 +39,7 @@ impl Calls<'_> {
         let most = {
             let tree = tree.borrow();
             let names = tree.of_names();
-            // Nodes above it that the call has around it, less those that it has not.
+            // Nodes above it that are also around the call, minus those that are not.
             let likeness = |item: MergedId| {
                 let above = std::iter::successors(names.parent(item), |node| names.parent(*node));
                 above.fold(0_i32, |likeness, node| {
@@ -53,14 +53,14 @@ impl Calls<'_> {
             let same = names
                 .ids()
                 .filter(|node| names.get(*node).is_some_and(|of| of.label == label));
-            // Of equal ones the first.
+            // Of equal ones, the first.
             same.rev().max_by_key(|item| likeness(*item))?
         };
         let held = tree.borrow_mut().holding(most);
         held.map(|item| item.0)
     }
 
-    /// The name that a search looks at; `None` for a heading.
+    /// The name used for searching; `None` for a heading.
     pub(super) fn searched(&self, item: Item) -> Option<StringId> {
         match (&self.shape, as_heading(item)) {
             (Shape::Merged(_) | Shape::Callers(_), None) => match self.merged(item)?.label {
@@ -74,7 +74,7 @@ impl Calls<'_> {
         }
     }
 
-    /// The name that is shown.
+    /// The displayed name.
     pub(super) fn name(&self, item: Item) -> String {
         let trace = &self.profile.trace;
         match (&self.shape, as_heading(item)) {
@@ -94,7 +94,7 @@ impl Calls<'_> {
         }
     }
 
-    /// A thread's name, or what the heading behind the last thread says.
+    /// A thread's name, or the text of the heading after the last thread.
     fn heading(&self, position: usize) -> String {
         let thread = self.profile.full_tree().tracks().get(position);
         thread.map_or_else(
@@ -112,7 +112,7 @@ impl Calls<'_> {
         }
     }
 
-    /// Whose code a row is; `None` for what is no Python function.
+    /// Whose code a row is; `None` if it is not a Python function.
     pub(super) fn code(&self, item: Item) -> Option<CodeOf> {
         let name = match self.merged(item).map(|of| of.label) {
             Some(Label::Call(name)) => name,
@@ -122,7 +122,7 @@ impl Calls<'_> {
         CodeOf::frame(self.profile.trace.strings.get(name))
     }
 
-    /// What a row is, in words.
+    /// The kind of a row, in words.
     pub(super) fn kind(&self, item: Item) -> String {
         if as_heading(item).is_some() {
             return "thread".to_owned();

@@ -1,4 +1,4 @@
-//! Below a graph launch that nothing is recorded below: the layers of its replay, and their kernels.
+//! The layers and kernels of a graph replay, below a graph launch with nothing recorded below it.
 
 use std::collections::HashMap;
 
@@ -16,7 +16,7 @@ const FIRST: Item = 1 << 30;
 /// A layer, or a kernel of a replay.
 pub(super) struct Node {
     pub(super) parent: Item,
-    /// Nodes between it and the launch.
+    /// The number of nodes between it and the launch.
     pub(super) depth: u32,
     pub(super) what: What,
     pub(super) cost: Cost,
@@ -24,13 +24,13 @@ pub(super) struct Node {
 }
 
 pub(super) enum What {
-    /// A layer, or what lies beside layers: its name.
+    /// A layer, or something beside layers, by name.
     Part(String),
     /// A kernel, copy or fill.
     Work(EventId),
 }
 
-/// What stands below the graph launches of a trace.
+/// What is below the graph launches of a trace.
 #[derive(Default)]
 pub(super) struct Replays {
     nodes: Vec<Node>,
@@ -38,7 +38,7 @@ pub(super) struct Replays {
 }
 
 impl Replays {
-    /// Of a trace whose steps are known.
+    /// For a trace whose steps are known.
     pub(super) fn new(profile: &Profile) -> Replays {
         let mut replays = Replays::default();
         let Some(serving) = profile.serving() else {
@@ -108,7 +108,7 @@ impl Replays {
         self.nodes.get(item.checked_sub(FIRST)? as usize)
     }
 
-    /// What is right below a launch, a layer or a kernel; `None` for any other item.
+    /// The children of a launch, a layer or a kernel; `None` for any other item.
     pub(super) fn below(&self, item: Item) -> Option<impl Iterator<Item = Item> + use<>> {
         let own = self.get(item).map(|node| &node.children);
         let children = own.or_else(|| self.below.get(&item))?;

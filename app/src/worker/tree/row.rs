@@ -11,11 +11,11 @@ use super::shown::Shown;
 use super::unfolded::{Branches, Row};
 use crate::protocol::{TreeInstances, TreeRow};
 
-/// The page cuts names to the width of their column; longer than this none can be.
+/// The page shortens names to the width of their column, which never fits more than this.
 const NAME_CHARS: usize = 240;
 
 impl TreeView {
-    /// The family of calls that launch GPU activity themselves.
+    /// The category of calls that launch GPU activity themselves.
     pub(super) fn family(&self, calls: &Calls, item: Item) -> Option<Family> {
         if calls.replayed(item).is_some() {
             let trace = &calls.profile.trace;
@@ -32,7 +32,7 @@ impl TreeView {
         (of.own.n_work > 0).then(|| self.families.of_op(name))
     }
 
-    /// A call as it is shown.
+    /// A call as displayed.
     pub(super) fn row(&self, calls: &Calls, row: &Row) -> TreeRow {
         let item = row.node;
         let of = calls.figures(item);
@@ -50,7 +50,7 @@ impl TreeView {
         let part = &self.part;
         let tree = Shown { calls, part };
         let above = tree.parent(item).map(|above| calls.figures(above).all);
-        // What is a share of nothing has none.
+        // There is no share of zero.
         let above_ns = above.map_or(self.all_gpu_ns, |above| above.gpu_ns);
         let has_share = of.all.n_work > 0 && above_ns > 0;
         let share = |ns: i64, of_ns: i64| 100.0 * ns as f64 / of_ns as f64;
@@ -88,7 +88,7 @@ impl TreeView {
         }
     }
 
-    /// By GPU time, where anything runs on the GPU.
+    /// By GPU time if anything runs on the GPU.
     fn instances(&self, of: Instances, split: bool) -> TreeInstances {
         let spread = if self.all_gpu_ns > 0 { of.gpu } else { of.cpu };
         TreeInstances {
@@ -100,7 +100,7 @@ impl TreeView {
     }
 }
 
-/// As the style sheet calls it.
+/// The class in the style sheet.
 fn code_word(code: CodeOf) -> &'static str {
     match code {
         CodeOf::Program => "own",

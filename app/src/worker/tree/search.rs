@@ -1,12 +1,12 @@
-//! Going from one node of a name to the next.
+//! Going from one matching node to the next.
 
 use super::unfolded::{Branches, Row, Unfolded, unfold};
 use crate::protocol::{Direction, FindInTree, TreeChange};
 
-/// What was searched last: the next match is mostly one of the same text.
+/// The last search: usually the next match of the same text is requested.
 #[derive(Debug, Default)]
 pub(in crate::worker) struct Search {
-    /// All rows, depth first; as if everything were open, unless others were given.
+    /// All rows, depth first, as if everything were open, unless other rows were given.
     everything: Vec<u32>,
     text: Option<String>,
     /// The rows whose name contains the text, as positions among all rows.
@@ -17,14 +17,14 @@ pub(in crate::worker) struct Search {
 #[derive(Debug, Clone, Copy)]
 pub(in crate::worker) struct Match {
     pub(in crate::worker) node: u32,
-    /// The how many-eth match it is, from 1.
+    /// The match's position among all matches, from 1.
     pub(in crate::worker) position: usize,
-    /// How many matches there are.
+    /// The number of matches.
     pub(in crate::worker) of: usize,
 }
 
 impl Search {
-    /// Looks through these rows alone, instead of all that there are.
+    /// Searches only these rows instead of all.
     pub(in crate::worker) fn over(&mut self, rows: &[Row]) {
         let is_known = self.everything.len() == rows.len();
         let nodes = || rows.iter().map(|row| row.node);
@@ -36,8 +36,8 @@ impl Search {
         }
     }
 
-    /// Goes to the next node whose name contains a text, and opens what lies above it; `contains` is
-    /// asked with the text in lower case.
+    /// Goes to the next node whose name contains a text, and opens everything above it; `contains` receives the text in
+    /// lower case.
     pub(in crate::worker) fn find(
         &mut self,
         unfolded: &mut Unfolded,

@@ -1,4 +1,4 @@
-//! The calls in the way that was chosen: as they were recorded, or put together by name.
+//! The calls in the chosen mode: as recorded, or aggregated by name.
 
 use std::cell::{Ref, RefCell};
 use std::cmp::Reverse;
@@ -16,8 +16,8 @@ use super::replays::{Node, Replays, What};
 use super::unfolded::Branches;
 use crate::protocol::{Sort, TreeMode, tree_sort};
 
-/// A row of the view: a call, a node of calls, or a heading above calls. Headings come first in
-/// `protocol`'s numbering of nodes, from [`HEADING`] up.
+/// A row of the view: a call, a node of aggregated calls, or a heading above calls. Headings come first in `protocol`'s
+/// numbering of nodes, from [`HEADING`] up.
 pub(super) type Item = u32;
 
 const HEADING: Item = 1 << 31;
@@ -26,38 +26,38 @@ fn heading(position: usize) -> Item {
     HEADING + position as u32
 }
 
-/// Of a thread, or after the last thread of the calls that have no place in one.
+/// The position of a heading: that of a thread, or after the last thread for calls outside of threads.
 pub(super) fn as_heading(item: Item) -> Option<usize> {
     let position = item.checked_sub(HEADING)?;
     Some(position as usize)
 }
 
-/// What is said of a row.
+/// The figures of a row.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Figures {
-    /// With all below.
+    /// Total, with everything below.
     pub(super) all: Cost,
-    /// Without.
+    /// Self.
     pub(super) own: Cost,
-    /// `None` where a node is no call.
+    /// `None` if the node is not a call.
     pub(super) n_calls: Option<u32>,
-    /// The CPU time is known.
+    /// Whether the CPU time is known.
     pub(super) has_cpu: bool,
 }
 
-/// The calls, one way. Cheap to clone.
+/// The calls in one of the modes. Cheap to clone.
 #[derive(Clone)]
 pub(super) enum Shape {
-    /// Every call by itself, by thread; below graph launches the layers that they replay.
+    /// Every call individually, by thread; below graph launches, the layers that they replay.
     Recorded(Rc<Launched>, Rc<Replays>),
-    /// Calls of a name together, and modules of a class; made as they are asked for.
+    /// Calls aggregated by name, and modules by class; built on demand.
     Merged(Rc<RefCell<ClassTree>>),
-    /// Names above their callers, which are made as they are asked for.
+    /// Names above their callers, which are built on demand.
     Callers(Rc<RefCell<BottomUp>>),
 }
 
 impl Shape {
-    /// `None` where the trace has nothing to be put together that way.
+    /// `None` if the trace has no calls to aggregate that way.
     pub(super) fn new(profile: &Profile, mode: TreeMode) -> Option<Shape> {
         let merged = match mode {
             TreeMode::Recorded => {
@@ -86,7 +86,7 @@ pub(super) struct Calls<'a> {
 }
 
 impl Calls<'_> {
-    /// What nothing is above, in the order of the trace.
+    /// The top-level items, in trace order.
     pub(super) fn roots(&self) -> Vec<Item> {
         match &self.shape {
             Shape::Recorded(..) => {
@@ -100,7 +100,7 @@ impl Calls<'_> {
         }
     }
 
-    /// What is right below, in the order of the trace.
+    /// The children, in trace order.
     pub(super) fn children(&self, item: Item) -> Vec<Item> {
         match (&self.shape, as_heading(item)) {
             (Shape::Merged(tree), _) => items(tree.borrow_mut().children(MergedId(item))),
@@ -128,7 +128,7 @@ impl Calls<'_> {
         }
     }
 
-    /// The calls that a row stands for together; `None` for a heading, and for a call by itself.
+    /// The calls that a row aggregates; `None` for a heading, and for a single call.
     pub(super) fn merged(&self, item: Item) -> Option<Merged> {
         let node = MergedId(item);
         match &self.shape {
@@ -138,12 +138,12 @@ impl Calls<'_> {
         }
     }
 
-    /// The modules that a row stands for, where these are several.
+    /// The modules that a row stands for, if there are several.
     pub(super) fn instances(&self, item: Item) -> Option<Instances> {
         self.classes()?.instances(MergedId(item))
     }
 
-    /// The modules of a row stand below it by themselves.
+    /// Whether the modules of a row are split into rows below it.
     pub(super) fn is_split(&self, item: Item) -> bool {
         let classes = self.classes();
         classes.is_some_and(|tree| tree.is_split(MergedId(item)))
@@ -236,7 +236,7 @@ impl Calls<'_> {
         }
     }
 
-    /// It or what is below it led to GPU activity.
+    /// Whether it or something below it launched GPU activity.
     pub(super) fn has_work(&self, item: Item) -> bool {
         let all = match (&self.shape, as_heading(item), self.replayed(item)) {
             (Shape::Recorded(launched, _), None, None) => {
@@ -247,8 +247,7 @@ impl Calls<'_> {
         all.n_work > 0
     }
 
-    /// GPU and CPU time: with all below it; where callers stand below, of what the name at the top
-    /// cost itself.
+    /// GPU and CPU time, including everything below; if callers are below, the self time of the top name.
     pub(super) fn times(&self, item: Item) -> (i64, i64) {
         let of = self.figures(item);
         let cost = match self.shape {
@@ -257,7 +256,7 @@ impl Calls<'_> {
         };
         let cpu_ns = match of.has_cpu {
             true => cost.cpu_ns,
-            // A thread has no time of its own: it has that of its calls.
+            // A thread has no time of its own, only that of its calls.
             false => {
                 let children = self.children(item).into_iter();
                 let times = children.map(|child| self.figures(child).all.cpu_ns);
@@ -267,7 +266,7 @@ impl Calls<'_> {
         (cost.gpu_ns.max(0), cpu_ns.max(0))
     }
 
-    /// Puts siblings, which come in the order of the trace, into another one.
+    /// Sorts siblings, which come in trace order.
     pub(super) fn sort(&self, items: &mut [Item]) {
         let Some(sort) = &self.sort else {
             return;
@@ -291,7 +290,7 @@ impl Calls<'_> {
                 _ => 0,
             }
         };
-        // Stable: what is equal stays in the order of the trace.
+        // Stable: equal items stay in trace order.
         match sort.descending {
             true => items.arrange_by_cached_key(|item| Reverse(key(item))),
             false => items.arrange_by_cached_key(key),
@@ -371,7 +370,7 @@ fn items(nodes: impl Iterator<Item = MergedId>) -> Vec<Item> {
     nodes.map(|node| node.0).collect()
 }
 
-/// The outermost calls of a thread, or the calls that have no place in one.
+/// The outermost calls of a thread, or the calls outside of threads.
 fn below_heading(tree: &CallTree, position: usize) -> Vec<Item> {
     let Some(thread) = tree.tracks().get(position) else {
         return tree.strays().map(|node| node.0).collect();
@@ -385,7 +384,7 @@ fn below_heading(tree: &CallTree, position: usize) -> Vec<Item> {
     items
 }
 
-/// The name of a thread, with that of its process.
+/// The name of a thread, with its process.
 pub(in crate::worker) fn thread_name(trace: &Trace, track: TrackId) -> String {
     let Some(track) = trace.tracks.get(track) else {
         return String::new();

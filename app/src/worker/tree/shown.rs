@@ -1,31 +1,30 @@
-//! Which of the calls the table shows: from the first ones that stand side by side, and without those
-//! that led to no GPU activity.
+//! Which calls the table shows: from the first branching, and without those that launched no GPU activity.
 
 use std::collections::{HashMap, HashSet};
 
 use super::shape::{Calls, Item};
 use super::unfolded::{Branches, Row, Unfolded};
 
-/// Fewer calls than this around all others are rows as any.
+/// Fewer calls than this around all others are normal rows.
 const FOLD_FROM: usize = 3;
 
-/// What is shown of a tree.
+/// The shown part of a tree.
 #[derive(Debug, Default)]
 pub(super) struct Part {
-    /// Calls around everything else, outermost first. They stand above the table.
+    /// Calls around everything else, outermost first. They are shown above the table.
     stack: Vec<Item>,
-    /// As many of them are folded.
+    /// How many of them are folded.
     folded: usize,
-    /// Calls without GPU activity are left out …
+    /// Whether calls without GPU activity are hidden …
     pub(super) hides: bool,
-    /// … but those that were gone to, with what is above them.
+    /// … except those that were navigated to, and everything above them.
     anyway: HashSet<Item>,
-    /// By call: how many are left out right below it.
+    /// For each call, how many of its children are hidden.
     hidden: HashMap<Option<Item>, usize>,
 }
 
 impl Part {
-    /// Starts anew with a tree.
+    /// Starts over with a tree.
     pub(super) fn start(&mut self, calls: &Calls, hides: bool) {
         *self = Part {
             hides,
@@ -40,12 +39,12 @@ impl Part {
         self.stack.get(..self.folded).unwrap_or_default()
     }
 
-    /// The innermost of the stack, folded or not.
+    /// The innermost call of the stack, folded or not.
     pub(super) fn innermost(&self) -> Option<Item> {
         self.stack.last().copied()
     }
 
-    /// More of the stack can be folded.
+    /// Whether more of the stack can be folded.
     pub(super) fn can_fold(&self) -> bool {
         self.folded < self.foldable()
     }
@@ -62,7 +61,7 @@ impl Part {
         }
     }
 
-    /// Makes a folded call the first row; `None` shows all rows. False for a call that is not folded.
+    /// Makes a folded call the first row; `None` shows all rows. `false` if the call is not folded.
     pub(super) fn start_at(&mut self, item: Option<Item>) -> bool {
         let at = match item {
             None => Some(0),
@@ -74,7 +73,7 @@ impl Part {
         at.is_some()
     }
 
-    /// Has an item among the rows; true where the rows are others now.
+    /// Makes an item visible; `true` if the rows have changed.
     pub(super) fn show(&mut self, calls: &Calls, item: Item) -> bool {
         let above: Vec<Item> =
             std::iter::successors(Some(item), |item| calls.parent(*item)).collect();
@@ -98,7 +97,7 @@ impl Part {
         is_changed
     }
 
-    /// How many rows are left out below those that are open.
+    /// How many rows are hidden below the open ones.
     pub(super) fn n_hidden(&mut self, calls: &Calls, unfolded: &Unfolded) -> usize {
         if !self.hides {
             return 0;
@@ -136,7 +135,7 @@ impl Shown<'_> {
         !self.part.hides || self.part.anyway.contains(&item) || self.calls.has_work(item)
     }
 
-    /// Below a call without GPU activity all are shown.
+    /// Below a call without GPU activity, all calls are shown.
     fn shows_all_below(&self, above: Option<Item>) -> bool {
         !self.part.hides || above.is_some_and(|above| !self.calls.has_work(above))
     }
@@ -188,8 +187,8 @@ impl Branches for Shown<'_> {
     }
 }
 
-/// The calls around all that is shown, down to the first that has several below it, stands for several
-/// modules, or has GPU activity of its own.
+/// The calls around everything shown, down to the first one that has several children, stands for several modules, or
+/// has GPU activity of its own.
 fn stack(shown: &Shown) -> Vec<Item> {
     let below = |above: Option<Item>| {
         let mut below = match above {

@@ -11,10 +11,10 @@ use crate::protocol::{
     TreeRow, TreeRowsQuery, TreeStep, TreeTarget, tree_sort,
 };
 
-/// A block of the flame.
+/// A block of the flame graph.
 #[derive(Debug, Clone, PartialEq)]
 struct Block {
-    /// Its row, its name, how many calls it is of where these are several, left edge and width.
+    /// Its row, its name, the number of its calls if there are several, left edge and width.
     text: String,
     node: u32,
     token: String,
@@ -89,7 +89,7 @@ impl Tree {
         self.view.step(&self.profile, &look)
     }
 
-    /// Does something, and gives the row it leads to.
+    /// Performs a step, and returns the row it leads to.
     fn unfold(&mut self, step: TreeStep) -> Option<TreeRow> {
         let change = self.view.step(&self.profile, &step);
         let rows = self.rows();
@@ -176,7 +176,7 @@ fn the_hottest_path_ends_at_a_call_that_launches() {
     assert_eq!(end.gpu_count, "1");
     let parent = tree.unfold(TreeStep::Parent(end.node)).unwrap();
     assert_eq!(parent.branch.depth, end.branch.depth - 1);
-    // The operator that owns the kernel carries its category's color.
+    // The operator that owns the kernel has its category's color.
     assert_eq!(parent.token, "gemm");
 }
 
@@ -190,7 +190,7 @@ fn without_gpu_work_the_hottest_path_follows_the_host() {
             .op("aten::addmm", 20..90)
             .profile(),
     );
-    // The only thread is open from the start.
+    // The only thread is initially open.
     let names = |tree: &mut Tree| -> Vec<String> {
         let rows = tree.rows().into_iter().skip(1);
         rows.map(|row| row.name).collect()
@@ -255,7 +255,7 @@ fn every_way_to_put_calls_together_has_rows_and_they_are_found() {
         let found = tree.find("aten::addmm", None, Direction::Here).unwrap();
         assert_eq!(tree.rows()[found.target.row].node, found.target.node);
         let next = tree.find("aten::addmm", Some(found.target.node), Direction::Next);
-        // Of one alone it is the first again.
+        // If there is only one, it is the first again.
         let expected = found.matches.min(2);
         assert_eq!(next.unwrap().position, expected, "{mode:?}");
     }
@@ -298,7 +298,7 @@ fn a_trace_without_a_backward_pass_says_so() {
 
 #[test]
 fn the_selected_call_is_kept_where_another_way_has_it() {
-    // Two calls of `mm`, in different callers.
+    // Two calls of `mm`, with different callers.
     let table = Timetable::new()
         .op("linear", 0..10)
         .op("mm", 1..9)
@@ -321,10 +321,10 @@ fn the_selected_call_is_kept_where_another_way_has_it() {
     let name = "mm".to_owned();
     let of_one = (name.clone(), 1, "40.0 \u{b5}s".to_owned());
     assert_eq!(kept(&mut tree, TreeMode::TopDown), of_one);
-    // Bottom-up it is the name itself, with all its calls.
+    // Bottom-up, it is the name itself, with all its calls.
     let of_both = (name.clone(), 0, "50.0 \u{b5}s".to_owned());
     assert_eq!(kept(&mut tree, TreeMode::BottomUp), of_both);
-    // Back it is the first of those.
+    // Back in the recorded tree, it is the first of them.
     let first = (name, 2, "10.0 \u{b5}s".to_owned());
     assert_eq!(kept(&mut tree, TreeMode::Recorded), first);
     // Another order of the same tree keeps the node.
@@ -358,10 +358,10 @@ fn blocks_are_as_wide_as_their_time_and_stand_below_their_caller() {
     assert_eq!(texts(&blocks).join(", "), expected);
     assert_eq!((flame.all_ns, flame.shown_ns), (200e3, 200e3));
     assert_eq!(flame.rows, 2);
-    // What launches work has the color of its category, what calls it that of its kind.
+    // What launches GPU activity has the color of its category, its callers that of their kind.
     assert_eq!(blocks[0].token, "op");
     assert_ne!(blocks[2].token, "op");
-    // On the CPU `block` takes 90 of 100 µs.
+    // On the CPU, `block` takes 90 of 100 µs.
     let (_, blocks) = tree.flame(None, 200.0, true);
     assert_eq!(texts(&blocks)[..2], ["0 block 0+180", "0 other 180+20"]);
 }
@@ -369,9 +369,9 @@ fn blocks_are_as_wide_as_their_time_and_stand_below_their_caller() {
 #[test]
 fn calls_too_narrow_to_draw_become_one_block_and_none_is_left_out() {
     let mut tree = narrow_and_wide();
-    // 2.5 µs a pixel: each of the short calls has less than half of one.
+    // 2.5 µs per pixel: each of the short calls is less than half a pixel wide.
     let (flame, blocks) = tree.flame(None, 80.0, false);
-    // Below a block of several calls nothing is drawn.
+    // Nothing is drawn below a block of several calls.
     assert_eq!(
         texts(&blocks),
         [
@@ -397,7 +397,7 @@ fn a_call_at_the_top_fills_the_width_and_its_callers_are_the_way_to_it() {
     assert_eq!((flame.all_ns, flame.shown_ns), (200e3, 100e3));
     let path: Vec<&str> = flame.path.iter().map(|(_, name)| name.as_str()).collect();
     assert_eq!(path, ["thread 1", "block"]);
-    // A node that is not there is no top.
+    // A node that does not exist is not used as the root.
     assert_eq!(tree.flame(Some(u32::MAX), 200.0, false).1, blocks);
 }
 
@@ -446,7 +446,7 @@ fn calls_without_gpu_time_say_so() {
     assert_eq!(tree.flame(None, 200.0, true).1.len(), 2);
 }
 
-/// The operator that launches a collective has its color, as the kernel in the timeline has.
+/// The operator that launches a collective has its color, as does the kernel in the timeline.
 #[test]
 fn communication_has_its_color() {
     let trace = Timetable::new()
@@ -516,7 +516,7 @@ fn below_a_replay_stand_its_layers_and_their_kernels() {
         (2, "k0", "9.00 µs"),
     ];
     assert_eq!(seen, expected);
-    // A search finds kernels, and opens what lies above them.
+    // A search finds kernels, and opens everything above them.
     let found = tree.step(
         &profile,
         &TreeStep::Find(FindInTree {
@@ -528,8 +528,8 @@ fn below_a_replay_stand_its_layers_and_their_kernels() {
     assert_eq!((found.position, found.of), (1, 3));
 }
 
-/// Three layers of one class with a kernel each, of 10, 20 and 30 µs, below three frames that call
-/// nothing else, and a call without GPU activity.
+/// Three layers of one class with a kernel each, of 10, 20 and 30 µs, below three frames that each call only the next,
+/// and a call without GPU activity.
 fn three_layers() -> Tree {
     let mut table = Timetable::new()
         .frame("train.py(1): <module>", 0..1000)
@@ -566,7 +566,7 @@ fn modules_of_a_class_are_one_row_below_the_folded_stack() {
     let mut tree = three_layers();
     let look = tree.look(TreeMode::TopDown, Some((tree_sort::GPU, true)));
     let stack: Vec<&str> = look.stack.iter().map(|(_, name)| name.as_str()).collect();
-    // The last one of the stack would have one row below it, were it not for the empty call.
+    // Without the empty call, the last one of the stack would have a single child.
     assert_eq!(
         stack,
         [
@@ -581,7 +581,7 @@ fn modules_of_a_class_are_one_row_below_the_folded_stack() {
     assert_eq!(shown(&rows), [layers, "1 aten::mm"]);
     assert_eq!((&*rows[0].kind, look.hidden), ("modules", 1));
 
-    // Opened into instances.
+    // Split into instances.
     let split = tree.unfold(TreeStep::Instances(rows[0].node)).unwrap();
     assert_eq!(split.name, "Layer");
     let instances = ["1 Layer_0", "1 Layer_1", "1 Layer_2"];
@@ -602,7 +602,7 @@ fn modules_of_a_class_are_one_row_below_the_folded_stack() {
     assert_eq!((rows[0].node, &code[..]), (first, &["pytorch", "own"][..]));
     tree.unfold(TreeStep::FoldStack);
     assert_eq!(tree.rows()[0].name, "Layer");
-    // What is gone to is shown, wherever it is.
+    // What is navigated to is shown, wherever it is.
     let found = tree.find("<module>", None, Direction::Here).unwrap();
     assert_eq!(found.target.row, 0);
     assert_eq!(tree.rows()[0].name, "train.py(1): <module>");
@@ -641,7 +641,7 @@ fn the_hottest_call_is_at_the_top_bottom_up() {
     let look = tree.look_and_keep(TreeMode::BottomUp, by_time, Some(launch.node));
     let target = look.target.unwrap();
     let row = tree.rows().swap_remove(target.row);
-    // What the launch led to is its operator's.
+    // What the launch led to belongs to its operator.
     assert_eq!((target.row, &*row.name), (0, "aten::mm"));
     assert_eq!(row.gpu_own, "60.0 µs");
 }

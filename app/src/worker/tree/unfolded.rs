@@ -1,7 +1,7 @@
-//! A tree as the rows of a list: some nodes are open, and what is below them is shown.
+//! A tree as a list of rows: some nodes are open, and their children are shown.
 //!
-//! Rows lie in one list, depth first, so that a window of rows is a slice. Opening a node puts its
-//! children behind it; closing takes everything deeper away.
+//! Rows are in one list, depth first, so that a window of rows is a slice. Opening a node inserts its children after
+//! it; closing removes everything below it.
 
 use std::collections::HashSet;
 
@@ -9,13 +9,13 @@ use crate::protocol::{Branch, TreePage, TreeStep, TreeTarget};
 
 /// A tree whose nodes are numbers.
 pub(in crate::worker) trait Branches {
-    /// What is right below a node, or at the top, in the order in which it is shown.
+    /// The children of a node, or the top-level nodes, in display order.
     fn below(&self, above: Option<u32>) -> Vec<u32>;
-    /// True for a node with nodes below it; false for a node of another tree.
+    /// `true` for a node with children; `false` for a node of another tree.
     fn has_children(&self, node: u32) -> bool;
-    /// The node above; `None` at the top.
+    /// The parent; `None` at the top.
     fn parent(&self, node: u32) -> Option<u32>;
-    /// Number of nodes above.
+    /// The number of ancestors.
     fn depth(&self, node: u32) -> u32;
 }
 
@@ -28,7 +28,7 @@ pub(in crate::worker) struct Row {
     pub(in crate::worker) siblings: u32,
 }
 
-/// Which nodes are open, and the rows that makes.
+/// Which nodes are open, and the resulting rows.
 #[derive(Debug, Default)]
 pub(in crate::worker) struct Unfolded {
     open: HashSet<u32>,
@@ -42,7 +42,7 @@ impl Unfolded {
         &self.shown
     }
 
-    /// Some of the rows, as the page gets them.
+    /// Some of the rows, in the format for the page.
     pub(in crate::worker) fn page<T>(
         &self,
         offset: usize,
@@ -62,7 +62,7 @@ impl Unfolded {
         }
     }
 
-    /// Where a row stands.
+    /// The position of a row in the tree.
     pub(in crate::worker) fn branch(&self, tree: &dyn Branches, row: &Row) -> Branch {
         let is_open = || self.is_open(row.node);
         Branch {
@@ -73,7 +73,7 @@ impl Unfolded {
         }
     }
 
-    /// Whether the children of a node are shown, once it is.
+    /// Whether a node's children are shown, once the node itself is.
     pub(in crate::worker) fn is_open(&self, node: u32) -> bool {
         self.open.contains(&node)
     }
@@ -82,13 +82,13 @@ impl Unfolded {
         self.shown.iter().position(|row| row.node == node)
     }
 
-    /// Where a node is; `None` for one that is not shown.
+    /// The position of a node; `None` if it is not shown.
     pub(in crate::worker) fn target(&self, node: u32) -> Option<TreeTarget> {
         let row = self.position(node)?;
         Some(TreeTarget { row, node })
     }
 
-    /// Does what is done to every tree alike; the node that it leads to.
+    /// Performs a step that is the same for all trees; returns the node that it leads to.
     pub(in crate::worker) fn step(&mut self, tree: &dyn Branches, step: &TreeStep) -> Option<u32> {
         match *step {
             TreeStep::Toggle(node) => {
@@ -104,18 +104,18 @@ impl Unfolded {
         }
     }
 
-    /// Forgets what is open, and shows nothing.
+    /// Closes all nodes and removes all rows.
     pub(in crate::worker) fn clear(&mut self) {
         self.open.clear();
         self.shown.clear();
     }
 
-    /// Shows the tree anew: it was sorted or filtered in another way.
+    /// Rebuilds the rows after the tree was sorted or filtered differently.
     pub(in crate::worker) fn renew(&mut self, tree: &dyn Branches) {
         self.shown = unfold(tree, None, &|node| self.open.contains(&node));
     }
 
-    /// Closes everything but some nodes.
+    /// Closes everything except some nodes.
     pub(in crate::worker) fn open_only(&mut self, tree: &dyn Branches, open: HashSet<u32>) {
         self.open = open;
         self.renew(tree);
@@ -147,7 +147,7 @@ impl Unfolded {
     pub(in crate::worker) fn reveal(&mut self, tree: &dyn Branches, node: u32) {
         let above = std::iter::successors(tree.parent(node), |node| tree.parent(*node));
         let mut closed: Vec<u32> = above.filter(|node| !self.open.contains(node)).collect();
-        // Those below the outermost one are not shown: only that one changes the list.
+        // Nodes below the outermost closed one are not shown: only that one changes the list.
         if let Some(outermost) = closed.pop() {
             self.open.extend(closed);
             self.toggle(tree, outermost);
@@ -155,8 +155,8 @@ impl Unfolded {
     }
 }
 
-/// Everything below a node, or all of it, down to what is not open. Calls nest as deep as the
-/// trace makes them, so this keeps its own stack.
+/// Everything below a node, or the whole tree, down to closed nodes. Calls nest as deep as the trace says, so this uses
+/// an explicit stack.
 pub(in crate::worker) fn unfold(
     tree: &dyn Branches,
     above: Option<u32>,
@@ -173,7 +173,7 @@ pub(in crate::worker) fn unfold(
     rows
 }
 
-/// The last one first.
+/// In reverse order.
 fn siblings(nodes: Vec<u32>) -> Vec<Row> {
     let siblings = nodes.len() as u32;
     let rows = (1..).zip(nodes).map(|(position, node)| Row {

@@ -1,7 +1,7 @@
-//! `dormer fleet compact`: the files of each day become one, and what was never finished goes.
+//! `dormer fleet compact`: merges the files of each day into one, and removes unfinished files.
 //!
-//! New files are written beside the old ones, then what is to be done is noted, then done: whoever comes
-//! next finishes it, should this end in between.
+//! New files are written beside the old ones, then the pending changes are noted, then carried out: if this is
+//! interrupted in between, the next command finishes it.
 
 use std::collections::{HashMap, HashSet};
 use std::fs;
@@ -63,7 +63,7 @@ pub(crate) fn run(args: &CompactArgs, out: &mut Out) -> Result<(), Failure> {
     Ok(())
 }
 
-/// The rows of `runs` that stay, each once.
+/// The rows of `runs` to keep, without duplicates.
 fn kept(runs: &Table, drop_old: bool) -> HashSet<Row> {
     let newest = newest(runs);
     let statuses = runs.strs("status");
@@ -77,7 +77,7 @@ fn kept(runs: &Table, drop_old: bool) -> HashSet<Row> {
     kept.filter_map(|at| rows.get(at).cloned()).collect()
 }
 
-/// Merges the files of a table and day, where that changes something; says whether one is left.
+/// Merges the files of a table and day if that changes something; returns whether a file is left.
 fn merge(
     store: &Path,
     kind: &'static TableKind,
@@ -91,7 +91,7 @@ fn merge(
         all.append(read::file(part, kind, None)?);
     }
     let n_before = all.len();
-    // Of a file that was written twice, the rows are there twice.
+    // If a file was written twice, its rows are there twice.
     let mut seen: HashSet<(Row, String)> = HashSet::new();
     let keys: Vec<String> = (0..n_before).map(|at| key(&all, at)).collect();
     let stays: Vec<bool> = rows(&all)
@@ -130,7 +130,7 @@ fn merge(
     Ok(true)
 }
 
-/// What the traces of some files were analyzed with; where that differs, a list of all.
+/// The options that the traces of some files were analyzed with; if they differ, a list of all.
 fn options_of(files: &[&Part]) -> Result<String, Failure> {
     let said = files.iter().map(|part| {
         let said = parquet::said(&part.path, arrow::OPTIONS);
@@ -140,7 +140,7 @@ fn options_of(files: &[&Part]) -> Result<String, Failure> {
     Ok(options_together(said.iter().flatten()))
 }
 
-/// What tells the rows of a run apart.
+/// The key that identifies the rows of a run.
 fn key(table: &Table, at: usize) -> String {
     let keys = table.kind.columns.iter().filter(|field| field.is_key);
     let texts = keys.map(|field| {
@@ -154,7 +154,7 @@ fn key(table: &Table, at: usize) -> String {
         text.unwrap_or_default()
     });
     let mut texts: Vec<String> = texts.collect();
-    // A run may have several places.
+    // A run may have several paths.
     if table.kind.name == RUNS {
         let uri = table.strs("uri").get(at).cloned().flatten();
         texts.extend(uri);
@@ -163,7 +163,7 @@ fn key(table: &Table, at: usize) -> String {
     texts.join("\u{1f}")
 }
 
-/// Removes files that were never finished, and folders without files.
+/// Removes unfinished files, and folders without files.
 fn clean(store: &Path) -> Result<(), Failure> {
     note::remove(&note::draft(store))?;
     for kind in TABLES {
@@ -182,7 +182,7 @@ fn clean(store: &Path) -> Result<(), Failure> {
                 }
             }
             if is_empty {
-                // Somebody may have put a file there just now.
+                // Another process may have created a file there just now.
                 drop(fs::remove_dir(&day));
             }
         }

@@ -1,8 +1,8 @@
 //! A store: `STORE/<table>/date=YYYY-MM-DD/<batch>.parquet`.
 //!
-//! The day is that of the trace, from its content, so that it never moves; it is in the path alone, as
-//! engines have it. A batch is written table by table under a name that engines pass over, then renamed;
-//! `runs` comes last, so that rows without their run are those of a batch that was never finished.
+//! The day is that of the trace, from its content, so that it never changes; it is only in the path, as query engines
+//! expect. A batch is written table by table under a name that engines ignore, then renamed; `runs` comes last, so that
+//! rows without their run belong to an unfinished batch.
 
 pub(crate) mod compact;
 mod note;
@@ -21,12 +21,12 @@ use sha2::{Digest, Sha256};
 
 use crate::{Failure, arrow, parquet};
 
-/// The column that is in the path alone.
+/// The column that is only in the path.
 pub(super) const DATE: &str = "date";
 
 const ENDING: &str = "parquet";
 
-/// The name of a folder of a day; of an unknown one, `date=unknown`.
+/// The folder name of a day; `date=unknown` if it is unknown.
 pub(super) fn folder_of(day: Option<i32>) -> String {
     match day {
         Some(day) => format!("{DATE}={}", calendar::date(day.into())),
@@ -47,7 +47,7 @@ pub(super) struct Part {
     pub(super) path: PathBuf,
 }
 
-/// The files of a table, by folder and name. What a compaction has replaced is left out.
+/// The files of a table, by folder and name, without those replaced by a compaction.
 pub(super) fn parts(store: &Path, kind: &TableKind) -> io::Result<Vec<Part>> {
     let mut all = Vec::new();
     let folder = store.join(kind.name);
@@ -82,19 +82,19 @@ pub(super) fn parts(store: &Path, kind: &TableKind) -> io::Result<Vec<Part>> {
     Ok(all)
 }
 
-/// The name under which a file is written before it is whole.
+/// The name of a file until it is complete.
 fn unfinished(path: &Path) -> PathBuf {
     let name = path.file_name().map(|name| name.to_string_lossy());
     path.with_file_name(format!(".{}.tmp", name.unwrap_or_default()))
 }
 
-/// Whether a file was never finished.
+/// Whether a file is unfinished.
 fn is_unfinished(path: &Path) -> bool {
     let name = path.file_name().map(|name| name.to_string_lossy());
     name.is_some_and(|name| name.starts_with('.') && name.ends_with(".parquet.tmp"))
 }
 
-/// Hashes the rows of a table that are in a file: its name, and what it says of itself.
+/// Hashes the rows of `runs` in a file: the result is its name and part of its metadata.
 pub(super) fn name_of(runs: &Table) -> String {
     let text = |name: &str, at: usize| {
         let value = runs.strs(name).get(at).and_then(Option::as_deref);
@@ -108,7 +108,7 @@ pub(super) fn name_of(runs: &Table) -> String {
     hash_of(&rows)
 }
 
-/// A hash of some texts, whatever their order was made to be: 16 hexadecimal digits.
+/// A hash of texts in the given order: 16 hexadecimal digits.
 pub(crate) fn hash_of(texts: &[String]) -> String {
     let mut hash = Sha256::new();
     for text in texts {
@@ -122,10 +122,10 @@ pub(crate) fn hash_of(texts: &[String]) -> String {
         .collect()
 }
 
-/// The rows of a table by their day.
+/// The rows of a table by day.
 pub(super) type Days = BTreeMap<Option<i32>, Table>;
 
-/// Writes a file of a table beside its place; [`finish`] puts it there.
+/// Writes a file of a table under its unfinished name; [`finish`] renames it.
 pub(super) fn write(path: &Path, table: &Table, options: &str, batch: &str) -> Result<(), Failure> {
     let failed = |why: String| {
         let place = path.display();
@@ -140,14 +140,14 @@ pub(super) fn write(path: &Path, table: &Table, options: &str, batch: &str) -> R
     parquet::write(file, table, &[DATE], metadata).map_err(|error| failed(error.to_string()))
 }
 
-/// Puts a file in its place, in one step.
+/// Renames a finished file to its final name, atomically.
 pub(super) fn finish(path: &Path) -> Result<(), Failure> {
     fs::rename(unfinished(path), path)
         .map_err(|error| Failure::of_file(&format!("cannot write {}", path.display()), &error))
 }
 
-/// Adds a batch, table by table: `rows` gives those of one, in their order. What it is called follows from
-/// the rows of `runs`.
+/// Adds a batch, table by table: `rows` returns those of a table, in order. The batch's name is derived from the rows
+/// of `runs`.
 pub(super) fn add(
     store: &Path,
     runs: &Table,
@@ -157,7 +157,7 @@ pub(super) fn add(
     let mut ids: Vec<String> = runs.strs("run_id").iter().flatten().cloned().collect();
     ids.sort();
     let (name, batch) = (name_of(runs), hash_of(&ids));
-    // The first table is that of the runs: without them, other rows do not count.
+    // The first table, which is written last, is `runs`: without it, other rows do not count.
     for kind in TABLES.iter().rev() {
         let folder = store.join(kind.name);
         let days = rows(kind)?.into_iter();
@@ -188,7 +188,7 @@ fn set_day(table: &mut Table, day: Option<i32>) {
     }
 }
 
-/// A table by its name; all names here are those of tables.
+/// A table by name; all names used here exist.
 pub(super) fn kind(name: &str) -> Result<&'static TableKind, Failure> {
     debug_assert_eq!(TABLES.first().map(|kind| kind.name), Some(RUNS));
     TableKind::find(name).ok_or_else(|| Failure::Usage(format!("{name}: no such table")))

@@ -1,8 +1,8 @@
-//! The note of a compaction: which files take the place of which, from when the new ones are written until
-//! the old ones are gone.
+//! The note of a compaction: which files replace which. It exists from when the new files are written until the old
+//! ones are removed.
 //!
-//! With the note the compaction counts as done: readers take the new files, wherever they are yet, and
-//! leave the old ones out. Whoever writes next does what is left of it.
+//! Once the note exists, the compaction counts as done: readers use the new files, under either name, and ignore the
+//! old ones. The next writer completes it.
 
 use std::fs;
 use std::io;
@@ -13,16 +13,16 @@ use crate::Failure;
 
 const NAME: &str = ".compacting";
 
-/// What is to be done.
+/// The pending changes.
 #[derive(Debug, Default)]
 pub(super) struct Note {
-    /// Written beside their places.
+    /// Written under their unfinished names.
     pub(super) new: Vec<PathBuf>,
     pub(super) old: Vec<PathBuf>,
 }
 
 impl Note {
-    /// Of a store; nothing, where no compaction is under way.
+    /// The note of a store; empty if no compaction is in progress.
     pub(super) fn read(store: &Path) -> io::Result<Note> {
         let mut note = Note::default();
         let text = match fs::read_to_string(store.join(NAME)) {
@@ -43,7 +43,7 @@ impl Note {
         self.new.is_empty() && self.old.is_empty()
     }
 
-    /// New files that are not in their places yet.
+    /// New files that have not been renamed yet.
     pub(super) fn waiting(&self) -> impl Iterator<Item = &PathBuf> {
         self.new.iter().filter(|path| unfinished(path).exists())
     }
@@ -66,12 +66,12 @@ impl Note {
     }
 }
 
-/// The note before it is whole: what ends in between leaves it, and it says nothing.
+/// The name of the note until it is complete: if writing it is interrupted, the note is ignored.
 pub(super) fn draft(store: &Path) -> PathBuf {
     store.join(format!("{NAME}.tmp"))
 }
 
-/// Does what is noted. The note stays until all of it is done.
+/// Carries out the note, which remains until everything is done.
 pub(crate) fn settle(store: &Path) -> Result<(), Failure> {
     let place = store.join(NAME);
     let note = Note::read(store).map_err(|error| failed(&place, &error))?;
@@ -81,7 +81,7 @@ pub(crate) fn settle(store: &Path) -> Result<(), Failure> {
     for path in note.waiting() {
         finish(path)?;
     }
-    // Without them the old ones are all there is.
+    // Without the new files, the old ones are the only copy.
     if let Some(lost) = note.new.iter().find(|path| !path.exists()) {
         let lost = lost.display();
         let why = format!("{lost}: it was written by a compaction, and is gone");
@@ -107,7 +107,7 @@ mod tests {
     use super::*;
     use dormer_core::tables::{RUNS, TableKind};
 
-    /// Two files become one; the store is read alike wherever that stops.
+    /// Two files become one; readers see the same rows wherever the compaction is interrupted.
     #[test]
     fn a_compaction_counts_as_done_once_it_is_noted() {
         let folder = tempfile::tempdir().unwrap();
@@ -144,7 +144,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let store = folder.path();
         let old = store.join("old.parquet");
-        // A folder is no file, whoever asks.
+        // A folder cannot be removed as a file.
         fs::create_dir(&old).unwrap();
         let mut note = Note {
             new: Vec::new(),
@@ -153,7 +153,7 @@ mod tests {
         note.write(store).unwrap();
         settle(store).unwrap_err();
         assert_eq!(Note::read(store).unwrap().old, std::slice::from_ref(&old));
-        // Nor is anything removed whose rows are nowhere else.
+        // Nothing is removed if its rows are nowhere else.
         fs::remove_dir(&old).unwrap();
         fs::write(&old, "rows").unwrap();
         note.new.push(store.join("new.parquet"));

@@ -1,4 +1,4 @@
-//! Reading a store: the newest row of each run, and what belongs to it.
+//! Reads a store: the newest row of each run, and the rows that belong to it.
 
 use std::cmp::Reverse;
 use std::collections::{HashMap, HashSet};
@@ -9,15 +9,15 @@ use dormer_core::tables::{RUNS, Status, Table, TableKind, Tables};
 use super::{DATE, kind, parts, set_day};
 use crate::{Failure, parquet};
 
-/// What tells the analyses of a run apart.
+/// The key of a run's analysis.
 pub(super) type Row = (String, Option<i64>);
 
-/// The columns of a table; none stand for all.
+/// The columns of a table; an empty list stands for all.
 pub(crate) type Columns<'a> = (&'a str, &'a [&'a str]);
 
-/// The newest row of each run, with all columns of `runs`, and the rows of other tables that belong to
-/// them, with the columns that are asked for (`run_id` and `ingested` always; none stand for all).
-/// Columns and tables that were not asked for are empty.
+/// The newest row of each run, with all columns of `runs`, and the rows of other tables that belong to them, with the
+/// requested columns (always `run_id` and `ingested`; an empty list stands for all). Columns and tables that were not
+/// requested are empty.
 #[allow(dead_code, reason = "what is asked of a store reads it so")]
 pub(crate) fn latest(store: &Path, others: &[Columns]) -> Result<Tables, Failure> {
     let mut runs = table(store, kind(RUNS)?, None)?;
@@ -49,7 +49,7 @@ fn put(tables: &mut Tables, read: Table) {
     }
 }
 
-/// All rows of a table, each with its day.
+/// All rows of a table, with their days.
 pub(crate) fn table(
     store: &Path,
     kind: &'static TableKind,
@@ -82,7 +82,7 @@ pub(super) fn unreadable(part: &super::Part, error: &dyn std::error::Error) -> F
     Failure::Sentence(format!("{place}: cannot be read: {error}"))
 }
 
-/// What each row belongs to.
+/// The key of each row.
 pub(super) fn rows(table: &Table) -> impl Iterator<Item = Row> {
     let (ids, times) = (table.strs("run_id"), table.i64s("ingested"));
     let row = |at: usize| {
@@ -92,8 +92,8 @@ pub(super) fn rows(table: &Table) -> impl Iterator<Item = Row> {
     (0..table.len()).map(row)
 }
 
-/// Of each row of `runs`, whether it is the newest of its run: by version, then by time. Duplicates are
-/// no runs, nor is a file whose bytes could not be read, once they could.
+/// For each row of `runs`, whether it is the newest of its run: by version, then by time. Duplicates do not count, nor
+/// does a file whose content could not be read once, if it could later.
 pub(super) fn newest(runs: &Table) -> Vec<bool> {
     let (versions, statuses) = (runs.strs("tool_version"), runs.strs("status"));
     let (places, hashes) = (runs.strs("uri"), runs.strs("file_sha256"));
@@ -135,7 +135,7 @@ pub(super) fn newest(runs: &Table) -> Vec<bool> {
     newest
 }
 
-/// The numbers of a version.
+/// The components of a version number.
 fn numbers(version: &str) -> Vec<u64> {
     let parts = version.split(['.', '-', '+']);
     parts.map_while(|part| part.parse().ok()).collect()

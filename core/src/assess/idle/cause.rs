@@ -1,4 +1,4 @@
-//! Why the GPU is idle, in one word.
+//! Causes of GPU idle time.
 
 use crate::base::labels::labelled;
 
@@ -8,29 +8,28 @@ labelled! {
     pub(crate) enum IdleCause {
         /// The CPU was busy launching, and kernels finished before the next was launched.
         LaunchBound => "Launch-bound" as "launch_bound",
-        /// The CPU waited for the GPU, so nothing was queued when that was done.
+        /// The CPU waited for the GPU, so nothing was queued when that ended.
         Synchronization => "Synchronization" as "synchronisation",
-        /// The CPU did something else for long before it launched again.
+        /// The CPU did something else for a long time before it launched again.
         CpuWork => "CPU work" as "host_work",
         /// The CPU waited for or prepared data.
         DataLoading => "Data loading" as "data_loading",
         /// Between two kernels of one graph launch.
         InGraph => "Inside GPU graphs" as "graph_launch",
-        /// What a warm run without a profiler does not do: first uses, loading of kernels, compilation,
-        /// capture of graphs, the profiler's own work.
+        /// Something that a warm run without a profiler does not do: first uses, loading of kernels, compilation, graph
+        /// capture, the profiler's own work.
         Startup => "Cold start and profiler" as "start_up",
-        /// Code was compiled again, after steps that ran what had been compiled.
+        /// Code was recompiled, after steps that ran compiled code.
         Recompilation => "Recompilation" as "recompilation",
         /// Memory was allocated or freed.
         Allocation => "Memory allocation" as "allocation",
-        /// Launched in time, and queued on the GPU until the end of the gap.
+        /// Launched in time, but queued on the GPU until the end of the gap.
         Queued => "Queued on the GPU" as "queued",
-        /// The same of the first activity of a stream: it may have waited for unrecorded work.
+        /// The same for the first activity of a stream: it may have waited for unrecorded work.
         BeforeRecording => "Before the recording" as "before_recording",
-        /// A GPU graph was launched of whose kernels the trace has none: they may have run.
+        /// A GPU graph was launched whose kernels are not in the trace: they may have run.
         UnrecordedGraph => "GPU graphs without recorded kernels" as "unrecorded_graphs",
-        /// Behind a graph replay that lacks its last kernels: a capture has launches that the trace has no
-        /// kernels of.
+        /// After a graph replay that lacks its last kernels: the capture has launches without kernels in the trace.
         UnrecordedKernel => "Kernels not recorded" as "unrecorded_kernels",
         /// The trace does not say what the CPU did.
         #[default]
@@ -47,7 +46,7 @@ impl IdleCause {
         )
     }
 
-    /// Whether a longer run has such idle time, too, so that it can be saved.
+    /// Whether a longer run also has such idle time, so that it can be saved.
     pub(crate) fn can_be_saved(self) -> bool {
         !self.is_unsure() && self != IdleCause::Startup
     }

@@ -1,4 +1,4 @@
-//! How many kernels there are and how short they are.
+//! The number of kernels, and how short they are.
 
 use crate::assess::Input;
 use crate::base::tally::Tally;
@@ -10,10 +10,10 @@ use crate::trace::Category;
 pub(crate) struct Kernels {
     pub(crate) kernels: Tally,
     pub(crate) n_short: u64,
-    /// Kernels, copies and fills, and the short ones of them.
+    /// Kernels, copies and fills, and how many of them are short.
     pub(crate) all: Tally,
     pub(crate) n_short_of_all: u64,
-    /// In the order of [`Family::ALL`]; those that there are.
+    /// Only families that occur, in the order of [`Family::ALL`].
     pub(crate) families: Vec<(Family, Tally)>,
 }
 
@@ -59,7 +59,7 @@ impl Kernels {
         }
     }
 
-    /// No copies or fills are among what was launched.
+    /// Whether nothing but kernels was launched, that is, no copies or fills.
     pub(crate) fn are_all(&self) -> bool {
         self.all.count == self.kernels.count
     }

@@ -1,4 +1,4 @@
-//! Idle time of the GPU: its gaps by cause, by length, by operator; the longest ones.
+//! GPU idle time: its gaps by cause, by length, by operator; the longest ones.
 
 pub(crate) mod cause;
 pub(crate) mod code;
@@ -31,14 +31,14 @@ pub(crate) const BINS: [(i64, &str); 7] = [
     (100_000_000, "100 ms and more"),
 ];
 
-/// The longest gaps that are kept whole.
+/// Number of longest gaps that are kept with all details.
 pub(crate) const N_LONGEST: usize = 20;
 
-/// The longest gaps of a cause that a finding refers to.
+/// Number of longest gaps of a cause that a finding refers to.
 const N_EVIDENCE: usize = 10;
 
-/// Shorter gaps are not listed: profilers round ends and starts, so that kernels which follow directly
-/// seem to leave some nanoseconds.
+/// Shorter gaps are not listed: profilers round ends and starts, so that there seem to be gaps of some nanoseconds
+/// between back-to-back kernels.
 pub(crate) const LEAST_LISTED_NS: i64 = 1_000;
 
 #[derive(Debug, Clone, Default)]
@@ -46,28 +46,28 @@ pub(crate) struct GapsOfCause {
     pub(crate) all: Tally,
     pub(crate) longest_ns: i64,
     pub(crate) cpu: CpuTime,
-    /// What ends the longest ones, the longest first: length and event.
+    /// What ends the longest gaps, longest first: length and event.
     pub(crate) evidence: Vec<(i64, EventId)>,
-    /// Those before which the CPU had waited for the GPU.
+    /// Time of gaps before which the CPU had waited for the GPU.
     pub(crate) after_wait_ns: i64,
-    /// Those that end with kernels of a graph.
+    /// Time of gaps that end with kernels of a graph.
     pub(crate) before_graph_ns: i64,
-    /// Operators that a thread was in for most of a gap.
+    /// Operators that a thread spent most of a gap in.
     pub(crate) busy_in: Tallies<StringId>,
-    /// What ends them: by the operator that launches it.
+    /// What ends the gaps: by the operator that launches it.
     pub(crate) operators: Tallies<Option<StringId>>,
-    /// Launch-bound and queued ones that end with a launch of an optimizer: by its range.
+    /// Launch-bound and queued gaps that end with a launch of an optimizer, by its range.
     pub(crate) optimizers: Tallies<StringId>,
 }
 
 impl GapsOfCause {
-    /// The range of an optimizer that most of them end in.
+    /// The optimizer range in which most of the gaps end.
     pub(crate) fn mostly_in(&self) -> Option<(StringId, Tally)> {
         let first = self.optimizers.first();
         first.filter(|(_, tally)| tally.ns > self.all.ns / 2)
     }
 
-    /// Whether one of several gaps is nine tenths of their time, so that their number says nothing.
+    /// Whether one of several gaps makes up more than nine tenths of their time, so that their number is misleading.
     pub(crate) fn is_mostly_one(&self) -> bool {
         self.all.count > 1 && self.longest_ns as f64 > 0.9 * self.all.ns as f64
     }
@@ -94,25 +94,25 @@ pub(crate) struct Idle {
     pub(crate) timeline: GpuTimeline,
     pub(crate) thresholds: Thresholds,
     pub(crate) gaps: Tally,
-    /// Of each gap of the timelines, in their order.
+    /// The cause of each gap of the timelines, in their order.
     pub(crate) cause_of_gap: Vec<IdleCause>,
     causes: BTreeMap<IdleCause, GapsOfCause>,
     pub(crate) histogram: [Tally; BINS.len()],
-    /// The longest first, none shorter than [`LEAST_LISTED_NS`].
+    /// Longest first, none shorter than [`LEAST_LISTED_NS`].
     pub(crate) longest: Vec<ExplainedGap>,
-    /// What ends gaps of late launches: by the operator that launches it.
+    /// What ends gaps with late launches: by the operator that launches it.
     pub(crate) operators: Tallies<Option<StringId>>,
     pub(crate) waits: Tallies<Wait>,
-    /// What ran in gaps of late launches.
+    /// What ran in gaps with late launches.
     pub(crate) code: CodeRows,
     pub(crate) kernels: Kernels,
     pub(crate) has_graphs: bool,
     pub(crate) n_unrecorded_graphs: usize,
-    /// Copies that pageable memory of the host may be at one end of.
+    /// Whether there are copies from or to possibly pageable CPU memory.
     pub(crate) has_pageable: bool,
 }
 
-/// The thresholds that causes are found by; the others only judge what was found.
+/// The thresholds that causes depend on; the others only rate what was found.
 fn decisive(thresholds: &Thresholds) -> [u64; 4] {
     let decisive = [
         thresholds.idle_launch_latency_us,
@@ -123,12 +123,12 @@ fn decisive(thresholds: &Thresholds) -> [u64; 4] {
     decisive.map(f64::to_bits)
 }
 
-/// The idle time under the thresholds it was last asked for under: no GPU changes it.
+/// The idle time for the thresholds of the last request; it does not depend on the GPU.
 #[derive(Debug, Default)]
 struct LastIdle(Mutex<Option<Arc<Idle>>>);
 
 impl Idle {
-    /// `None` without GPU activity, or where all of it has no length.
+    /// `None` without GPU activity, or if its total time is zero.
     pub(crate) fn once(input: &Input) -> Option<Arc<Idle>> {
         let last = input.profile.once(LastIdle::default);
         let mut last = last.0.lock().unwrap_or_else(PoisonError::into_inner);
@@ -251,7 +251,7 @@ impl Idle {
         outside_ns > self.of(IdleCause::Synchronization).ns / 2
     }
 
-    /// When a gap begins, from the first start of GPU activity.
+    /// When a gap starts, relative to the first start of GPU activity.
     pub(crate) fn start_ns(&self, gap: &ExplainedGap) -> i64 {
         let first_ns = self.timeline.span.start_ns;
         gap.gap.span.start_ns.saturating_sub(first_ns)
@@ -308,8 +308,8 @@ impl Idle {
         self.severity_of(self.surely_idle_percent())
     }
 
-    /// How many times as fast the run would be at the target: (100 − target) / (100 − idle). `None` where
-    /// it is idle for less.
+    /// How many times as fast the run would be at the target: (100 − target) / (100 − idle). `None` if it is already at
+    /// the target.
     pub(crate) fn potential_speedup(&self) -> Option<f64> {
         let target = self.thresholds.idle_target_percent;
         let idle = self.savable_percent();
@@ -322,7 +322,7 @@ impl Idle {
         gaps.map(|gaps| gaps.all).unwrap_or_default()
     }
 
-    /// Causes with their gaps, the longest first.
+    /// Causes with their gaps, longest total time first.
     pub(crate) fn by_time(&self) -> Vec<(IdleCause, &GapsOfCause)> {
         let causes = self.causes.iter().map(|(cause, gaps)| (*cause, gaps));
         let mut causes: Vec<(IdleCause, &GapsOfCause)> = causes.collect();

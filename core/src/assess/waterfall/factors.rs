@@ -1,4 +1,4 @@
-//! What multiplies the least time of an operation, by its sizes and by how its kernel cuts them.
+//! Factors on the roofline time of an operation, from its sizes and from how its kernel tiles them.
 
 use super::{Cause, Detail};
 use crate::assess::{Input, Judged};
@@ -15,7 +15,7 @@ use crate::profile::gemm::GemmSizes;
 use crate::profile::measured::{MainKernel, Measured, Sizes};
 use crate::profile::operations::Operation;
 
-/// What multiplies the least time of the arithmetic, or of the memory.
+/// A factor on the roofline time of the arithmetic, or of the memory traffic.
 pub(super) struct Factor {
     pub(super) cause: Cause,
     pub(super) of: Bound,
@@ -23,18 +23,18 @@ pub(super) struct Factor {
     pub(super) detail: Detail,
 }
 
-/// The work of a kernel as a GEMM: results of `m` × `n`, each element a sum of `k`.
+/// The work of a kernel as a GEMM: `m` × `n` results, each a sum over `k`.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Tiled {
     pub(super) batch: u64,
     pub(super) m: u64,
     pub(super) n: u64,
     pub(super) k: u64,
-    /// The first size of a tile lies along N; `None` where that is not known.
+    /// Whether the first size of a tile is along N; `None` if unknown.
     is_by_columns: Option<bool>,
 }
 
-/// All that is known of an operation, in the order of [`Cause`].
+/// All known factors of an operation, in the order of [`Cause`].
 pub(super) fn factors(
     input: &Input,
     at: usize,
@@ -44,7 +44,7 @@ pub(super) fn factors(
 ) -> Vec<Factor> {
     let mut found = Vec::new();
     if let Some(kernel) = &measured.main {
-        // What other kernels of equal rank do is not padded by this one's tile.
+        // The work of other main kernels is not padded by this one's tile.
         let share = measured.main_share;
         let name = input.profile.trace.strings.get(kernel.name);
         let mut of_compute = |cause, factor: f64, detail| {
@@ -86,8 +86,8 @@ pub(super) fn factors(
     found
 }
 
-/// Work on vector units where matrix units take its type, if only as TF32, which is then its roofline: the
-/// peak of these over that of those.
+/// For work on vector units although matrix units support its type (possibly only as TF32, which then is its roofline):
+/// the peak of the matrix units divided by that of the vector units.
 fn slower_unit(input: &Input, judged: &Judged, kernel: &MainKernel) -> Option<f64> {
     let spec = judged.work?.compute?;
     let gpu = input.gpu()?;
@@ -109,7 +109,7 @@ fn slower_unit(input: &Input, judged: &Judged, kernel: &MainKernel) -> Option<f6
 }
 
 impl Tiled {
-    /// `None` for what is no GEMM and no convolution.
+    /// `None` for anything but GEMMs and convolutions.
     pub(super) fn of(measured: &Measured, op: &str, kernel: &str) -> Option<Tiled> {
         match &measured.sizes {
             Sizes::Gemm(GemmSizes { batch, m, n, k, .. }) => Some(Tiled {
@@ -124,8 +124,8 @@ impl Tiled {
         }
     }
 
-    /// The implicit GEMM of a convolution: forward N·P·Q × C_out with sums over C_in·R·S, each group by
-    /// itself. The gradient of the input has its positions as rows, that of the filter the channels.
+    /// The implicit GEMM of a convolution: forward N·P·Q × C_out with sums over C_in·R·S, each group separately. The
+    /// gradient of the input has the input positions as rows, that of the filter the channels.
     fn of_convolution(shape: &ConvolutionShape, kernel: &str) -> Tiled {
         let groups = shape.groups.max(1);
         let (c_in, c_out) = (shape.channels() / groups, shape.out_channels() / groups);
@@ -164,13 +164,13 @@ impl Tiled {
         }
     }
 
-    /// Output tiles of all of the batch.
+    /// The number of output tiles of the whole batch.
     pub(super) fn n_tiles(self, tile: Tile) -> u64 {
         let ([rows, columns], _) = self.tiles(tile.output);
         rows.saturating_mul(columns).saturating_mul(self.batch)
     }
 
-    /// Bytes that all tiles read, mostly from caches: along K what belongs to their rows and columns.
+    /// The bytes that all tiles read, mostly from caches: all of K for their rows and columns.
     pub(super) fn read_bytes(self, tile: Tile, element_bytes: f64) -> f64 {
         let (first, second) = tile.output;
         let each = (first + second) as f64 * self.k as f64 * element_bytes;
@@ -186,12 +186,11 @@ impl Tiled {
         (factor, detail)
     }
 
-    /// Workgroups that run at once; `None` where their number is not known, or where all units have
-    /// work to the end.
+    /// The number of workgroups to distribute; `None` if their number is unknown, or if all units are busy to the end.
     pub(super) fn workgroups(self, kernel: &MainKernel, name: &str, tile: Tile) -> Option<u64> {
         let tiles = self.n_tiles(tile);
-        // Others than Tensile round theirs up, or keep as many as there are units. The gradient of a filter has few
-        // tiles and a long K, which its launch splits.
+        // Kernels other than Tensile's round their number up, or use as many as there are units. The gradient of a
+        // filter has few tiles and a long K, which its launch splits.
         let is_of_filter = ConvolutionPass::of_kernel(name) == ConvolutionPass::Filter;
         let launched = kernel
             .workgroups()
@@ -221,7 +220,7 @@ impl Tiled {
         )
     }
 
-    /// Steps along K, the last of which may be partly filled.
+    /// Steps along K; the last one may be partly filled.
     fn padded_k(self, tile: Tile) -> Option<(f64, Detail)> {
         let padded = self.k.next_multiple_of(tile.k?);
         let detail = Detail::Padded {
@@ -233,7 +232,7 @@ impl Tiled {
     }
 }
 
-/// Few channels of a convolution, computed as many as 16 bytes hold.
+/// Few channels of a convolution are padded to 16 bytes.
 fn channels(measured: &Measured, judged: &Judged) -> Option<(f64, Detail)> {
     let Sizes::Convolution(shape) = &measured.sizes else {
         return None;
@@ -249,7 +248,7 @@ fn channels(measured: &Measured, judged: &Judged) -> Option<(f64, Detail)> {
     (size < in_16_bytes && !shape.is_depthwise()).then(|| (padded as f64 / size as f64, detail))
 }
 
-/// The time of all waves over that of the workgroups, were they spread evenly.
+/// The time of all waves divided by the time of evenly distributed workgroups.
 fn wave_factor(input: &Input, workgroups: u64, tiles: Option<u64>) -> Option<(f64, Detail)> {
     let units = input.n_units().filter(|units| *units > 0)?;
     let waves = workgroups.div_ceil(u64::from(units));
@@ -264,8 +263,8 @@ fn wave_factor(input: &Input, workgroups: u64, tiles: Option<u64>) -> Option<(f6
     ))
 }
 
-/// Queries and keys in tiles, blocks of queries over the units, the head dimension in the sizes that
-/// the kernel is built for.
+/// Queries and keys are padded to tiles, blocks of queries are distributed over the units, and the head dimension is
+/// padded to the sizes that the kernel is built for.
 fn of_attention(
     input: &Input,
     sizes: &AttentionSizes,
@@ -307,7 +306,7 @@ fn of_attention(
     found
 }
 
-/// Memory-bound work of a size at which no other operation of this trace is any faster.
+/// Memory-bound work of a size at which no other operation of this trace is faster.
 fn small_size(input: &Input, at: usize, operation: &Operation, judged: &Judged) -> Option<Factor> {
     let roof = judged.roof.filter(|roof| roof.bound == Bound::Memory)?;
     let bytes = judged.work?.bytes?;
@@ -315,7 +314,7 @@ fn small_size(input: &Input, at: usize, operation: &Operation, judged: &Judged) 
     let all = Demonstrated::of(input.profile);
     let best = all.best(bytes, at)?;
     let own = bytes / (operation.kernel_ns as f64 / operation.calls.len() as f64 / 1e9);
-    // What is faster than the memory is read from a cache, and a slower one shows nothing.
+    // Anything faster than the memory is read from a cache; a slower operation is not a reference.
     let best = best.min(gpu_bandwidth);
     (best > own && roof.time_us > 0.0).then(|| Factor {
         cause: Cause::SmallSize,

@@ -1,4 +1,4 @@
-//! Causes that have no factor: what is known of an operation that such kernels are slow with.
+//! Causes without a factor: properties of an operation that are known to make such kernels slow.
 
 use super::factors::Tiled;
 use crate::assess::{Input, Judged};
@@ -13,46 +13,46 @@ use crate::profile::gemm::{GemmSizes, OddPitch, odd_pitches};
 use crate::profile::measured::{MainKernel, Measured, Sizes};
 use crate::profile::operations::Operation;
 
-/// So few steps along K that what comes before and after them takes most of the time.
+/// Up to this number of steps along K, prologue and epilogue take most of the time.
 const FEW_K_STEPS: u64 = 4;
 
-/// Workgroups for up to this share of the compute units are few.
+/// Up to this share of the compute units, the number of workgroups is small.
 const FEW_WORKGROUPS: f64 = 0.9;
 
-/// Up to so many steps along K filling the pipeline takes a good part of the time.
+/// Up to this number of steps along K, filling the pipeline takes a significant part of the time.
 const SHORT_K_STEPS: u64 = 16;
 
-/// Bytes of a row up to which a workgroup has little to read.
+/// Up to this row size in bytes, a workgroup has little to read.
 const SHORT_ROW_BYTES: f64 = 2048.0;
 
-/// Kernels that compute an exponential, a logarithm or the like for each element.
+/// Parts of names of kernels that compute an exponential, a logarithm or the like for each element.
 const TRANSCENDENTAL: &[&str] = &[
     "gelu", "silu", "sigmoid", "tanh", "exp", "log", "erf", "pow", "sin", "cos", "softplus", "mish",
 ];
 
-/// So few channels leave most of the elements that a matrix unit takes at once empty.
+/// Up to this number of channels, most of what a matrix unit processes at once is empty.
 const FEW_CHANNELS: u64 = 4;
 
-/// So few positions of an image make a short GEMM.
+/// Up to this number of image positions, the GEMM is short.
 const FEW_POSITIONS: u64 = 64;
 
-/// Below so many tokens a low efficiency of attention is expected.
+/// Below this number of tokens, a low efficiency of attention is expected.
 const SHORT_SEQUENCE: u64 = 512;
 
-/// Attention kernels take at least so many queries at once, where there are as many.
+/// Attention kernels process at least this many queries at once, if there are that many.
 pub(super) const BLOCK_OF_QUERIES: u64 = 64;
 
-/// So narrow a head leaves the softmax a large part of the time.
+/// Up to this head dimension, softmax takes a large part of the time.
 const NARROW_HEAD: u64 = 128;
 
 /// A cause without a factor.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Fact {
-    /// Rows along memory that are not 16-byte aligned.
+    /// Rows in memory that are not 16-byte aligned.
     Misaligned {
-        /// Sizes and distances that are no multiples: "N", 1025.
+        /// Sizes and strides that are not multiples: "N", 1025.
         sizes: Vec<(String, u64)>,
-        /// Of so many elements.
+        /// The number of elements that they should be a multiple of.
         multiple: u64,
     },
     /// Its kernel was built for an older generation of GPUs.
@@ -62,38 +62,38 @@ pub enum Fact {
         /// That of the GPU.
         gpu: &'static str,
     },
-    /// A kernel that is taken where no tuned one fits.
+    /// A fallback kernel, used if no tuned one fits.
     Fallback,
     /// A kernel on vector units.
     VectorUnits,
     /// Few steps along K.
     FewKSteps {
-        /// What each element of the result is a sum over.
+        /// The length of the sum for each element of the result.
         k: u64,
-        /// How much of it the kernel takes in one step.
+        /// How much of it the kernel processes in one step.
         tile: u64,
     },
-    /// Several steps along K, yet so few that filling the pipeline takes a part of the time.
+    /// Several steps along K, but so few that filling the pipeline takes a part of the time.
     ShortK {
-        /// What each element of the result is a sum over.
+        /// The length of the sum for each element of the result.
         k: u64,
-        /// How much of it the kernel takes in one step.
+        /// How much of it the kernel processes in one step.
         tile: u64,
     },
-    /// What tiles read of the operands, mostly from caches.
+    /// How fast tiles read the operands, mostly from caches.
     TileReads {
         /// The tile.
         tile: (u64, u64),
-        /// That rate over the memory bandwidth, in percent.
+        /// That rate relative to the memory bandwidth, in percent.
         percent: u64,
     },
     /// Copies between the memories of CPU and GPU.
     OverLink,
-    /// Rows that are short for a workgroup each: elements.
+    /// Rows that are short for one workgroup each: number of elements.
     ShortRows(i64),
-    /// Kernels of several names that do its work one after the other: how many.
+    /// Kernels with several names that do its work one after another: how many.
     SeveralKernels(usize),
-    /// Each element costs an exponential or the like.
+    /// Each element requires an exponential or the like.
     Transcendental,
     /// Fewer workgroups than compute units.
     FewWorkgroups {
@@ -102,63 +102,63 @@ pub enum Fact {
         /// Compute units.
         units: u32,
     },
-    /// Fewer workgroups of an attention kernel than compute units, even with blocks of few queries.
+    /// Fewer workgroups of an attention kernel than compute units, even with small blocks of queries.
     FewBlocks {
         /// Workgroups.
         workgroups: u64,
         /// Compute units.
         units: u32,
     },
-    /// Channels that a group of a convolution reads.
+    /// The number of channels that a group of a convolution reads.
     FewChannels(u64),
     /// A kernel size above 3: "7×7".
     LargeKernel(String),
-    /// A type of 32 bits or more, and how many times the rate of 16 bits is its own, in tenths.
+    /// A type of 32 bits or more, and how much faster 16 bits would be.
     WideType {
         /// "FP32".
         precision: &'static str,
-        /// The rate of 16 bits over its own, in percent.
+        /// The 16-bit rate relative to its own, in percent.
         rate_percent: u64,
     },
-    /// A kernel size that differs by dimension: "1×7".
+    /// A kernel size that differs between dimensions: "1×7".
     Asymmetric(String),
-    /// Positions between those that a convolution reads: "2".
+    /// A dilated convolution, and its dilation: "2".
     Dilated(String),
-    /// Each channel by itself.
+    /// A depthwise convolution: each channel separately.
     Depthwise,
-    /// Channels are cut into so many groups.
+    /// A grouped convolution, and its number of groups.
     Grouped(u64),
-    /// Few positions of an image.
+    /// An image with few positions.
     SmallImage(u64),
-    /// Channels before positions in memory.
+    /// Channels-first memory layout.
     ChannelsFirst,
-    /// Its kernel reads element by element: operands that are not contiguous, or of several types.
+    /// Its kernel reads element by element because operands are not contiguous, or have several types.
     NotVectorized,
     /// An operand that is not contiguous along its last dimension.
     NotContiguous,
-    /// Rows that are not 16-byte aligned, so that they are read element by element: how many elements.
+    /// Rows that are not 16-byte aligned, so they are read element by element: number of elements.
     MisalignedRows(i64),
-    /// A loop over rows that reads them once more for each reduction.
+    /// A loop over rows that reads them again for each reduction.
     RowLoop,
-    /// Attention whose head dimension leaves matrix units few FLOPs for each exponential.
+    /// Attention with a head dimension that gives matrix units few FLOPs for each exponential.
     Softmax {
         /// The head dimension.
         head: u64,
     },
-    /// So few tokens that attention has little to do.
+    /// A sequence so short that attention has little to do.
     ShortSequence(u64),
-    /// Elements from all over a tensor.
+    /// Gathers elements from all over a tensor.
     Gather,
-    /// Calls differ by more than a fifth.
+    /// The times of calls differ by more than a fifth.
     Differs {
-        /// The middle call.
+        /// The median call.
         median_ns: i64,
-        /// The call that 5 % of the calls take longer than.
+        /// The 95th percentile.
         p95_ns: i64,
     },
 }
 
-/// What is known of an operation, the surest first.
+/// The facts about an operation, most certain first.
 pub(super) fn facts(
     input: &Input,
     operation: &Operation,
@@ -173,7 +173,7 @@ pub(super) fn facts(
         found.extend(misaligned(&odd_pitches(operation, *sizes, spec), *sizes));
     }
     let is_by_rows = matches!(operation.family, Family::Reduction | Family::Normalization);
-    // Those of channels reduce over other dimensions.
+    // Norms over channels reduce over other dimensions.
     let name = operation.short_name(input.profile);
     let is_by_rows = is_by_rows
         && !holds(
@@ -198,7 +198,7 @@ pub(super) fn facts(
         if tokens < SHORT_SEQUENCE {
             found.push(Fact::ShortSequence(tokens));
         }
-        // What mostly reads its operands has time for exponentials.
+        // Attention that mostly reads its operands has time for exponentials.
         let computes = judged.roof.is_some_and(|roof| {
             let compute_us = roof.compute_us.unwrap_or(0.0);
             compute_us * 4.0 >= roof.memory_us
@@ -226,7 +226,7 @@ pub(super) fn facts(
     found
 }
 
-/// Work of the matrix units in FP32 or FP64, where 16 bits are faster.
+/// Work of the matrix units in FP32 or FP64, although 16 bits are faster.
 fn wide_type(input: &Input, judged: &Judged) -> Option<Fact> {
     let spec = judged
         .work?
@@ -245,7 +245,7 @@ fn wide_type(input: &Input, judged: &Judged) -> Option<Fact> {
     })
 }
 
-/// What makes rows of operands or of the result start anywhere, and the other sizes that are as odd.
+/// Which strides make rows of operands or of the result misaligned, and other sizes that are not multiples either.
 fn misaligned(odd: &[OddPitch], sizes: GemmSizes) -> Option<Fact> {
     let multiple = odd.first()?.multiple;
     let all = [("M", sizes.m), ("N", sizes.n), ("K", sizes.k)];
@@ -319,7 +319,7 @@ fn of_kernel(
     if matches!(measured.sizes, Sizes::Other) && holds(name, TRANSCENDENTAL) {
         found.push(Fact::Transcendental);
     }
-    // The gradients of a convolution are kernels that share nothing but what they read.
+    // The gradients of a convolution are separate kernels that only share their inputs.
     let is_one = !matches!(measured.sizes, Sizes::Convolution(_));
     if measured.n_main_kinds > 1 && is_one {
         found.push(Fact::SeveralKernels(measured.n_main_kinds));
@@ -335,8 +335,8 @@ fn of_kernel(
     found
 }
 
-/// Workgroups of an attention kernel that does not tell them: no fewer than with blocks of as few
-/// queries as kernels usually take; `None` where keys may be split as well.
+/// The number of workgroups of an attention kernel whose tile is unknown: at most that of the smallest blocks of
+/// queries that kernels usually use; `None` if keys may be split as well.
 fn blocks_of_queries(measured: &Measured, name: &str) -> Option<u64> {
     let Sizes::Attention(sizes) = &measured.sizes else {
         return None;
@@ -346,7 +346,7 @@ fn blocks_of_queries(measured: &Measured, name: &str) -> Option<u64> {
         .then(|| sizes.blocks(BLOCK_OF_QUERIES))
 }
 
-/// That tiles read operands faster than the memory could: caches are what bounds it.
+/// Tiles that read operands faster than the memory could, which means that the kernel is limited by caches.
 fn tile_reads(
     input: &Input,
     operation: &Operation,
@@ -364,7 +364,7 @@ fn tile_reads(
     })
 }
 
-/// What few steps along K cost.
+/// The cost of few steps along K.
 fn steps_along_k(k: u64, tile: u64) -> Option<Fact> {
     let steps = k.div_ceil(tile);
     let few = (steps <= FEW_K_STEPS).then_some(Fact::FewKSteps { k, tile });
@@ -410,7 +410,7 @@ fn row_of(tensors: &[Tensor]) -> Option<(i64, f64)> {
     (row > 1).then_some((row, bytes))
 }
 
-/// Whether neighbors along the last dimension do not lie next to each other.
+/// Whether neighbors along the last dimension are not adjacent in memory.
 fn is_strided(tensor: &Tensor) -> bool {
     let last = tensor
         .shape

@@ -4,12 +4,12 @@
 //! roofline ─tile padding→ ─wave quantization→ … ─helper kernels→ … ─unexplained→ measured
 //! ```
 //!
-//! A factor multiplies the least time of the arithmetic or of the memory, and the longer of both is
-//! taken again: the step is what that grew. What is measured (helper kernels, a warm-up, calls that take
-//! longer than others) comes first out of the gap, as it is no estimate; what factors say is cut to
-//! what is left. So the parts sum up to the measured time to the nanosecond.
+//! A factor multiplies the roofline time of the arithmetic or of the memory traffic, and the longer of both is taken
+//! again: the step is the increase. Measured times (helper kernels, a warm-up, calls that take longer than others) are
+//! subtracted from the gap first, because they are no estimates; times from factors are limited to what is left. So the
+//! parts add up to the measured time to the nanosecond.
 //!
-//! Facts name causes of the rest that have no factor: [`Fact`].
+//! Facts name causes of the rest that have no factor: see [`Fact`].
 
 mod factors;
 mod facts;
@@ -29,30 +29,30 @@ use factors::{Factor, factors};
 pub use facts::Fact;
 pub use text::{StepLine, step_lines};
 
-/// What a kernel needs for its launch alone.
+/// The time that launching a kernel takes.
 const LAUNCH_NS: i64 = 2_000;
 
-/// A smaller factor that adds no time is not worth a word.
+/// A smaller factor that adds no time is not listed.
 const LEAST_FACTOR: f64 = 1.05;
 
 labelled! {
     /// Why an operation takes longer than its roofline time.
     pub enum Cause {
-        /// It runs on units that are slower than others that take its type.
+        /// It runs on units that are slower than others that support its type.
         SlowerUnit => "Slower units" as "slower_unit",
-        /// Tiles reach beyond the result.
+        /// Tiles extend beyond the result.
         TilePadding => "Tile padding" as "tile_padding",
         /// The last wave of workgroups does not fill the GPU.
         WaveQuantization => "Wave quantization" as "wave_quantization",
-        /// A dimension is computed as the next larger one that the kernel is built for.
+        /// A dimension is padded to the next larger one that the kernel is built for.
         PaddedDimension => "Padded dimension" as "padded_dimension",
-        /// No other kernel of this trace moves so few bytes any faster.
+        /// No other kernel of this trace moves this few bytes faster.
         SmallSize => "Bandwidth at this size" as "bandwidth_at_this_size",
-        /// Kernels beside the one that does the work.
+        /// Kernels in addition to the one that does the work.
         Helpers => "Helper kernels" as "helper_kernels",
-        /// What the first call takes beyond the others.
+        /// How much longer than the others the first call takes.
         WarmUp => "Warm-up" as "warm_up",
-        /// What calls take beyond the median.
+        /// How much longer than the median calls take.
         Spread => "Spread of calls" as "spread",
         /// Kernels about as short as their launch.
         LaunchScale => "Launch scale" as "launch_scale",
@@ -62,7 +62,7 @@ labelled! {
 }
 
 impl Cause {
-    /// Whether its time was measured, and does not follow from sizes.
+    /// Whether its time was measured, rather than inferred from sizes.
     pub fn is_measured(self) -> bool {
         matches!(self, Cause::Helpers | Cause::WarmUp | Cause::Spread)
     }
@@ -71,13 +71,12 @@ impl Cause {
 /// One part of the gap.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Step {
-    /// Why.
+    /// The cause.
     pub cause: Cause,
-    /// By how much it multiplies the least time of the arithmetic, or of the memory; of what is measured,
+    /// The factor on the roofline time of the arithmetic, or of the memory traffic; for measured times, the factor on
     /// the time before it. At least 1.
     pub factor: f64,
-    /// What it adds to the time of all calls: nothing where the other of arithmetic and memory takes
-    /// longer all the same.
+    /// What it adds to the time of all calls: zero if the other of arithmetic and memory still takes longer.
     pub ns: i64,
     /// The sizes that it follows from.
     pub detail: Detail,
@@ -86,7 +85,7 @@ pub struct Step {
 /// The sizes that a step follows from.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Detail {
-    /// None beside its time.
+    /// Nothing besides its time.
     None,
     /// A result in tiles.
     Tile {
@@ -97,9 +96,9 @@ pub enum Detail {
     },
     /// Workgroups over the compute units.
     Waves {
-        /// Output tiles; `None` where the kernel's name does not tell.
+        /// Output tiles; `None` if the kernel's name does not contain the tile.
         tiles: Option<u64>,
-        /// Workgroups: as many as tiles, or more where the sum over K is split.
+        /// Workgroups: as many as tiles, or more if the sum over K is split.
         workgroups: u64,
         /// Compute units.
         units: u32,
@@ -110,17 +109,17 @@ pub enum Detail {
         dimension: &'static str,
         /// Its size.
         size: u64,
-        /// What is computed.
+        /// The padded size.
         padded: u64,
     },
     /// What the fastest other operation of about this size reaches.
     Bandwidth {
-        /// Its bandwidth over that of the GPU, in percent.
+        /// Its bandwidth relative to that of the GPU, in percent.
         percent: f64,
     },
     /// The longest kind of helper kernels.
     Helper {
-        /// What they are there for.
+        /// What they are for.
         kind: HelperKind,
         /// How many run.
         n: u64,
@@ -129,9 +128,9 @@ pub enum Detail {
     },
     /// Calls.
     Calls {
-        /// The middle one.
+        /// The median call.
         median_ns: i64,
-        /// The longest, or the first.
+        /// The longest call, or the first.
         longest_ns: i64,
     },
 }
@@ -139,18 +138,18 @@ pub enum Detail {
 /// From the roofline time to the measured time of an operation.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Waterfall {
-    /// The least time of all calls; of what is faster than its roofline the measured time.
+    /// The roofline time of all calls; for calls faster than their roofline, the measured time.
     pub roofline_ns: i64,
-    /// In the order of [`Cause`]; those that add no time have a factor worth a word.
+    /// In the order of [`Cause`]; steps that add no time are included only if their factor is large enough.
     pub steps: Vec<Step>,
     /// The measured time of all calls.
     pub measured_ns: i64,
-    /// Causes of what is unexplained that have no factor, the surest first.
+    /// Causes of what is unexplained that have no factor, most certain first.
     pub facts: Vec<Fact>,
 }
 
 impl Waterfall {
-    /// Of the operation at a position; `None` where its roofline is not known.
+    /// The waterfall of the operation with this index; `None` if its roofline is unknown.
     pub fn of(input: &Input, at: usize) -> Option<Waterfall> {
         let profile = input.profile;
         let operation = profile.operations().get(at)?;
@@ -208,7 +207,7 @@ impl Waterfall {
         })
     }
 
-    /// The time of a cause; zero where it has none.
+    /// The time of a cause; zero if it does not occur.
     pub fn ns(&self, cause: Cause) -> i64 {
         self.step(cause).map_or(0, |step| step.ns)
     }
@@ -218,13 +217,13 @@ impl Waterfall {
         self.steps.iter().find(|step| step.cause == cause)
     }
 
-    /// The roofline time over the measured time, in percent: weighted by time, so that it adds up over
+    /// The roofline time divided by the measured time, in percent: weighted by time, so that it adds up over
     /// operations. `None` without a measured time.
     pub fn roofline_percent(&self) -> Option<f64> {
         (self.measured_ns > 0).then(|| self.roofline_ns as f64 / self.measured_ns as f64 * 100.0)
     }
 
-    /// The longest step that has a name.
+    /// The longest step with a known cause.
     pub fn largest(&self) -> Option<&Step> {
         let named = self
             .steps
@@ -234,14 +233,14 @@ impl Waterfall {
     }
 }
 
-/// The gap as it is taken apart.
+/// The gap while it is split into steps.
 struct Parts {
     left_ns: i64,
     steps: Vec<(Option<f64>, Cause, i64, Detail)>,
 }
 
 impl Parts {
-    /// A step whose factor is that of the time before it.
+    /// Adds a step whose factor is relative to the time before it.
     fn take(&mut self, cause: Cause, ns: i64, detail: Detail) {
         self.add(cause, None, ns, detail);
     }

@@ -1,18 +1,18 @@
-//! A cause is planted in the calls of one operation, and the waterfall names it with its size.
+//! A cause is placed in the calls of one operation, and the waterfall has to name it with its size.
 
 use super::*;
 use crate::profile::Profile;
 use crate::report::Report;
 use crate::testing::{Timetable, options_on};
 
-/// A large GEMM in whole tiles and full waves: 16 × 19 tiles of 256 × 256 on 304 compute units.
+/// A large GEMM with whole tiles and full waves: 16 × 19 tiles of 256 × 256 on 304 compute units.
 const GEMM: &str = "4096x4096, 4096x4864";
 const TILE: &str = "Cijk_Alik_Bljk_BBS_BH_MT256x256x64_SK0";
 
-/// One kernel of a call: its name and microseconds.
+/// One kernel of a call: its name and duration in microseconds.
 type Kernel = (&'static str, u32);
 
-/// Calls of an operation one after the other, each with its kernels.
+/// Consecutive calls of an operation, each with its kernels.
 fn profile_of(op: &str, args: &str, calls: &[&[Kernel]]) -> Profile {
     let (mut trace, mut at) = (Timetable::new(), 100);
     let mut gpu_us = 1_000;
@@ -41,7 +41,7 @@ fn what_is_measured_is_named_to_the_nanosecond() {
     const FAST: &[Kernel] = &[(TILE, 300)];
     #[rustfmt::skip]
     let cases: [(&[&[Kernel]], Cause, i64); 7] = [
-        // A transpose of the operand beside one call of four.
+        // A transpose of the operand in one of four calls.
         (&[FAST, FAST, &[("batched_transpose_32x32_half", 80), (TILE, 300)], FAST], Cause::Helpers, 80_000),
         (&[&[(TILE, 300), ("Cijk_SS_BiasS_HA_PostGSU4_VW4", 40)], FAST], Cause::Helpers, 40_000),
         (&[FAST, &[("Memset (Device)", 20), (TILE, 300)]], Cause::Helpers, 20_000),
@@ -70,18 +70,18 @@ fn what_follows_from_sizes_is_named_with_its_factor() {
         // 1 025 in tiles of 128 and 64, of which there are 153.
         ("MI300X", "aten::mm", "1025x8192, 8192x1025", "Cijk_Alik_Bljk_BBS_BH_MT128x64x64_SK0", Some((Cause::TilePadding, 1.193))),
         ("MI300X", "aten::mm", "1025x8192, 8192x1025", "Cijk_Alik_Bljk_BBS_BH_MT128x64x64_SK0", Some((Cause::WaveQuantization, 304.0 / 153.0))),
-        // 16 · 16 tiles, each cut in four along K: 1 024 workgroups in 4 waves.
+        // 16 · 16 tiles, each split in four along K: 1 024 workgroups in 4 waves.
         ("MI300X", "aten::mm", "4096x8192, 8192x4096", "Cijk_Alik_Bljk_BBS_BH_MT256x256x64_GSU4_SK0", Some((Cause::WaveQuantization, 4.0 * 304.0 / 1024.0))),
-        // Stream-K has work for all units to the end.
+        // Stream-K keeps all units busy to the end.
         ("MI300X", "aten::mm", "1024x8192, 8192x1024", "Cijk_Alik_Bljk_BBS_BH_MT256x256x64_SK3", None),
         ("H100", "aten::mm", "8944x1024, 1024x1024", "nvjet_tst_128x128_64x4_2x1_v_bz_TNT", Some((Cause::WaveQuantization, 5.0 * 132.0 / 560.0))),
-        // K is cut in steps of 64.
+        // K is processed in steps of 64.
         ("MI300X", "aten::mm", "4096x4104, 4104x4864", TILE, Some((Cause::PaddedDimension, 4160.0 / 4104.0))),
-        // FP64 on vector units of a GPU with such matrix units.
+        // FP64 on vector units, on a GPU with matrix units for it.
         ("H100", "aten::mm", "4096x4096:double, 4096x4224:double", "void cutlass::Kernel2<cutlass_80_simt_dgemm_128x128_8x2_nn_align1>", Some((Cause::SlowerUnit, 67.0 / 34.0))),
-        // FP32 there too: matrix units take it as TF32, which is its roofline.
+        // FP32 on the same GPU: matrix units take it as TF32, which is its roofline.
         ("H100", "aten::mm", "4096x4096:float, 4096x4224:float", "ampere_sgemm_128x64_nn", Some((Cause::SlowerUnit, 494.7 / 67.0))),
-        // A head dimension of 80 in a kernel of Triton.
+        // A head dimension of 80 in a Triton kernel.
         ("MI300X", "aten::_scaled_dot_product_flash_attention", "8x16x4096x80*3, =0.0, =False", "attn_fwd", Some((Cause::PaddedDimension, 1.6))),
         ("H100", "aten::_scaled_dot_product_flash_attention", "8x16x4096x80*3, =0.0, =False", "void pytorch_flash::flash_fwd_kernel<pytorch_flash::Flash_fwd_kernel_traits<96, 128, 64, 4>>", Some((Cause::PaddedDimension, 1.2))),
     ];
@@ -128,7 +128,7 @@ fn what_has_no_factor_is_a_fact() {
     }
 }
 
-/// The roofline of what is faster than it leaves no gap.
+/// A kernel faster than its roofline has no gap.
 #[test]
 fn what_beats_its_roofline_has_no_steps() {
     let waterfall = waterfall_on("MI300X", &profile_of("aten::mm", GEMM, &[&[(TILE, 10)]]));

@@ -1,4 +1,4 @@
-//! The waterfall for people.
+//! The waterfall as text.
 
 use super::facts::BLOCK_OF_QUERIES;
 use super::{Cause, Detail, Fact, Step, Waterfall};
@@ -11,9 +11,9 @@ pub struct StepLine {
     pub label: &'static str,
     /// Its name in files.
     pub key: &'static str,
-    /// What it adds.
+    /// The time that it adds.
     pub ns: i64,
-    /// How many times longer the time becomes.
+    /// By what factor the time increases.
     pub factor: f64,
     /// The sizes that it follows from; may be empty.
     pub says: String,
@@ -32,7 +32,7 @@ pub fn step_lines(waterfall: &Waterfall) -> Vec<StepLine> {
 }
 
 impl Waterfall {
-    /// What the steps follow from, and the causes without a factor, each as half a sentence.
+    /// The reasons for the steps, and the causes without a factor, each as a phrase.
     pub fn causes(&self) -> Vec<String> {
         let steps = self.steps.iter().map(|step| step.says());
         let facts = self.facts.iter().map(Fact::text);
@@ -41,7 +41,7 @@ impl Waterfall {
 }
 
 impl Fact {
-    /// For people, as half a sentence: "K = 32 in steps of 64".
+    /// The fact as a phrase: "K = 32 in steps of 64".
     pub fn text(&self) -> String {
         match self {
             Fact::Misaligned { sizes, multiple } => {

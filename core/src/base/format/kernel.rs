@@ -1,16 +1,15 @@
-//! Names of kernels, short enough to read.
+//! Readable short names of kernels.
 
-/// A kernel's name without what says nothing: the return type, namespaces that all of a library's
-/// kernels share, wrappers, lambdas, operands, and the parameter list. What tells kernels apart
-/// stays: the functor, types, tile, split. A name as the linker knows it becomes its namespaces and
-/// the function. For reading: two kernels may end up with one name.
+/// Shortens a kernel's name: drops the return type, namespaces shared by all kernels of a library, wrappers, lambdas,
+/// operands, and the parameter list. Keeps what distinguishes kernels: functor, types, tile, split. A mangled name
+/// becomes its namespaces and function. For display only: two kernels may end up with the same name.
 pub fn kernel_name(name: &str) -> String {
     if let Some(plain) = unmangled(name) {
         return plain;
     }
     let mut short = name.strip_prefix("void ").unwrap_or(name);
-    // A parameter list closes the name and opens right behind it. "Memcpy HtoD (Pinned ->
-    // Device)" has a space there.
+    // A parameter list ends the name and directly follows its identifier. "Memcpy HtoD (Pinned -> Device)" has a space
+    // there.
     if let Some(open) = opening_parenthesis(short)
         && short
             .get(..open)
@@ -30,7 +29,7 @@ pub fn kernel_name(name: &str) -> String {
     without_operands(short).replace("> >", ">>")
 }
 
-/// Parts of kernel names that say nothing, and types that have a shorter name.
+/// Parts of kernel names that carry no information, and types that have a shorter name.
 const SILENT_PARTS: &[(&str, &str)] = &[
     ("(anonymous namespace)::", ""),
     ("at::native::", ""),
@@ -42,7 +41,7 @@ const SILENT_PARTS: &[(&str, &str)] = &[
     ("_kernel__5x_cublas", ""),
 ];
 
-/// Templates around what a kernel computes, and which of their arguments that is.
+/// Wrapper templates, and which of their arguments is the actual computation.
 const WRAPPERS: &[(&str, Argument)] = &[
     ("gpu_kernel_impl_nocast<", Argument::First),
     ("gpu_kernel_impl<", Argument::First),
@@ -59,7 +58,7 @@ const WRAPPERS: &[(&str, Argument)] = &[
 #[derive(Debug, Clone, Copy)]
 enum Argument {
     First,
-    /// A functor, written with the template's first argument, its type.
+    /// A functor, shown with its type, which is the template's first argument.
     SecondOfType,
     LastOfType,
 }
@@ -79,7 +78,7 @@ fn unwrapped(mut name: String) -> String {
                 format!("{functor}<{first}>")
             });
             let shorter = format!("{before}{inner}{after}");
-            // A functor that is called like its wrapper would be unwrapped forever.
+            // A functor named like its wrapper would be unwrapped forever.
             if shorter.len() >= name.len() {
                 break;
             }
@@ -89,7 +88,7 @@ fn unwrapped(mut name: String) -> String {
     name
 }
 
-/// What stands before a template, its arguments, and what stands behind it.
+/// The text before a template, its arguments, and the text after it.
 fn template<'a>(name: &'a str, opening: &str) -> Option<(&'a str, Vec<&'a str>, &'a str)> {
     let (before, rest) = name.split_once(opening)?;
     let (mut depth, mut start, mut arguments) = (0_usize, 0, Vec::new());
@@ -111,8 +110,8 @@ fn template<'a>(name: &'a str, opening: &str) -> Option<(&'a str, Vec<&'a str>, 
     None
 }
 
-/// `copy_kernel(bf16)` of `copy_kernel(Iterator&)::{lambda()#3}::operator()() const::{lambda(bf16)#1}`:
-/// of lambdas in each other the types that the innermost takes.
+/// Turns `copy_kernel(Iterator&)::{lambda()#3}::operator()() const::{lambda(bf16)#1}` into `copy_kernel(bf16)`: of
+/// nested lambdas it keeps the parameter types of the innermost.
 fn without_lambdas(name: &str) -> String {
     const LAMBDA: &str = "::{lambda(";
     let mut short = String::new();
@@ -132,7 +131,7 @@ fn without_lambdas(name: &str) -> String {
     short + rest
 }
 
-/// Without the pointers of an element-wise kernel's operands, and what tells how it indexes them.
+/// Drops the operand pointers of an element-wise kernel and the arguments after them, which describe indexing.
 fn without_operands(name: String) -> String {
     match name.split_once(", std::array<char*") {
         Some((before, _)) if before.contains("elementwise_kernel<") => format!("{before}>"),
@@ -140,8 +139,8 @@ fn without_operands(name: String) -> String {
     }
 }
 
-/// `Cijk_Alik_Bljk_BBS_BH_MT256x128x64_MI16x16x1` of a name of Tensile, which lists all that the
-/// generator chose: layouts, types, tile, matrix instruction, and how K is split.
+/// Shortens a Tensile name to the likes of `Cijk_Alik_Bljk_BBS_BH_MT256x128x64_MI16x16x1`. The full name lists all of
+/// the generator's choices; kept are layouts, types, tile, matrix instruction, and how K is split.
 fn tensile(name: &str) -> String {
     let parts: Vec<&str> = name.split('_').collect();
     let tile = parts.iter().position(|part| is_numbered(part, "MT"));
@@ -158,15 +157,14 @@ fn tensile(name: &str) -> String {
     kept.join("_")
 }
 
-/// "MT256x128x64" is a numbered "MT".
+/// Whether a part is these letters followed by a number, as "MT256x128x64" is for "MT".
 fn is_numbered(part: &str, letters: &str) -> bool {
     let number = part.strip_prefix(letters);
     number.is_some_and(|number| number.starts_with(|digit: char| digit.is_ascii_digit()))
 }
 
-/// `ck::device::conv<…>` of `_ZN2ck6device4convILi4EEEvv`: the names that the Itanium C++ ABI writes
-/// with their lengths, up to the template's arguments. Those are written with references to parts
-/// before them, so they are left out.
+/// Turns `_ZN2ck6device4convILi4EEEvv` into `ck::device::conv<…>`: the length-prefixed names of the Itanium C++ ABI, up
+/// to the template arguments. Those are left out, because they contain back-references.
 fn unmangled(name: &str) -> Option<String> {
     let rest = name.strip_prefix("_Z")?;
     let (mut rest, is_nested) = match rest.strip_prefix('N') {
@@ -203,7 +201,7 @@ fn unmangled(name: &str) -> Option<String> {
     (!parts.is_empty()).then(|| format!("{}{arguments}", parts.join("::")))
 }
 
-/// Where the parenthesis opens that the last character closes.
+/// The position of the parenthesis that the last character closes.
 fn opening_parenthesis(text: &str) -> Option<usize> {
     if !text.ends_with(')') {
         return None;

@@ -1,16 +1,16 @@
-//! What the hardware predicts of an operation, and whether what was measured is that.
+//! What the hardware predicts for an operation, and whether the measurement agrees.
 //!
-//! An operation whose work is known has a roof on each GPU: the least time it can take there. The
-//! target should take longer than the reference by as much as its roof is higher. What is measured
-//! over what is expected is the *excess*: 1 is what the hardware explains, 2 is twice that.
+//! An operation whose work is known has a roofline time on each GPU: the minimum time it can take there. The target
+//! should take longer than the reference by the ratio of these times. The measured ratio over the expected one is the
+//! *excess*: 1 is what the hardware explains, 2 is twice that.
 //!
 //! ```text
-//! expected = roof on the target's GPU ÷ roof on the reference's GPU
+//! expected = roofline time on the target's GPU ÷ roofline time on the reference's GPU
 //! actual   = time of a call on the target ÷ time of a call on the reference
 //! excess   = actual ÷ expected
 //! ```
 //!
-//! On the same GPU the expected ratio of the same work is 1, whatever the work.
+//! On the same GPU, the expected ratio for the same work is always 1.
 
 #[cfg(test)]
 mod tests;
@@ -29,19 +29,19 @@ use crate::perf::Work;
 
 pub use verdict::{NotJudged, Verdict};
 
-/// The roof over one call on one of the GPUs.
+/// The roofline for one call on one of the GPUs.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Roof {
-    /// The least time of a call.
+    /// The minimum time of a call.
     pub us_per_call: f64,
-    /// What takes it.
+    /// What bounds it.
     pub bound: Bound,
-    /// What the figure that decides is.
+    /// The basis of the figure that bounds it.
     pub basis: Basis,
 }
 
 impl Roof {
-    /// What share of it a call of so many nanoseconds reaches, in percent; 0 for one without a length.
+    /// The percentage of roofline for a call of this duration in nanoseconds; 0 if the duration is zero.
     pub fn percent(self, ns_per_call: f64) -> f64 {
         match ns_per_call > 0.0 {
             true => self.us_per_call * 1e5 / ns_per_call,
@@ -50,17 +50,17 @@ impl Roof {
     }
 }
 
-/// What is predicted of an operation, and what was measured.
+/// The prediction for an operation, and the measurement.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Judgement {
-    /// Time of a call on the target over that on the reference; `None` where one has none.
+    /// Time of a call on the target over that on the reference; `None` if one is unknown.
     pub actual: Option<f64>,
-    /// The same as the hardware predicts it, on one basis: that of the target's report, and peaks
-    /// where achievable figures are known for one of the GPUs alone.
+    /// The ratio that the hardware predicts, on a single basis: that of the target's report, or peaks if an achievable
+    /// figure is known for only one of the GPUs.
     pub expected: Option<f64>,
-    /// The same by peaks alone.
+    /// The same from peaks alone.
     pub peak_expected: Option<f64>,
-    /// The same by achievable figures, wherever they are known: for one of the GPUs alone, too.
+    /// The same from achievable figures wherever they are known, even for only one of the GPUs.
     pub achievable_expected: Option<f64>,
     /// `actual` over `expected`.
     pub excess: Option<f64>,
@@ -68,35 +68,34 @@ pub struct Judgement {
     pub peak_excess: Option<f64>,
     /// `actual` over `achievable_expected`.
     pub achievable_excess: Option<f64>,
-    /// The roofs that `expected` is made of.
+    /// The rooflines behind `expected`.
     pub roofs: Pair<Option<Roof>>,
-    /// The work of a call where the models of both traces count the same; `None` where it is not
-    /// known, or `work_differs`.
+    /// The work of a call if the models count the same for both traces; `None` if it is unknown, or if `work_differs`.
     pub work: Option<Work>,
-    /// The models count another amount of work in each trace.
+    /// The models count a different amount of work in each trace.
     pub work_differs: bool,
-    /// What of `expected` follows from the work alone: the roof of the target's work over that of
-    /// the reference's, both on the reference's GPU. 1 for the same work.
+    /// The part of `expected` due to the work alone: the roofline time of the target's work over that of the
+    /// reference's, both on the reference's GPU. 1 for the same work.
     pub work_ratio: f64,
-    /// By `expected`.
+    /// Based on `expected`.
     pub verdict: Verdict,
-    /// By `peak_expected`.
+    /// Based on `peak_expected`.
     pub peak_verdict: Verdict,
-    /// By `achievable_expected`.
+    /// Based on `achievable_expected`.
     pub achievable_verdict: Verdict,
-    /// Takes more than twice as long on the target, whatever the hardware predicts.
+    /// Takes more than twice as long on the target, regardless of the prediction.
     pub is_more_than_twice: bool,
     /// Takes less than its own roofline allows.
     pub is_implausible: Pair<bool>,
 }
 
 impl Judgement {
-    /// Whether peaks say something else than achievable figures.
+    /// Whether peaks and achievable figures lead to different verdicts.
     pub fn depends_on_basis(&self) -> bool {
         self.peak_verdict != self.achievable_verdict
     }
 
-    /// The prediction, the excess and the verdict on the basis that does not decide.
+    /// The prediction, the excess and the verdict on the basis that was not used.
     pub fn on_other_basis(&self) -> (Option<f64>, Option<f64>, Verdict) {
         let is_by_peaks = self.expected == self.peak_expected;
         match is_by_peaks {
@@ -110,16 +109,16 @@ impl Judgement {
     }
 }
 
-/// What is known of the sizes of the calls of both traces.
+/// How the sizes of the calls in both traces relate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Sizes {
-    /// They are the same, as far as anything tells.
+    /// They are the same, as far as is known.
     Same,
-    /// They, or the types, differ.
+    /// Sizes or types differ.
     Other,
-    /// They compute the same in other operations: the least work that either does it with is needed.
+    /// They compute the same with different operations, so the smaller amount of work counts for both.
     Least,
-    /// One of the traces does not say.
+    /// One of the traces did not record them.
     Unknown,
 }
 
@@ -186,7 +185,7 @@ impl Judge {
             Some(roofs) if roofs.reference.us_per_call > 0.0 => {
                 Some(roofs.target.us_per_call / roofs.reference.us_per_call)
             }
-            // The same GPU takes the same time for the same call.
+            // On the same GPU, the same call takes the same time.
             _ if self.is_same_gpu
                 && !work_differs
                 && matches!(sizes, Sizes::Same | Sizes::Least) =>
@@ -196,7 +195,7 @@ impl Judge {
             _ => None,
         };
         let [expected, peak_expected, achievable_expected] = [own, peak, achievable].map(expected);
-        // That of the roofs which decide.
+        // The basis of the rooflines used.
         let basis = own.reference.map_or(self.basis, |roof| roof.basis);
         let work_ratio = match expected {
             Some(expected) if self.is_same_gpu => expected,
@@ -259,8 +258,8 @@ impl Judge {
         }
     }
 
-    /// The work of the side that does it with the least, and how often it does it, for both: what it
-    /// takes at roofline decides. Where one of them is not known, the one with fewer operations.
+    /// For both sides, the work of the side with the lower roofline time, and how often it does it. If only one side's
+    /// work is known, it is used if that side has no more operations than the other.
     fn least(
         &self,
         works: Pair<Vec<(Work, u64)>>,
@@ -301,7 +300,7 @@ impl Judge {
         }
     }
 
-    /// The roof over a mean call; the figure that decides is that of most of the time.
+    /// The roofline for an average call, with the bound and the basis of the operation with the most time.
     fn roof(
         &self,
         which: Which,
@@ -345,14 +344,13 @@ impl Judge {
     }
 }
 
-/// Whether one of the roofs is by a peak and the other by an achievable figure.
+/// Whether one roofline uses a peak and the other an achievable figure.
 fn is_mixed(roofs: &Pair<Option<Roof>>) -> bool {
     let bases = roofs.map(|roof| roof.map(|roof| roof.basis)).both();
     bases.is_some_and(|bases| bases.reference != bases.target)
 }
 
-/// The names of the devices that a trace was recorded on, however many of each there are: "NVIDIA
-/// H100" of "2 × NVIDIA H100".
+/// The names of the devices that a trace was recorded on, without their counts: "NVIDIA H100" from "2 × NVIDIA H100".
 fn device_names(recorded_on: &str) -> Vec<&str> {
     let names = recorded_on.split(", ");
     names
@@ -360,8 +358,7 @@ fn device_names(recorded_on: &str) -> Vec<&str> {
         .collect()
 }
 
-/// The work of a call of each operation, with how many calls there are; empty unless all of it is
-/// known.
+/// The work per call of each operation, with its number of calls; empty unless all of it is known.
 fn works(side: &Side, op: &OpSide) -> Vec<(Work, u64)> {
     let operations = op.operations.iter();
     let works = operations.map(|at| {
@@ -375,9 +372,9 @@ fn n_calls(works: &[(Work, u64)]) -> u64 {
     works.iter().map(|(_, calls)| *calls).sum()
 }
 
-/// Whether the works of a mean call of both traces are known, and another.
+/// Whether the average work per call is known in both traces, and differs.
 fn works_differ(works: &Pair<Vec<(Work, u64)>>) -> bool {
-    /// Sums of equal numbers in another order differ by less.
+    /// Rounding differences of sums in a different order are smaller.
     const ROUNDING: f64 = 1e-9;
     let means = works.as_ref().map(|works| {
         let calls = works.iter().map(|(_, calls)| *calls).sum::<u64>().max(1) as f64;

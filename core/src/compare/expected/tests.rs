@@ -4,7 +4,7 @@ use crate::testing::Timetable;
 
 /// 2·4096³ = 137.4 GFLOP.
 const MM: &str = r#""Input Dims": [[4096, 4096], [4096, 4096]], "Input type": ["c10::BFloat16", "c10::BFloat16"]"#;
-/// 64 × 8 of eight rows each: tiny matrices, very many of them.
+/// 64 × 8 by eight rows each: tiny matrices, very many of them.
 const BMM: &str = r#""Input Dims": [[37632, 8, 64], [37632, 64, 8]], "Input type": ["c10::BFloat16", "c10::BFloat16"]"#;
 
 fn judged(name: &str, args: &str, us: [f64; 2], gpus: Option<(&str, &str)>) -> Judgement {
@@ -20,7 +20,7 @@ fn near(a: Option<f64>, b: f64) -> bool {
 #[test]
 fn the_ratio_of_the_roofs_is_expected() {
     let judgement = judged("aten::mm", MM, [200.0, 280.0], Some(("H100", "MI300X")));
-    // No achievable figure of the H100 is known: 989.4 ÷ 1307.4 TFLOPS by peaks.
+    // There is no achievable figure for the H100: 989.4 ÷ 1307.4 TFLOPS from peaks.
     assert!(near(judgement.expected, 0.7568), "{judgement:?}");
     assert!(near(judgement.peak_expected, 0.7568), "{judgement:?}");
     // 989.4 ÷ 708 TFLOPS: a peak over an achievable figure.
@@ -96,7 +96,7 @@ fn a_copy_to_the_host_is_not_judged_by_the_memory_of_the_gpu() {
     let other = judged(Some(("H100", "MI300X")));
     assert_eq!(other.verdict, Verdict::NotJudged(NotJudged::OverLink));
     assert_eq!((other.expected, other.roofs), (None, Pair::default()));
-    // The same GPU has the same link: 3 times as long is three times what is expected.
+    // The same GPU has the same link: 3 times as long is an excess of 3.
     let same = judged(H100);
     assert_eq!((same.expected, same.excess), (Some(1.0), Some(3.0)));
     assert_eq!(same.roofs, Pair::default());

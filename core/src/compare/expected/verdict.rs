@@ -1,4 +1,4 @@
-//! The verdicts, and why there is none.
+//! The verdicts, and the reasons for having none.
 
 use crate::compare::pair::Which;
 
@@ -11,18 +11,18 @@ pub enum Verdict {
     ModeratelyBeyond,
     /// At least twice as slow as the hardware predicts.
     UnexpectedSlowdown,
-    /// Many times as slow as predicted, and GEMMs so small that the choice of the kernel decides.
+    /// Many times as slow as predicted, for GEMMs so small that the kernel choice is decisive.
     KernelIssue,
     /// Faster than the hardware predicts: the reference may be slow here.
     BetterThanPredicted,
-    /// So short on both sides that launching it takes as long.
+    /// So short on both sides that the launch overhead dominates.
     TooSmallToJudge,
-    /// Nothing is predicted.
+    /// There is no prediction.
     NotJudged(NotJudged),
 }
 
 impl Verdict {
-    /// As files write it, for people, and what it says of a call.
+    /// The key in files, the label, and the sentence about a call.
     #[rustfmt::skip]
     fn texts(self) -> [&'static str; 3] {
         match self {
@@ -36,12 +36,12 @@ impl Verdict {
         }
     }
 
-    /// As files write it.
+    /// The key in files.
     pub fn key(self) -> &'static str {
         self.texts()[0]
     }
 
-    /// For people.
+    /// The label shown to users.
     pub fn label(self) -> &'static str {
         self.texts()[1]
     }
@@ -50,7 +50,7 @@ impl Verdict {
         self.texts()[2]
     }
 
-    /// Whether the difference was to be expected; `None` where nothing tells.
+    /// Whether the difference was to be expected; `None` if unknown.
     pub fn is_expected(self) -> Option<bool> {
         match self {
             Verdict::ExplainedByHardware => Some(true),
@@ -69,20 +69,20 @@ impl Verdict {
     }
 }
 
-/// Why nothing is predicted.
+/// Why there is no prediction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum NotJudged {
     /// No GPU profile for either trace.
     NoProfiles,
     /// No GPU profile for one of the traces.
     NoProfile(Which),
-    /// No model counts its work, or the bytes that it moves.
+    /// No model counts its FLOPs or bytes.
     NoWorkModel,
-    /// One of the GPUs has no figure for the arithmetic that it needs.
+    /// One of the GPUs has no figure for the arithmetic it needs.
     NoFigure(Which),
-    /// It moves data between memories of its own: a link decides, and of links no figure is known.
+    /// It moves data between separate memories: the link is the limit, and there are no figures for links.
     OverLink,
-    /// One of the traces was recorded without shapes: sizes may be other ones.
+    /// One of the traces was recorded without shapes, so sizes may differ.
     NoShapes,
     /// Sizes or types differ, and no model counts the work.
     OtherSizes,
@@ -91,7 +91,7 @@ pub enum NotJudged {
 }
 
 impl NotJudged {
-    /// Half a sentence.
+    /// The reason, to be used within a sentence.
     #[rustfmt::skip]
     pub fn label(self) -> &'static str {
         match self {

@@ -1,5 +1,4 @@
-//! What to do about an operation that is slower than predicted: by its cause where one shows, else
-//! by the kind of work that it is.
+//! What to do about an operation that is slower than predicted: by cause if one is visible, otherwise by kind of work.
 
 use crate::compare::comparison::Comparison;
 use crate::compare::expected::Verdict;
@@ -18,11 +17,11 @@ pub(crate) struct Advice {
     applies: fn(&Comparison, &MatchedOp) -> bool,
     /// What to change in the model or in how it is run: a template.
     pub(crate) model: &'static str,
-    /// What to ask of the kernel: a template.
+    /// What to change in the kernel: a template.
     pub(crate) kernel: &'static str,
 }
 
-/// By what shows in the traces.
+/// Advice by the cause visible in the traces.
 pub(crate) const CAUSES: &[Advice] = &[
     Advice {
         when: "the target computes in a wider type",
@@ -96,7 +95,7 @@ pub(crate) const CAUSES: &[Advice] = &[
 
 const LACKS_TF32: &str = "The reference\u{2019}s kernel computes in TF32, the target\u{2019}s in full FP32: no kernel makes up for that.";
 
-/// By the kind of work.
+/// Advice by kind of work.
 pub(crate) const USUAL: &[Advice] = &[
     Advice {
         when: "it is a GEMM of regular sizes",
@@ -179,7 +178,7 @@ pub(crate) const USUAL: &[Advice] = &[
     OF_ANY,
 ];
 
-/// The last resort.
+/// The fallback.
 const OF_ANY: Advice = Advice {
     when: "it is anything else",
     applies: |_, _| true,
@@ -194,7 +193,7 @@ const OF_LINKS: &str =
 const OF_OTHERS: &str =
     "Have the target's kernel tuned for this shape: vector width, work per thread, launch size.";
 
-/// What to change in the model, and what to ask of the kernel.
+/// What to change in the model and in the kernel.
 pub(crate) fn advice(comparison: &Comparison, op: &MatchedOp) -> [String; 2] {
     let row = |rows: &'static [Advice]| rows.iter().find(|row| (row.applies)(comparison, op));
     let usual = row(USUAL).unwrap_or(&OF_ANY);
@@ -216,7 +215,7 @@ pub(crate) fn advice(comparison: &Comparison, op: &MatchedOp) -> [String; 2] {
     [model, kernel].map(|template| fill(template, &words))
 }
 
-/// What to change in the model by the kind of work alone.
+/// What to change in the model, by kind of work alone.
 pub(crate) fn usual_advice(comparison: &Comparison, op: &MatchedOp) -> String {
     let usual = USUAL.iter().find(|row| (row.applies)(comparison, op));
     usual.unwrap_or(&OF_ANY).model.to_owned()
@@ -227,7 +226,7 @@ fn is_convolution(op: &MatchedOp, reference: Option<bool>, target: Option<bool>)
     op.family == Family::Convolution && (layouts.reference, layouts.target) == (reference, target)
 }
 
-/// How PyTorch is told to compute in a type, where there is one way.
+/// How to make PyTorch compute in a type, if there is a single way.
 pub(crate) fn autocast(of_type: &str) -> &'static str {
     match of_type {
         "bf16" | "fp16" => ", for example under `torch.autocast`",
@@ -235,8 +234,7 @@ pub(crate) fn autocast(of_type: &str) -> &'static str {
     }
 }
 
-/// Whether the reference computes in TF32 what the target computes in full FP32, though its GPU
-/// could do the same.
+/// Whether the reference computes in TF32 and the target in full FP32, although its GPU supports TF32 too.
 fn lacks_tf32(comparison: &Comparison, op: &MatchedOp) -> bool {
     let runs_tf32 = op.sides.as_ref().map(|side| {
         let mut kernels = side.kernels.iter();
@@ -249,7 +247,7 @@ fn lacks_tf32(comparison: &Comparison, op: &MatchedOp) -> bool {
     op.types.is_none() && runs_tf32.reference && !runs_tf32.target && has_units
 }
 
-/// How PyTorch is told to call an operator of attention.
+/// How to make PyTorch call a particular attention operator.
 fn backend(name: &str) -> String {
     const BACKENDS: [(&str, &str); 3] = [
         ("_flash_attention", "FLASH_ATTENTION"),
@@ -268,7 +266,7 @@ mod tests {
     use crate::compare::testing::{H100, compared, run, says};
     use crate::testing::Timetable;
 
-    /// What to change in the model for the one operation of both.
+    /// The model advice for the only matched operation.
     fn model(reference: &Timetable, target: &Timetable) -> String {
         let comparison = compared(reference, target, None);
         let [op] = &comparison.operations.matched[..] else {
@@ -311,8 +309,8 @@ mod tests {
         r#""Input Dims": [[4096, 4096], [4096, 4096]], "Input type": ["float", "float"]"#;
     const QKV: &str = r#""Input Dims": [[8, 16, 2048, 64], [8, 16, 2048, 64], [8, 16, 2048, 64]], "Input type": ["c10::Half", "c10::Half", "c10::Half"]"#;
 
-    /// What to do on an H100 about the one operation of both: 200 µs on the reference, 500 on the
-    /// target, each with an operator and a kernel.
+    /// The advice on an H100 for the only matched operation: 200 µs on the reference, 500 on the target, each with an
+    /// operator and a kernel.
     fn advised(args: &str, reference: [&str; 2], target: [&str; 2]) -> [String; 3] {
         let [reference, target] = [(reference, 200), (target, 500)]
             .map(|([op, kernel], us)| run([(op, args, kernel, us)]));
@@ -329,7 +327,7 @@ mod tests {
         let [_, model, kernel] = advised(SQUARE, tf32, sgemm);
         says(&model, "torch.set_float32_matmul_precision");
         assert!(kernel.contains("TF32"), "{kernel}");
-        // Another kernel in TF32 is another matter; the sizes suit any.
+        // Both use TF32, so that is not the cause; the sizes suit any kernel.
         let [_, model, _] = advised(SQUARE, tf32, other_tf32);
         assert!(model.starts_with("Let `torch.compile` choose"), "{model}");
         let odd = SQUARE.replace("[4096, 4096]]", "[4096, 37]]");

@@ -132,7 +132,7 @@ mod tests {
 
     const MM: &str = r#""Input Dims": [[4096, 4096], [4096, 4096]], "Input type": ["c10::BFloat16", "c10::BFloat16"]"#;
 
-    /// One GEMM of these kernels, with their microseconds.
+    /// One GEMM with these kernels and their microseconds.
     fn gemm(kernels: &[(&str, u32)]) -> Timetable {
         let table = Timetable::new().op("aten::mm", 0..90).args(MM);
         let mut at = 100;

@@ -51,7 +51,7 @@ const OTHER_AMOUNT: &str =
 const TARGET_KERNELS: &str = "Kernels that only the target runs: {target_kernels}.";
 const REFERENCE_KERNELS: &str = "Kernels that only the reference runs: {reference_kernels}.";
 
-/// What the target alone has, where it is more than the reference's own.
+/// The operations of the target alone, if they take longer than those of the reference alone.
 fn candidates(comparison: &Comparison) -> Vec<Candidate> {
     let times = comparison.parts.lone();
     let amount = &comparison.amount;
@@ -95,7 +95,7 @@ fn candidates(comparison: &Comparison) -> Vec<Candidate> {
     vec![candidate]
 }
 
-/// Whether both launch kernels for what has no partner, and the target more of them.
+/// Whether both launch kernels in unmatched operations, and the target launches more.
 fn launches_more(comparison: &Comparison) -> bool {
     let launches = comparison.operations.lone.as_ref().map(|ops| {
         let kernels = ops.iter().flat_map(|op| &op.side.kernels);
@@ -104,7 +104,7 @@ fn launches_more(comparison: &Comparison) -> bool {
     launches.reference > 0 && launches.target > comparison.amount.scaled(launches.reference)
 }
 
-/// The longest of what the target has alone; an operator that the reference calls too, with its sizes.
+/// The longest operations of the target alone; with sizes if the reference calls the same operator.
 fn first_named(comparison: &Comparison) -> String {
     let operations = &comparison.operations;
     let of_both = |op: &MatchedOp| op.reference_name.as_deref().unwrap_or(&op.name).to_owned();
@@ -119,7 +119,7 @@ fn first_named(comparison: &Comparison) -> String {
     }))
 }
 
-/// The longest kernels of what is alone in a trace that the other one never runs.
+/// The longest kernels of the operations of one trace alone that the other trace never runs.
 fn own_kernels(comparison: &Comparison, which: Which) -> String {
     let is_own = |name: &str| {
         let row = comparison.kernels.iter().find(|row| row.key == name);
@@ -165,7 +165,7 @@ mod tests {
         says(&said, "Kernels that only the target runs: `tanh_kernel`.");
         let others = "Kernels that only the reference runs";
         assert!(!said.contains(others), "{said}");
-        // Two kernels stand against one.
+        // Two kernels instead of one.
         let model = &gap.model;
         assert!(model.contains("what is done in several"), "{model}");
         // 40 + 30 − 10 µs.

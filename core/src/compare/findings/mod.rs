@@ -1,9 +1,8 @@
-//! What to do about the target: where it falls behind the reference by more than the hardware
-//! explains.
+//! What to do about the target: where it falls behind the reference by more than the hardware explains.
 //!
-//! An operation comes first when three things hold: it is slower than the hardware predicts, it
-//! has a large share of the computation, and there is evidence that its kernel is at fault. What
-//! following a finding saves never goes below the roofline of the target's own GPU.
+//! An operation comes first if three things hold: it is slower than the hardware predicts, it has a large share of the
+//! computation, and there is evidence that its kernel is at fault. The saving of a finding never goes below the
+//! roofline of the target's own GPU.
 
 mod advice;
 mod helpers;
@@ -48,8 +47,8 @@ pub(crate) fn docs() -> impl Iterator<Item = (&'static str, Vec<RuleDoc>)> {
 }
 
 impl Gaps {
-    /// Finds and ranks them: by what they save, then by priority, then by time, then by name; what nothing
-    /// tells the saving of comes last.
+    /// Finds and ranks them: by saving, then by priority, then by time, then by name; those with unknown savings come
+    /// last.
     pub(crate) fn of(comparison: &Comparison) -> Gaps {
         let total_ns = comparison.parts.total.target;
         if total_ns <= 0 || !comparison.has_gpu_times() {
@@ -58,7 +57,7 @@ impl Gaps {
         let least_ns = total_ns as f64 * comparison.thresholds.finding_percent_of_total / 100.0;
         let all = TABLES.iter().flat_map(|table| table.gaps(comparison));
         let saved_ns = |gap: &Gap| gap.saving.map(|saving| saving.matching_ns);
-        // What nothing tells the saving of is as large as its time.
+        // If the saving is unknown, the time counts instead.
         let (mut ranked, small): (Vec<Gap>, Vec<Gap>) =
             all.partition(|gap| saved_ns(gap).unwrap_or(gap.times.target) as f64 >= least_ns);
         ranked.arrange_by(|a, b| {

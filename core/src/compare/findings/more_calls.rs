@@ -1,4 +1,4 @@
-//! Operations that the target calls more often than the reference does for as much work.
+//! Operations that the target calls more often than the reference does for the same amount of work.
 
 use super::Subject;
 use super::rule::{Candidate, GapRule, GapTable, by_operator, matched, times_of};
@@ -34,8 +34,7 @@ pub(super) const TABLE: GapTable = GapTable {
     candidates,
 };
 
-/// One for each operator, the longest first. None where nothing tells for sure how much of the same
-/// both traces do.
+/// One candidate per operator, longest first. None if the relative amount of work is not certain.
 fn candidates(comparison: &Comparison) -> Vec<Candidate> {
     if !comparison.amount.is_certain {
         return Vec::new();
@@ -83,7 +82,7 @@ mod tests {
     use crate::compare::testing::{H100, compared, run, savings};
     use crate::testing::Timetable;
 
-    /// A step of so many products of 100 µs and of four calls of two other operators.
+    /// A step with this many GEMMs of 100 µs, and four calls of two other operators.
     fn step(products: usize) -> Timetable {
         let ops = [
             ("aten::mm", products),

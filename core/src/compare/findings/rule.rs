@@ -1,10 +1,10 @@
-//! The engine: where the target falls behind is a row of a table of [`GapRule`]s.
+//! The engine: each way in which the target falls behind is a row in a table of [`GapRule`]s.
 //!
 //! ```text
 //! Comparison ─candidates→ times, savings, words ─first rule that applies→ Gap
 //! ```
 //!
-//! Templates hold words in braces, as those of the [rules for one trace](crate::findings) do.
+//! Templates have placeholders in braces, like those of the [rules for one trace](crate::findings).
 
 use std::hash::Hash;
 
@@ -19,50 +19,49 @@ use crate::findings::{Priority, Replay, RuleDoc, Words, fill};
 use crate::names::calls::unnumbered;
 
 pub(crate) struct GapTable {
-    /// What they are about, for the docs.
+    /// Their subject, for the docs.
     pub(crate) title: &'static str,
-    /// The first that applies takes a candidate.
+    /// The first rule that applies handles a candidate.
     pub(crate) rules: &'static [GapRule],
-    /// What may be worth a finding.
+    /// Finds the candidates.
     pub(crate) candidates: fn(&Comparison) -> Vec<Candidate>,
 }
 
 type Applies = fn(&Comparison, &Candidate) -> bool;
 
 pub(crate) struct GapRule {
-    /// Its name in files: "kernel_issue".
+    /// Its key in files: "kernel_issue".
     pub(crate) key: &'static str,
     /// When it applies, as a clause for the docs.
     pub(crate) when: &'static str,
     pub(crate) applies: Applies,
-    /// A few words. Like the following ones a template.
+    /// A few words. This and the following strings are templates.
     pub(crate) title: &'static str,
     /// One sentence with the figures of both traces.
     pub(crate) issue: &'static str,
     pub(crate) model: &'static str,
     pub(crate) kernel: &'static str,
-    /// How it was found. A note with a word that the candidate does not have is left out.
+    /// How it was found. A note is left out if the candidate lacks one of its placeholders.
     pub(crate) notes: &'static [&'static str],
-    /// What following it saves, for the docs.
+    /// What it saves, for the docs.
     pub(crate) saves: &'static str,
 }
 
-/// What may be worth a finding.
+/// A possible finding.
 pub(crate) struct Candidate {
     pub(crate) subject: Subject,
     pub(crate) times: Pair<i64>,
-    /// `None` where nothing tells.
+    /// `None` if unknown.
     pub(crate) saving: Option<Saving>,
     pub(crate) priority: Priority,
     pub(crate) floor_ns: Option<i64>,
     pub(crate) replay: Option<Replay>,
-    /// What the words of templates stand for. One that stands for nothing says that the notes with
-    /// it apply.
+    /// Values of the placeholders. An empty value only enables the notes that contain the placeholder.
     pub(crate) words: Words,
 }
 
 impl Candidate {
-    /// One that saves so much of the run of the target, and matters by that.
+    /// A candidate with this saving for the target's run, which also determines its priority.
     pub(crate) fn of_saved(
         comparison: &Comparison,
         subject: Subject,
@@ -85,12 +84,12 @@ impl Candidate {
         }
     }
 
-    /// Whether something is known that notes or advice depend on.
+    /// Whether it has a placeholder that notes or advice depend on.
     pub(crate) fn has_word(&self, word: &str) -> bool {
         self.words.iter().any(|(known, _)| *known == word)
     }
 
-    /// The longest of its operations of both traces.
+    /// The longest of its matched operations.
     pub(crate) fn first<'c>(&self, comparison: &'c Comparison) -> Option<&'c MatchedOp> {
         match &self.subject {
             Subject::Operations(rows) => comparison.operations.matched.get(*rows.first()?),
@@ -99,7 +98,7 @@ impl Candidate {
     }
 }
 
-/// How much something matters that takes so much of the run of the target.
+/// The priority of something that takes this much of the target's run.
 pub(crate) fn priority_of_run(comparison: &Comparison, ns: i64) -> Priority {
     let thresholds = &comparison.thresholds;
     match percent_of(ns, comparison.parts.total.target) {
@@ -171,14 +170,13 @@ pub(crate) fn times_of(ops: &[&MatchedOp]) -> Pair<i64> {
     times.fold(Pair::default(), Pair::plus)
 }
 
-/// One candidate for the rows of each operator that have the same key, the longest first; those
-/// without a key are left out.
+/// One candidate for the rows of each operator that have the same key, longest first; rows without a key are left out.
 pub(crate) fn by_operator<K: Hash + Eq + Clone>(
     comparison: &Comparison,
     key: impl Fn(usize, &MatchedOp) -> Option<K>,
     candidate: fn(&Comparison, Vec<usize>) -> Option<Candidate>,
 ) -> Vec<Candidate> {
-    // Rows are sorted by time; so are groups, by their longest.
+    // Rows are sorted by time, so groups are sorted by their longest row.
     let rows = comparison.operations.matched.iter().enumerate();
     let keyed = rows.filter_map(|(at, op)| Some(((unnumbered(&op.name), key(at, op)?), at)));
     let groups = grouped(keyed, Vec::push).into_iter();

@@ -1,5 +1,5 @@
-//! What can be saved of operations of both traces: of the time of the run of the target, which is
-//! less than their kernel time where kernels run at once.
+//! Possible savings for matched operations, as time of the target's run. That is less than kernel time if kernels run
+//! concurrently.
 
 use super::Saving;
 use crate::base::interval::sum;
@@ -8,14 +8,14 @@ use crate::compare::ops::MatchedOp;
 use crate::compare::pair::Which;
 use crate::findings::run_time;
 
-/// The part of the run that so much of its kernel time is; not more than there is.
+/// The part of the run that corresponds to this kernel time, capped at the total.
 fn of_run(op: &MatchedOp, kernel_ns: f64) -> i64 {
     let target = &op.sides.target;
     let kernel_ns = (kernel_ns.max(0.0).round() as i64).min(target.time_ns);
     run_time::part(kernel_ns, target.run_ns, target.time_ns)
 }
 
-/// What is expected of it, where the target is slower than that.
+/// The predicted ratio, if the target is slower than that.
 fn expected_of_slower(op: &MatchedOp) -> Option<f64> {
     let judgement = &op.judgement;
     let expected = judgement.expected?;
@@ -25,20 +25,19 @@ fn expected_of_slower(op: &MatchedOp) -> Option<f64> {
         .then_some(expected)
 }
 
-/// What it takes on the target when it takes as long as predicted; as on the reference, where nothing
-/// is predicted.
+/// Its time on the target if it takes as long as predicted, or as long as on the reference if there is no prediction.
 pub(crate) fn goal_ns(op: &MatchedOp) -> f64 {
     op.held_ns() * op.judgement.expected.unwrap_or(1.0)
 }
 
-/// Helper kernels that only the target has: what they take of the run.
+/// The part of the run taken by helper kernels that only the target has.
 pub(crate) fn of_helpers(op: &MatchedOp) -> i64 {
     let helpers = op.own_helpers(Which::Target);
     of_run(op, helpers.map(|helper| helper.ns as f64).sum())
 }
 
-/// When it takes that long, and never less than its own roofline allows; helper kernels of the target
-/// alone have a finding of their own. `None` where one of the traces has no time.
+/// The saving if it takes that long, limited by its own roofline. Helper kernels of the target alone have their own
+/// finding. `None` if one of the traces has no time for it.
 fn as_predicted(op: &MatchedOp) -> Option<Saving> {
     op.judgement.actual?;
     let target = &op.sides.target;
@@ -56,7 +55,7 @@ fn as_predicted(op: &MatchedOp) -> Option<Saving> {
     })
 }
 
-/// When several take that long; `None` unless the times of each are known.
+/// The sum of savings if each takes that long; `None` unless the times of all are known.
 pub(crate) fn all_as_predicted(ops: &[&MatchedOp]) -> Option<Saving> {
     let savings: Option<Vec<Saving>> = ops.iter().map(|op| as_predicted(op)).collect();
     savings.map(|savings| Saving {
@@ -69,8 +68,7 @@ pub(crate) fn all_as_predicted(ops: &[&MatchedOp]) -> Option<Saving> {
     })
 }
 
-/// Without the calls that the reference does without. What a call takes beyond the prediction is
-/// counted where that is found.
+/// The saving without the extra calls. The time of a call beyond its prediction belongs to another finding.
 pub(crate) fn of_extra_calls(comparison: &Comparison, op: &MatchedOp) -> i64 {
     let calls = op.calls();
     let extra = calls.target as f64 - calls.reference as f64 * comparison.amount.ratio;
@@ -84,8 +82,8 @@ pub(crate) fn of_extra_calls(comparison: &Comparison, op: &MatchedOp) -> i64 {
     of_run(op, extra * per_call.min(target.ns_per_call()))
 }
 
-/// When it takes as long as in the narrower type of the reference. Of what is slower than predicted
-/// only the part of the prediction that follows from the type.
+/// The saving if it takes as long as with the reference's narrower type. If it is slower than predicted, only the part
+/// of the prediction due to the type counts.
 pub(crate) fn of_wider_type(op: &MatchedOp) -> i64 {
     let target = &op.sides.target;
     if !target.is_computation() {

@@ -1,4 +1,4 @@
-//! The same kernels on the same GPU, all slower by one factor: none of them is at fault.
+//! The same kernels on the same GPU, all slower by a common factor: none of them is at fault.
 
 use super::Subject;
 use super::rule::{Candidate, GapRule, GapTable, matched, priority_of_run, times_of};
@@ -10,11 +10,11 @@ use crate::compare::comparison::Comparison;
 use crate::compare::ops::MatchedOp;
 use crate::compare::words;
 
-/// Fewer operations than these have no factor in common.
+/// With fewer operations, there is no common factor.
 const LEAST_OPERATIONS: usize = 3;
-/// Of the kernel time of what computes in both traces, they take this at least.
+/// The minimum share of kernel time of the matched computation that they must have.
 const LEAST_PERCENT: f64 = 50.0;
-/// Factors that differ by less are one.
+/// Factors that differ by less count as equal.
 const SAME: f64 = 0.05;
 
 pub(super) const TABLE: GapTable = GapTable {
@@ -36,8 +36,8 @@ pub(super) const TABLE: GapTable = GapTable {
     candidates: |comparison| Vec::from_iter(candidate(comparison)),
 };
 
-/// The operations that are slower by one factor, the longest first; none unless that is most of what
-/// both traces compute.
+/// The operations that are slower by a common factor, longest first; none unless they are most of the computation in
+/// both traces.
 pub(super) fn rows(comparison: &Comparison) -> Vec<usize> {
     let matched = &comparison.operations.matched;
     if !comparison.is_same_gpu {
@@ -58,7 +58,7 @@ pub(super) fn rows(comparison: &Comparison) -> Vec<usize> {
         .filter_map(|(at, op)| Some((op.judgement.excess?, op.times().target, at)))
         .collect();
     slower.arrange_by(|a, b| a.0.total_cmp(&b.0));
-    // The factor that lies in the middle of their time.
+    // The median factor, weighted by time.
     let half_ns = sum(slower.iter().map(|(_, ns, _)| *ns)) / 2;
     let mut so_far_ns = 0_i64;
     let middle = slower.iter().find(|(_, ns, _)| {
@@ -110,7 +110,7 @@ mod tests {
     use crate::compare::Gap;
     use crate::compare::testing::{H100, compared, run, savings};
 
-    /// What is found where three operations, each by its kernel, take so many microseconds.
+    /// The findings if three operations, each with one kernel, take this many microseconds.
     fn found(reference: [u32; 3], target: [u32; 3]) -> Vec<Gap> {
         let [reference, target] = [reference, target].map(|[mm, add, softmax]| {
             run([
@@ -127,7 +127,7 @@ mod tests {
         let one = found([200, 60, 40], [300, 90, 60]);
         assert_eq!(savings(&one), [("slower_machine", Some(150_000))]);
         assert_eq!(one[0].title, "The same kernels take 1.50× the time");
-        // Several factors are several.
+        // Different factors are separate findings.
         let several = found([200, 60, 40], [300, 90, 120]);
         assert_eq!(several.len(), 3, "{several:?}");
         assert!(several.iter().all(|gap| gap.pattern != "slower_machine"));

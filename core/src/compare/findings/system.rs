@@ -1,4 +1,4 @@
-//! Time in which the target computes nothing, where there is more of it than in the reference.
+//! Time without computation on the target, if there is more of it than on the reference.
 
 use super::Subject;
 use super::rule::{Candidate, GapRule, GapTable};
@@ -138,7 +138,7 @@ fn candidates(comparison: &Comparison) -> Vec<Candidate> {
     found.into_iter().flatten().collect()
 }
 
-/// Whether copies of the target may come from memory of the host that is not pinned.
+/// Whether copies on the target may come from CPU memory that is not pinned.
 fn is_maybe_pageable(comparison: &Comparison) -> bool {
     let rows = comparison.kernels.iter();
     let mut ran = rows.filter(|row| row.sides.target.is_some());
@@ -148,8 +148,8 @@ fn is_maybe_pageable(comparison: &Comparison) -> bool {
 fn candidate(comparison: &Comparison, kind: PartKind, subject: Subject) -> Option<Candidate> {
     let times = comparison.parts.of_kind(kind);
     let (amount, sides) = (&comparison.amount, &comparison.sides);
-    // More steps are idle for longer, and that is no defect. Of idle time only what is idle for
-    // sure, and not of several GPUs against one.
+    // More steps have more idle time, which is not a defect. Only idle time that is certain counts, and it is not
+    // compared between different numbers of GPUs.
     let (scaled_ns, unknown_ns) = match kind {
         PartKind::Idle if sides.reference.n_gpus != sides.target.n_gpus => return None,
         PartKind::Idle => (
@@ -196,7 +196,7 @@ fn candidate(comparison: &Comparison, kind: PartKind, subject: Subject) -> Optio
     ))
 }
 
-/// By which cause idle time grew most, and what the report of the target alone advises about it.
+/// The cause with the largest growth in idle time, and the advice of the target's own report about it.
 fn cause_words(comparison: &Comparison) -> Words {
     let (amount, sides) = (&comparison.amount, &comparison.sides);
     let pieces = sides.reference.n_gpu_events;
@@ -233,13 +233,12 @@ fn cause_words(comparison: &Comparison) -> Words {
     words
 }
 
-/// The operators whose calls take longer on the CPU, where that is a good part of what idle time
-/// grew by.
+/// The operators whose calls take longer on the CPU, if that is a good part of the growth in idle time.
 fn host_words(comparison: &Comparison, grown_ns: i64) -> Option<Words> {
     const N_NAMED: usize = 2;
-    /// Of what idle time grew by, an operator's time at least so many parts.
+    /// An operator's extra time has to be at least this fraction (1/`PART`) of the growth.
     const PART: i64 = 10;
-    /// A call that takes less than this times as long is no slower.
+    /// A call counts as slower from this ratio on.
     const SLOWER: f64 = 1.25;
     let per_call = |tally: &Tally| tally.ns as f64 / tally.count.max(1) as f64;
     let rows = comparison.host.iter().filter_map(|row| {
@@ -263,7 +262,7 @@ fn host_words(comparison: &Comparison, grown_ns: i64) -> Option<Words> {
     (!named.is_empty()).then(|| vec![("slower_host", named.join("; "))])
 }
 
-/// Whether the collectives themselves take longer, waiting for others included.
+/// Whether the collectives themselves take longer, including the wait for other ranks.
 fn collective_words(comparison: &Comparison) -> Option<Words> {
     let rows = comparison.collectives.iter();
     let both = rows.filter_map(|row| row.sides.as_ref().map(Option::as_ref).both());
@@ -305,7 +304,7 @@ mod tests {
     use crate::compare::testing::{self, pair, savings, says};
     use crate::testing::Timetable;
 
-    /// Products of 300 µs, and so many microseconds of nothing after each.
+    /// GEMMs of 300 µs, each followed by this many idle microseconds.
     fn products(n: u32, idle_us: u32) -> Timetable {
         (1..=n).fold(Timetable::new(), |table, id| {
             let gpu = id * (300 + idle_us);
@@ -326,7 +325,7 @@ mod tests {
 
     #[test]
     fn more_steps_that_idle_as_before_are_no_defect() {
-        // Of 5 calls 4 gaps of 600 µs, of 20 calls 19.
+        // 5 calls have 4 gaps of 600 µs, 20 calls have 19.
         let more = compared(&products(5, 600), &products(20, 600));
         let idle = more.parts.of_kind(super::PartKind::Idle);
         assert_eq!(idle, pair(2_400_000, 11_400_000));
@@ -338,23 +337,23 @@ mod tests {
 
     #[test]
     fn as_many_calls_with_longer_gaps_are_one() {
-        // 19 gaps of 600 µs against 19 of 100 µs: 9.5 ms more.
+        // 19 gaps of 600 µs compared with 19 of 100 µs: 9.5 ms more.
         let slower = compared(&products(20, 100), &products(20, 600));
         let expected = [("more_idle", Some(9_500_000))];
         assert_eq!(savings(&slower.gaps.ranked), expected);
         assert!(!slower.caveats().join(" ").contains("as much"));
-        // Fewer calls that idle for longer all the same.
+        // Fewer calls, but longer gaps.
         let fewer = compared(&products(20, 100), &products(10, 600));
         assert_eq!(fewer.gaps.ranked[0].pattern, "more_idle");
     }
 
     #[test]
     fn one_call_more_hides_no_idling() {
-        // 99 gaps of 2 µs against 100 of 202 µs.
+        // 99 gaps of 2 µs compared with 100 of 202 µs.
         let one_more = compared(&products(100, 2), &products(101, 202));
         let gap = &one_more.gaps.ranked[0];
         assert_eq!(gap.times, pair(198_000, 20_200_000));
-        // 20.2 ms; between 101 pieces the reference would idle for 200 µs.
+        // 20.2 ms; between 101 kernels, the reference would be idle for 200 µs.
         let expected = ("more_idle", Some(20_000_000));
         assert_eq!(savings(&one_more.gaps.ranked)[0], expected);
     }
@@ -393,7 +392,7 @@ mod tests {
 
     #[test]
     fn a_slow_host_is_named_with_its_operator() {
-        // Ten products of 60 µs; the host takes so many microseconds for each.
+        // Ten GEMMs of 60 µs; the CPU takes this many microseconds for each.
         let hosted = |us: u32| {
             (0..10).fold(Timetable::new(), |table, id| {
                 let (host, gpu) = (id * 500, 100 + id * us.max(60));
@@ -412,7 +411,7 @@ mod tests {
     #[test]
     fn idle_time_has_the_cause_and_the_advice_of_the_single_report() {
         const LOADER: &str = "enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__";
-        // Ten GEMMs of 100 µs, each after so many microseconds in the data loader.
+        // Ten GEMMs of 100 µs, each after this many microseconds in the data loader.
         let loaded = |us: u32| {
             (0..10).fold(Timetable::new(), |table, at| {
                 let host = at * (us + 120);
@@ -445,7 +444,7 @@ mod tests {
         };
         for reference in [&in_graph(100), &products(20, 100)] {
             let gap = found("more_idle", reference, &in_graph(600));
-            // The gaps are between kernels of one graph launch.
+            // The gaps are between the kernels of one graph launch.
             let words = "By cause it grows most by inside GPU graphs: 11.4 ms on the target";
             says(&gap.reasoning.join(" "), words);
             assert!(

@@ -28,8 +28,8 @@ pub(super) const TABLE: GapTable = GapTable {
     candidates: |comparison| Vec::from_iter(candidate(comparison)),
 };
 
-/// Operations that compute in a wider type, and take longer for it. What is slower than its type
-/// explains has a finding of its own about the rest.
+/// Operations that compute in a wider type and take longer because of it. Time that the type does not explain has its
+/// own finding.
 fn candidate(comparison: &Comparison) -> Option<Candidate> {
     let all = comparison.operations.matched.iter().enumerate();
     let wider = all.filter(|(_, op)| op.wider_types().is_some() && of_wider_type(op) > 0);
@@ -64,7 +64,7 @@ mod tests {
 
     const BF16: &str = "c10::BFloat16";
 
-    /// What is found of a product in a type, for so many microseconds, on each side.
+    /// The findings for a GEMM in a type, with the given microseconds, on each side.
     fn gaps(reference: (&str, u32), target: (&str, u32)) -> Vec<Gap> {
         let [reference, target] = [reference, target].map(|(of_type, us)| {
             let args = format!(
@@ -91,7 +91,7 @@ mod tests {
     #[test]
     fn what_is_slower_than_its_type_explains_counts_by_what_the_type_explains() {
         let ranked = gaps((BF16, 200), ("float", 2_000));
-        // Half the rate: 400 µs are expected, 200 of them for the type.
+        // Half the rate: 400 µs are expected, 200 of them due to the type.
         assert_eq!(
             savings(&ranked),
             [

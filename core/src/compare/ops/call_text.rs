@@ -1,4 +1,4 @@
-//! What the calls of an operation say, as text: what operations of two traces are matched by.
+//! The calls of an operation as text, which operations of two traces are matched by.
 
 use super::MatchLevel;
 use crate::base::format;
@@ -14,32 +14,31 @@ use crate::trace::{Dims, StringId};
 
 #[derive(Debug)]
 pub(crate) struct CallText {
-    /// Without a running number; where that makes several alike, with their place among those.
+    /// Without a running number. If several are then equal, their position among them is added.
     name: String,
-    /// The shapes of the arguments; `None` where they were not recorded.
+    /// The shapes of the arguments; `None` if they were not recorded.
     pub(crate) dims: Option<String>,
-    /// The same without the operand that the result is written to.
+    /// The same without the output operand.
     dims_in: Option<String>,
     types: String,
-    /// The types as people say them, of `dims_in`: vendors spell some differently.
+    /// The types in `dims_in`, in short form: vendors spell some differently.
     short_types: String,
     strides: String,
     concrete: String,
-    /// How many dimensions each argument has, of `dims_in`; `None` where they were not recorded.
+    /// The number of dimensions of each argument in `dims_in`; `None` if they were not recorded.
     pub(crate) ranks: Option<String>,
-    /// The type of the first tensor, as people say it.
+    /// The type of the first tensor, in short form.
     pub(crate) first_type: Option<&'static str>,
-    /// Of a GEMM its sizes, whichever operator computes it, and the type of its first operand, as
-    /// people say it.
+    /// For a GEMM, its sizes, independent of the operator, and the type of its first operand, in short form.
     pub(crate) gemm: Option<(String, &'static str)>,
-    /// What others do under another name, and the operands they have in common.
+    /// The common name for equivalent operators, and the operands they share.
     counterpart: Option<(&'static str, String)>,
     pub(crate) is_recompute: bool,
-    /// The first call, for order.
+    /// The first call, for sorting.
     pub(crate) uid: u64,
 }
 
-/// What rows have in common: texts, and whether activations are computed again.
+/// The key of matching rows: texts, and whether activations are recomputed.
 pub(crate) type Key<'a> = ([&'a str; 5], bool);
 
 impl CallText {
@@ -134,25 +133,23 @@ impl CallText {
         Some((texts, self.is_recompute))
     }
 
-    /// Its name, whatever its place among those of the same name.
+    /// Its name without its position among equal names.
     pub(crate) fn stem(&self) -> &str {
         self.name.split(PLACE).next().unwrap_or_default()
     }
 }
 
-/// The type of the operands that a GEMM multiplies: of a bias that comes before them it may be a
-/// wider one.
+/// The type of the operands that a GEMM multiplies: a bias before them may have a wider type.
 fn first_matrix_type(spellings: &[&str]) -> Option<&'static str> {
     let mut types = spellings.iter().filter_map(|one| format::dtype(one));
     let first = types.next()?;
     Some(types.next().unwrap_or(first))
 }
 
-/// Before the place of a generated kernel among those of the same name: no name has it.
+/// Precedes the position of a generated kernel among equal names: it occurs in no name.
 const PLACE: char = '\u{1}';
 
-/// Generated kernels that only their running numbers tell apart are the same in the order in which
-/// they are first launched.
+/// Generated kernels that differ only in running numbers are matched in the order of their first launch.
 fn number_in_order(side: &Side, positions: &[usize], texts: &mut [CallText]) {
     let operations = side.profile.operations();
     let is_numbered = |at: &usize| {
@@ -202,7 +199,7 @@ fn dims_text(side: &Side, dims: &[Dims]) -> String {
     text
 }
 
-/// "2;2;0;": how many dimensions each argument has, and of a list how many it holds.
+/// "2;2;0;": the number of dimensions of each argument, and the length of each list.
 fn ranks_text(side: &Side, dims: &[Dims]) -> String {
     let args = &side.profile.trace.args;
     let ranks = dims.iter().map(|dims| match dims {

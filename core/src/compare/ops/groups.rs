@@ -1,5 +1,5 @@
-//! The same computation in other operations: attention that is fused in one trace only, norms of the
-//! same tensor, MoE layers.
+//! The same computation with different operations: attention that is fused in only one trace, norms of the same tensor,
+//! MoE layers.
 
 use super::MatchLevel;
 use super::similar::{Rows, drop_taken, take_rows};
@@ -14,15 +14,15 @@ use crate::names::attention::is_backward;
 use crate::profile::attention_sizes::AttentionSizes;
 use crate::profile::operations::Operation;
 
-/// Rows of both traces that belong together.
+/// Rows of both traces that match.
 pub(crate) struct Found {
     pub(crate) level: MatchLevel,
     pub(crate) rows: Pair<Vec<usize>>,
-    /// How often each trace computes all of it, where it is a group of operations.
+    /// How often each trace computes the whole group, if it is a group of operations.
     pub(crate) units: Pair<Option<u64>>,
 }
 
-/// Places of lone rows, and how often they compute something together.
+/// Positions of unmatched rows, and how often they compute something together.
 #[derive(Default)]
 pub(super) struct Members {
     pub(super) places: Vec<usize>,
@@ -38,11 +38,11 @@ impl Members {
     }
 }
 
-/// Whether a pass backward, whether computed again; heads of all sequences, queries, keys, and the
-/// widths of keys and values, where they are known.
+/// Whether it is a backward pass; whether it is recomputed; and, if known: heads times sequences, queries, keys, and
+/// the head_dim of keys and of values.
 type AttentionKey = (bool, bool, Option<[u64; 5]>);
 
-/// Pairs attention in one kernel with attention in several: those of the same sizes, then what is left.
+/// Matches attention in one kernel with attention in several operations: first by equal sizes, then the rest.
 pub(super) fn attention(alignment: &mut Alignment<MatchLevel>, all: &Rows) -> Vec<Found> {
     let mut found = Vec::new();
     for which in Which::ALL {
@@ -62,7 +62,7 @@ pub(super) fn attention(alignment: &mut Alignment<MatchLevel>, all: &Rows) -> Ve
     found
 }
 
-/// Of equal keys, then of those that differ in sizes alone, if there is one such pair.
+/// Pairs equal keys, then keys that differ only in sizes, if there is just one such pair.
 fn pairs(
     mut fused: Vec<(AttentionKey, Members)>,
     mut unfused: Vec<(AttentionKey, Members)>,
@@ -79,7 +79,7 @@ fn pairs(
         }
     };
     pair(|a, b| a == b);
-    // Where shapes of one of them are not known.
+    // If the shapes of one of them are unknown.
     pair(|a, b| (a.0, a.1) == (b.0, b.1) && (a.2.is_none() || b.2.is_none()));
     found
 }
@@ -108,13 +108,13 @@ fn fused_attention(
     grouped(of_kind, Members::add)
 }
 
-/// Attention in several operations that are all without a partner, and nothing else.
+/// Attention in several operations, limited to those that are unmatched and used only for attention.
 fn unfused_attention(
     alignment: &Alignment<MatchLevel>,
     all: &Rows,
     which: Which,
 ) -> Vec<(AttentionKey, Members)> {
-    /// Of the calls of an operation, so many percent have to be in attention.
+    /// This percentage of an operation's calls has to be in attention.
     const LEAST_PERCENT: u64 = 90;
     let side = all.sides.get(which);
     let chains = unfused_attention::chains(&side.report.analysis_input(side.profile));
@@ -159,7 +159,7 @@ fn unfused_attention(
     })
 }
 
-/// Pairs norms of as many elements of the same type, by whatever operators.
+/// Matches norms with the same number of elements of the same type, independent of the operator.
 pub(super) fn norms(alignment: &mut Alignment<MatchLevel>, all: &Rows) -> Vec<Found> {
     by_key(alignment, all, |which, rows| {
         let profile = all.sides.get(which).profile;
@@ -175,7 +175,7 @@ pub(super) fn norms(alignment: &mut Alignment<MatchLevel>, all: &Rows) -> Vec<Fo
     })
 }
 
-/// Pairs what is left of MoE layers: routing and grouped GEMMs are cut into kernels in many ways.
+/// Matches the rest of MoE layers: routing and grouped GEMMs are split into kernels in many ways.
 pub(super) fn experts(alignment: &mut Alignment<MatchLevel>, all: &Rows) -> Vec<Found> {
     let mut found = by_key(alignment, all, |which, rows| {
         let first = all.operations(which, rows).next()?;
@@ -187,8 +187,8 @@ pub(super) fn experts(alignment: &mut Alignment<MatchLevel>, all: &Rows) -> Vec<
     found
 }
 
-/// How often a trace runs a layer: as often as the kernel with a good part of the time that runs least
-/// often.
+/// How often a trace runs a layer: the number of calls of the least frequent operation that has a notable share of the
+/// time.
 fn n_layers(all: &Rows, which: Which, rows: &[usize]) -> u64 {
     const LEAST_PERCENT: i64 = 10;
     let operations = || all.operations(which, rows);
@@ -199,7 +199,7 @@ fn n_layers(all: &Rows, which: Which, rows: &[usize]) -> u64 {
     long.map(Operation::n_calls).min().unwrap_or(1)
 }
 
-/// Pairs lone rows of both traces that have the same key.
+/// Matches unmatched rows of both traces with the same key.
 fn by_key<K: std::hash::Hash + Eq + Clone>(
     alignment: &mut Alignment<MatchLevel>,
     all: &Rows,
@@ -229,7 +229,7 @@ fn by_key<K: std::hash::Hash + Eq + Clone>(
     found
 }
 
-/// Makes partners of lone rows, whose places are left empty.
+/// Turns unmatched rows into matched ones and leaves their positions empty.
 pub(super) fn take(
     alignment: &mut Alignment<MatchLevel>,
     level: MatchLevel,

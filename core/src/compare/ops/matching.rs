@@ -1,4 +1,4 @@
-//! Which operations of two traces belong together.
+//! Matches the operations of two traces.
 
 use super::call_text::{CallText, Key};
 use super::groups::{self, Found};
@@ -19,7 +19,7 @@ impl Operations {
     pub(crate) fn new(sides: Pair<Side>, shares: &Pair<Shares>, judge: &Judge) -> Operations {
         let has_gpu = sides.map(|side| side.report.timelines.whole.is_some());
         if has_gpu.reference != has_gpu.target {
-            // What ran on the GPU in one trace ran on the host in the other.
+            // One trace has GPU activity, the other ran on the CPU.
             return Operations::default();
         }
         let lists = sides.map(|side| counted(&side));
@@ -94,7 +94,7 @@ impl Operations {
     }
 }
 
-/// An operation of both traces; `None` where one of them has none of it after all.
+/// An operation of both traces; `None` if one of them turns out not to have it.
 fn matched_op(
     all: &Rows,
     shares: &Pair<Shares>,
@@ -136,7 +136,7 @@ fn matched_op(
     let types = Pair::of(|which| text(which).and_then(|text| text.first_type)).both();
     let is_one = pair.as_ref().map(|side| side.operations.len() == 1);
     let shapes = Pair::of(|which| match found.units.get(which) {
-        // Those of one of several say little.
+        // The shapes of one of several operations say little.
         Some(_) if !is_one.get(which) => String::new(),
         _ => shapes_of(sides.get(which), first.get(which)),
     });
@@ -168,9 +168,9 @@ fn matched_op(
     })
 }
 
-/// Where one trace makes some of the calls of an operation with other strides or values, or a GEMM by
-/// another operator: they join the row of the same shapes or sizes, if the other trace has that many
-/// more calls there.
+/// Handles calls of an operation that one trace makes with different strides or values, or a GEMM that it runs with a
+/// different operator: they join the row with the same shapes or sizes, if the other trace has at least that many more
+/// calls there.
 fn join_split_calls(alignment: &mut Alignment<MatchLevel>, all: &Rows, level: MatchLevel) {
     let shapes = |which: Which, rows: &[usize]| all.text(which, rows)?.key(level);
     let mut by_shapes: Map<Key, Vec<usize>> = Map::default();
@@ -201,7 +201,7 @@ fn join_split_calls(alignment: &mut Alignment<MatchLevel>, all: &Rows, level: Ma
     }
 }
 
-/// Positions of the operations of a trace; what is unattributed is a part of its own.
+/// Positions of the operations of a trace, without unattributed activity, which is a part of its own.
 fn counted(side: &Side) -> Vec<usize> {
     let all = side.profile.operations().iter().enumerate();
     all.filter(|(_, operation)| !operation.is_unattributed())

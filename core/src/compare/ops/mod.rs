@@ -1,15 +1,14 @@
 //! Operations of both traces, side by side.
 //!
-//! An operation is the calls of one operator with equal arguments. Its partner is looked for in
-//! steps, each for what the one before left: the same arguments down to strides and values; the
-//! same shapes and types; an operator that does the same under another name; and a GEMM of the same
-//! sizes, whichever operator computes it. Calls that one trace splits by their strides, or among
-//! several operators, and the other does not, are one row. Where one of the traces has no shapes, the
-//! name has to do. What is alone then may be [the same computation](groups) in several operations,
-//! as attention that is fused in one trace only; the same operator on other sizes or types, called as
-//! often; the same kernels, as often, whose operator one of the traces does not tell; or what both
-//! traces run inside the same module. Threads do not matter: the same call made from two of them is one row. Neither do running
-//! numbers in the names of generated kernels, nor the operand that a result is written to.
+//! An operation is the calls of one operator with equal arguments. Its match is searched for in steps, each for what
+//! the one before left unmatched: the same arguments including strides and values; the same shapes and types; an
+//! equivalent operator with a different name; and a GEMM of the same sizes, independent of the operator. Calls that
+//! only one trace splits by strides or among several operators become one row. If one of the traces has no shapes, the
+//! name is used. After that, an operation may match [the same computation](groups) in several operations, such as
+//! attention that is fused in only one trace; the same operator on other sizes or types, with the same number of calls;
+//! the same kernels with the same number of runs, if one trace does not know their operator; or what both traces run
+//! inside the same module. Threads do not matter: the same call made from two threads is one row. Running numbers in
+//! the names of generated kernels and the output operand do not matter either.
 
 mod call_text;
 mod groups;
@@ -28,31 +27,31 @@ use crate::names::Family;
 pub use super::op_side::{Helper, KernelUse, OpSide};
 
 labelled! {
-    /// How two operations were found to belong together; what is the same, for people.
+    /// How two operations were matched; the labels say what is the same.
     pub enum MatchLevel {
         /// The same operator with the same shapes, types, strides and values.
         Arguments => "all arguments" as "arguments",
         /// The same operator with the same shapes and types; strides or values differ.
         Shapes => "shapes and types" as "shapes",
-        /// Another name for the same work on the same shapes.
+        /// An equivalent operator with a different name, on the same shapes.
         Counterpart => "shapes, under another name" as "counterpart",
-        /// A GEMM of the same batch, M, N, K and type, by another operator.
+        /// A GEMM with the same batch, M, N, K and type, by a different operator.
         Gemm => "GEMM sizes" as "gemm",
-        /// The same name; one of the traces has no shapes of it, or neither.
+        /// The same name; at least one of the traces has no shapes for it.
         Name => "name" as "name",
-        /// The same operator, called as often with as many dimensions; sizes or types differ.
+        /// The same operator, with the same number of calls and of dimensions; sizes or types differ.
         Operator => "operator, on other sizes or types" as "operator",
-        /// The same kernels, run as often; one of the traces does not tell which operator runs them.
+        /// The same kernels with the same number of runs; one of the traces does not show which operator runs them.
         Kernels => "kernels, without their operator" as "kernels",
-        /// The same computation, in one trace in several operations: attention, a MoE layer, a norm.
+        /// The same computation, split into several operations in one trace: attention, a MoE layer, a norm.
         Meaning => "what is computed, in other operations" as "meaning",
-        /// What is left inside a module or operator of both traces.
+        /// What is left inside a module or operator that both traces have.
         Place => "the module or operator around them" as "place",
     }
 }
 
 impl MatchLevel {
-    /// Those that rows are paired by one after another.
+    /// The levels that match by key, in order.
     const BY_KEY: [MatchLevel; 5] = [
         MatchLevel::Arguments,
         MatchLevel::Shapes,
@@ -65,23 +64,23 @@ impl MatchLevel {
 /// An operation of both traces.
 #[derive(Debug, Clone, PartialEq)]
 pub struct MatchedOp {
-    /// Its name; of a kernel that stands for itself, the kernel.
+    /// Its name; for a kernel without an operator, the kernel.
     pub name: String,
-    /// Its name in the reference, where that is another one.
+    /// Its name in the reference, if different.
     pub reference_name: Option<String>,
-    /// The shapes and the type of its operands, for people; empty where they were not recorded.
+    /// The shapes and the type of its operands, as text; empty if they were not recorded.
     pub shapes: String,
-    /// The same in the reference, where those are other ones.
+    /// The same in the reference, if different.
     pub reference_shapes: Option<String>,
-    /// The types of its first operand for people, "bf16", where they differ.
+    /// The types of its first operand as text, "bf16", if they differ.
     pub types: Option<Pair<String>>,
-    /// What was found to be the same.
+    /// How it was matched.
     pub level: MatchLevel,
-    /// It runs while activations are computed again.
+    /// It runs while activations are recomputed.
     pub is_recompute: bool,
-    /// The kind of work that it is in the target.
+    /// Its kind of work in the target.
     pub family: Family,
-    /// In each of the traces.
+    /// Its figures in each of the traces.
     pub sides: Pair<OpSide>,
     /// Whether the hardware explains the difference.
     pub judgement: Judgement,
@@ -98,18 +97,17 @@ impl MatchedOp {
         self.sides.as_ref().map(|side| side.calls)
     }
 
-    /// Its name with its shapes.
+    /// Its name and shapes.
     pub fn label(&self) -> String {
         label(&self.name, &self.shapes)
     }
 
-    /// The kernel time of the reference for as many calls as the target makes, of those whose time
-    /// is known.
+    /// The kernel time of the reference, scaled to the target's number of calls with known time.
     pub(crate) fn held_ns(&self) -> f64 {
         self.sides.reference.ns_per_call() * self.sides.target.timed.count as f64
     }
 
-    /// Whether both traces run it by the same kernels, each as often a call.
+    /// Whether both traces run it with the same kernels, with the same number of runs per call.
     pub(crate) fn runs_same_kernels(&self) -> bool {
         let Pair { reference, target } = &self.sides;
         let is_run = |name: &str, count: u64| {
@@ -124,52 +122,52 @@ impl MatchedOp {
             && kernels.all(|kernel| is_run(&kernel.name, kernel.count))
     }
 
-    /// The types, where that of the target is wider.
+    /// The types, if the target's is wider.
     pub(crate) fn wider_types(&self) -> Option<&Pair<String>> {
         let types = self.types.as_ref()?;
         let bits = types.as_ref().map(|label| float_bits(label)).both()?;
         (bits.target > bits.reference).then_some(types)
     }
 
-    /// The share of its roofline that a trace reaches, in percent.
+    /// The percentage of its roofline that a trace reaches.
     pub fn roofline_percent(&self, which: Which) -> Option<f64> {
         let roof = (*self.judgement.roofs.get(which))?;
         Some(roof.percent(self.sides.get(which).ns_per_call()))
     }
 
-    /// The least time that its calls can take on the target.
+    /// The minimum time of its calls on the target.
     pub fn floor_ns(&self) -> Option<f64> {
         let calls = self.sides.target.timed.count as f64;
         Some(self.judgement.roofs.target?.us_per_call * 1e3 * calls)
     }
 
-    /// The helper kernels of a trace that the other one has none of.
+    /// The helper kernels of a trace of kinds that the other one does not have.
     pub fn own_helpers(&self, which: Which) -> impl Iterator<Item = &Helper> {
         let others = &self.sides.get(which.other()).helpers;
         let own = self.sides.get(which).helpers.iter();
         own.filter(|helper| !others.iter().any(|other| other.kind == helper.kind))
     }
 
-    /// What is against the kernel of a trace, where nothing is against that of the other one.
+    /// What is wrong with the kernel of a trace, if nothing is wrong with the other one's.
     pub fn outdated(&self, which: Which) -> Option<&str> {
         let is_other = self.sides.get(which.other()).outdated.is_some();
         let outdated = self.sides.get(which).outdated.as_deref();
         outdated.filter(|_| !is_other)
     }
 
-    /// Whether it may stand for several operations of each trace that compute the same together.
+    /// Whether it may cover several operations of each trace that compute the same together.
     pub(crate) fn is_group(&self) -> bool {
         matches!(self.level, MatchLevel::Meaning | MatchLevel::Place)
     }
 
-    /// Whether both sides take the same time for as many calls.
+    /// Whether both sides have the same time and the same number of calls.
     pub fn is_same(&self) -> bool {
         let calls = self.calls();
         self.times().difference() == 0 && calls.reference == calls.target
     }
 }
 
-/// 16 of "bf16", 8 of "fp8 e4m3"; `None` for what is no floating-point type.
+/// 16 for "bf16", 8 for "fp8 e4m3"; `None` if it is not a floating-point type.
 fn float_bits(label: &str) -> Option<u32> {
     let rest = ["fp", "bf"]
         .iter()
@@ -181,26 +179,26 @@ fn float_bits(label: &str) -> Option<u32> {
 /// An operation of one of the traces.
 #[derive(Debug, Clone, PartialEq)]
 pub struct LoneOp {
-    /// Its name; of a kernel that stands for itself, the kernel.
+    /// Its name; for a kernel without an operator, the kernel.
     pub name: String,
-    /// The shapes and the type of its operands, for people.
+    /// The shapes and the type of its operands, as text.
     pub shapes: String,
-    /// It runs while activations are computed again.
+    /// It runs while activations are recomputed.
     pub is_recompute: bool,
-    /// The kind of work that it is.
+    /// Its kind of work.
     pub family: Family,
-    /// What is known of it.
+    /// Its figures.
     pub side: OpSide,
 }
 
 impl LoneOp {
-    /// Its name with its shapes.
+    /// Its name and shapes.
     pub fn label(&self) -> String {
         label(&self.name, &self.shapes)
     }
 }
 
-/// A name with its shapes, where they are known.
+/// A name with its shapes, if known.
 pub(crate) fn label(name: &str, shapes: &str) -> String {
     match shapes.is_empty() {
         true => name.to_owned(),
@@ -211,8 +209,8 @@ pub(crate) fn label(name: &str, shapes: &str) -> String {
 /// The operations of both traces.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Operations {
-    /// What both have, the longest in the target first.
+    /// Operations of both, longest in the target first.
     pub matched: Vec<MatchedOp>,
-    /// What only one has, the longest first.
+    /// Operations of only one, longest first.
     pub lone: Pair<Vec<LoneOp>>,
 }

@@ -1,9 +1,9 @@
-//! What is left inside an operator or a module that both traces have: one does in several operations
-//! what the other does in fewer.
+//! Unmatched operations inside an operator or module that both traces have: one trace does in several operations what
+//! the other does in fewer.
 //!
-//! An operator has to have the same name. A module is told by its class, then by what its name says
-//! that it is: a norm, attention, the MLP. GEMMs stand against GEMMs of as many FLOPs, all else against
-//! what has a tensor as large.
+//! An operator has to have the same name. A module is identified by its class, then by the role that its name suggests:
+//! a norm, attention, the MLP. GEMMs are compared with GEMMs of the same number of FLOPs, everything else with
+//! operations whose largest tensor is as large.
 
 use super::MatchLevel;
 use super::groups::{Found, Members, take};
@@ -20,12 +20,12 @@ use crate::profile::operations::Operation;
 use crate::profile::tree::NodeId;
 use crate::trace::{ByName, Category, EventId};
 
-/// More operations than these are no longer one computation.
+/// More operations than these are not a single computation.
 const MOST_ROWS: usize = 16;
-/// FLOPs, and elements of the largest tensors, that differ by less are the same.
+/// FLOPs, or element counts of the largest tensors, that differ by less count as the same.
 const SAME: f64 = 0.1;
 
-/// What tells a place.
+/// What identifies an enclosing place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Told {
     Operator,
@@ -33,7 +33,7 @@ enum Told {
     Role,
 }
 
-/// Finds the places of calls of a trace; each name is looked at once.
+/// Finds the enclosing places of calls of a trace; each name is resolved once.
 struct Finder<'a> {
     profile: &'a Profile,
     told: Told,
@@ -41,7 +41,7 @@ struct Finder<'a> {
     is_telling: ByName<bool>,
 }
 
-/// A place by its name, GEMMs apart, and what is computed again apart.
+/// The name of a place, whether it is for GEMMs, and whether it is for recomputation.
 type Key<'a> = (&'a str, bool, bool);
 
 impl<'a> Finder<'a> {
@@ -83,7 +83,7 @@ impl<'a> Finder<'a> {
         found
     }
 
-    /// The place of all calls of an operation, as the first, the middle and the last of them tell.
+    /// The place of all calls of an operation, determined from the first, the middle and the last of them.
     fn of(&mut self, operation: &Operation) -> Option<&'a str> {
         let calls = &operation.calls;
         let mut names = [0, calls.len() / 2, calls.len().saturating_sub(1)]
@@ -93,7 +93,7 @@ impl<'a> Finder<'a> {
         names.all(|name| name == Some(first)).then_some(first)
     }
 
-    /// In how many places of that name the calls of some operations are.
+    /// The number of places of that name that contain the calls of some operations.
     fn n_places<'o>(&mut self, operations: impl Iterator<Item = &'o Operation>) -> u64 {
         let mut nodes: Vec<NodeId> = Vec::new();
         for call in operations.flat_map(|operation| &operation.calls) {
@@ -105,8 +105,8 @@ impl<'a> Finder<'a> {
     }
 }
 
-/// Whether an operator says what is computed in it: not what merely calls a GEMM or a convolution, a
-/// step of automatic differentiation, or all that was compiled together.
+/// Whether an operator says what is computed in it. Operators that only call a GEMM or a convolution, autograd steps
+/// and compiled regions do not.
 fn is_telling(name: &str) -> bool {
     let family = family_of_op(op_category(name, None), name, None);
     !matches!(family, Family::Gemm | Family::Convolution)
@@ -119,7 +119,7 @@ fn is_telling(name: &str) -> bool {
         )
 }
 
-/// Pairs what is alone in the same place.
+/// Matches unmatched operations in the same place.
 pub(super) fn places(alignment: &mut Alignment<MatchLevel>, all: &Rows) -> Vec<Found> {
     let lone = alignment.lone.as_ref();
     if lone.reference.is_empty() || lone.target.is_empty() {
@@ -190,7 +190,7 @@ fn is_same_work(all: &Rows, rows: &Pair<Vec<usize>>, units: Pair<u64>, is_gemm: 
     is_known && (amounts.target / amounts.reference - 1.0).abs() <= SAME
 }
 
-/// FLOPs of all calls; 0 where a model does not know them.
+/// FLOPs of all calls; 0 if a model does not know them.
 fn flops(all: &Rows, which: Which, rows: &[usize]) -> f64 {
     let side = all.sides.get(which);
     let operations = all.positions(which, rows).into_iter().map(|at| {

@@ -1,4 +1,4 @@
-//! What is known of some operations of one trace together.
+//! Figures of some operations of one trace together.
 
 use super::{KernelUse, OpSide};
 use crate::base::group::grouped;
@@ -17,7 +17,7 @@ use crate::profile::operations::Operation;
 use crate::profile::shares::Shares;
 use crate::trace::Dims;
 
-/// `units` is how often they compute something together, where that is not the number of their calls.
+/// `units` is how often they compute something together, if that is not their number of calls.
 pub(super) fn op_side(
     side: &Side,
     shares: &Shares,
@@ -51,7 +51,7 @@ pub(super) fn op_side(
         time_ns,
         timed: match units {
             None => timed,
-            // Of a whole of several operations each has to be known.
+            // For a group of operations, all of their times have to be known.
             Some(units) if timed.count == n_calls(None) => Tally {
                 count: units,
                 ns: time_ns,
@@ -83,13 +83,13 @@ pub(super) fn op_side(
     }
 }
 
-/// Whether operations of a kind have one kernel that does the work.
+/// Whether operations of a kind have one main kernel.
 fn may_have_helpers(family: Family) -> bool {
     use Family::{Attention, Convolution, Gemm, Moe, Normalization};
     matches!(family, Attention | Convolution | Gemm | Moe | Normalization)
 }
 
-/// What the kernels of an operation tell beside their time.
+/// What the kernels of an operation show besides their time.
 #[derive(Default)]
 struct OfKernels {
     helpers: Vec<Helper>,
@@ -97,7 +97,7 @@ struct OfKernels {
 }
 
 impl OfKernels {
-    /// Of equal operations together.
+    /// For equal operations together.
     fn of(side: &Side, positions: &[usize]) -> OfKernels {
         let profile = side.profile;
         let measured = MeasuredOperations::of(profile);
@@ -128,8 +128,8 @@ impl OfKernels {
     }
 }
 
-/// What the name of a kernel says against it on the GPU of the trace. Kernels of a vendor's earlier
-/// generations are no better on another vendor's.
+/// What the name of a kernel shows to be wrong with it on the GPU of the trace. Kernels for a vendor's earlier
+/// generations count as outdated on another vendor's GPU, too.
 fn outdated(side: &Side, kernel: &MainKernel) -> Option<String> {
     let detected = detect(&side.profile.trace.devices);
     let gpu = detected.or(side.report.options.gpu.as_deref());
@@ -147,7 +147,7 @@ fn outdated(side: &Side, kernel: &MainKernel) -> Option<String> {
     }
 }
 
-/// The calls all of whose work has a duration.
+/// The calls whose GPU activity all has a duration.
 fn timed<'a>(side: &Side, operations: impl Iterator<Item = &'a Operation>) -> Tally {
     let profile = side.profile;
     let is_known = |id: &GpuId| {
@@ -162,10 +162,9 @@ fn timed<'a>(side: &Side, operations: impl Iterator<Item = &'a Operation>) -> Ta
     timed
 }
 
-/// Whether the matrices of a product are large, and whole numbers of the tiles that kernels are made
-/// of; `None` without shapes.
+/// Whether the matrices of a GEMM are large, and multiples of the tile sizes of kernels; `None` without shapes.
 fn has_regular_sizes(side: &Side, product: &Operation) -> Option<bool> {
-    /// Fewer rows or columns fill no tile.
+    /// Fewer rows or columns do not fill a tile.
     const LEAST: i64 = 128;
     const MULTIPLE: i64 = 16;
     let dims = product.dims(side.profile).iter();

@@ -1,5 +1,5 @@
-//! Partners for what has none by its arguments: the same GEMM in another type, the same operator on
-//! other sizes or types, and the same kernels without their operator.
+//! Matches operations that do not match by arguments: the same GEMM in a different type, the same operator on other
+//! sizes or types, and the same kernels without their operator.
 
 use super::MatchLevel;
 use super::call_text::CallText;
@@ -13,7 +13,7 @@ use crate::trace::StringId;
 
 pub(crate) struct Rows<'a> {
     pub(crate) sides: Pair<Side<'a>>,
-    /// Positions of the operations that rows stand for.
+    /// Positions of the operations behind the rows.
     pub(crate) lists: &'a Pair<Vec<usize>>,
     pub(crate) texts: &'a Pair<Vec<CallText>>,
 }
@@ -23,7 +23,7 @@ impl Rows<'_> {
         self.texts.get(which).get(*rows.first()?)
     }
 
-    /// What rows are called: of several operators the first ones, in the order of their first calls.
+    /// The name of some rows: for several operators, the first ones, in the order of their first calls.
     pub(crate) fn name(&self, which: Which, rows: &[usize]) -> String {
         const N_NAMED: usize = 3;
         let profile = self.sides.get(which).profile;
@@ -67,11 +67,10 @@ impl Rows<'_> {
     }
 }
 
-/// A lone row of one of the traces: its place, and its kernels with how often each ran.
+/// An unmatched row of one of the traces: its position, and its kernels with their number of runs.
 type Row<'a> = (Which, usize, Vec<(&'a str, u64)>);
 
-/// What rows that may be partners have in common: two texts, the number of calls, and whether
-/// activations are computed again.
+/// The key of rows that may match: two texts, the number of calls, and whether activations are recomputed.
 type Likeness<'a> = (&'a str, &'a str, u64, bool);
 
 pub(crate) fn pair_by_operator(alignment: &mut Alignment<MatchLevel>, all: &Rows) {
@@ -83,8 +82,8 @@ pub(crate) fn pair_by_operator(alignment: &mut Alignment<MatchLevel>, all: &Rows
     });
 }
 
-/// Pairs GEMMs of equal sizes that one of the traces computes in another type, and so by another
-/// operator: `aten::mm` and `aten::_scaled_mm`.
+/// Matches GEMMs of equal sizes that one of the traces computes in a different type, and so with a different operator:
+/// `aten::mm` and `aten::_scaled_mm`.
 pub(crate) fn pair_retyped_gemms(alignment: &mut Alignment<MatchLevel>, all: &Rows) {
     pair_by_kind(alignment, all, |which, rows| {
         let text = all.text(which, rows)?;
@@ -94,7 +93,7 @@ pub(crate) fn pair_retyped_gemms(alignment: &mut Alignment<MatchLevel>, all: &Ro
     });
 }
 
-/// Pairs what is alone where both traces have as many of a kind: then they are the same ones in the
+/// Matches unmatched rows if both traces have the same number of a kind: they are assumed to be the same ones, in the
 /// order of their first calls.
 fn pair_by_kind<'a>(
     alignment: &mut Alignment<MatchLevel>,
@@ -129,8 +128,8 @@ fn pair_by_kind<'a>(
     drop_taken(alignment);
 }
 
-/// Pairs what is alone by its kernels: all that run the same ones, directly or by way of others, if
-/// each of these runs as often in both traces, and one of the traces knows them as kernels alone.
+/// Matches unmatched rows by kernels: groups of rows connected by shared kernels, if each kernel has the same number of
+/// runs in both traces, and one trace has only kernels without operators.
 pub(crate) fn pair_by_kernels(alignment: &mut Alignment<MatchLevel>, all: &Rows) {
     let mut rows: Vec<Row> = Vec::new();
     for which in Which::ALL {
@@ -144,7 +143,7 @@ pub(crate) fn pair_by_kernels(alignment: &mut Alignment<MatchLevel>, all: &Rows)
             rows.push((which, at, kernels));
         }
     }
-    // A kernel that does not run as often in both takes its rows with it, and their other kernels.
+    // A kernel whose number of runs differs removes its rows, and with them their other kernels.
     loop {
         let mut counts: Map<&str, Pair<u64>> = Map::default();
         for (which, _, kernels) in &rows {
@@ -164,7 +163,7 @@ pub(crate) fn pair_by_kernels(alignment: &mut Alignment<MatchLevel>, all: &Rows)
             break;
         }
     }
-    // Rows that share a kernel belong together.
+    // Rows that share a kernel form a group.
     let mut group_of: Vec<usize> = (0..rows.len()).collect();
     let mut first_with: Map<&str, usize> = Map::default();
     for (row, (.., kernels)) in rows.iter().enumerate() {
@@ -196,13 +195,13 @@ pub(crate) fn pair_by_kernels(alignment: &mut Alignment<MatchLevel>, all: &Rows)
     drop_taken(alignment);
 }
 
-/// Makes partners of the lone rows in these places, which are left empty.
+/// Matches the unmatched rows at these positions, which are left empty.
 fn take(alignment: &mut Alignment<MatchLevel>, level: MatchLevel, places: &Pair<Vec<usize>>) {
     let rows = take_rows(alignment, places);
     alignment.matched.push(Matched { level, rows });
 }
 
-/// The lone rows in these places, which are left empty.
+/// Takes the unmatched rows at these positions, which are left empty.
 pub(super) fn take_rows(
     alignment: &mut Alignment<MatchLevel>,
     places: &Pair<Vec<usize>>,

@@ -41,9 +41,9 @@ fn what_differs_says_how_they_belong_together() {
     let out = r#""Input Dims": [[512, 256], [256, 128], [512, 128]], "Input type": ["float", "float", "float"]"#;
     for (reference, target, level) in [
         (MM, MM_TRANSPOSED, MatchLevel::Shapes),
-        // The operand that a result is written to does not matter.
+        // The output operand does not matter.
         (MM, out, MatchLevel::Shapes),
-        // Without shapes the name has to do.
+        // Without shapes, the name is used.
         ("", MM, MatchLevel::Name),
     ] {
         let comparison = compared(&mm(reference, 40), &mm(target, 50));
@@ -63,7 +63,7 @@ fn calls_that_one_trace_splits_by_strides_stay_together() {
         assert_eq!(op.times().difference().abs(), 10_000);
         assert_eq!(operations.lone, Pair::default());
     }
-    // Of a call that only one trace makes there is no partner to join.
+    // A call that only one trace makes has no match to join.
     let more = compared(&mm(MM, 40), &target).operations;
     assert_eq!((more.matched.len(), more.lone.target.len()), (1, 1));
     assert_eq!(more.matched[0].level, MatchLevel::Arguments);
@@ -104,14 +104,14 @@ fn the_same_operator_on_other_sizes_is_judged_by_its_own_work() {
     let reference = op.reference_shapes.as_deref();
     assert_eq!(reference, Some("512 × 256, 256 × 128 fp32"));
     assert_eq!(op.types, None);
-    // 1024·256 + 256·128 + 1024·128 elements to move, for 512·256 + 256·128 + 512·128.
+    // 1024·256 + 256·128 + 1024·128 elements to move, instead of 512·256 + 256·128 + 512·128.
     let expected = op.judgement.expected.unwrap_or_default();
     let error = (expected - 425_984.0 / 229_376.0).abs();
     assert!(error < 1e-9, "{expected}");
     assert_eq!(op.judgement.verdict, Verdict::ExplainedByHardware);
     let words = "on 1024 × 256, 256 × 128 fp32 instead of 512 × 256, 256 × 128 fp32";
     says(&comparison.caveats().join(" "), words);
-    // Of other sizes called another number of times nothing tells that they belong together.
+    // With other sizes and a different number of calls, nothing shows that they match.
     let twice = run([("aten::mm", doubled, "k", 80); 2]);
     assert!(compared(&mm(MM, 40), &twice).operations.matched.is_empty());
 }
@@ -140,7 +140,7 @@ fn renumbered_generated_kernels_are_the_same_in_order() {
         let calls = names.iter().zip(us);
         run(calls.map(|(name, us)| (name.as_str(), POINTS, name.as_str(), us)))
     };
-    // Number 1 of the reference is the second, and of the target the first.
+    // Number 1 is the second one in the reference, and the first one in the target.
     let operations = compared(&run(0, [10, 40]), &run(1, [20, 80])).operations;
     let seen = operations.matched.iter();
     let seen = seen.map(|op| (op.name.as_str(), op.reference_name.as_deref(), op.times()));
@@ -159,7 +159,7 @@ fn the_same_call_from_two_threads_is_one_row() {
     let op = only(&comparison.operations);
     assert_eq!(op.calls(), pair(1, 2));
     assert_eq!(op.times(), pair(40_000, 80_000));
-    // 40 µs a call in both.
+    // 40 µs per call in both.
     assert_eq!(op.judgement.actual, Some(1.0));
 }
 
@@ -186,7 +186,7 @@ fn a_product_in_another_type_is_the_same_product() {
             "Compute in fp8 e4m3 where its precision suffices."
         )
     );
-    // Of one type it is the same GEMM under another name.
+    // With the same type, it is the same GEMM under another name.
     let same = one_op("aten::_scaled_mm", BF16, 110);
     let same = testing::compared(&bf16, &same, H100);
     assert_eq!(only(&same.operations).level, MatchLevel::Gemm);
@@ -214,7 +214,7 @@ fn a_gemm_is_the_same_whatever_the_operator() {
         assert_eq!(names, (op, Some("aten::mm")));
         assert_eq!(found.times(), pair(40_000, 50_000));
     }
-    // Other sizes are another GEMM.
+    // Other sizes are a different GEMM.
     let other = LINEAR.replace("[512, 256]", "[500, 256]");
     let apart = compared(&mm(MM, 40), &one_op("aten::addmm", &other, 50));
     assert!(apart.operations.matched.is_empty());
@@ -249,7 +249,7 @@ fn unfused(us: u32) -> [(&'static str, &'static str, &'static str, u32); 3] {
 #[test]
 fn attention_in_several_operations_stands_against_the_fused_one() {
     let fused = |us| (FLASH, QKV, "flash_fwd", us);
-    // Two layers, and a GEMM that both have.
+    // Two layers, and a GEMM in both.
     let one = run([("aten::mm", MM, "k", 40), fused(100), fused(100)]);
     let [a, b, c] = unfused(200);
     let several = run([("aten::mm", MM, "k", 40), a, b, c, a, b, c]);
@@ -272,10 +272,10 @@ fn attention_in_several_operations_stands_against_the_fused_one() {
     );
     says(&gap.model, "scaled_dot_product_attention");
     assert_eq!(gap.saving.map(|saving| saving.matching_ns), Some(1_000_000));
-    // The other way round nothing is slower.
+    // With the traces swapped, nothing is slower.
     let reversed = testing::compared(&several, &one, H100);
     assert!(reversed.gaps.ranked.is_empty(), "{:#?}", reversed.gaps);
-    // On other sizes it is another computation.
+    // With other sizes, it is a different computation.
     let longer = QKV.replace("1024", "2048");
     let other = run([(FLASH, longer.as_str(), "flash_fwd", 100)]);
     let apart = testing::compared(&other, &run(unfused(200)), H100);
@@ -296,7 +296,7 @@ fn norms_of_one_tensor_are_the_same_by_any_operator() {
     assert_eq!(op.times(), pair(20_000, 30_000));
 }
 
-/// A norm in a module of each trace: in one operator, and in three.
+/// A norm inside a module in each trace: with one operator, and with three.
 #[test]
 fn what_is_inside_a_module_of_both_belongs_together() {
     const X: &str = r#""Input Dims": [[4096, 1024], [1]], "Input type": ["c10::Half", "Scalar"]"#;
@@ -325,7 +325,7 @@ fn what_is_inside_a_module_of_both_belongs_together() {
         assert_eq!(op.times(), pair(40_000, 180_000));
         assert_eq!(op.name, "aten::pow + aten::rsqrt + aten::mul");
     }
-    // Another module is another place.
+    // A different module is a different place.
     let elsewhere = module("nn.Module: Embedding_0", &several);
     assert!(compared(&fused, &elsewhere).operations.matched.is_empty());
 }

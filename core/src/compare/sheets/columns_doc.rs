@@ -27,7 +27,7 @@ reference alone, `…_only_variant_TARGET` with those of the target alone. Colum
 |---|---|---|---|---|
 ";
 
-/// What compared sheets have, as Markdown; `table` writes columns of one.
+/// The columns of compared sheets, as Markdown; `table` writes the columns of one sheet.
 pub(crate) fn columns_markdown(table: impl Fn(&mut String, &[Column])) -> String {
     let mut out = HEAD.to_owned();
     for kind in KINDS {

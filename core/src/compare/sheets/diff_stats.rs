@@ -1,5 +1,4 @@
-//! Sheets `diff_stats` and `diff_stats_unique_args_summary`: the GPU work of each side where the
-//! call trees differ.
+//! Sheets `diff_stats` and `diff_stats_unique_args_summary`: the GPU activity of each side where the call trees differ.
 
 use super::ComparisonSheet;
 use super::join::Value;
@@ -39,7 +38,7 @@ const COLUMNS: [Column; 15] = [
     column("nn_module_parent", Unit::Text, "The innermost of them."),
 ];
 
-/// What a row has of its own; all other columns tell rows of the summary apart.
+/// Columns that are specific to a row; all other columns are keys of the summary.
 const OWN: [&str; 5] = [
     "cpu_op_uid",
     "kernel_time",
@@ -65,7 +64,7 @@ pub(super) fn title(name: &str) -> Option<&'static str> {
     sheet.map(|(_, title)| title)
 }
 
-/// Both sheets with the columns that they have.
+/// Both sheets and their columns.
 pub(super) fn described() -> [(&'static str, &'static str, Vec<Column>); 2] {
     [
         (STATS.0, STATS.1, COLUMNS.to_vec()),
@@ -78,7 +77,7 @@ fn summary_columns() -> Vec<Column> {
     keys.chain(SUMS).collect()
 }
 
-/// Both sheets, without rows where the trees are equal.
+/// Both sheets; without rows if the trees are equal.
 pub(super) fn sheets(sides: Pair<Side>, tree: &TreeDiff) -> [ComparisonSheet; 2] {
     let places = tree.places.iter();
     let mut rows = Vec::new();
@@ -144,7 +143,7 @@ fn row(
     ])
 }
 
-/// Other tools count the traces.
+/// The names that TraceLens gives the two traces.
 fn source(which: Which) -> &'static str {
     match which {
         Which::Reference => "trace1",
@@ -168,7 +167,7 @@ fn modules(side: &Side, tree: &TreeDiff, call: Option<EventId>) -> Vec<String> {
     modules
 }
 
-/// Rows that agree in all keys, those of the most time first.
+/// Rows with equal keys merged, longest first.
 fn summary(stats: &ComparisonSheet) -> ComparisonSheet {
     let columns = COLUMNS.iter().enumerate();
     let keys = columns.filter(|(_, column)| is_key(column));
@@ -191,7 +190,7 @@ fn summary(stats: &ComparisonSheet) -> ComparisonSheet {
             (rows, time)
         })
         .collect();
-    // Stable: equal times stay in order of the places.
+    // Stable sort: ties keep the order of the places.
     groups.arrange_by(|(_, a), (_, b)| b.total_cmp(a));
     let rows = groups.into_iter().map(|(rows, time)| {
         let first = rows.first().into_iter();

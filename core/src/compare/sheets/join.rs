@@ -1,4 +1,4 @@
-//! Which row of the one sheet belongs to which of the other.
+//! Joins the rows of two sheets.
 
 use std::collections::VecDeque;
 
@@ -14,7 +14,7 @@ const RECOMPUTE: &str = "is_recompute";
 #[derive(Debug, Clone)]
 pub(super) struct Half<'a> {
     pub(super) sheet: &'a Sheet,
-    /// Of its rows, in their order; nothing where the sheet has other times.
+    /// The times of its rows, in order; empty if the sheet has other times.
     pub(super) times: Vec<RoundedTime>,
 }
 
@@ -31,11 +31,11 @@ impl<'a> Half<'a> {
 #[derive(Debug, Clone, Copy)]
 pub(super) struct HalfRow<'a> {
     pub(super) cells: &'a [Cell],
-    /// What differences are taken of in place of its exact times, where it is known.
+    /// The time used for differences instead of the exact times, if known.
     pub(super) time: Option<RoundedTime>,
 }
 
-/// A row of a comparison: a row of the reference's sheet, one of the target's, or one of each.
+/// A row of a comparison: a row of the reference's sheet, one of the target's, or both.
 pub(super) type JoinedRow<'a> = Pair<Option<HalfRow<'a>>>;
 
 impl JoinedRow<'_> {
@@ -51,19 +51,18 @@ impl JoinedRow<'_> {
 #[derive(Debug)]
 pub(super) struct Joined<'a> {
     pub(super) kind: &'a SheetKind,
-    /// The reference's sheet and the target's; a report leaves out what has no rows.
+    /// The reference's sheet and the target's; a report leaves out sheets without rows.
     pub(super) halves: Pair<Option<&'a Sheet>>,
     pub(super) keys: Vec<&'static str>,
-    /// Each row of either sheet once: those of the reference in their order, then what the target
-    /// alone has.
+    /// Each row of either sheet once: those of the reference in order, then those of the target alone.
     pub(super) rows: Vec<JoinedRow<'a>>,
 }
 
 impl<'a> Joined<'a> {
-    /// Joins two sheets; `None` where neither report has it.
+    /// Joins two sheets; `None` if neither report has it.
     ///
-    /// Rows of one sheet may share their keys, as the same operator on two threads does. The first
-    /// of them goes with the first of the other sheet's and so on, so that each row counts once.
+    /// Several rows of one sheet may have the same key, for example the same operator on two threads. The first of them
+    /// is joined with the first one in the other sheet and so on, so that each row counts once.
     pub(super) fn new(kind: &'a SheetKind, sides: Pair<Option<Half<'a>>>) -> Option<Joined<'a>> {
         let halves = sides.as_ref().map(|half| Some(half.as_ref()?.sheet));
         if halves == Pair::default() {
@@ -103,8 +102,7 @@ impl<'a> Joined<'a> {
     }
 }
 
-/// Gives rows of the reference without a partner the first free row of the same key; returns the
-/// rows that stay free.
+/// Gives each unjoined row of the reference the first free row with the same key; returns the rows that remain free.
 fn join<'a>(
     rows: &mut [JoinedRow<'a>],
     free: Vec<HalfRow<'a>>,
@@ -132,7 +130,7 @@ fn join<'a>(
         .collect()
 }
 
-/// Puts rows in the order of their keys, whichever side they are from.
+/// Sorts rows by key, regardless of their side.
 fn sort(rows: &mut [JoinedRow], halves: Pair<Option<&Sheet>>, labels: &[&str]) {
     let keys = halves.map(|half| half.map(|sheet| Key::new(sheet, labels)));
     rows.arrange_by(|a, b| {
@@ -147,8 +145,8 @@ fn sort(rows: &mut [JoinedRow], halves: Pair<Option<&Sheet>>, labels: &[&str]) {
     });
 }
 
-/// The labels that join two sheets. A column that one sheet lacks cannot join; but a trace that
-/// recomputes nothing has ordinary calls all the same.
+/// The labels that join two sheets. A column that one sheet lacks cannot join, except `is_recompute`: a trace without
+/// recomputation has only ordinary calls.
 fn keys(kind: &SheetKind, halves: Pair<Option<&Sheet>>) -> Vec<&'static str> {
     let sheets = || [halves.reference, halves.target].into_iter().flatten();
     let in_all = |label: &str| sheets().all(|sheet| sheet.column(label).is_some());
@@ -191,7 +189,7 @@ impl Key {
     }
 }
 
-/// A cell that can be looked up, and sorted by.
+/// A cell value that can be hashed and sorted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(super) enum Value<'a> {
     Empty,

@@ -1,11 +1,10 @@
-//! Which sheets are compared, what joins their rows, and of which numbers differences are taken.
+//! Which sheets are compared, what joins their rows, and which numbers have differences.
 
 use crate::base::labels::labelled;
 
 labelled! {
-    /// The rows of one of the sheets that a comparison comes in, with the word in the name of the
-    /// sheet. The words are those of other tools: there the reference is called the baseline and the
-    /// target a variant.
+    /// The subset of rows in one of the sheets of a comparison, with the word in the name of the sheet. The words are
+    /// TraceLens's, which calls the reference the baseline and the target a variant.
     pub(super) enum Subset {
         /// Rows that both sides have.
         Both => "intersect",
@@ -23,29 +22,29 @@ pub(super) struct SheetKind {
     pub(super) sheet: &'static str,
     /// Its name in a comparison.
     pub(super) name: &'static str,
-    /// What it shows, for people: unsplit, then of each subset.
+    /// A readable title: unsplit, then for each subset.
     pub(super) titles: [&'static str; 4],
     pub(super) keys: Keys,
-    /// Of rows with the same keys those that agree here as well belong together first.
+    /// Among rows with the same keys, those that also agree in these columns are joined first.
     pub(super) prefer: &'static [&'static str],
-    /// The columns of which differences are taken.
+    /// The columns with differences.
     pub(super) diffs: &'static [&'static str],
-    /// Columns left out on both sides: they say what others say.
+    /// Columns left out on both sides, as they repeat others.
     pub(super) dropped: &'static [&'static str],
-    /// Columns left out on the target's side, where a row of the reference says the same.
+    /// Columns left out for the target if a row of the reference has the same value.
     pub(super) dropped_of_target: &'static [&'static str],
-    /// The rows stand by key rather than as in the reference's sheet, the longest first.
+    /// Whether rows are sorted by key instead of in the order of the reference's sheet, longest first.
     pub(super) is_by_key: bool,
-    /// It comes as three sheets: rows of both, of the reference alone, of the target alone.
+    /// Whether there are three sheets: rows of both, of the reference alone, of the target alone.
     pub(super) is_split: bool,
 }
 
-/// What joins the rows of two sheets. `is_recompute` is always one of them, where it is there.
+/// What joins the rows of two sheets. `is_recompute` is always part of it, if present.
 #[derive(Debug)]
 pub(super) enum Keys {
-    /// These columns, as far as both sheets have them.
+    /// These columns, if both sheets have them.
     Columns(&'static [&'static str]),
-    /// The operator's name and the parameters of its model that both sheets have.
+    /// The operator's name and the model parameters that both sheets have.
     NameAndParams,
 }
 
@@ -68,10 +67,10 @@ const ARGS: Keys = Keys::Columns(&[
     "Concrete Inputs",
 ]);
 
-/// Threads are named by numbers that no two runs share.
+/// Threads are not a key: their numbers differ in every run.
 const SAME_PLACE: &[&str] = &["op category", "thread_name"];
 
-/// What most sheets have in common, for the rest of a literal.
+/// Defaults for most sheets, to complete a literal.
 const BASE: SheetKind = SheetKind {
     sheet: "",
     name: "",
@@ -85,7 +84,7 @@ const BASE: SheetKind = SheetKind {
     is_split: false,
 };
 
-/// An entry for a sheet of operators of one kind, joined on what its model reads.
+/// An entry for an operator family's sheet, joined on the parameters of its model.
 const fn family(sheet: &'static str, name: &'static str, titles: [&'static str; 4]) -> SheetKind {
     SheetKind {
         sheet,
@@ -114,7 +113,7 @@ const fn family(sheet: &'static str, name: &'static str, titles: [&'static str; 
     }
 }
 
-/// What is compared, in the order in which it is written.
+/// The compared sheets, in output order.
 pub(super) const KINDS: &[SheetKind] = &[
     SheetKind {
         sheet: "gpu_timeline",

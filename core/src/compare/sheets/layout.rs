@@ -9,24 +9,24 @@ use crate::report::sheet::{Cell, Column, Sheet, Unit};
 
 #[derive(Debug, Clone, Copy)]
 enum Source {
-    /// Of whichever side has the row, by the places in both sheets.
+    /// From whichever side has the row, with the position in each sheet.
     Key(Pair<Option<usize>>),
     /// Target minus reference.
     Diff(Compared),
-    /// That in percent of the reference.
+    /// The difference in percent of the reference.
     Percent(Compared),
-    /// Of one side.
+    /// The value of one side.
     Half(Which, usize),
 }
 
 #[derive(Debug, Clone, Copy)]
 struct Compared {
     places: Pair<usize>,
-    /// Reads it as the reference rounds it, where it is a time.
+    /// Reads the value rounded like TraceLens's, if it is a time.
     rounded: Option<fn(RoundedTime) -> f64>,
 }
 
-/// A sheet of a join, or of a subset of it. That has no columns that are empty throughout.
+/// A sheet of a join, or of a subset of it. A subset leaves out columns that are entirely empty.
 pub(super) fn sheet(
     name: String,
     joined: &Joined,
@@ -51,7 +51,7 @@ pub(super) fn sheet(
     }
 }
 
-/// All columns: keys, differences, the reference's others, the target's others.
+/// All columns: keys, differences, the reference's other columns, the target's other columns.
 fn columns(
     joined: &Joined,
     subset: Option<Subset>,
@@ -115,7 +115,7 @@ fn columns(
     all
 }
 
-/// What a column of kernel times says of the time of a row; `None` for other columns.
+/// How a column of kernel times reads the time of a row; `None` for other columns.
 fn rounded(column: &Column) -> Option<fn(RoundedTime) -> f64> {
     match column.unit {
         Unit::Ms => Some(|time| time.sum_us / 1e3),
@@ -125,7 +125,7 @@ fn rounded(column: &Column) -> Option<fn(RoundedTime) -> f64> {
     }
 }
 
-/// Where the target is alone, no row of the reference speaks for it.
+/// For rows of the target alone, no row of the reference has the value.
 fn is_dropped(joined: &Joined, which: Which, subset: Option<Subset>, label: &str) -> bool {
     let kind = joined.kind;
     kind.dropped.contains(&label)
@@ -146,7 +146,7 @@ impl Source {
                 let present = sides.find(|which| row.get(*which).is_some());
                 present.map_or(Cell::Empty, |which| match places.get(which) {
                     Some(place) => at(which, *place),
-                    // Only a flag of recomputed work joins where one side lacks it.
+                    // Only the recomputation flag joins if one side lacks it.
                     None => Cell::Flag(false),
                 })
             }
@@ -158,7 +158,7 @@ impl Source {
 }
 
 impl Compared {
-    /// What is compared: the cells of both sides, times as the reference rounds them.
+    /// The compared cells of both sides, with times rounded like TraceLens's.
     fn cells(self, row: &JoinedRow) -> Pair<Option<Cell>> {
         row.zip(self.places).map(|(half, at)| {
             let half = half?;
@@ -182,7 +182,7 @@ fn difference(cells: &Pair<Option<Cell>>) -> Cell {
     })
 }
 
-/// The difference in percent of the reference; empty where that is nothing.
+/// The difference in percent of the reference; empty if that is zero.
 fn percent(cells: &Pair<Option<Cell>>) -> Cell {
     match cells.as_ref().map(number).both() {
         Some(Pair { reference, target }) if reference.abs() > 0.0 => {

@@ -1,10 +1,9 @@
-//! The sheets of two reports side by side, with the reference's names and columns.
+//! The sheets of two reports side by side, with TraceLens's names and columns.
 //!
-//! A sheet has the columns that name its rows, then for each number that matters the difference
-//! (target minus reference) and that in percent of the reference, then all other columns of the
-//! reference as `<its name>::…` and all of the target. Rows without a partner keep their own half
-//! and leave the other empty. Sheets of operators with arguments come as three: rows of both,
-//! of the reference alone, of the target alone.
+//! A sheet has the columns that identify its rows; then for each important number the difference (target minus
+//! reference), absolute and in percent of the reference; then all other columns of the reference as `<its name>::…` and
+//! all of the target. Unmatched rows keep their own half and leave the other empty. Sheets of operators with arguments
+//! are split in three: rows of both, of the reference alone, of the target alone.
 
 mod columns_doc;
 mod diff_stats;
@@ -24,13 +23,13 @@ use crate::report::sheet::Sheet;
 use join::{Half, Joined};
 use kinds::{KINDS, SheetKind, Subset};
 
-/// A sheet whose name and columns carry the names of the two sides.
+/// A sheet whose name and columns contain the names of the two sides.
 pub type ComparisonSheet = Sheet<String>;
 
-/// Letters of a side's name in the name of a sheet, which is that of a file as well.
+/// Maximum length of a side's name in the name of a sheet, which is also a file name.
 const MAX_TAG: usize = 60;
 
-/// All sheets that have rows; `tree` is of the same two sides.
+/// All sheets that have rows; `tree` has to belong to the same two sides.
 pub fn sheets(reference: Side, target: Side, tree: &TreeDiff) -> Vec<ComparisonSheet> {
     let sides = Pair { reference, target };
     let with_times = sides.map(|side| (side, RoundedTimes::new(side.profile)));
@@ -62,7 +61,7 @@ fn of_kind(kind: &SheetKind, sides: &Pair<(Side, RoundedTimes)>) -> Vec<Comparis
         .collect()
 }
 
-/// A name as part of a file's: what is no letter or digit in any script becomes `_`.
+/// A name for use in a file name: characters other than letters and digits of any script become `_`.
 fn tag(name: &str) -> String {
     let is_plain = |letter: char| letter.is_alphanumeric() || matches!(letter, '.' | '-');
     let letters = name.chars().take(MAX_TAG);
@@ -71,7 +70,7 @@ fn tag(name: &str) -> String {
         .collect()
 }
 
-/// What a sheet shows, for people, by its name.
+/// The readable title of a sheet, by name.
 pub fn title(name: &str) -> &'static str {
     let title = KINDS.iter().find_map(|kind| {
         let [whole, of_subsets @ ..] = kind.titles;

@@ -6,7 +6,7 @@ use crate::report::sheet::{Cell, Column, Unit};
 use crate::report::{Report, ReportOptions};
 use crate::testing::Timetable;
 
-/// The sheets of two small traces, called "old" and "new".
+/// The sheets of two small traces, named "old" and "new".
 fn compared(reference: &Timetable, target: &Timetable) -> Vec<ComparisonSheet> {
     testing::sides(reference, target, None, |sides| {
         let named = |name, side| Side { name, ..side };
@@ -73,7 +73,7 @@ fn a_part_of_a_trace_is_named_beside_the_whole_of_the_other() {
 const MM: &str = r#""Input Dims": [[4, 8], [8, 2]], "Input type": ["float", "float"], "Input Strides": [[8, 1], [2, 1]], "Concrete Inputs": ["", ""]"#;
 const RELU: &str = r#""Input Dims": [[64]], "Input type": ["float"], "Input Strides": [[1]], "Concrete Inputs": [""]"#;
 
-/// `aten::mm` of 4 × 8 by 8 × 2, which runs on the GPU from `at` on for so many microseconds.
+/// `aten::mm` of 4 × 8 by 8 × 2, which runs on the GPU after `at` for this many microseconds.
 fn mm(table: Timetable, at: i32, us: i32) -> Timetable {
     table.call("aten::mm", MM, "gemm", at + 20..at + 20 + us)
 }
@@ -84,7 +84,7 @@ fn relu(table: Timetable, at: i32, us: i32) -> Timetable {
 
 #[test]
 fn differences_are_target_minus_reference() {
-    // Of the reference: 500 + 500 µs of mm, 10 of relu. Of the target: 750 of mm, 5 of gelu.
+    // Reference: 500 + 500 µs of mm, 10 of relu. Target: 750 of mm, 5 of gelu.
     let reference = relu(mm(mm(Timetable::new(), 0, 500), 600, 500), 1200, 10);
     let target = mm(Timetable::new(), 0, 750).work("aten::gelu", "gelu_kernel", 820..825);
     let sheets = compared(&reference, &target);
@@ -115,11 +115,10 @@ fn differences_are_target_minus_reference() {
     assert!(!labels.contains(&"old::total_direct_kernel_time_sum"));
 }
 
-/// In 2005 the microseconds since the epoch passed 2⁵⁰, from where on floating-point numbers lie a
-/// quarter apart.
+/// In 2005, the microseconds since the epoch passed 2⁵⁰, above which floating-point numbers are a quarter apart.
 const QUARTERS: f64 = 1_125_899_906_842_624.0;
 
-/// `aten::mm` of 4 × 8 by 8 × 2 for `us` on the GPU, where the reference rounds to quarters.
+/// `aten::mm` of 4 × 8 by 8 × 2 for `us` on the GPU, where TraceLens rounds to quarters.
 fn rounded_mm(us: &str) -> Timetable {
     Timetable::new()
         .without_flows()
@@ -134,7 +133,7 @@ fn rounded_mm(us: &str) -> Timetable {
 
 #[test]
 fn differences_are_of_times_as_the_reference_rounds_them() {
-    // 1.1 µs are one to it, and 1.4 µs one and a half; each side's own times stay exact.
+    // TraceLens rounds 1.1 µs to 1, and 1.4 µs to 1.5; each side's own times stay exact.
     let sheets = compared(&rounded_mm("1.1"), &rounded_mm("1.4"));
     #[rustfmt::skip]
     let seen = [
@@ -167,7 +166,7 @@ fn differences_are_of_times_as_the_reference_rounds_them() {
     assert_eq!(ops, [["0.0005", "50", "0.0011", "0.0014"]]);
 }
 
-/// Where rounding changes nothing, the rounded times of a row are those that it shows.
+/// If rounding changes nothing, the rounded times of a row are the ones shown.
 #[test]
 fn every_row_has_its_own_rounded_time() {
     let two = |scalar: &str| {
@@ -224,7 +223,7 @@ fn operators_with_arguments_come_as_three_sheets() {
     assert_eq!(names("intersect"), ["aten::mm"]);
     assert_eq!(names("only_baseline"), ["aten::relu"]);
     assert_eq!(names("only_variant"), ["aten::gelu"]);
-    // Each leaves out what is empty in all its rows: the other side, and every difference.
+    // Each leaves out columns that are empty in all its rows: the other side's, and every difference.
     let alone = find(&sheets, "ops_unique_args_only_variant_new");
     let mut labels = alone.columns.iter().map(|column| &*column.label);
     assert!(labels.all(|label| !label.contains("old::") && !label.contains("__")));
@@ -239,7 +238,7 @@ fn families_are_joined_on_what_their_models_read() {
         cells(gemm, &["name", "param: K", "param: M", "param: N", "Kernel Time (µs)_sum__new_diff", "Kernel Time (µs)_sum__new_pct"]),
         [["aten::mm", "8", "4", "2", "20", "50"]]
     );
-    // The work of one call is said once.
+    // The work of one call is shown once.
     assert!(gemm.column("old::GFLOPS_first").is_some());
     assert!(gemm.column("new::GFLOPS_first").is_none());
     let alone = compared(&relu(Timetable::new(), 0, 40), &mm(Timetable::new(), 0, 60));
@@ -247,7 +246,7 @@ fn families_are_joined_on_what_their_models_read() {
     assert!(alone.column("new::GFLOPS_first").is_some());
 }
 
-/// Joined by their name alone, one kernel of two operators on each side would give four rows.
+/// Joined by name alone, one kernel of two operators on each side would give four rows.
 #[test]
 fn kernels_are_joined_below_their_operators() {
     let kernels = |stream: u32, us: i32| {
@@ -291,7 +290,7 @@ fn rows_with_the_same_keys_are_paired_once() {
     let both = find(&sheets, "ops_unique_args_intersect_new");
     #[rustfmt::skip]
     assert_eq!(cells(both, &labels), [
-        // What agrees in its thread belongs together, else what comes first.
+        // Rows with the same thread are joined first, then in order.
         ["thread 1", "thread 3", "0"],
         ["thread 2", "thread 2", "0"],
     ]);
@@ -299,7 +298,7 @@ fn rows_with_the_same_keys_are_paired_once() {
     assert_eq!(cells(alone, &["new::thread_name"]), [["thread 4"]]);
 }
 
-/// A report has the column where anything is recomputed; all other calls are ordinary ones.
+/// A report has the column if anything is recomputed; all other calls are ordinary ones.
 #[test]
 fn recomputed_calls_are_joined_with_their_like() {
     let column = |label: &&'static str| Column {
@@ -364,7 +363,7 @@ fn a_trace_against_itself_has_no_differences() {
     }
 }
 
-/// One kernel of the reference against two of the target, below a call that both make.
+/// One kernel of the reference and two of the target, below a call that both make.
 #[test]
 fn kernels_where_the_call_trees_differ_are_listed() {
     let outer = || Timetable::new().op("sdpa", 0..50);

@@ -1,5 +1,4 @@
-//! Sheet `windows`: which part of each trace is compared. There is none where both are compared
-//! whole.
+//! Sheet `windows`: which part of each trace is compared. It is left out if both are compared as a whole.
 
 use super::ComparisonSheet;
 use super::diff_stats;

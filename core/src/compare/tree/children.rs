@@ -1,11 +1,11 @@
-//! Which calls of two lists belong together: those that two calls of the same name made.
+//! Matches two lists of calls made by two calls of the same name.
 //!
-//! First what has the same name, in order. Where names repeat, calls with the same calls below
-//! them belong together. Between those, some calls are there on one side only; of these may be
+//! First, calls with the same name are matched in order. If names repeat, calls with the same calls below them are
+//! preferred. Between matched calls, some calls exist on one side only; these may be
 //!
-//! * *wrappers*: a call with nothing but one call in it, or whose calls the other side makes
-//!   itself. What is in them is compared, and they stand around it;
-//! * the same under another name: they make the same calls themselves;
+//! * *wrappers*: a call that contains only one call, or whose calls the other side makes itself. Their content is
+//!   compared, and they are placed around it;
+//! * the same call under another name: they make the same calls themselves;
 //! * a real difference: everything else.
 
 use std::ops::Range;
@@ -16,32 +16,32 @@ use crate::base::sequence::align;
 use crate::base::sort::Arrange;
 use crate::compare::{Pair, Which};
 
-/// How many calls ahead one of another name is looked for.
+/// How many calls ahead a call of another name is searched for.
 const LOOK_AHEAD: usize = 8;
 
-/// What becomes of calls that were compared, in order.
+/// The result of comparing calls, in order.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Item {
-    /// A call of both.
+    /// A call of both sides.
     Both(Pair<u32>),
-    /// A call of one side, with all below it.
+    /// A call of one side, with everything below it.
     One(Which, u32),
-    /// Calls of one or both sides around what is to be compared.
+    /// Calls of one or both sides around content to be compared.
     Around(Wrappers),
 }
 
-/// Chains of calls, each with nothing but the next one in it, around lists to compare.
+/// Chains of calls, each containing only the next one, around lists to compare.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct Wrappers {
     /// The calls, outermost first.
     pub(crate) chains: Pair<Vec<u32>>,
-    /// Where the chains have the first call that both make; the lengths where there is none.
+    /// The position in each chain of the first call that both make; the lengths if there is none.
     pub(crate) meet: Pair<usize>,
-    /// What the innermost made: the lists to compare.
+    /// The calls made by the innermost ones: the lists to compare.
     pub(crate) inside: Pair<Vec<u32>>,
 }
 
-/// Calls of both sides that were not matched yet, between two that were.
+/// Unmatched calls of both sides between two matched ones.
 type Unmatched<'a> = Pair<&'a [u32]>;
 
 /// Compares lists of calls.
@@ -50,7 +50,7 @@ pub(crate) struct Matcher<'a> {
 }
 
 impl Matcher<'_> {
-    /// What two lists of calls have in common, and what they have not.
+    /// Splits two lists of calls into common and different ones.
     pub(crate) fn compare(&self, lists: &Pair<Vec<u32>>) -> Vec<Item> {
         let mut items = Vec::new();
         let lists = lists.as_ref().map(Vec::as_slice);
@@ -74,8 +74,8 @@ impl Matcher<'_> {
         sides.map(|(side, rows)| rows.iter().map(|row| key(side, *row)).collect())
     }
 
-    /// Positions that belong together by name. Calls with the same calls below them go first,
-    /// unless fewer names would find their like.
+    /// Positions that match by name. Calls with the same calls below them take precedence, unless that would match
+    /// fewer names.
     fn matches(&self, lists: Unmatched) -> Vec<(usize, usize)> {
         let names = self.keys(lists, |side, row| side.row(row).name_key());
         if names.reference == names.target {
@@ -94,8 +94,8 @@ impl Matcher<'_> {
         }
     }
 
-    /// Calls whose names the other side has not, there: first those with the same call at the end of
-    /// their chains.
+    /// Calls whose names the other side does not have at this place: first those with the same call at the end of their
+    /// chains.
     fn of_other_names(&self, calls: Unmatched, items: &mut Vec<Item>) {
         if calls.reference.is_empty() || calls.target.is_empty() {
             return alone(calls, items);
@@ -117,8 +117,7 @@ impl Matcher<'_> {
         });
     }
 
-    /// Finds calls of one side around what the other side calls itself; what lies between them is
-    /// handed on.
+    /// Finds calls of one side around calls that the other side makes itself; the calls in between are passed on.
     fn unwrapped(
         &self,
         which: Which,
@@ -158,7 +157,7 @@ impl Matcher<'_> {
         rest(until(from, wrappers.len(), plain.len()), items);
     }
 
-    /// Where the other side makes at least half of these calls itself.
+    /// The range in which the other side makes at least half of these calls itself.
     fn run(
         &self,
         which: Which,
@@ -202,7 +201,7 @@ impl Matcher<'_> {
         }
     }
 
-    /// At least half of the calls that either makes the other makes too.
+    /// Whether at least half of the calls that either makes are made by both.
     fn is_alike(&self, reference: u32, target: u32) -> bool {
         let names = Pair { reference, target }
             .zip(self.sides)
@@ -242,7 +241,7 @@ impl Matcher<'_> {
     }
 }
 
-/// What lies before each pair of positions and after the last, each with the calls of the pair.
+/// The calls before each pair of positions and after the last, each with the calls of the pair.
 fn pieces(
     calls: Unmatched<'_>,
     pairs: Vec<(usize, usize)>,
@@ -261,7 +260,7 @@ fn pieces(
     })
 }
 
-/// Calls without their like: those of the reference, then those of the target.
+/// Unmatched calls: those of the reference, then those of the target.
 fn alone(calls: Unmatched, items: &mut Vec<Item>) {
     for which in Which::ALL {
         let rows = calls.get(which).iter();
@@ -269,7 +268,7 @@ fn alone(calls: Unmatched, items: &mut Vec<Item>) {
     }
 }
 
-/// Keeps pairs and looks for more between them.
+/// Keeps pairs and searches for more between them.
 fn refined(pairs: &[(usize, usize)], ours: &[u64], theirs: &[u64]) -> Vec<(usize, usize)> {
     let mut all = Vec::with_capacity(pairs.len());
     let (mut from_a, mut from_b) = (0, 0);

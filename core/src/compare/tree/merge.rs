@@ -1,4 +1,4 @@
-//! Two trees become one, level by level, without recursion: Python stacks are deep.
+//! Merges two trees level by level, without recursion, as Python stacks are deep.
 
 use std::collections::VecDeque;
 
@@ -13,13 +13,13 @@ use crate::trace::StringTable;
 /// The row above all threads.
 const ROOT: u32 = 0;
 
-/// What the children of a node follow from.
+/// What the children of a node are computed from.
 enum Inside {
     /// All calls of a subtree of one side.
     Copy(Which, u32),
     /// Two lists of calls.
     Compare(Pair<Vec<u32>>),
-    /// What is left of chains of wrappers, from these positions on.
+    /// The rest of chains of wrappers, from these positions on.
     Wrapped(Wrappers, Pair<usize>),
 }
 
@@ -94,8 +94,8 @@ impl Merger<'_> {
         }
     }
 
-    /// The outermost wrapper that is left, with all others inside: those of the reference before
-    /// those of the target, then the call in which the chains meet.
+    /// The outermost remaining wrapper, with all others inside: those of the reference before those of the target, then
+    /// the call at which the chains meet.
     fn next_wrapper(&self, wrappers: Wrappers, at: Pair<usize>) -> Vec<Child> {
         let is_before = |which: Which| at.get(which) < wrappers.meet.get(which);
         let row = |which: Which| wrappers.chains.get(which).get(*at.get(which)).copied();
@@ -173,7 +173,7 @@ fn one(which: Which, row: u32) -> Child {
     }
 }
 
-/// Times from the leaves up; and which nodes have calls of both below them.
+/// Sums up times from the leaves, and finds the nodes that have calls of both sides below them.
 fn sum_up(diff: &mut TreeDiff, profiles: Pair<&Profile>) {
     for at in (0..diff.nodes.len()).rev() {
         let id = DiffId(at as u32);
@@ -182,7 +182,7 @@ fn sum_up(diff: &mut TreeDiff, profiles: Pair<&Profile>) {
             let work = diff.own_work(id, which).iter();
             sum(work.filter_map(|id| Some(gpu.get(*id)?.span.length())))
         });
-        // Children stand behind their parents, so theirs are in already.
+        // Children come after their parents, so their times are already included.
         let node = &mut diff.nodes[at];
         node.gpu_ns = node.gpu_ns.plus(own);
         let (gpu_ns, is_whole) = (node.gpu_ns, node.is_whole);

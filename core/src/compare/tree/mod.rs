@@ -1,9 +1,8 @@
-//! The call trees of both traces as one, with the places where they differ.
+//! The merged call trees of both traces, with the places where they differ.
 //!
-//! Only calls that led to GPU work are in it, and each piece of GPU work is in exactly one node of
-//! it, the call that launched it. Calls of both traces are one node; what one trace alone has
-//! stands where it would be, on its own. So both trees can be shown side by side, and the times of
-//! each side sum up.
+//! It contains only calls that led to GPU activity, and each GPU activity belongs to exactly one node, the call that
+//! launched it. Calls of both traces are one node; a call of one trace alone is a node of its own at its place. So both
+//! trees can be shown side by side, and the times of each side add up.
 
 mod children;
 mod merge;
@@ -48,35 +47,35 @@ pub enum Presence {
 pub struct DiffNode {
     /// Which traces have it.
     pub presence: Presence,
-    /// Its place in the [call tree](TreeDiff::call_tree) of each trace that has it; `None` for a
-    /// thread and for the root, too.
+    /// Its node in the [call tree](TreeDiff::call_tree) of each trace that has it; always `None` for a thread and for
+    /// the root.
     pub nodes: Pair<Option<NodeId>>,
-    /// Without what a run decides.
+    /// Its name without parts that differ between runs.
     name: StringId,
-    /// It is an operator.
+    /// Whether it is an operator.
     pub is_op: bool,
     /// The call around it; `None` for the root.
     pub parent: Option<DiffId>,
     /// The calls in it, in order.
     children: Range<u32>,
     own_work: Pair<Range<u32>>,
-    /// Durations of the GPU work launched in it and below it, summed; of each side.
+    /// Sum of the durations of the GPU activity launched in it and below it, for each side.
     pub gpu_ns: Pair<i64>,
-    /// It and all below it is of one trace alone. False for a wrapper, around calls of both.
+    /// Whether it and everything below it belongs to one trace alone. False for a wrapper around calls of both.
     pub is_whole: bool,
 }
 
-/// The call trees of both traces as one.
+/// The merged call trees of both traces.
 #[derive(Debug)]
 pub struct TreeDiff {
-    /// Python frames are compared: both traces have them.
+    /// Whether Python frames are compared: both traces have them.
     pub has_frames: bool,
     /// The names of calls of both traces, each once.
     names: StringTable,
     /// Parents before their children.
     nodes: Vec<DiffNode>,
     work: Pair<Vec<GpuId>>,
-    /// Where the two differ, those whose time differs most first.
+    /// The places where the two differ, largest time difference first.
     pub places: Vec<Place>,
 }
 
@@ -109,7 +108,7 @@ impl TreeDiff {
         self.nodes.len()
     }
 
-    /// Never true: the root is always there.
+    /// Always false, as there is always a root.
     pub fn is_empty(&self) -> bool {
         self.nodes.is_empty()
     }
@@ -119,19 +118,18 @@ impl TreeDiff {
         self.nodes.get(id.index())
     }
 
-    /// The name of a call, without what a run decides: addresses, line numbers, numbers of
-    /// instances.
+    /// The name of a call, without parts that differ between runs: addresses, line numbers, instance numbers.
     pub fn name(&self, id: DiffId) -> &str {
         self.get(id).map_or("", |node| self.names.get(node.name))
     }
 
-    /// The calls in a call, in order: where both have their own there, first the reference's.
+    /// The calls in a call, in order; at a place where both have their own, the reference's come first.
     pub fn children(&self, id: DiffId) -> impl DoubleEndedIterator<Item = DiffId> + use<> {
         let range = self.get(id).map_or(0..0, |node| node.children.clone());
         range.map(DiffId)
     }
 
-    /// The GPU work that a call launched itself, of one side, in order of launch.
+    /// The GPU activity of one side that a call launched itself, in launch order.
     pub fn own_work(&self, id: DiffId, which: Which) -> &[GpuId] {
         let range = self.get(id).map(|node| node.own_work.get(which).clone());
         let range = range.unwrap_or(0..0);
@@ -140,7 +138,7 @@ impl TreeDiff {
             .unwrap_or_default()
     }
 
-    /// All GPU work of a call and below it, of one side.
+    /// The GPU activity of one side in a call and below it.
     pub fn gpu_work(&self, id: DiffId, which: Which) -> Vec<GpuId> {
         let mut work = Vec::new();
         let mut open = vec![id];
@@ -151,7 +149,7 @@ impl TreeDiff {
         work
     }
 
-    /// True where a call launches itself other kernels in one trace than in the other.
+    /// Whether a call itself launches different kernels in the two traces.
     pub fn launches_others(&self, id: DiffId, profiles: Pair<&Profile>) -> bool {
         let kernels = Pair::of(|which| {
             let work = self.own_work(id, which).iter();
@@ -160,7 +158,7 @@ impl TreeDiff {
         !kernels.reference.eq(kernels.target)
     }
 
-    /// The nearest call of both around a call, or the call itself.
+    /// The nearest enclosing call that both have, or the call itself.
     pub fn common(&self, id: DiffId) -> DiffId {
         let parent = |id: &DiffId| self.get(*id)?.parent;
         let mut above = std::iter::successors(Some(id), parent);
@@ -171,7 +169,7 @@ impl TreeDiff {
         above.find(is_common).unwrap_or(DiffId::ROOT)
     }
 
-    /// The tree that [`DiffNode::nodes`] are of.
+    /// The tree that [`DiffNode::nodes`] refers to.
     pub fn call_tree<'a>(&self, profile: &'a Profile) -> &'a CallTree {
         call_tree(profile, self.has_frames)
     }

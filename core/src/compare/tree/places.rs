@@ -1,9 +1,9 @@
-//! Where two trees differ, and how much time that is.
+//! The places where two trees differ, and the time of each.
 //!
-//! Calls that one side alone makes between two that both make are one place; within an operator
-//! everything is, so that one fused kernel against four is one place too. Where both make the same
-//! call but it launches other kernels, that is a place as well. Places that are alike, as those of
-//! the layers of a model are, are one with several occurrences.
+//! Consecutive calls of one side alone, between two calls that both make, are one place. Within an operator, all
+//! differences are one place, so one fused kernel compared with four kernels is one place, too. The same call that
+//! launches different kernels is also a place. Similar places, such as those of the layers of a model, are merged into
+//! one with several occurrences.
 
 use super::{DiffId, DiffNode, Presence, TreeDiff};
 use crate::base::group::grouped;
@@ -17,31 +17,31 @@ use crate::trace::{StringId, StringTable};
 /// A difference of two call trees, with all its occurrences.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Place {
-    /// The calls that one side alone makes there, the outermost of them, by name; empty where the
-    /// same calls launch other kernels.
+    /// The names of the outermost calls that only one side makes there; empty if the same calls launch different
+    /// kernels.
     pub calls: Pair<Vec<String>>,
-    /// The kernels of one occurrence, in order of launch.
+    /// The kernels of one occurrence, in launch order.
     pub kernels: Pair<Vec<String>>,
     /// Time in which they run, summed over the occurrences.
     pub busy_ns: Pair<i64>,
-    /// Where it occurs, in order; at least once.
+    /// Its occurrences, in order; at least one.
     pub occurrences: Vec<PlaceWork>,
 }
 
 /// One occurrence of a [`Place`].
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct PlaceWork {
-    /// The nearest call that both sides make around it.
+    /// The nearest enclosing call that both sides make.
     pub common: DiffId,
-    /// The calls that one side alone makes.
+    /// The calls that only one side makes.
     pub calls: Pair<Vec<DiffId>>,
-    /// The GPU work that is there on each side.
+    /// The GPU activity on each side.
     pub work: Pair<Vec<GpuId>>,
-    /// Time in which that runs.
+    /// Time in which it runs.
     pub busy_ns: Pair<i64>,
 }
 
-/// All places, those whose time differs most first.
+/// All places, largest time difference first.
 pub(crate) fn places(diff: &TreeDiff, profiles: Pair<&Profile>) -> Vec<Place> {
     let mut finder = Finder {
         diff,
@@ -67,7 +67,7 @@ struct Finder<'a> {
     diff: &'a TreeDiff,
     profiles: Pair<&'a Profile>,
     found: Vec<PlaceWork>,
-    /// By operator: its only place.
+    /// The only place of each operator.
     of_op: Map<DiffId, usize>,
 }
 
@@ -137,7 +137,7 @@ impl Finder<'_> {
     }
 }
 
-/// Occurrences are alike by the common call, the calls and the kernels of each side.
+/// Merges occurrences with the same common call, and the same calls and kernels on each side.
 fn group(diff: &TreeDiff, profiles: Pair<&Profile>, found: Vec<PlaceWork>) -> Vec<Place> {
     let key = |id: &DiffId| diff.get(*id).map_or(StringTable::EMPTY, |node| node.name);
     let alike = found.into_iter().map(|mut found| {

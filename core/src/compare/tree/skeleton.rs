@@ -1,7 +1,7 @@
-//! The calls of a trace that led to GPU work, and nothing else: what is compared.
+//! The calls of a trace that led to GPU activity, and nothing else: the input of the comparison.
 //!
-//! Runtime and driver calls are left out, because each vendor has its own; the work belongs to the
-//! call around them. A call that launched several pieces of work, as a graph launch does, stays.
+//! Runtime and driver calls are left out, because each vendor has its own; their GPU activity belongs to the enclosing
+//! call. A call with several GPU activities, such as a graph launch, is kept.
 
 use crate::base::map::Map;
 use crate::base::sort::Arrange;
@@ -11,29 +11,29 @@ use crate::profile::launch::{GpuId, is_graph_launch};
 use crate::profile::tree::{CallTree, NodeId};
 use crate::trace::{Category, StringId, StringTable, TrackId};
 
-/// Above all threads.
+/// The name of the row above all threads.
 const ALL: &str = "all threads";
-/// Above the calls of a thread; threads have other names in every run.
+/// The name of the row above the calls of a thread; real thread names differ in every run.
 const THREAD: &str = "thread";
-/// A launch of many kernels, whatever the vendor calls it.
+/// The common name for a launch of many kernels, whatever the vendor calls it.
 const GRAPH: &str = "graph launch";
 
-/// A call. Rows lie in depth-first order, so that a subtree is a range of rows.
+/// A call. Rows are in depth-first order, so a subtree is a range of rows.
 #[derive(Debug, Clone)]
 pub(crate) struct Row {
-    /// Its place in the call tree; `None` for a thread, and for all of them.
+    /// Its node in the call tree; `None` for a thread, and for the row above all threads.
     pub(crate) node: Option<NodeId>,
     pub(crate) name: StringId,
-    /// It is an operator: a small unit, which differs as a whole.
+    /// Whether it is an operator: a small unit, which differs as a whole.
     pub(crate) is_op: bool,
     /// The row after the last one below it.
     end: u32,
-    /// Where its work begins; the work below it follows.
+    /// Where its GPU activity starts; that of the calls below it follows.
     first_work: u32,
     end_of_own: u32,
-    /// Of its name and all below it.
+    /// A hash of its name and everything below it.
     pub(crate) deep: u64,
-    /// Of its name and those of the calls it made.
+    /// A hash of its name and of the names of the calls it made.
     pub(crate) shallow: u64,
 }
 
@@ -46,13 +46,13 @@ impl Row {
 #[derive(Debug, Default)]
 pub(crate) struct Skeleton {
     rows: Vec<Row>,
-    /// The GPU work of all rows, row after row; for each in order of the launching calls.
+    /// The GPU activity of all rows, row by row; within a row in the order of the launching calls.
     work: Vec<GpuId>,
 }
 
 impl Skeleton {
-    /// Of a call tree of the profile; without `frames` Python's are left out. GPU work that no
-    /// call is known for belongs to the row above all threads.
+    /// For a call tree of the profile; without `frames`, Python frames are left out. GPU activity without a known call
+    /// belongs to the row above all threads.
     pub(crate) fn new(
         profile: &Profile,
         tree: &CallTree,
@@ -84,7 +84,7 @@ impl Skeleton {
             let outside = outside.filter(|(owner, _)| *owner == track.track);
             skeleton.work.extend(outside.map(|(_, id)| *id));
             skeleton.close_own(thread);
-            // Rows that are not closed yet, each with the end of its subtree in the call tree.
+            // Open rows, each with the end of its subtree in the call tree.
             let mut open: Vec<(u32, u32)> = Vec::new();
             for node in nodes {
                 while let Some((row, _)) = open.pop_if(|(_, end)| *end <= node.0) {
@@ -120,7 +120,7 @@ impl Skeleton {
         skeleton
     }
 
-    /// One row; rows come from this skeleton alone.
+    /// One row; the id has to come from this skeleton.
     pub(crate) fn row(&self, row: u32) -> &Row {
         &self.rows[row as usize]
     }
@@ -138,12 +138,12 @@ impl Skeleton {
         &self.work[row.first_work as usize..row.end_of_own as usize]
     }
 
-    /// A call, the only one it made, and so on, as long as nothing but one call is in each.
+    /// A call, the only call it made, and so on, while there is exactly one.
     pub(crate) fn chain(&self, row: u32) -> Vec<u32> {
         std::iter::successors(Some(row), |&row| self.only_child(row)).collect()
     }
 
-    /// The end of its [chain](Skeleton::chain).
+    /// The last call of its [chain](Skeleton::chain).
     pub(crate) fn core(&self, row: u32) -> u32 {
         let chain = std::iter::successors(Some(row), |&row| self.only_child(row));
         chain.last().unwrap_or(row)
@@ -194,20 +194,20 @@ impl Skeleton {
     }
 }
 
-/// A hash of a hash and one value more. Two subtrees that collide would be taken for equal, and
-/// looked at call by call all the same.
+/// Adds a value to a hash. Two subtrees whose hashes collide would be considered equal, but they are still compared
+/// call by call.
 fn mixed(hash: u64, value: u64) -> u64 {
     let mixed = (hash.rotate_left(23) ^ value).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     mixed ^ (mixed >> 29)
 }
 
-/// The GPU work of the nodes that stay.
+/// The GPU activity of the nodes that are kept.
 struct Launched {
-    /// By node: whether it or a call below it launched anything.
+    /// For each node: whether it or a call below it launched anything.
     is_above_work: Vec<bool>,
-    /// Sorted by node; for each in order of time.
+    /// Sorted by node; within a node in time order.
     by_node: Vec<(NodeId, GpuId)>,
-    /// Work launched on a thread in no call that stays, in order of the launching calls.
+    /// Activity launched on a thread outside all kept calls, in the order of the launching calls.
     outside: Vec<(TrackId, GpuId)>,
     unlinked: Vec<GpuId>,
 }
@@ -239,7 +239,7 @@ impl Launched {
                 }
             }
         }
-        // From the launching calls up to the nodes that stay.
+        // From the launching calls up to the nodes that are kept.
         let owner = |node: NodeId| {
             let mut above = std::iter::once(node).chain(tree.ancestors(node));
             above.find(|node| launched.stays(profile, tree, *node, frames))
@@ -256,7 +256,7 @@ impl Launched {
                 (None, None) => launched.unlinked.push(id),
             }
         }
-        // Stable: in order of the launching calls.
+        // Stable sort: in the order of the launching calls.
         by_node.arrange_by_key(|(owner, _)| *owner);
         launched.by_node = by_node;
         launched
@@ -273,8 +273,8 @@ impl Launched {
             .map(|(_, id)| *id)
     }
 
-    /// Whether a node of the call tree becomes a row: an operator, a frame, or a call of the runtime
-    /// that launched several pieces of work. What is below others belongs to the call around them.
+    /// Whether a node of the call tree becomes a row: an operator, a frame, or a runtime call that launched several GPU
+    /// activities. The activity of other nodes belongs to the enclosing call.
     fn stays(&self, profile: &Profile, tree: &CallTree, node: NodeId, frames: bool) -> bool {
         match tree.category(&profile.trace, node) {
             Category::CpuOp => true,

@@ -18,7 +18,7 @@ fn of_profiles(reference: &Profile, target: &Profile) -> TreeDiff {
     })
 }
 
-/// What holds for every comparison: each piece of GPU work is in one node, and times sum up.
+/// Invariants of every comparison: each GPU activity is in one node, and times add up.
 fn check(diff: &TreeDiff, profiles: Pair<&Profile>) {
     for which in Which::ALL {
         let profile = profiles.get(which);
@@ -50,7 +50,7 @@ fn check(diff: &TreeDiff, profiles: Pair<&Profile>) {
     }
 }
 
-/// In a part of the time a thread may have nothing but a call that ends after its caller.
+/// Within a window, a thread may have only a call that ends after its caller.
 #[test]
 fn the_work_of_a_thread_with_strays_alone_has_a_place() {
     let whole = Timetable::new()
@@ -63,8 +63,7 @@ fn the_work_of_a_thread_with_strays_alone_has_a_place() {
     assert_eq!(diff.gpu_work(DiffId::ROOT, Which::Target).len(), 1);
 }
 
-/// The threads' calls as text: `=` both, `-` the reference alone, `+` the target alone; times of
-/// both in µs.
+/// The threads' calls as text: `=` both, `-` the reference alone, `+` the target alone; with the times of both in µs.
 fn outline(diff: &TreeDiff) -> String {
     let mut out = String::new();
     let mut open: Vec<(DiffId, usize)> = vec![(DiffId::ROOT, 0)];
@@ -85,9 +84,8 @@ fn outline(diff: &TreeDiff) -> String {
     out
 }
 
-/// Writes calls like `"a(b c(d))"`: a call with calls in it, one after the other. A call without any
-/// launches a kernel of its name for 10 µs. Names that begin with a small letter are operators, the
-/// others Python frames.
+/// Builds calls from text like `"a(b c(d))"`: a call with calls in it, one after the other. A call without any launches
+/// a kernel of its name for 10 µs. Names that start with a lower-case letter are operators, the others Python frames.
 fn calls(text: &str) -> Timetable {
     let call = |table: Timetable, name: &str, span| match name.starts_with(char::is_uppercase) {
         true => table.frame(name, span),
@@ -119,7 +117,7 @@ fn calls(text: &str) -> Timetable {
     table
 }
 
-/// Names of the calls of one side alone, and the common call around them.
+/// Names of the calls of one side alone, and their common enclosing call.
 fn places(diff: &TreeDiff) -> Vec<String> {
     let places = diff.places.iter().map(|place| {
         let first = place.occurrences.first().unwrap();
@@ -194,7 +192,7 @@ fn an_operator_that_takes_another_way_is_one_place() {
 #[test]
 fn a_wrapper_stands_around_calls_of_both() {
     let cases = [
-        // Nothing but one call in it.
+        // It contains only one call.
         ("Main(Compiled(Forward(mm add)))", "Main(Forward(mm add))"),
         // Several calls, which the other side makes itself.
         ("Main(norm Block(mm add) relu)", "Main(norm mm add relu)"),
@@ -202,7 +200,7 @@ fn a_wrapper_stands_around_calls_of_both() {
             "Main(norm mm add relu)",
             "Main(norm Wrap(Block(mm add)) relu)",
         ),
-        // Another one on either side.
+        // A different wrapper on each side.
         (
             "Main(Compiled(Forward(mm add)))",
             "Main(Eager(Call(Forward(mm add))))",

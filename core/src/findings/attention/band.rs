@@ -1,7 +1,7 @@
-//! Which efficiency is usual for attention, by the length of its sequences.
+//! The usual efficiency of attention, by sequence length.
 //!
-//! Short sequences leave the GPU little to do: 10 % of roofline are usual at 512 and 60 % at 4096.
-//! Between these lengths both ends of the band are linear in the logarithm of the length.
+//! Short sequences give the GPU little to do: 10 % of roofline is usual at 512 and 60 % at 4096. Between the given
+//! lengths, both ends of the band are linear in the logarithm of the length.
 
 use crate::assess::Thresholds;
 use crate::base::labels::labelled;
@@ -16,7 +16,7 @@ const BANDS: [(f64, f64, f64); 4] = [
 ];
 
 impl Band {
-    /// What is usual for attention over sequences of a length.
+    /// The usual efficiency of attention at a sequence length.
     pub(super) fn of_length(length: f64) -> Band {
         let [(_, low, high), ..] = BANDS;
         let mut band = Band(low, high);
@@ -30,7 +30,7 @@ impl Band {
         band
     }
 
-    /// The same for a forward or backward pass: the latter is expected to be less efficient.
+    /// Adjusts the band to a forward or backward pass: the latter is expected to be less efficient.
     pub(super) fn of_pass(self, is_backward: bool, thresholds: &Thresholds) -> Band {
         let scaled = |percent: f64| percent * thresholds.sdpa_backward_percent / 100.0;
         match is_backward {
@@ -53,8 +53,8 @@ labelled! {
 }
 
 impl Verdict {
-    /// Below `sdpa_short_length` only what is under both the band and the line for short sequences
-    /// counts as low.
+    /// Below `sdpa_short_length` only an efficiency below both the band and the threshold for short sequences counts as
+    /// low.
     pub(super) fn new(efficiency: f64, band: Band, length: f64, thresholds: &Thresholds) -> Self {
         let is_short = length < thresholds.sdpa_short_length;
         let line = match is_short {
@@ -82,7 +82,7 @@ mod tests {
         let cases = [
             (1.0, 5.0, 15.0),
             (512.0, 5.0, 15.0),
-            // Half of the way in the logarithm: 512 · √2.
+            // Halfway in the logarithm: 512 · √2.
             (724.077_343_935, 12.5, 27.5),
             (1024.0, 20.0, 40.0),
             (2048.0, 40.0, 60.0),
@@ -104,10 +104,10 @@ mod tests {
             // Two measured examples: 12.2 % at 128, 40.4 % at 32 768.
             (12.2, 128.0, Verdict::Usual),
             (40.4, 32768.0, Verdict::Below),
-            // At 724 the band begins at 12.5 %, but only what is under 8 % is flagged.
+            // At 724 the band starts at 12.5 %, but only what is below 8 % is flagged.
             (10.0, 724.0, Verdict::ShortAndLow),
             (7.9, 724.0, Verdict::Below),
-            // At 512 it begins at 5 %.
+            // At 512 it starts at 5 %.
             (6.0, 512.0, Verdict::Usual),
             (4.9, 512.0, Verdict::Below),
             (19.0, 1024.0, Verdict::Below),

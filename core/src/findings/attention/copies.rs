@@ -1,4 +1,4 @@
-//! Copies right around attention: of its operands before, and of its result after.
+//! Copies directly around attention: of its operands before, and of its result after.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,7 @@ use crate::findings::order::{Order, Placed};
 use crate::findings::prelude::*;
 use crate::profile::tensors::layout_copy;
 
-/// A call that does nothing but copy Q, K or V right before an attention, or its result right after.
+/// A call that only copies Q, K or V directly before an attention, or its result directly after.
 pub(super) struct Copy<'a> {
     pub(super) operation: usize,
     pub(super) ns: i64,

@@ -1,5 +1,5 @@
-//! Attention: which kernel computes it, how its efficiency compares with what is usual for its
-//! sequence length, what is copied for it, and whether it is one kernel at all.
+//! Attention: which kernel computes it, how its efficiency compares with the usual one for its sequence length, what is
+//! copied for it, and whether it is a single kernel at all.
 //!
 //! Forward and backward passes are two analyses with one implementation.
 
@@ -27,7 +27,7 @@ pub(super) use rules::DOCS;
 use serving::CacheWrites;
 use unfused::Unfused;
 
-/// Whether an operation is a backward pass: by the reference's label, by its name, or by its kernels.
+/// Whether an operation is a backward pass: by the reference's label, its name, or its kernels.
 pub(super) fn is_backward(profile: &Profile, operation: &Operation) -> bool {
     match operation.key.label {
         "SDPA_bwd" => true,
@@ -40,23 +40,23 @@ pub(super) fn is_backward(profile: &Profile, operation: &Operation) -> bool {
     }
 }
 
-/// A padded head dimension that explains a smaller part of the gap is not what attention is called by.
+/// Padding of the head dimension is not named as the class if it explains a smaller part of the gap.
 const LEAST_PADDING: f64 = 0.05;
 
 struct Seen<'a> {
     row: &'a Row,
     operation: &'a Operation,
-    /// What computes it: by the operator, and by its longest kernels where that says nothing.
+    /// What computes it: decided by the operator, or by its longest kernels if that is not conclusive.
     kernel: AttentionKernel,
     kernels: Vec<&'a str>,
     sizes: Option<AttentionSizes>,
-    /// What is usual for its length; `None` for decoding, which has no such band.
+    /// The usual efficiency for its length; `None` for decoding, which has no such band.
     band: Option<Band>,
     verdict: Option<Verdict>,
-    /// Few queries to many keys.
+    /// Few queries attend to many keys.
     is_decode: bool,
     is_backward: bool,
-    /// Of what is below its band, why.
+    /// Why it is below its band, if it is.
     waterfall: Option<Waterfall>,
     /// What explains most of its gap.
     cause: Option<Cause>,
@@ -74,7 +74,7 @@ impl<'a> Seen<'a> {
             .unwrap_or(AttentionKernel::Other);
         let mut sizes = AttentionSizes::of(input.profile, operation);
         if let Some(sizes) = sizes.as_mut().filter(|_| kernel == AttentionKernel::Cache) {
-            // One slot for each new token is no list of where sequences start.
+            // A slot for each new token is not a list of sequence starts.
             sizes.n_packed = None;
         }
         let is_paged = kernel == AttentionKernel::Paged;
@@ -83,7 +83,7 @@ impl<'a> Seen<'a> {
             sizes.queries() <= thresholds.sdpa_decode_queries
                 && ((is_paged && is_packed) || sizes.keys() > sizes.queries())
         });
-        // Steps of serving engines mix requests; without their number nothing tells how long each is.
+        // Steps of serving engines mix requests; without their number the sequence lengths are unknown.
         let is_mixed = is_paged && !is_packed;
         let length = sizes.map(|sizes| sizes.length());
         let band = length
@@ -110,7 +110,7 @@ impl<'a> Seen<'a> {
         }
     }
 
-    /// Workgroups and compute units, where some of these have no work.
+    /// Workgroups and compute units, if some of these have no work.
     fn few_workgroups(&self) -> Option<(u64, u32)> {
         let mut facts = self.waterfall.iter().flat_map(|waterfall| &waterfall.facts);
         facts.find_map(|fact| match fact {
@@ -121,14 +121,15 @@ impl<'a> Seen<'a> {
         })
     }
 
-    /// Whether units without a workgroup are all that is known of its gap; of short sequences that is usual.
+    /// Whether the only known cause of its gap is that there are fewer workgroups than units; for short sequences that
+    /// is usual.
     fn is_short_of_workgroups(&self, input: &Input) -> bool {
         let short = input.options.thresholds.sdpa_short_length;
         let is_long = self.sizes.is_some_and(|sizes| sizes.length() >= short);
         is_long && self.cause.is_none() && self.few_workgroups().is_some()
     }
 
-    /// Workgroups and compute units, as far as they are known.
+    /// Workgroups and compute units, where known.
     fn workgroups(&self) -> Option<(u64, u32)> {
         let step = self.waterfall.as_ref()?.step(Cause::WaveQuantization);
         match step.map(|step| step.detail) {
@@ -139,12 +140,12 @@ impl<'a> Seen<'a> {
         }
     }
 
-    /// Its head dimension, and what its kernel computes in place of it.
+    /// Its head dimension, and the padded one that its kernel computes.
     fn padded_head(&self) -> Option<(u64, u64)> {
         let waterfall = self.waterfall.as_ref()?;
         let step = waterfall.step(Cause::PaddedDimension)?;
         let gap_ns = waterfall.measured_ns - waterfall.roofline_ns;
-        // Of a gap many times as large it is not the cause.
+        // It is not the cause of a gap that is many times as large.
         if (step.ns as f64) < gap_ns as f64 * LEAST_PADDING {
             return None;
         }
@@ -158,13 +159,13 @@ impl<'a> Seen<'a> {
         format::middle_ellipsis(self.operation.short_name(input.profile), 60)
     }
 
-    /// Whether it is attention that is long enough for a finding.
+    /// Whether it is attention that takes long enough for a finding.
     fn is_candidate(&self, input: &Input) -> bool {
         let is_attention = self.kernel.has_scores() && !self.row.is_anomaly;
         is_attention && is_large(input, self.row, &gate(input))
     }
 
-    /// By what is usual for its length; `None` where nothing tells that.
+    /// The rating relative to the usual efficiency for its length; `None` where that is unknown.
     fn assessment(&self, thresholds: &Thresholds) -> Option<Assessment> {
         let (band, percent) = (self.band?, self.row.efficiency_percent?);
         Some(match self.verdict? {
@@ -261,7 +262,7 @@ pub(super) fn run(input: &Input, rows: &[Row], outcome: &mut Outcome) {
     }
 }
 
-/// What is not judged because nothing tells how much of the context it sees.
+/// A note about attention that is not rated because the width of its sliding window is unknown.
 fn of_windows(seen: &[Seen]) -> Option<String> {
     let is_untold = |one: &&Seen| one.operation.sees_window && one.operation.estimate.is_none();
     let rows = seen.iter().filter(is_untold);
@@ -275,7 +276,7 @@ fn of_windows(seen: &[Seen]) -> Option<String> {
     })
 }
 
-/// What is not judged because it cannot have read all of the context in its time.
+/// A note about attention that is not rated because it cannot have read the whole context in its time.
 fn of_less_than_all(input: &Input, seen: &[Seen]) -> Option<String> {
     let rows = seen.iter().map(|one| one.row);
     let rows: Vec<&Row> = rows
@@ -290,7 +291,7 @@ fn of_less_than_all(input: &Input, seen: &[Seen]) -> Option<String> {
     })
 }
 
-/// Attention without a FLOP/byte model: what is in a paged cache is a value, not a shape.
+/// Attention without a FLOP/byte model: the length of a paged cache is a value, not a shape.
 fn of_unknown_work(input: &Input, seen: &[Seen], is_backward: bool) -> Vec<Finding> {
     let is_paged = |one: &&Seen| one.kernel == AttentionKernel::Paged;
     let (paged, others): (Vec<&Seen>, Vec<&Seen>) = seen.iter().partition(is_paged);
@@ -307,7 +308,7 @@ fn of_unknown_work(input: &Input, seen: &[Seen], is_backward: bool) -> Vec<Findi
 
 fn facts(input: &Input, outcome: &mut Outcome, seen: &[Seen], writes: &CacheWrites) {
     let count = |is: &dyn Fn(&Seen) -> bool| seen.iter().filter(|one| is(one)).count() as u64;
-    // Attention over pages never writes its scores either.
+    // Paged attention never writes its scores either.
     let n_fused = count(&|one| one.kernel.is_fused());
     let n_paged = count(&|one| one.kernel == AttentionKernel::Paged);
     let n_modelled = count(&|one| input.judged(one.row.operation).work.is_some());

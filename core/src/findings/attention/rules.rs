@@ -1,4 +1,4 @@
-//! What can be found of attention.
+//! The rules for attention.
 
 use std::cmp::Reverse;
 
@@ -86,7 +86,7 @@ pub(super) const RULES: &[Rule<Seen>] = &[
         kernel: "if the mask is needed, profile this kernel with the reproducer.",
         words: |group| {
             let first = group.first();
-            // Packed sequences are in place of a mask already.
+            // Packed sequences already replace a mask.
             let is_packed = first.sizes.is_some_and(|sizes| sizes.n_packed.is_some());
             vec![
                 ("kind", first.kernel.label().to_owned()),
@@ -101,7 +101,7 @@ pub(super) const RULES: &[Rule<Seen>] = &[
         key: "decode",
         when: "few queries attend to many keys, at a low % of the memory bandwidth",
         applies: |input, seen| {
-            // Candidates are no anomalies.
+            // Candidates are never anomalies.
             seen.is_decode && super::gate(input).is_slow(seen.row)
         },
         title: "Decode attention at a low % of the memory bandwidth{backward}",
@@ -178,7 +178,7 @@ pub(super) const RULES: &[Rule<Seen>] = &[
         saves: Saves::Each(|_, seen| {
             let steps = [Cause::TilePadding, Cause::WaveQuantization];
             let of_steps = || impact_of_steps(seen.waterfall.as_ref()?, &steps);
-            // Without a factor: up to the share of the units that have nothing to do.
+            // Without a waterfall step: up to the share of the units that have nothing to do.
             let of_units = || {
                 let (workgroups, units) = seen.few_workgroups()?;
                 let idle = 1.0 - workgroups as f64 / f64::from(units);
@@ -237,7 +237,7 @@ pub(super) const RULES: &[Rule<Seen>] = &[
     },
 ];
 
-/// The gap to what is usual for the length.
+/// The gap to the usual efficiency for the length.
 const BAND: Saves<Seen> = Saves::Each(|_, seen| {
     let usual = Impact::of_usual(seen.row, seen.band?)?;
     let waterfall = seen.waterfall.as_ref();
@@ -261,7 +261,7 @@ fn is_slower_kernel(input: &Input, seen: &Seen) -> bool {
     }
 }
 
-/// Whether FlashAttention-2 runs on a GPU newer than those that it was made for.
+/// Whether FlashAttention-2 runs on a GPU newer than those that it was written for.
 fn is_of_previous_generation(input: &Input, seen: &Seen) -> bool {
     let is_newer = |gpu: &GpuSpec| {
         let compute = gpu.compute.map(|(major, _)| major);
@@ -339,7 +339,7 @@ pub(super) const CACHE_WRITES: &[Rule<CacheWrites>] = &[Rule {
 impl Subject for Copy<'static> {
     type Of<'a> = Copy<'a>;
 
-    /// The copies are what it is about; the attention beside them is where to look.
+    /// The finding is about the copies; the attention next to them is listed as the place to look.
     fn evidence(group: &Group<Self>, _: &Rule<Self>) -> Option<Evidence> {
         let mut savings =
             times_by_operation(group.seen.iter().map(|copy| (copy.operation, copy.ns)));
@@ -391,7 +391,7 @@ pub(super) const COPIES: &[Rule<Copy>] = &[Rule {
     ..Rule::BASE
 }];
 
-/// The attention that copies are beside, each once.
+/// The attention operations next to copies, each once.
 fn beside<'g>(group: &Group<'g, '_, Copy<'static>>) -> Vec<&'g Row> {
     let rows = group.seen.iter().map(|copy| copy.attention.row);
     let each = grouped(rows.map(|row| (row.operation, row)), |of_it, row| {

@@ -1,13 +1,13 @@
-//! Attention of serving engines: the requests that are served, and the KV cache that is written.
+//! Attention of serving engines: the requests that are served, and writes to the KV cache.
 
 use super::Seen;
 use crate::findings::prelude::*;
 use crate::names::attention::AttentionKernel;
 use crate::profile::serving::served_tokens;
 
-/// Kernels that write the KV cache, beside all that serve.
+/// Kernels that write the KV cache, compared with all serving kernels.
 pub(super) struct CacheWrites<'a> {
-    /// The operations that write it; the attention around the writes where they are none themselves.
+    /// The operations that write it; if the writes are no operations of their own, the attention around them.
     pub(super) operations: Vec<&'a Seen<'a>>,
     pub(super) cache_ns: i64,
     has_paged: bool,
@@ -38,12 +38,12 @@ impl<'a> CacheWrites<'a> {
         }
     }
 
-    /// Their share of the kernels that serve.
+    /// Their share of the time of serving kernels.
     pub(super) fn percent(&self) -> Option<f64> {
         percent_of(self.cache_ns, self.all_ns)
     }
 
-    /// Whether they take a good part of the attention, and longer than their launch.
+    /// Whether they take a significant part of the attention, and longer than their launch.
     pub(super) fn are_costly(&self, input: &Input) -> bool {
         let thresholds = &input.options.thresholds;
         let mean_us = self.cache_ns as f64 / 1e3 / self.n_writes.max(1) as f64;
@@ -58,7 +58,7 @@ impl<'a> CacheWrites<'a> {
     }
 }
 
-/// What kinds of requests are served, and how much of the attention writes the cache.
+/// Which kinds of requests are served, and the share of attention spent on writing the cache.
 pub(super) fn facts(input: &Input, outcome: &mut Outcome, writes: &CacheWrites) {
     let share = Value::percent(writes.percent());
     outcome.fact("avg_reshape_cache", "Writing the KV cache", share);

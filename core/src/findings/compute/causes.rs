@@ -1,4 +1,4 @@
-//! Why operations take longer than their roofline time, in words and as a table.
+//! Why operations take longer than their roofline time, as text and as a table.
 
 use crate::assess::waterfall::{Cause, Fact, Step, StepLine, Waterfall, step_lines};
 use crate::base::format;
@@ -10,36 +10,36 @@ use crate::findings::finding::Impact;
 use crate::findings::outcome::Row;
 use crate::profile::measured::MeasuredOperations;
 
-/// A step that takes a smaller share of the gap is not what an operation is called by.
+/// A step with a smaller share of the gap is not named as the main cause.
 const LEAST_SHARE: f64 = 0.2;
 
-/// What is measured of an operation that is not slow is its cause from so large a part of its time on.
+/// For an operation that is not slow, a measured time is its cause if it is at least this share of its time.
 const MUCH: f64 = 0.1;
 
-/// Steps of a smaller part of the gap, in percent, are in the table alone …
+/// Steps with a smaller part of the gap, in percent, are only in the table …
 const LEAST_PERCENT: f64 = 0.5;
 
-/// … and those of a larger one are told before causes without a factor.
+/// … and those with a larger one are listed before causes without a factor.
 const LARGE_PERCENT: f64 = 5.0;
 
-/// More steps and facts are in the table and in the sheet.
+/// Further steps and facts are only in the table and in the sheet.
 const NAMED: usize = 5;
 
-/// The cause that explains most of the gap, where it is a good part of it.
+/// The cause that explains most of the gap, if it is a significant part of it.
 pub fn main_cause(waterfall: &Waterfall) -> Option<Cause> {
     let largest = waterfall.largest()?;
     let gap_ns = waterfall.measured_ns - waterfall.roofline_ns;
     (largest.ns as f64 >= gap_ns as f64 * LEAST_SHARE && largest.ns > 0).then_some(largest.cause)
 }
 
-/// The [main cause](main_cause) of what is low; of what is not, one that is measured and much: its
-/// calls differ, or kernels run beside the main one.
+/// The [main cause](main_cause) of a row with low efficiency; for other rows, a large measured cause: calls that
+/// differ, or helper kernels next to the main one.
 pub fn cause_of(input: &Input, row: &Row, waterfall: Option<&Waterfall>) -> Option<Cause> {
     if let Some(waterfall) = waterfall {
         return main_cause(waterfall);
     }
     let is_large = |percent: f64| percent >= input.options.thresholds.gate_percent_of_total;
-    // Calls of a kernel without a model may be of different sizes.
+    // Calls of a kernel without a model may have different sizes.
     let is_known = row.efficiency_percent.is_some() && !row.is_anomaly;
     if !is_known || !row.percent_of_total.is_some_and(is_large) {
         return None;
@@ -56,7 +56,7 @@ pub fn cause_of(input: &Input, row: &Row, waterfall: Option<&Waterfall>) -> Opti
     (ns as f64 >= row.time_ns as f64 * MUCH).then_some(cause)
 }
 
-/// What removing some causes saves: of what is measured all, of what follows from sizes half to all.
+/// What removing some causes saves: all of a measured time, or half to all of a time inferred from sizes.
 pub fn impact_of_steps(waterfall: &Waterfall, causes: &[Cause]) -> Option<Impact> {
     let each = causes.iter().map(|cause| (cause, waterfall.ns(*cause)));
     let each = each.filter(|(_, ns)| *ns > 0);
@@ -67,13 +67,13 @@ pub fn impact_of_steps(waterfall: &Waterfall, causes: &[Cause]) -> Option<Impact
     each.reduce(Impact::plus)
 }
 
-/// The steps and facts of an operation as the rest of a sentence; `None` where nothing is known.
+/// The steps and facts of an operation as the end of a sentence; `None` where nothing is known.
 pub fn causes_of(input: &Input, at: usize) -> Option<String> {
     let waterfall = Waterfall::of(input, at)?;
     let gap_ns = waterfall.measured_ns - waterfall.roofline_ns;
     let percent = |ns| percent_of(ns, gap_ns);
     let mut steps: Vec<&Step> = waterfall.steps.iter().collect();
-    // What adds no time explains none of the gap.
+    // Steps that add no time explain none of the gap.
     steps.retain(|step| {
         let is_any = percent(step.ns).is_some_and(|percent| percent >= LEAST_PERCENT);
         is_any && step.cause != Cause::Unexplained
@@ -81,7 +81,7 @@ pub fn causes_of(input: &Input, at: usize) -> Option<String> {
     steps.arrange_by_key(|step| std::cmp::Reverse(step.ns));
     let is_large = |step: &&&Step| percent(step.ns).is_some_and(|percent| percent >= LARGE_PERCENT);
     let (large, small) = steps.split_at(steps.iter().take_while(is_large).count());
-    // The step of the last wave says how many workgroups there are.
+    // The step of the last wave already gives the number of workgroups.
     let has_waves = steps
         .iter()
         .any(|step| step.cause == Cause::WaveQuantization);
@@ -107,8 +107,8 @@ pub fn causes_of(input: &Input, at: usize) -> Option<String> {
     Some(format!("{}{rest}", causes.join("; ")))
 }
 
-/// "tile padding ×4.00 (16 × 16 in tiles of 32 × 32)"; of what is a time and no factor "helper kernels
-/// 18.0 µs (3 split-K reductions)".
+/// "tile padding ×4.00 (16 × 16 in tiles of 32 × 32)"; for a time without a factor "helper kernels 18.0 µs (3 split-K
+/// reductions)".
 fn said(step: &Step) -> String {
     let says = match step.says() {
         says if says.is_empty() => says,
@@ -121,7 +121,7 @@ fn said(step: &Step) -> String {
     }
 }
 
-/// From the roofline time of an operation to its measured time, cause by cause.
+/// The steps from the roofline time of an operation to its measured time, by cause.
 pub fn waterfall_table(input: &Input, at: usize) -> Option<Table> {
     let waterfall = Waterfall::of(input, at)?;
     let mut lines = step_lines(&waterfall);

@@ -6,17 +6,17 @@ use crate::findings::Input;
 use crate::findings::finding::Priority;
 use crate::findings::outcome::Row;
 
-/// Where a kind of work draws its lines.
+/// The thresholds of a kind of work.
 #[derive(Debug, Clone, Copy)]
 pub struct Gate {
-    /// Longer than this can be a bottleneck whatever its share, in milliseconds.
+    /// A row that takes longer than this can be a bottleneck whatever its share, in milliseconds.
     pub time_ms: f64,
-    /// Only below this share of the roofline.
+    /// Only rows below this % of roofline are bottlenecks.
     pub efficiency_percent: f64,
 }
 
 impl Gate {
-    /// The lines of a kind of work that has one of its own for times.
+    /// The gate of a kind of work that has its own time threshold.
     pub fn of(input: &Input, time_ms: f64) -> Gate {
         let efficiency_percent = input.options.thresholds.gate_efficiency_percent;
         Gate {
@@ -25,24 +25,25 @@ impl Gate {
         }
     }
 
-    /// Whether a row is at a low % of roofline. Anomalies are not.
+    /// Whether a row is at a low % of roofline. Anomalies never are.
     pub fn is_slow(&self, row: &Row) -> bool {
         let percent = row.efficiency_percent.filter(|_| !row.is_anomaly);
         percent.is_some_and(|percent| percent < self.efficiency_percent)
     }
 }
 
-/// Whether a row is large enough to be a bottleneck: long, or a good part of its kind and no noise.
+/// Whether a row is large enough to be a bottleneck: long, or a significant part of its kind and not negligible in the
+/// run.
 pub fn is_large(input: &Input, row: &Row, gate: &Gate) -> bool {
     are_large(input, &[row], gate)
 }
 
-/// Whether a row is a bottleneck: large, and at a low % of roofline. Anomalies are none.
+/// Whether a row is a bottleneck: large, and at a low % of roofline. Anomalies never are.
 pub fn is_bottleneck(input: &Input, row: &Row, gate: &Gate) -> bool {
     gate.is_slow(row) && is_large(input, row, gate)
 }
 
-/// The same of rows together.
+/// The same for several rows together.
 pub fn are_large(input: &Input, rows: &[&Row], gate: &Gate) -> bool {
     let thresholds = &input.options.thresholds;
     let is_long = time_ns(rows) as f64 / 1e6 > gate.time_ms;
@@ -59,10 +60,10 @@ pub fn is_launch_scale(input: &Input, row: &Row) -> bool {
     mean_us < input.options.thresholds.short_kernel_us
 }
 
-/// Fewer calls than this are not many, whatever their share.
+/// Fewer calls than this are never many, whatever their share.
 const MIN_SMALL_CALLS: u64 = 100;
 
-/// Whether rows about as short as their launch are so many that their number is what costs.
+/// Whether rows that are about as short as their launch are so many that their number is the cost.
 pub fn are_many(input: &Input, rows: &[&Row], n_kernels: u64) -> bool {
     let thresholds = &input.options.thresholds;
     let of_compute: f64 = rows.iter().filter_map(|row| row.percent_of_compute).sum();
@@ -73,7 +74,7 @@ pub fn are_many(input: &Input, rows: &[&Row], n_kernels: u64) -> bool {
     are_many && of_total >= thresholds.gate_percent_of_total
 }
 
-/// Operations whose efficiency says little because they are about as short as their launch.
+/// A note about operations whose efficiency is not meaningful because they are about as short as their launch.
 pub fn launch_scale_note(input: &Input, rows: &[Row]) -> Option<String> {
     let short = rows.iter().filter(|row| is_launch_scale(input, row));
     let short: Vec<&Row> = short.collect();
@@ -83,8 +84,8 @@ pub fn launch_scale_note(input: &Input, rows: &[Row]) -> Option<String> {
     (!short.is_empty()).then(|| format!("Calls of {operations} ({time}) take less than {least}, about as long as launching them: their efficiency says little, and they are not ranked."))
 }
 
-/// The priority of a bottleneck: by its share of the computation and its efficiency, in percent.
-/// `has_pattern` for one that shows a pattern with a name.
+/// The priority of a bottleneck: by its share of the computation and its efficiency, in percent. `has_pattern` if it
+/// matches a named pattern.
 pub fn priority_by(
     input: &Input,
     share: Option<f64>,
@@ -112,7 +113,7 @@ mod tests {
     use crate::report::Report;
     use crate::testing::{Timetable, options_on};
 
-    /// A run of 1 s that computes all along.
+    /// A run of 1 s that computes all the time.
     fn with_input(check: impl Fn(&Input)) {
         let profile = Timetable::new()
             .work("aten::mm", "gemm", 0..1_000_000)
@@ -125,7 +126,7 @@ mod tests {
     fn priorities_go_by_share_and_efficiency() {
         use Priority::{Critical, High, Low, Medium};
         let cases = [
-            // Share of compute, efficiency, a pattern.
+            // Share of compute, efficiency, whether it has a pattern.
             (15.1, 29.9, false, Critical),
             (15.0, 29.9, false, High),
             (15.1, 30.0, false, High),
@@ -133,7 +134,7 @@ mod tests {
             (10.0, 5.0, false, Medium),
             (5.1, 39.0, false, Medium),
             (5.0, 39.0, false, Low),
-            // Inefficient alone is not high; a pattern with a name is worth a look.
+            // Low efficiency alone is not high priority; a named pattern is worth a look.
             (0.6, 1.0, false, Low),
             (0.6, 1.0, true, Medium),
         ];
@@ -152,10 +153,10 @@ mod tests {
             efficiency_percent: 40.0,
         };
         let cases = [
-            // Milliseconds, share of the category and of the run, efficiency.
+            // Milliseconds, share of the category, share of the run, efficiency.
             (50.1, 1.0, 0.1, 39.9, true),
             (50.1, 1.0, 0.1, 40.0, false),
-            // A large share of its kind, unless that is noise in the run.
+            // A large share of its kind, unless it is negligible in the run.
             (6.0, 5.1, 0.6, 10.0, true),
             (6.0, 5.0, 0.6, 10.0, false),
             (4.0, 90.0, 0.4, 10.0, false),

@@ -1,5 +1,5 @@
-//! What all analyses of one kind of work share: its rows, which of them are bottlenecks, what they
-//! are worth, and their words.
+//! What all analyses of one kind of work share: their rows, which of these are bottlenecks, what they save, and their
+//! texts.
 
 mod causes;
 mod gate;
@@ -28,10 +28,10 @@ pub use words::{
 };
 pub use worth::{beyond_roofline_ns, impact, impact_of_gap, least_ns, replay, sum_of};
 
-/// Fewer calls than this say nothing about how much their durations vary.
+/// With fewer calls, the variation of durations is not meaningful.
 const MIN_CALLS_FOR_VARIATION: usize = 10;
 
-/// The outcome of an analysis with its rows and nothing else; `NoData` where there are none.
+/// The outcome of an analysis with only its rows; `NoData` if there are none.
 pub fn outcome(input: &Input, kind: &'static AnalysisKind) -> Outcome {
     let covered: Vec<(usize, &Operation, &Judged)> = input
         .operations()
@@ -75,7 +75,7 @@ pub fn outcome(input: &Input, kind: &'static AnalysisKind) -> Outcome {
     outcome
 }
 
-/// Deviation over mean; `None` for too few calls to tell.
+/// Standard deviation divided by the mean; `None` for too few calls.
 pub(crate) fn variation(times_us: &[f64]) -> Option<f64> {
     if times_us.len() <= MIN_CALLS_FOR_VARIATION {
         return None;
@@ -86,12 +86,12 @@ pub(crate) fn variation(times_us: &[f64]) -> Option<f64> {
     (mean > 0.0).then(|| (squares / (n - 1.0)).sqrt() / mean)
 }
 
-/// The time of some rows.
+/// The total time of some rows.
 pub fn time_ns(rows: &[&Row]) -> i64 {
     sum(rows.iter().map(|row| row.time_ns))
 }
 
-/// The calls of some rows.
+/// The total number of calls of some rows.
 pub fn n_calls(rows: &[&Row]) -> u64 {
     rows.iter()
         .fold(0, |all: u64, row| all.saturating_add(row.n_calls))

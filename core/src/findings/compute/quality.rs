@@ -1,4 +1,4 @@
-//! What figures do not deserve trust, said of every kind of work alike.
+//! Notes about figures that are not trustworthy, for every kind of work.
 
 use super::{Gate, short_name};
 use crate::assess::Thresholds;
@@ -7,9 +7,9 @@ use crate::findings::Input;
 use crate::findings::outcome::Row;
 use crate::profile::Profile;
 
-/// What is above the roofline, or differs much from call to call, deserves no trust.
+/// Notes about rows above the roofline, or with times that differ much between calls.
 pub(super) fn notes(input: &Input, rows: &[Row]) -> Vec<String> {
-    /// More names make a note unreadable.
+    /// With more names a note is unreadable.
     const MAX_NAMES: usize = 5;
     let thresholds = &input.options.thresholds;
     let list = |rows: Vec<(&Row, String)>| {
@@ -44,8 +44,8 @@ pub(super) fn notes(input: &Input, rows: &[Row]) -> Vec<String> {
     notes.into_iter().flatten().collect()
 }
 
-/// How much the calls of a row differ in time, where that is much, the row has at least so many percent
-/// of the run, and recorded shapes say that the calls are equal.
+/// How much the calls of a row vary in time, if that is much, the row takes at least this percentage of the run, and
+/// recorded shapes prove that the calls are equal.
 pub(crate) fn varies(
     profile: &Profile,
     row: &Row,
@@ -60,7 +60,7 @@ pub(crate) fn varies(
         .filter(|ratio| is_large && has_shapes && *ratio > thresholds.variance_ratio)
 }
 
-/// That rows are slow and a good part of their kind, and yet noise in a run that is mostly idle.
+/// A note that rows are slow and a significant part of their kind, but negligible in a run that is mostly idle.
 fn drowned(input: &Input, rows: &[Row]) -> Option<String> {
     let thresholds = &input.options.thresholds;
     let computation_ns = input.timelines.whole.as_ref()?.computation_ns;
@@ -92,7 +92,7 @@ fn drowned(input: &Input, rows: &[Row]) -> Option<String> {
     ))
 }
 
-/// A run that computes for a smaller share of its time shows little of its kernels.
+/// A run that computes for a smaller share of its time says little about its kernels.
 const MOSTLY_IDLE_PERCENT: f64 = 10.0;
 
 #[cfg(test)]
@@ -128,7 +128,7 @@ mod tests {
         assert_eq!(gemm(2000), "");
     }
 
-    /// 2 · 512³ operations at 708 TFLOPS take 0.4 µs of 40; the run is 40 ms long for a second kernel.
+    /// 2 · 512³ operations at 708 TFLOPS take 0.4 of 40 µs; a second kernel makes the run 40 ms long.
     #[test]
     fn what_drowns_in_start_up_is_said() {
         let run = |end: u32| {
@@ -147,7 +147,7 @@ mod tests {
 
     #[test]
     fn calls_that_differ_much_are_said_from_eleven_on() {
-        // One call of 1 000 µs and n of 10 µs. For n = 10: mean 100, deviation 298.5.
+        // One call of 1 000 µs and n of 10 µs. For n = 10: mean 100, standard deviation 298.5.
         let run = |n: u32, args: &str, percent: f64| {
             let timetable = (0..=n).fold(Timetable::new(), |timetable, call| {
                 let us = if call == 0 { 1000 } else { 10 };
@@ -159,7 +159,7 @@ mod tests {
             notes(timetable, &options)
         };
         let usual = ReportOptions::default().thresholds;
-        // In a run of 110 ms 1.1 ms are 1 %: too little to matter.
+        // In a run of 110 ms, 1.1 ms is 1 %: too little to matter.
         assert_eq!(run(10, &square(8192), usual.variance_percent_of_total), "");
         assert_eq!(
             run(10, &square(8192), 0.5),
@@ -167,7 +167,7 @@ mod tests {
              `aten::mm` (deviation 2.98 times the mean)."
         );
         assert_eq!(run(9, &square(8192), 0.5), "");
-        // Where no shapes were recorded, calls may be of different sizes.
+        // Without recorded shapes, calls may have different sizes.
         assert_eq!(run(10, r#""Sequence number": 1"#, 0.5), "");
     }
 }

@@ -1,4 +1,4 @@
-//! Operations in words and tables: name, shapes, time and share, efficiency, where they are called from.
+//! Texts and tables about operations: name, shapes, time and share, efficiency, call site.
 
 use crate::base::format;
 use crate::base::value::{CellColumn, Table, Value};
@@ -18,7 +18,7 @@ pub fn time_and_share(row_ns: i64, input: &Input) -> String {
     }
 }
 
-/// " at 18.2 % of roofline"; empty where that is not known.
+/// " at 18.2 % of roofline"; empty where unknown.
 pub fn at_efficiency(efficiency: Option<f64>) -> String {
     let percent = efficiency.map(format::percent);
     percent.map_or(String::new(), |percent| {
@@ -32,7 +32,7 @@ pub fn short_name(input: &Input, operation: &Operation) -> String {
     format::middle_ellipsis(&name, 60)
 }
 
-/// "`aten::mul` (96 × 3137 bf16) and 2 more" of some rows.
+/// "`aten::mul` (96 × 3137 bf16) and 2 more", for some rows.
 pub fn subject(input: &Input, rows: &[&Row]) -> String {
     let Some(first) = rows.first() else {
         return String::new();
@@ -50,7 +50,7 @@ pub fn subject(input: &Input, rows: &[&Row]) -> String {
     format!("`{name}`{shapes}{more}")
 }
 
-/// Where the first of some rows is called from, as a sentence; `None` where nothing tells.
+/// A sentence about where the first of some rows is called from; `None` where unknown.
 pub fn called_from(input: &Input, rows: &[&Row]) -> Option<String> {
     let origin = Origin::of(input.profile, input.operation(rows.first()?.operation));
     let path = origin.path()?;
@@ -61,15 +61,15 @@ pub fn called_from(input: &Input, rows: &[&Row]) -> Option<String> {
     })
 }
 
-/// Said of every kernel that is slow for no visible reason.
+/// Added for every kernel that is slow for no visible reason.
 pub const NOT_SHOWN: &str =
     "A trace does not show why a kernel is slow: a reproducer under a hardware profiler does.";
 
-/// "8944 × 1024, 1024 × 2816 bf16": the shapes of an operation. Of kernels of GPU graphs what follows from
-/// the model, "QKV projection: 32×5120×2880, from config", else nothing: what calls a graph takes the
-/// tensors of all of it.
+/// "8944 × 1024, 1024 × 2816 bf16": the shapes of an operation. For kernels of GPU graphs, shapes inferred from the
+/// model, "QKV projection: 32×5120×2880, from config", or nothing: the call that launches a graph only has the tensors
+/// of the whole graph.
 pub fn shapes(input: &Input, operation: &Operation) -> String {
-    /// More operands than this are counted.
+    /// Further operands are only counted.
     const MAX_SHAPES: usize = 3;
     if let Some(estimate) = &operation.estimate {
         return format!("{}: {}", estimate.role.label(), estimate.sizes());
@@ -99,7 +99,7 @@ pub fn shapes(input: &Input, operation: &Operation) -> String {
     }
     let n_more = shapes.len().saturating_sub(MAX_SHAPES);
     shapes.truncate(MAX_SHAPES);
-    // A conversion is told by its two types.
+    // A conversion is identified by its two types.
     let one_type = shapes.windows(2).all(|two| two[0].1 == two[1].1);
     let texts = shapes.into_iter().map(|(shape, dtype)| match dtype {
         Some(dtype) if !one_type => format!("{shape} {dtype}"),
@@ -115,7 +115,7 @@ pub fn shapes(input: &Input, operation: &Operation) -> String {
     text.trim_start().to_owned()
 }
 
-/// Advice without what needs a reproducer.
+/// Removes what needs a reproducer from advice texts.
 pub fn without_reproducer(text: &str) -> String {
     const PHRASES: &[(&str, &str)] = &[
         (", with the reproducer", ""),
@@ -133,9 +133,9 @@ pub fn without_reproducer(text: &str) -> String {
         })
 }
 
-/// Some operations as a table, the longest first.
+/// A table of some operations, longest first.
 pub fn operations_table(input: &Input, rows: &[&Row]) -> Table {
-    /// More rows are in the sheets.
+    /// Further rows are in the sheets.
     const MAX_ROWS: usize = 10;
     let name = |at: usize| Value::Quoted(short_name(input, input.operation(at)));
     let shapes = |at: usize| match shapes(input, input.operation(at)) {
@@ -156,7 +156,7 @@ pub fn operations_table(input: &Input, rows: &[&Row]) -> Table {
     Table::of("operations", "Operations", longest, columns)
 }
 
-/// The bandwidth that the calls of a row reach; `None` where their bytes are not known.
+/// The bandwidth that the calls of a row reach; `None` where their bytes are unknown.
 pub fn gbps(input: &Input, row: &Row) -> Option<f64> {
     let rate = input.judged(row.operation).tb_per_s?;
     Some(rate * 1e3)
@@ -167,7 +167,7 @@ pub fn memory_bandwidth(input: &Input) -> Value {
     Value::gbps(input.gpu().map(|gpu| gpu.mem_bw_gbps))
 }
 
-/// The rate of its matrix units in 16 bits.
+/// The rate of its matrix units for 16-bit types.
 pub fn matrix_rate(input: &Input) -> Value {
     let rate = matrix_rate_16_bit(input);
     rate.map_or(Value::NO_TFLOPS, |(_, figure)| Value::Tflops(figure.tflops))

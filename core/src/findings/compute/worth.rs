@@ -1,4 +1,4 @@
-//! What following a finding saves, and who gets a reproducer.
+//! What following a finding saves, and which rows get a reproducer.
 
 use super::at_efficiency;
 use crate::assess::waterfall::{Cause, Waterfall};
@@ -8,8 +8,8 @@ use crate::findings::finding::{Impact, Replay};
 use crate::findings::outcome::Row;
 use crate::profile::call::is_callable;
 
-/// What rows are worth together: by their gap to the roofline, or by rule of thumb where only a GPU
-/// is known. Anomalies are worth nothing.
+/// What rows save together: by their gap to the roofline, or by rule of thumb if there is no model but a GPU is known.
+/// Anomalies save nothing.
 pub fn impact(input: &Input, rows: &[&Row]) -> (Option<Impact>, Vec<(usize, i64)>) {
     sum_of(rows.iter().filter(|row| !row.is_anomaly).filter_map(|row| {
         let heuristic = || input.gpu().map(|_| Impact::heuristic(row.time_ns));
@@ -18,7 +18,7 @@ pub fn impact(input: &Input, rows: &[&Row]) -> (Option<Impact>, Vec<(usize, i64)
     }))
 }
 
-/// What operations save together, and how much of the middle of it comes from which.
+/// What operations save together, and the part of the middle of it that comes from each.
 pub fn sum_of(each: impl Iterator<Item = (usize, Impact)>) -> (Option<Impact>, Vec<(usize, i64)>) {
     let each: Vec<(usize, Impact)> = each.collect();
     let all = each.iter().map(|(_, impact)| *impact);
@@ -26,8 +26,8 @@ pub fn sum_of(each: impl Iterator<Item = (usize, Impact)>) -> (Option<Impact>, V
     (all.reduce(Impact::plus), savings.collect())
 }
 
-/// What a kernel takes beyond its work at the roofline, which becoming a part of a larger one saves
-/// at most.
+/// The time that a kernel takes beyond its roofline time: an upper bound for what merging it into a larger kernel
+/// saves.
 pub fn beyond_roofline_ns(row: &Row) -> Option<i64> {
     let share = row.efficiency_percent.filter(|_| !row.is_anomaly)? / 100.0;
     let ns = (row.time_ns as f64 * (1.0 - share).clamp(0.0, 1.0)).round() as i64;
@@ -40,23 +40,23 @@ pub fn impact_of_gap(row: &Row) -> Option<Impact> {
     Some(gap.within(row.time_ns - least_ns(row)))
 }
 
-/// What no named cause explains: all that a better kernel could save.
+/// The part without a named cause: all that a better kernel could save.
 fn unexplained_ns(input: &Input, row: &Row) -> i64 {
     let waterfall = Waterfall::of(input, row.operation);
     waterfall.map_or(row.time_ns, |waterfall| waterfall.ns(Cause::Unexplained))
 }
 
-/// No kernel takes less than this to start and end, however little it does.
+/// The minimum time of a kernel, however little it does.
 const LEAST_KERNEL_NS: i64 = 2_000;
 
-/// What is left of the calls of a row at least.
+/// The minimum time of the calls of a row.
 pub fn least_ns(row: &Row) -> i64 {
     let n_calls = i64::try_from(row.n_calls).unwrap_or(i64::MAX);
     n_calls.saturating_mul(LEAST_KERNEL_NS).min(row.time_ns)
 }
 
-/// Whether a row should go to kernel engineers. It is recommended for what is both large and slow,
-/// and offered for all others; neither where there is nothing to call.
+/// Whether a row should go to kernel engineers. A reproducer is recommended for rows that are both large and slow, and
+/// offered for all others; `None` if the operation cannot be called.
 pub fn replay(input: &Input, row: &Row) -> Option<Replay> {
     if !is_callable(input.profile, input.operation(row.operation)) {
         return None;

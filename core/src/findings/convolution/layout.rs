@@ -13,9 +13,9 @@ use crate::profile::tensors::{is_copy, keeps_type};
 
 pub(super) struct Layouts<'a> {
     convolutions: &'a [Seen<'a>],
-    /// The time of kernels that change layouts inside of convolutions.
+    /// The time of layout-changing kernels inside convolutions.
     pub(super) inside_ns: i64,
-    /// Copies of inputs and results right before and after convolutions, and their time.
+    /// Copies of inputs and results directly before and after convolutions, and their time.
     adjacent: Vec<Placed>,
     pub(super) adjacent_ns: i64,
     time_ns: i64,
@@ -37,7 +37,7 @@ impl<'a> Layouts<'a> {
         self.inside_ns.saturating_add(self.adjacent_ns)
     }
 
-    /// What they are of the time of convolutions and copies, in percent.
+    /// Their share of the time of convolutions and copies, in percent.
     fn percent(&self) -> Option<f64> {
         percent_of(self.all_ns(), self.time_ns.saturating_add(self.adjacent_ns))
     }
@@ -59,7 +59,7 @@ impl Subject for Layouts<'static> {
         let adjacent = layouts.adjacent.iter();
         let adjacent = adjacent.map(|copy| (copy.operation, copy.kernel_ns(input)));
         let all = layouts.convolutions.iter().map(|one| one.row.operation);
-        // Where there are only copies beside them, all convolutions show it.
+        // If there are only copies next to them, all convolutions are listed.
         let operations = match apart.is_empty() {
             true => all.collect(),
             false => apart.clone(),
@@ -67,7 +67,7 @@ impl Subject for Layouts<'static> {
         Some(Evidence {
             impact: Some(Impact::measured(layouts.all_ns())),
             savings: times_by_operation(inside.chain(adjacent)),
-            // What convolutions themselves could save is without their layout changes.
+            // The savings of the convolutions themselves exclude their layout changes.
             apart,
             ..Evidence::of_time(input, operations, layouts.all_ns())
         })
@@ -167,10 +167,10 @@ fn kernels(input: &Input, layouts: &Layouts) -> Table {
     Table::of("layout_kernels", title, longest, columns)
 }
 
-/// Copies that keep the type and have as many elements as the input or the result of the
-/// convolution right after or before them.
+/// Copies that keep the type and have as many elements as the input or the result of the convolution directly after or
+/// before them.
 fn adjacent_copies(input: &Input, seen: &[Seen]) -> Vec<Placed> {
-    // How many elements a copy has that changes the order of the dimensions in memory.
+    // The number of elements of a copy that changes the order of the dimensions in memory.
     let copied = |operation: &Operation| {
         if operation.family != Family::Elementwise || !is_copy(input.profile, operation) {
             return None;

@@ -1,11 +1,9 @@
-//! Convolutions: what is lost by changing layouts around them, and which are below the efficiency that
-//! is usual for their kind.
+//! Convolutions: the cost of layout changes around them, and which are below the usual efficiency for their kind.
 //!
-//! Kernels of a DNN library read images with channels next to each other (NHWC) or apart (NCHW). A
-//! convolution whose tensors lie the other way is surrounded by kernels that change the layout. They
-//! are known by their names among the kernels of the convolution itself, and by copies of its input
-//! or result right before or after it. Their time is measured, so what the right layout saves is
-//! measured, too.
+//! Kernels of a DNN library expect images as channels-last (NHWC) or channels-first (NCHW). A convolution whose tensors
+//! have the other layout is surrounded by kernels that change it. They are recognized by name among the kernels of the
+//! convolution itself, and as copies of its input or result directly before or after it. Their time is measured, and so
+//! is what the right layout saves.
 
 mod layout;
 mod rules;
@@ -30,13 +28,13 @@ struct Seen<'a> {
     kind: Option<ConvolutionKind>,
     pass: Pass,
     is_wide: bool,
-    /// Below what is usual for its kind, or below the gate.
+    /// Below the usual efficiency for its kind, or below the gate.
     is_low: bool,
-    /// Kernels that change a layout: how many ran, and their time.
+    /// Layout-changing kernels: how many ran, and their time.
     layout: (u64, i64),
-    /// A kernel whose name says that it is the slow way.
+    /// A kernel whose name identifies a slow fallback.
     fallback: Option<&'a str>,
-    /// Of what is low, why.
+    /// Why its efficiency is low, if it is.
     waterfall: Option<Waterfall>,
     /// What explains most of its gap.
     cause: Option<Cause>,
@@ -95,8 +93,7 @@ impl<'a> Seen<'a> {
         self.shape.as_ref().is_some_and(is)
     }
 
-    /// What the kernels that compute can save. Layout changes are worth a finding of their own, so
-    /// that their time is left out here.
+    /// What the computing kernels can save. Layout changes have a finding of their own, so their time is excluded here.
     fn impact(&self, input: &Input) -> Option<Impact> {
         let time_ns = self.row.time_ns;
         let computing_ns = self.computing_ns();
@@ -106,7 +103,7 @@ impl<'a> Seen<'a> {
         let roof_ns = time_ns as f64 * percent / 100.0;
         let gap = match self.kind.map(band) {
             Some(band) => Impact::of_band(computing_ns, roof_ns, band),
-            // What is usual for its kind is not known.
+            // There is no usual efficiency for its kind.
             None => Impact::of_efficiency(computing_ns, percent),
         };
         let waterfall = self.waterfall.as_ref();
@@ -122,7 +119,7 @@ impl<'a> Seen<'a> {
 
 pub(super) const DOCS: Docs = || [rule::docs(layout::RULES), rule::docs(rules::RULES)].concat();
 
-/// What is usual of a kind.
+/// The usual efficiency of a kind.
 fn band(kind: ConvolutionKind) -> Band {
     match kind {
         ConvolutionKind::Depthwise => Band(30.0, 50.0),
@@ -199,7 +196,7 @@ fn facts(input: &Input, outcome: &mut Outcome, seen: &[Seen], layouts: &Layouts)
     ]);
 }
 
-/// Some convolutions, and the time of their layout changes.
+/// Some convolutions, and the total time of their layout changes.
 type Chosen<'s> = (Vec<&'s Row>, i64);
 
 fn chosen<'s>(seen: &'s [Seen], is: impl Fn(&Seen) -> bool) -> Option<Chosen<'s>> {

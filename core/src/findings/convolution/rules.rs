@@ -1,4 +1,4 @@
-//! What can be found of convolutions.
+//! The rules for convolutions.
 
 use super::{Seen, band, gate};
 use crate::assess::waterfall::{Cause, Detail};
@@ -52,10 +52,10 @@ impl Subject for Seen<'static> {
     }
 }
 
-/// Groups of fewer channels leave parts of the tiles of matrix units empty.
+/// Groups with fewer channels leave parts of the matrix-unit tiles empty.
 const NARROW_GROUP: u64 = 32;
 
-/// What all have in common. Below its band, yet no bottleneck, it is worth a reproducer, not more.
+/// The common part of the rules. If efficiency is below the band but it is no bottleneck, it only gets a reproducer.
 const BASE: Rule<Seen> = Rule {
     issue: "{figures}{usual}.",
     saves: Saves::Each(|input, seen| seen.impact(input)),
@@ -156,7 +156,7 @@ pub(super) const RULES: &[Rule<Seen>] = &[
         issue: "{figures}; a group has {group}, which fill a part of the tiles of matrix units.",
         model: "{format}use fewer, wider groups, where the model is still open.",
         kernel: "have a kernel for groups this narrow looked at with the reproducer.",
-        // What is usual of groups this narrow is not known: what is sure is their padding.
+        // There is no usual efficiency for groups this narrow; only their padding is certain.
         saves: Saves::Steps(&[Cause::TilePadding, Cause::PaddedDimension]),
         ..BASE
     },
@@ -229,7 +229,7 @@ pub(super) const RULES: &[Rule<Seen>] = &[
         key: "wide_precision",
         when: "it computes in FP32 or wider at a usual efficiency, and would be faster on 16-bit matrix units",
         applies: |input, seen| {
-            // Far below the roofline of its type, something else is what makes it slow.
+            // If it is far below the roofline of its type, something else makes it slow.
             seen.is_wide
                 && (!seen.is_low || seen.is_on_vector_units())
                 && won_by_16_bit(input, seen.row).is_some_and(|ns| ns > 0)
@@ -273,7 +273,7 @@ pub(super) const RULES: &[Rule<Seen>] = &[
     },
 ];
 
-/// "; it is depthwise 7×7", of what is more than a kernel size.
+/// "; it is depthwise 7×7", if its shape is more than a kernel size.
 fn special(shape: &ConvolutionShape) -> String {
     match shape.text() {
         plain if plain == shape.kernel_text() => String::new(),
@@ -281,7 +281,7 @@ fn special(shape: &ConvolutionShape) -> String {
     }
 }
 
-/// "C_in = 3 computed as 4", or "392×48 results in 128×128 tiles", of the longest: what takes more time.
+/// "C_in = 3 computed as 4", or "392×48 results in 128×128 tiles": the larger padding of the longest row.
 fn padded(seen: &Seen) -> String {
     let waterfall = seen.waterfall.as_ref();
     let steps = waterfall.iter().flat_map(|waterfall| &waterfall.steps);
@@ -305,7 +305,7 @@ fn padded(seen: &Seen) -> String {
     }
 }
 
-/// "8 tiles on 304 compute units" of the longest.
+/// "8 tiles on 304 compute units", for the longest row.
 fn on_units(seen: &Seen) -> String {
     let waterfall = seen.waterfall.as_ref();
     let step = waterfall.and_then(|all| all.step(Cause::WaveQuantization));
@@ -324,7 +324,7 @@ fn short_kernel(name: &str) -> String {
     format::middle_ellipsis(&format::kernel_name(name), 80)
 }
 
-/// The word "advice": what to do, where the longest does not cut images into patches.
+/// The word "advice": what to do, depending on whether the longest row cuts images into patches.
 fn patches_or(group: &Group<Seen<'static>>, otherwise: &str) -> Words {
     let is_patches = group.first().has(ConvolutionShape::is_patches);
     let gemm = "compute it as one GEMM over patches: cut the image by a reshape, and multiply it with the filter as a matrix (`linear`)";
@@ -379,7 +379,7 @@ fn usual(group: &Group<Seen<'static>>) -> String {
     }
 }
 
-/// The format that would have the channels last of those whose channels are known to lie apart.
+/// The channels-last memory format for the first convolution known to be channels-first.
 fn wanted_format(group: &Group<Seen<'static>>) -> Option<&'static str> {
     let shapes = group.seen.iter().filter_map(|seen| seen.shape.as_ref());
     let mut apart = shapes.filter(|shape| shape.is_channels_last == Some(false));

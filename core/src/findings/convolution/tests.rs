@@ -1,4 +1,4 @@
-//! Each pattern from a trace with one such convolution.
+//! Each pattern, from a trace with one such convolution.
 
 use super::super::finding::{Impact, Priority};
 use super::super::samples::{Calls, found, only, patterns, says, says_no};
@@ -41,7 +41,7 @@ fn each_pattern_is_seen() {
     let cases = [
         // 3 × 3 on large images.
         (X, W, SAME, BF16, "igemm_fwd", "below_usual_efficiency"),
-        // 724 µs at the FP32 rate of the matrix units: far more than the type explains.
+        // 724 µs at the FP32 rate of the matrix units: the type explains only a small part of the time.
         (X, W, SAME, "float", "igemm_fwd", "below_usual_efficiency"),
         // 32 groups of 4 channels.
         ("32x128x56x56", "128x4x3x3", GROUPS_OF_FOUR, BF16, "igemm_fwd_bt128x128x32", "narrow_groups"),
@@ -57,7 +57,7 @@ fn each_pattern_is_seen() {
     }
 }
 
-/// At 60 % of the roofline of FP32 the type is what is left.
+/// At 60 % of the roofline of FP32, only the type remains as a cause.
 #[test]
 fn a_wide_type_is_the_cause_where_nothing_else_is() {
     let args = args(X, W, SAME, "float");
@@ -65,7 +65,7 @@ fn a_wide_type_is_the_cause_where_nothing_else_is() {
     only(&calls.outcome("convolution"), "wide_precision");
 }
 
-/// Padding and strides that the recorder filled in say nothing: two of output padding for three
+/// Padding and strides filled in by the recorder carry no information: an output padding of two values for three
 /// dimensions, a stride of one for all.
 #[test]
 fn placeholders_do_not_hide_a_convolution() {
@@ -81,7 +81,7 @@ fn placeholders_do_not_hide_a_convolution() {
     says_no(&found(&outcome, "layout_changes").model, &["already"]);
 }
 
-/// A convolution whose arguments say nothing is reported all the same, as work without a model.
+/// A convolution with unusable arguments is still reported, as work without a model.
 #[test]
 fn convolutions_of_unknown_shape_are_not_forgotten() {
     let args = "8x3:float, 4:float";
@@ -124,10 +124,10 @@ fn layout_changes_inside_are_worth_what_they_take() {
     assert_eq!(outcome.get("transpose_count"), Some(&Value::Count(1)));
     let overhead = outcome.get("transpose_overhead");
     assert_eq!(overhead, Some(&Value::Percent(25.0)));
-    // 30 of 330 µs are 9.1 %.
+    // 30 of 330 µs is 9.1 %.
     let little = inside("batched_transpose_32x32_half", 30.0);
     assert!(little.findings.is_empty());
-    // A transposed convolution is no change of layout.
+    // A transposed convolution is not a layout change.
     let transposed = inside("conv_transpose2d_kernel", 100.0);
     assert_eq!(transposed.get("transpose_count"), Some(&Value::Count(0)));
 }
@@ -139,7 +139,7 @@ fn copies_beside_a_convolution_count_as_layout_changes() {
         .call("aten::copy_", &copy(CHANNELS_LAST), "copy", 100)
         .call("aten::copy_", &copy(CHANNELS_FIRST), "copy", 100)
         .outcome_without_gpu("convolution");
-    // The second is neither beside it nor does it change anything.
+    // The second is neither next to it nor does it change anything.
     let copies = outcome.get("adjacent_layout_copy_time");
     assert_eq!(copies, Some(&Value::Ns(100_000)));
     let finding = only(&outcome, "layout_changes");
@@ -152,7 +152,7 @@ fn the_channels_last_format_is_that_of_the_rank() {
     let cases = [
         ("8x64x56x56", "64x64x3x3", ["[1, 1]", "[0, 0]"], "memory_format=torch.channels_last)"),
         ("8x64x16x56x56", "64x64x3x3x3", ["[1, 1, 1]", "[0, 0, 0]"], "memory_format=torch.channels_last_3d)"),
-        // One dimension has no such format.
+        // There is no such format for one dimension.
         ("8x64x4096", "64x64x3", ["[1]", "[0]"], "as `Conv2d` with a height of one"),
     ];
     for (x, w, [ones, zeros], expected) in cases {
@@ -170,9 +170,9 @@ fn only_types_that_the_gpu_has_and_does_not_use_are_advised() {
     #[rustfmt::skip]
     let cases = [
         ("A100-80GB", "float", "implicit_convolve_sgemm", "run it in BF16 or FP16 (autocast), or allow TF32 where the accuracy suffices (`torch.backends.cudnn.allow_tf32 = True`)."),
-        // It runs in TF32 already.
+        // It already runs in TF32.
         ("A100-80GB", "float", tf32, "run it in BF16 or FP16 (autocast)."),
-        // No TF32, and no BF16 either.
+        // Neither TF32 nor BF16.
         ("MI210", "float", "igemm_fwd", "run it in BF16 or FP16 (autocast)."),
         ("V100-32GB", "float", "implicit_convolve_sgemm", "run it in FP16 (autocast)."),
         // Double precision is not called FP32.
@@ -200,7 +200,7 @@ fn channels_last_is_advised_where_channels_lie_apart() {
     says_no(&advised(CHANNELS_LAST), &["channels_last"]);
 }
 
-/// Without operators a name may tell the pass, and may not.
+/// Without operators, a name may or may not identify the pass.
 #[test]
 fn kernels_that_both_passes_run_belong_to_none() {
     let calls = Calls::new().with(|timetable| {
@@ -217,7 +217,7 @@ fn kernels_that_both_passes_run_belong_to_none() {
     assert_eq!(rows.collect::<Vec<_>>(), expected);
 }
 
-/// Patches that do not overlap are one GEMM, and no reason to pad channels.
+/// Non-overlapping patches are one GEMM, and no reason to pad channels.
 #[test]
 fn patches_are_a_gemm() {
     let settings = "=[16, 16], =[0, 0], =[1, 1], =False, =[0, 0], =1";
@@ -228,7 +228,7 @@ fn patches_are_a_gemm() {
     says_no(model, &["pad"]);
 }
 
-/// Two kernel sizes in one finding, each with what is usual for it.
+/// Two kernel sizes in one finding, each with its usual efficiency.
 #[test]
 fn each_kernel_size_has_its_band() {
     let args = |kernel: u32| {
@@ -246,7 +246,7 @@ fn each_kernel_size_has_its_band() {
     says(&finding.issue, &[expected]);
 }
 
-/// 32 groups of 8 channels: these are at a low % of roofline, not kernel size 3×3 as such.
+/// 32 groups of 8 channels: these are the reason for the low % of roofline, not kernel size 3×3 as such.
 #[test]
 fn narrow_groups_are_named() {
     let of = |n: u32, w: &str, pattern: &str| {
@@ -258,7 +258,7 @@ fn narrow_groups_are_named() {
     let narrow = of(32, "256x8x3x3", "narrow_groups");
     says(&narrow.issue, &["a group has 8 channels"]);
     assert_eq!(narrow.impact, None);
-    // They are.
+    // Wide groups are already multiples of 8.
     let wide = of(2, "256x128x3x3", "below_usual_efficiency");
     says_no(&wide.model, &["multiples of 8"]);
 }

@@ -1,4 +1,4 @@
-//! The code that keeps the GPU idle: one finding for each function that explains a good part of the run.
+//! The code that keeps the GPU idle: one finding for each function that explains a significant part of the run.
 
 use super::step_code::StepCode;
 use super::tables::{code_table, longest_ends_with, longest_gaps};
@@ -15,23 +15,23 @@ use crate::names::host_calls::is_compiled_region;
 /// A function, an operator or a call in which the CPU keeps the GPU idle.
 pub(super) struct CodeSeen<'a> {
     idle: &'a Idle,
-    /// Of several the longest.
+    /// The longest of several.
     row: &'a CodeRow,
-    /// More rows with the same remedy.
+    /// Further rows with the same remedy.
     others: Vec<&'a CodeRow>,
     pub(super) severity: Severity,
-    /// Where it is a part of the step.
+    /// Set if it is a part of the step.
     pub(super) step: Option<StepCode>,
 }
 
 impl<'a> CodeSeen<'a> {
-    /// What is worth a finding of its own, the longest first. Where the CPU is busy launching, only what
-    /// its name tells: the rest has one remedy, and one finding.
+    /// The rows that deserve a finding of their own, longest first. Where the CPU is busy launching, only rows whose
+    /// name says what they do: the rest has one remedy, and one finding.
     pub(super) fn of(input: &Input, idle: &'a Idle) -> Vec<CodeSeen<'a>> {
-        // What is compiled again has one remedy, whichever part of the compiler takes the time.
+        // Recompilation has one remedy, whichever part of the compiler takes the time.
         let warm = idle.code.rows.iter();
         let warm = warm.filter(|row| !row.is_one_off && row.activity != Some(Compilation));
-        // Memory that is freed is allocated again: all of it has one remedy.
+        // Freed memory is allocated again, so all allocation has one remedy.
         let (allocation, single): (Vec<&CodeRow>, Vec<&CodeRow>) =
             warm.partition(|row| row.activity == Some(Allocation));
         let groups = single.into_iter().map(|row| vec![row]);
@@ -63,12 +63,12 @@ impl<'a> CodeSeen<'a> {
         std::iter::once(self.row).chain(self.others.iter().copied())
     }
 
-    /// The idle time in which it ran.
+    /// The idle time during which it ran.
     pub(super) fn ns(&self) -> i64 {
         sum(self.rows().map(|row| row.all.ns))
     }
 
-    /// What of the idle time of a cause has findings of its own, or is no time that can be saved.
+    /// The part of a cause's idle time that has findings of its own or cannot be saved.
     pub(super) fn taken(seen: &[CodeSeen], idle: &Idle, cause: IdleCause) -> Tally {
         let own = seen.iter().flat_map(CodeSeen::rows);
         let one_off = idle.code.rows.iter();
@@ -82,7 +82,7 @@ impl<'a> CodeSeen<'a> {
         })
     }
 
-    /// The longest gaps that it takes most of, of those that are listed.
+    /// The longest listed gaps in which it takes most of the time.
     fn longest(&self) -> impl Iterator<Item = &ExplainedGap> {
         let longest = self.idle.longest.iter();
         longest.filter(|gap| {
@@ -102,7 +102,7 @@ impl<'a> CodeSeen<'a> {
     }
 }
 
-/// Code without a telling name, in gaps that are no launches of kernel after kernel.
+/// Whether code without a telling name runs in gaps that are not simply launches of many kernels.
 fn is_long_work(row: &CodeRow) -> bool {
     let function = &row.place.function;
     let is_compiled = is_compiled_region(function)
@@ -142,7 +142,7 @@ fn is_iteration(function: &str) -> bool {
     function.starts_with("enumerate(DataLoader)") || NAMES.contains(&function)
 }
 
-/// The first of several, each once: "a, b and 2 more".
+/// The first names, each once: "a, b and 2 more".
 fn named(all: impl Iterator<Item = String>) -> String {
     const MOST: usize = 2;
     let mut names: Vec<String> = Vec::new();
@@ -193,7 +193,7 @@ impl Subject for CodeSeen<'static> {
         if is_one {
             let gaps = format::counted(row.all.count, "gap");
             time.push_str(&format!(" in {gaps}"));
-            // A gap may be longer than what of it is this code's.
+            // A gap may be longer than this code's part of it.
             if row.all.count > 1 {
                 time.push_str(&format!(
                     ", up to {} in each",

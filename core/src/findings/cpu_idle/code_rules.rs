@@ -1,4 +1,4 @@
-//! What can be found of the code that keeps the GPU idle, by what it does.
+//! The rules for code that keeps the GPU idle, by what it does.
 
 use super::code::CodeSeen;
 use super::step_code::StepCode;

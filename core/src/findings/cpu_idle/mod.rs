@@ -4,7 +4,7 @@
 //! gaps ─explain→ cause of each ─Idle→ sums by cause, histogram, the longest ─→ facts, tables, rules
 //! ```
 //!
-//! The gaps are what the union of the timeline leaves out, so their sum is its idle time.
+//! The gaps are the complement of the union of the timeline, so their sum is its idle time.
 
 mod code;
 mod code_rules;
@@ -61,7 +61,7 @@ pub(super) fn run(input: &Input, _: &[Row], outcome: &mut Outcome) {
     let of_code = code.iter();
     let of_code = of_code.flat_map(|seen| rule::find(input, code_rules::RULES, vec![seen]));
     let stage = StageSeen::of(input, &idle, &code);
-    // The part of the run says more than the cause of its gaps.
+    // The part of the run is more specific than the cause of its gaps.
     let of_causes = seen.iter().filter(|seen| {
         stage.is_none() || !seen.cause.is_late_launch() || !seen.cause.can_be_saved()
     });
@@ -77,19 +77,19 @@ pub(super) fn run(input: &Input, _: &[Row], outcome: &mut Outcome) {
     outcome.notes = notes(input, &idle);
 }
 
-/// A time in which no stream was busy, for a timeline to mark.
+/// A time in which no stream was busy, to be marked on a timeline.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct IdleGap {
     /// From the last end before it to the first start after it.
     pub span: Interval,
-    /// Why, as files write it.
+    /// The cause, as named in files.
     pub key: &'static str,
-    /// Why, for people.
+    /// The display name of the cause.
     pub cause: &'static str,
 }
 
-/// All idle times between the first start and the last end of the GPU activity that counts, in
-/// order; none where their causes cannot be told.
+/// All idle times between the first start and the last end of the GPU activity that counts, in order; empty if their
+/// causes cannot be determined.
 pub fn idle_gaps(input: &Input) -> Vec<IdleGap> {
     let Some(idle) = Idle::once(input) else {
         return Vec::new();
@@ -103,7 +103,7 @@ pub fn idle_gaps(input: &Input) -> Vec<IdleGap> {
     gaps.collect()
 }
 
-/// The time of the finding about idle time of a cause; `None` where it is too little to be one.
+/// The time of the finding about idle time with this cause; `None` if it is too short for one.
 pub(crate) fn time_of(analyses: &Analyses, cause: IdleCause) -> Option<i64> {
     let mut findings = analyses.outcome("cpu_idle")?.findings.iter();
     let found = findings.find(|finding| finding.pattern == cause.key())?;
@@ -153,7 +153,7 @@ fn add_facts(outcome: &mut Outcome, idle: &Idle) {
     ]);
 }
 
-/// What there is of idle time where none of it is worth a finding.
+/// What to say about idle time if none of it deserves a finding.
 fn nothing_found(idle: &Idle) -> Option<String> {
     let share = |ns: i64| format::percent(idle.percent(ns));
     let causes = idle.by_time().into_iter();

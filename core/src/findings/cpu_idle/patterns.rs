@@ -6,7 +6,7 @@ use crate::findings::pattern::Pattern;
 use crate::findings::prelude::*;
 use crate::names::Family;
 
-/// Every pattern whose line is crossed. Those of kernels save nothing by themselves.
+/// All patterns whose thresholds are exceeded. Those of kernels save nothing by themselves.
 pub(crate) fn patterns(input: &Input, idle: &Idle) -> Vec<Pattern> {
     let (lines, kernels) = (&idle.thresholds, &idle.kernels);
     let mut patterns = Vec::new();

@@ -1,4 +1,4 @@
-//! What gaps of a cause show beyond their time.
+//! What gaps with the same cause show besides their time.
 
 use super::seen::Seen;
 use super::tables::{longest_ends_with, name_of};
@@ -14,7 +14,7 @@ fn in_gaps(tally: &Tally) -> String {
     format!("{} in {gaps}", format::time_ns(tally.ns))
 }
 
-/// One sentence for each thing that the trace tells.
+/// One sentence for each thing that the trace shows.
 pub(super) fn reasoning(input: &Input, seen: &Seen) -> Vec<String> {
     let by_cpu = matches!(
         seen.cause,
@@ -79,7 +79,7 @@ fn launches(input: &Input, seen: &Seen) -> Vec<String> {
             format::time_ns(tally.ns)
         )
     }));
-    // The operator whose kernels come late most often, where it has a good part of these gaps.
+    // The operator whose kernels are late most often, if it has a significant part of these gaps.
     if let Some((Some(operator), tally)) = gaps.operators.first()
         && tally.ns > gaps.all.ns / 4
         && gaps.operators.rows.len() > 1
@@ -110,7 +110,7 @@ fn cpu_time(seen: &Seen) -> Option<String> {
     ))
 }
 
-/// The function that takes most of it.
+/// The function that takes the most of it.
 fn code(seen: &Seen) -> Option<String> {
     let rows = seen.idle.code.rows.iter();
     let of_cause = rows.filter_map(|row| Some((row, row.by_cause.get(&seen.cause)?)));
@@ -150,7 +150,7 @@ fn waits(input: &Input, seen: &Seen) -> Option<String> {
     ))
 }
 
-/// Where the longest gap lies, if it is nearly all of them.
+/// Where the longest gap is, if it is nearly all of the time.
 fn longest_is_most(input: &Input, seen: &Seen, gap: &ExplainedGap) -> Option<String> {
     let ns = gap.gap.span.length();
     let since = match input.profile.window {

@@ -1,4 +1,4 @@
-//! What can be found of idle time: one finding for each cause that takes some of it.
+//! The rules for idle time: one finding for each cause that takes some of it.
 
 use super::reasoning::reasoning;
 use super::seen::Seen;
@@ -42,7 +42,7 @@ impl Subject for Seen<'static> {
     }
 }
 
-/// From this share of short kernels on they are what makes launches too many.
+/// From this share of short kernels on, they are the reason for too many launches.
 const MANY_SHORT_PERCENT: f64 = 30.0;
 
 pub(super) const RULES: &[Rule<Seen>] = &[

@@ -1,4 +1,4 @@
-//! What rules know of the idle time of one cause.
+//! What rules know about the idle time with one cause.
 
 use super::code::CodeSeen;
 use crate::assess::idle::cause::IdleCause;
@@ -11,7 +11,7 @@ use crate::names::batch::Phase;
 use crate::names::host_calls::{FUSED_OPTIMIZERS, is_zero_grad, optimizer_of_step};
 use crate::profile::serving::{ServingStep, ShapeKind};
 
-/// Kernels of one stream leave no less between them.
+/// Gaps up to this length are the minimum between kernels of one stream.
 const LEAST_DISTANCE_NS: i64 = 3_000;
 
 pub(super) struct Seen<'a> {
@@ -19,25 +19,25 @@ pub(super) struct Seen<'a> {
     pub(super) cause: IdleCause,
     pub(super) gaps: &'a GapsOfCause,
     pub(super) is_compiled: bool,
-    /// What of it other findings are about, or belongs to no warm run.
+    /// The part of it that other findings are about, or that does not occur in a warm run.
     pub(super) taken: Tally,
     pub(super) severity: Severity,
 }
 
 impl<'a> Seen<'a> {
-    /// The causes that are worth a finding beside those of code: those of sure idle time first, the longest
-    /// first. The largest of all carries the level of the whole.
+    /// The causes that deserve a finding besides those of code: first those that are certainly idle time, longest
+    /// first. The largest of all has the severity of the whole.
     pub(super) fn of(input: &Input, idle: &'a Idle, code: &mut [CodeSeen]) -> Vec<Seen<'a>> {
         let thresholds = &idle.thresholds;
         let is_compiled = input.has(Family::Triton);
         let least = match idle.is_flagged() {
             true => thresholds.finding_percent_of_total,
-            // Of little idle time only what matters to the run.
+            // If there is little idle time, only causes that matter to the run.
             false => thresholds.idle_code_percent,
         };
         let is_large = |seen: &Seen| {
             let is_told = idle.is_flagged() || seen.cause != IdleCause::Unknown;
-            // What is left beside findings about most of it is worth one only by itself.
+            // If findings about code cover most of it, the rest only deserves a finding if it is large by itself.
             let least = match seen.taken.ns > seen.left_ns() {
                 true => thresholds.idle_code_percent,
                 false => least,
@@ -79,7 +79,7 @@ impl<'a> Seen<'a> {
             .collect()
     }
 
-    /// The idle time that is left to this cause.
+    /// The idle time that remains for this cause.
     pub(super) fn left_ns(&self) -> i64 {
         self.gaps.all.ns.saturating_sub(self.taken.ns)
     }
@@ -88,7 +88,7 @@ impl<'a> Seen<'a> {
         ns > self.gaps.all.ns / 2
     }
 
-    /// Whether gaps are no longer than what one kernel leaves to the next.
+    /// Whether gaps are no longer than the usual gap between kernels.
     pub(super) fn is_least_distance(&self) -> bool {
         matches!(self.cause, IdleCause::Queued | IdleCause::Unknown)
             && self.gaps.longest_ns <= LEAST_DISTANCE_NS
@@ -103,10 +103,10 @@ impl<'a> Seen<'a> {
                 .is_some_and(|gap| self.is_most(gap.gap.span.length()))
     }
 
-    /// Whether the GPU is idle for most of the run in steps that serving engines usually replay as a graph:
-    /// those that decode, or read in few tokens.
+    /// Whether the GPU is idle for most of the run in steps that serving engines usually replay as a graph: decode
+    /// steps, and prefill steps with few tokens.
     pub(super) fn are_steps_eager(&self, input: &Input) -> bool {
-        /// Engines capture graphs for up to about so many tokens.
+        /// Engines capture graphs for up to about this many tokens.
         const MOST_TOKENS: u64 = 512;
         let Some(serving) = input.profile.serving() else {
             return false;
@@ -134,7 +134,7 @@ impl<'a> Seen<'a> {
         let gaps = format::counted(all.count, "gap");
         let gaps = match all.count {
             1 => gaps,
-            // A number of gaps that one of them outweighs says the wrong thing.
+            // A number of gaps is misleading if one of them outweighs the rest.
             _ if self.gaps.is_mostly_one() => format!("{gaps}, nearly all in one of {longest}"),
             _ => format!("{gaps} of up to {longest}"),
         };
@@ -150,7 +150,7 @@ impl<'a> Seen<'a> {
         }
     }
 
-    /// What makes launches of an optimizer fewer, where most of them are of one; else nothing.
+    /// How to reduce an optimizer's launches, if most launches belong to one; else empty.
     pub(super) fn optimizer(&self, input: &Input) -> &'static str {
         let Some((range, _)) = self.gaps.mostly_in() else {
             return "";

@@ -1,5 +1,5 @@
-//! A part of the run beside GPU graphs that the CPU keeps waiting: what is launched kernel by kernel
-//! before, between or after what graphs replay.
+//! A part of the run outside GPU graphs in which the GPU waits for the CPU: what is launched kernel by kernel before,
+//! between or after graph replays.
 
 use super::code::CodeSeen;
 use crate::assess::idle::Idle;
@@ -7,20 +7,20 @@ use crate::findings::prelude::*;
 use crate::names::batch::Phase;
 use crate::profile::serving::{Stage, StageKind};
 
-/// A part of the time with most of the idle time of the run.
+/// A part of the run with most of its idle time.
 pub(super) struct StageSeen<'a> {
     idle: &'a Idle,
     stage: &'a Stage,
     is_diffusion: bool,
-    /// Idle time of it that code findings are not about.
+    /// Its idle time that findings about code do not cover.
     left_ns: i64,
 }
 
-/// Of the idle time of the run it has so much.
+/// It has this percentage of the idle time of the run.
 const MOST_PERCENT: f64 = 80.0;
 
 impl<'a> StageSeen<'a> {
-    /// `None` without graphs, and where idle time is anywhere else.
+    /// `None` without graphs, or if idle time is elsewhere.
     pub(super) fn of(
         input: &Input<'a>,
         idle: &'a Idle,

@@ -1,4 +1,4 @@
-//! Code that launches kernels itself: it is the step, so that its work cannot leave the loop.
+//! Code that launches kernels itself: it is the step, so its work cannot be moved out of the loop.
 
 use crate::assess::idle::code::Place;
 use crate::assess::idle::code::rows::CodeRow;
@@ -8,21 +8,21 @@ use crate::profile::Profile;
 use crate::profile::tree::NodeId;
 use crate::trace::Category;
 
-/// What of the step a piece of code is.
+/// The part of the step that a piece of code is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum StepCode {
-    /// Or a part of one.
+    /// An optimizer step, or a part of one.
     Optimizer {
         is_fused: bool,
         sets_to_zero: bool,
     },
     Operator,
-    /// A Python function, a module, a range of the program's.
+    /// A Python function, a module, a user-defined range.
     Function,
 }
 
 impl StepCode {
-    /// `None` for code that launches no kernels, or whose name tells what it does.
+    /// `None` for code that launches no kernels, or whose activity is known from its name.
     pub(super) fn of(profile: &Profile, row: &CodeRow) -> Option<StepCode> {
         if row.activity.is_some() {
             return None;
@@ -53,7 +53,7 @@ impl StepCode {
     }
 }
 
-/// Whether a call is an optimizer's, be it a range or a Python function.
+/// Whether a call belongs to an optimizer, as a range or as a Python function.
 fn is_of_optimizer(name: &str) -> bool {
     let file = || Frame::of(name).map(|frame| frame.package_path());
     name.starts_with(OPTIMIZER_RANGE) || file().is_some_and(|file| file.starts_with("torch/optim/"))
@@ -66,7 +66,7 @@ mod tests {
     use crate::findings::samples::{says, says_no};
     use crate::testing::Timetable;
 
-    /// What runs from 100 µs until the second kernel is launched at 1 000 µs, and launches it.
+    /// Code that runs from 100 µs until the launch of the second kernel at 1 000 µs, and launches it.
     fn around(trace: fn(Timetable) -> Timetable) -> Finding {
         let found = found(&between(trace), "cpu_function");
         is_about(&found, 980);
@@ -80,7 +80,7 @@ mod tests {
         says_no(&step.model, &["out of the loop"]);
         let operator = around(|trace| trace.op("my::norm", 20..1_010));
         says(&operator.model, &["what `my::norm` does on the CPU"]);
-        // What launches nothing can be done ahead of time.
+        // Code that launches nothing can run ahead of time.
         let mask = between(|trace| trace.frame("data.py(4): mask", 100..900));
         let mask = found(&mask, "cpu_function");
         says(&mask.model, &["take `mask` out of the loop"]);

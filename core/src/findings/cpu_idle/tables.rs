@@ -1,4 +1,4 @@
-//! The tables: causes of gaps, their lengths, the longest, operators, waits, kernels.
+//! Tables about idle time: causes of gaps, their lengths, the longest, operators, waits, kernels.
 
 use crate::assess::idle::cause::IdleCause;
 use crate::assess::idle::code::rows::CodeRow;
@@ -11,10 +11,10 @@ use crate::names::cpu_activity::CpuActivity;
 use crate::profile::launch::GpuId;
 use crate::trace::{Category, EventId, StringId};
 
-/// Rows of a table of operators, waits or functions.
+/// Maximum number of rows of a table of operators, waits or functions.
 const MAX_ROWS: usize = 15;
 
-/// Rows of the functions of one cause.
+/// Maximum number of rows for the functions of one cause.
 const ROWS_OF_CAUSE: usize = 6;
 
 const CODE: &str = "CPU time while the GPU is idle";
@@ -201,7 +201,7 @@ pub(super) fn code_table(
     }
 }
 
-/// The same with what no code was recorded of, so that the rows sum up.
+/// The same with a row for idle time without recorded code, so that the rows add up.
 fn with_unknown(idle: &Idle, of: usize, mut table: Table) -> Table {
     let unknown = idle.code.unknown.get(of).copied().unwrap_or_default();
     let ns = unknown.all.ns;
@@ -228,7 +228,7 @@ fn with_unknown(idle: &Idle, of: usize, mut table: Table) -> Table {
     table
 }
 
-/// The functions in which the CPU was in most of the gaps of a cause, as far as they say more than its finding.
+/// The functions in which the CPU was during most of the gaps of a cause, if they say more than its finding.
 pub(super) fn code_of_cause(input: &Input, idle: &Idle, cause: IdleCause) -> Option<Table> {
     let rows = idle.code.rows.iter();
     let mut rows: Vec<&CodeRow> = rows.filter(|row| row.is_mostly(cause)).collect();
@@ -237,7 +237,7 @@ pub(super) fn code_of_cause(input: &Input, idle: &Idle, cause: IdleCause) -> Opt
     (!rows.is_empty()).then(|| code_table(input, idle, "code", title, &rows))
 }
 
-/// Where the longest gap lies.
+/// Where the longest gap is.
 pub(super) fn longest_ends_with(input: &Input, gap: &ExplainedGap) -> Option<String> {
     let profile = input.profile;
     let operator = profile.gpu.get(gap.gap.after?)?.parent_op;
@@ -258,7 +258,7 @@ pub(super) fn longest_ends_with(input: &Input, gap: &ExplainedGap) -> Option<Str
     ))
 }
 
-/// The operator that waits, and of those that read a value the outermost: `aten::is_nonzero`.
+/// The operator that waits; among those that read a value, the outermost: `aten::is_nonzero`.
 fn waiting_operator(input: &Input, wait: EventId) -> Option<String> {
     let (trace, tree) = (&input.profile.trace, &input.profile.tree);
     let operators = tree.ancestors(tree.node_of(wait)?);

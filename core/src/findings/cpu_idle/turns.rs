@@ -5,11 +5,11 @@
 //! GPU 1            [== b ==)        [== d ==)   and yet each is idle for half of the run
 //! ```
 //!
-//! Were their kernels spread evenly over all of the time, the run would take what a GPU is busy on
-//! average: less by the idle time of a GPU on average, that in which none is busy excepted.
+//! If their kernels were spread evenly over the whole time, the run would take as long as a GPU is busy on average. The
+//! saving is the average idle time of a GPU, minus the time in which none is busy.
 //!
-//! GPUs of which one is busy nearly always do not wait for each other: they have unequal work, or, where
-//! each has a process of its own and they exchange nothing, nothing to do with each other.
+//! If one of the GPUs is busy nearly all the time, they do not wait for each other: they have unequal work or, if each
+//! has a process of its own and they exchange nothing, are independent.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -21,21 +21,21 @@ use crate::profile::launch::process;
 use crate::profile::timeline::{GpuClass, GpuTimeline};
 use crate::trace::StringId;
 
-/// A GPU that is busy for a smaller part of the time of the busiest one is none of the run's.
+/// A GPU that is busy for a smaller share of the busiest one's time is not counted as used by the run.
 const LEAST_PART: f64 = 0.05;
 
-/// How GPUs that are idle while others are busy have to do with each other.
+/// The relation between GPUs that are idle while others are busy.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Relation {
     /// Each is idle for much of the time while another one is busy.
     TakeTurns,
-    /// One has more to do than others.
+    /// One has more work than others.
     Unequal,
-    /// The same, of GPUs that exchange nothing, each with a process of its own.
+    /// The same for GPUs that exchange nothing, each with a process of its own.
     Independent,
 }
 
-/// Several GPUs of which one or more are idle for much of the time while another one is busy.
+/// Several GPUs, at least one of which is idle for much of the time while another one is busy.
 pub(super) struct Turns<'a> {
     idle: &'a Idle,
     relation: Relation,
@@ -48,7 +48,7 @@ pub(super) struct Turns<'a> {
 }
 
 impl<'a> Turns<'a> {
-    /// `None` where GPUs wait for less than what is flagged.
+    /// `None` if GPUs wait for less than the threshold.
     pub(super) fn of(input: &Input, idle: &'a Idle) -> Option<Turns<'a>> {
         let all = input.timelines.gpus.iter();
         let busy: Vec<(i64, StringId)> = all.map(|(gpu, of)| (of.busy_ns, *gpu)).collect();
@@ -77,7 +77,7 @@ impl<'a> Turns<'a> {
     }
 }
 
-/// Whether each GPU has a process of its own, and none sends anything to another one.
+/// Whether each GPU has a process of its own, and none sends anything to another.
 fn are_independent(profile: &Profile) -> bool {
     let trace = &profile.trace;
     let mut processes: BTreeMap<StringId, BTreeSet<StringId>> = BTreeMap::new();
@@ -208,7 +208,7 @@ mod tests {
         turns.cloned()
     }
 
-    /// Kernels with their GPU, start and end, launched long before.
+    /// Kernels with their GPU, start and end, launched long before they start.
     fn run(kernels: &[(u32, u32, u32)]) -> Timetable {
         let kernels = kernels.iter().zip(0..);
         kernels.fold(Timetable::new(), |timetable, (&(gpu, start, end), nth)| {
@@ -232,12 +232,12 @@ mod tests {
                 format::percent(50.0)
             )
         );
-        // At once, and one that does next to nothing.
+        // Concurrent, and one that does next to nothing.
         assert_eq!(found(&run(&[(0, 20, 220), (1, 20, 220)])), None);
         assert_eq!(found(&run(&[(0, 20, 220), (1, 20, 21)])), None);
     }
 
-    /// A third of the other's work: 100 of 300 µs could be saved, but none of both waits.
+    /// A third of the other's work: 100 of 300 µs could be saved, but neither waits for the other.
     #[test]
     fn gpus_with_unequal_work() {
         let work = [(0, 20, 320), (1, 20, 120)];
@@ -246,7 +246,7 @@ mod tests {
         assert_eq!(unequal.time_ns, 100_000);
         assert_eq!(unequal.impact.map(|impact| impact.high_ns), Some(100_000));
         says(&unequal.model, &["an equal share of the batch"]);
-        // Each has a process of its own: moving work from one to the other is not known to be possible.
+        // Each has a process of its own: it is unknown whether work can be moved from one to the other.
         let of_two = Timetable::new()
             .gpu(0)
             .op("aten::mm", 0..2)

@@ -1,5 +1,4 @@
-//! Steps of Adam in kernels of which each does a part of the step: a fused step reads and writes each
-//! parameter and each moment once.
+//! Adam steps split over several kernels: a fused step reads and writes each parameter and each moment once.
 
 use super::rules::ELEMENTWISE;
 use super::{Seen, gate};
@@ -40,7 +39,7 @@ pub(super) const RULES: &[Rule<Seen>] = &[Rule {
     ..ELEMENTWISE
 }];
 
-/// Marks the parts of such steps: operations on lists, and those of large parameters one by one.
+/// Marks the parts of such steps: operations on lists, and those on large parameters one by one.
 pub(super) fn find_fused_steps(input: &Input, seen: &mut [Seen]) {
     for is_list in [true, false] {
         let parts = seen.iter().filter(|seen| is_part(input, seen, is_list));
@@ -52,7 +51,7 @@ pub(super) fn find_fused_steps(input: &Input, seen: &mut [Seen]) {
     }
 }
 
-/// By the ranges around steps, without any by the operations that Adam alone has together.
+/// Decided by the ranges around steps; without ranges, by operations that only Adam combines.
 fn is_part(input: &Input, seen: &Seen, is_list: bool) -> bool {
     if is_list != (seen.kind == ElementwiseKind::Optimizer) {
         return false;
@@ -75,9 +74,9 @@ fn is_part(input: &Input, seen: &Seen, is_list: bool) -> bool {
 }
 
 fn fused_step(input: &Input, parts: &[&Seen], is_list: bool) -> Option<FusedStep> {
-    /// Of roofline; what fusing saves beyond is little.
+    /// In percent of roofline; above this, fusing saves little.
     const MOST_PERCENT: f64 = 75.0;
-    /// Passes over all parameters of a fused step, and of its last part.
+    /// Passes over all parameters in a fused step, and in its last part.
     const FUSED_PASSES: f64 = 7.0;
     const LAST_PASSES: f64 = 4.0;
     let last = match is_list {
@@ -87,7 +86,7 @@ fn fused_step(input: &Input, parts: &[&Seen], is_list: bool) -> Option<FusedStep
     let rows: Vec<&Row> = parts.iter().map(|seen| seen.row).collect();
     let is_known = parts.first().is_some_and(|seen| !seen.steps.is_empty())
         || parts.iter().any(|seen| seen.name == "aten::_foreach_lerp_");
-    // Of the last part the models know how large all parameters are together.
+    // For the last part, the models give the total size of all parameters.
     let bytes = parts.iter().filter(|seen| seen.name == last).map(|seen| {
         let work = input.judged(seen.row.operation).work?;
         Some(work.bytes? * seen.row.n_calls as f64)

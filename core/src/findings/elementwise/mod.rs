@@ -1,4 +1,4 @@
-//! Work on each element by itself: what the memory gives, and where it is not reached.
+//! Element-wise operations: the available memory bandwidth, and where it is not reached.
 
 mod adam;
 mod rules;
@@ -15,7 +15,7 @@ use crate::profile::operations::Operation;
 use crate::profile::optimizer::{OptimizerStep, ZeroGrad};
 use adam::FusedStep;
 
-/// How many of some rows run as part of GPU graphs.
+/// Whether some rows run as part of GPU graphs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum InGraphs {
     None,
@@ -39,20 +39,20 @@ struct Seen<'a> {
     operation: &'a Operation,
     name: &'a str,
     kind: ElementwiseKind,
-    /// The types of target and source of a copy.
+    /// The target and source types of a copy.
     types: Option<[&'a str; 2]>,
     is_short: bool,
     is_bottleneck: bool,
     /// What the simplest operations of the trace reach.
     baseline: &'a Baseline,
     steps: &'a [OptimizerStep],
-    /// The time of those of its calls that set gradients to zero.
+    /// The time of its calls that set gradients to zero.
     zero_grad_ns: i64,
-    /// It is a part of a step of Adam that a fused step would do at once.
+    /// Set if it is a part of an Adam step that a fused step would do in one kernel.
     fused: Option<FusedStep>,
 }
 
-/// What sets gradients to zero: one after another, or all at once.
+/// Operators that set gradients to zero: one after another, or all at once.
 const ZEROING_OPS: &[&str] = &["aten::fill_", "aten::zero_", "aten::_foreach_zero_"];
 
 impl<'a> Seen<'a> {
@@ -66,7 +66,7 @@ impl<'a> Seen<'a> {
         let kind = ElementwiseKind::of(input.profile, operation);
         let arguments = operation.arguments(input.profile);
         let types = arguments.and_then(|copy| Some([copy.tensor(0)?.dtype, copy.tensor(1)?.dtype]));
-        // A call on a list launches a kernel for as many tensors as fit, and may be long all the same.
+        // A call on a list launches one kernel for as many tensors as fit, and may be long even with short kernels.
         let mean_us = row.time_ns as f64 / 1e3 / operation.work().count().max(1) as f64;
         let profile = input.profile;
         let name = profile.trace.strings.get(operation.key.name);
@@ -102,12 +102,12 @@ impl<'a> Seen<'a> {
         self.kind == kind && !self.is_short
     }
 
-    /// It copies into another order of dimensions or another type.
+    /// It copies to another order of dimensions or another type.
     fn is_copy(&self) -> bool {
         matches!(self.kind, ElementwiseKind::Layout | ElementwiseKind::Cast)
     }
 
-    /// Copies into another order of dimensions that keep the type.
+    /// It copies to another order of dimensions and keeps the type.
     fn keeps_type(&self) -> bool {
         self.types.is_none_or(|[to, from]| to == from)
     }
@@ -117,7 +117,7 @@ impl<'a> Seen<'a> {
             .is_some_and(|types| types.into_iter().any(is_integer_type))
     }
 
-    /// A part of a step on one parameter after another: by the range around it, or in training by
+    /// A part of an optimizer step on one parameter after another: identified by the range around it, or in training by
     /// operators that nothing else uses.
     fn is_in_step(&self, input: &Input) -> bool {
         STEP_OPS.contains(&self.name)
@@ -129,7 +129,7 @@ impl<'a> Seen<'a> {
             }
     }
 
-    /// In graphs only kernels of the framework: those of serving engines are what was merged.
+    /// In graphs only kernels of the framework; those of serving engines are already merged.
     fn could_be_merged(&self, input: &Input) -> bool {
         let name = self.operation.short_name(input.profile);
         name.contains("at::native") || InGraphs::of(input, &[self.row]) == InGraphs::None
@@ -206,7 +206,7 @@ fn notes(input: &Input, outcome: &mut Outcome, baseline: &Baseline) {
     outcome.notes.push("A trace cannot tell the launch of a kernel from its waiting for the memory: short kernels look slower than they are.".to_owned());
 }
 
-/// The number and time of copies on the device that no kernel does.
+/// The number and time of copies on the device that are not done by kernels.
 fn device_copies(input: &Input) -> (u64, i64) {
     let strings = &input.profile.trace.strings;
     let is_device_copy = |name: &str| {

@@ -1,4 +1,4 @@
-//! What can be found of element-wise operations.
+//! The rules for element-wise operations.
 
 use super::{InGraphs, Seen};
 use crate::findings::compute::{are_many, subject};
@@ -38,7 +38,7 @@ pub(super) const ELEMENTWISE: Rule<Seen> = Rule {
     ..Rule::BASE
 };
 
-/// Copies: a copy that is not needed saves all of its time.
+/// Copies: an unnecessary copy saves all of its time.
 const COPY: Rule<Seen> = Rule {
     gate: |group| group.is_large(|lines| lines.elementwise_gate_ms),
     saves: Saves::All,
@@ -60,7 +60,7 @@ const SLOW: Rule<Seen> = Rule {
     ..ELEMENTWISE
 };
 
-/// Those of no other pattern: a finding for each bound and step of efficiency.
+/// Rows without another pattern: a finding for each bound and step of efficiency.
 const GAP: Rule<Seen> = Rule {
     by: |seen| seen.row.gap_bucket(),
     is_pattern: false,
@@ -116,7 +116,7 @@ pub(super) const RULES: &[Rule<Seen>] = &[
         issue: "{figures}; it changes the order of dimensions in memory and the type at once.",
         model: "keep one layout from end to end, and the type that the consumer wants from the first: `contiguous()` and `permute` are not needed where the consumer takes strides.",
         kernel: "compare a tiled transpose kernel that converts as it writes with this one.",
-        // A conversion in one order is as fast as the memory.
+        // A conversion without reordering is as fast as the memory.
         notes: &[
             "The saving is what they take beyond a conversion in one order at roofline; where the type stays as well, the copy is not needed at all.",
         ],
@@ -243,7 +243,7 @@ pub(super) const RULES: &[Rule<Seen>] = &[
                 InGraphs::None if are_held(group.input, operations) => {
                     (", or replay them as one GPU graph", AT_MOST)
                 }
-                // A graph only makes launches cheap, and these come in time.
+                // A graph only makes launches cheap, and these are already on time.
                 InGraphs::None => ("", AT_MOST),
                 InGraphs::Some => (OTHERS_IN_GRAPHS, AT_MOST),
                 InGraphs::All => ("", IN_GRAPHS),
@@ -279,7 +279,7 @@ fn is_widened(seen: &Seen) -> bool {
     sizes.is_some_and(|[to, from]| to > from)
 }
 
-/// What some plain operations of the trace reach, others could.
+/// Whether even the simplest operations of the trace are slow. What some of them reach, others could, too.
 fn is_baseline_slow(input: &Input, seen: &Seen) -> bool {
     let most = input.options.thresholds.baseline_slow_percent;
     let baseline = seen.baseline;
@@ -292,13 +292,13 @@ fn is_below(percent: Option<f64>, most: f64) -> bool {
     percent.is_some_and(|percent| percent < most)
 }
 
-/// Whether operands are of several types or do not lie densely, or nothing tells.
+/// Whether operands have several types or are not dense, or this is unknown.
 fn is_strided_or_mixed(input: &Input, seen: &Seen) -> bool {
     let arguments = seen.operation.arguments(input.profile);
     arguments.is_none_or(|arguments| could_be_dense(&arguments))
 }
 
-/// How the parameters of an optimizer are stepped together: not all of them have an option for it.
+/// How to update the parameters of an optimizer together; not all optimizers have an option for it.
 fn together(group: &Group<Seen<'static>>) -> &'static str {
     let all_in = |known: &[&str]| {
         let mut steps = group.first().steps.iter();

@@ -9,12 +9,12 @@ fn pair(n: u64) -> String {
     format!("{n}@1:float*2")
 }
 
-/// Additions in place of 100 million elements: 1.2 GB in 300 µs, 4 000 of 5 300 GB/s.
+/// In-place additions of 100 million elements: 1.2 GB in 300 µs, 4 000 of 5 300 GB/s.
 fn fast(calls: Calls) -> Calls {
     calls.call("aten::add_", &pair(100_000_000), KERNEL, 300)
 }
 
-/// What is found of a call beside such an addition.
+/// The outcome for a call next to such an addition.
 fn beside_fast(op: &str, args: &str, us: u32) -> Outcome {
     let calls = fast(Calls::new()).call(op, args, KERNEL, us);
     calls.outcome("elementwise")
@@ -25,7 +25,7 @@ fn short(op: &str) -> Calls {
     Calls::new().calls(200, op, &pair(1000), KERNEL, 4)
 }
 
-/// The same in a step of an optimizer.
+/// The same in an optimizer step.
 fn in_step_of(optimizer: &str, calls: &Calls) -> Outcome {
     let range = format!("Optimizer.step#{optimizer}.step");
     let calls = calls.clone();
@@ -33,7 +33,7 @@ fn in_step_of(optimizer: &str, calls: &Calls) -> Outcome {
     calls.outcome("elementwise")
 }
 
-/// Holds the upper end of what the only finding saves to a range.
+/// Asserts that the upper end of the only finding's saving is in a range.
 #[track_caller]
 fn saves_at_most(outcome: &Outcome, pattern: &str, ns: std::ops::Range<i64>) {
     let impact = only(outcome, pattern).impact.unwrap();
@@ -66,7 +66,7 @@ fn without_large_operations_no_baseline_is_invented() {
     says(&outcome.notes.concat(), &["no baseline"]);
 }
 
-/// Whatever their sizes: gradients that are none need no fill.
+/// Whatever their sizes: gradients that are set to `None` need no fill.
 #[test]
 fn gradients_need_not_be_set_to_zero() {
     let fills = |range: &str, n: u32, args: &str, us: u32| {
@@ -90,19 +90,19 @@ const POSITIONS_FIRST: &str = "8x16x4096x64@4194304x64x1024x1";
 
 #[test]
 fn copies_that_only_change_the_layout_could_go() {
-    // Heads and positions change places.
+    // Swaps heads and positions.
     let args = format!("{HEADS_FIRST}, {POSITIONS_FIRST}:c10::Half");
     let outcome = beside_fast("aten::copy_", &args, 100);
     let finding = found(&outcome, "layout_copies");
     assert_eq!(finding.impact, Some(Impact::at_most(100_000)));
     assert_eq!(finding.savings, [(1, 87_500)]);
-    // In one order it is no layout copy.
+    // With the same order it is not a layout copy.
     let same = beside_fast("aten::copy_", &format!("{HEADS_FIRST}*2"), 100);
     assert!(!patterns(&same).contains(&"layout_copies"));
 }
 
-/// 33.6 million elements, four bytes read and two written: 201 MB, 38 µs at 5 300 GB/s. A conversion
-/// in one order would take that, so the rest of 100 µs is the price of the order.
+/// 33.6 million elements, four bytes read and two written: 201 MB, 38 µs at 5 300 GB/s. A conversion without reordering
+/// would take that, so the rest of 100 µs is the cost of the order.
 #[test]
 fn a_copy_that_converts_as_well_is_more_than_a_layout_copy() {
     let args = format!("{HEADS_FIRST}, {POSITIONS_FIRST}:float");
@@ -130,7 +130,7 @@ fn integers_are_not_taken_for_weights() {
 
 #[test]
 fn slow_kernels_are_not_what_fusion_saves() {
-    // 100 million elements: read and written 800 MB, at 5 300 GB/s 151 µs.
+    // 100 million elements: 800 MB read and written, at 5 300 GB/s 151 µs.
     let case = |us: u32| patterns(&beside_fast("aten::gelu", "100000000@1:float", us));
     // 15 %, 34 % and 50 % of roofline.
     assert_eq!(case(1000), ["slow_elementwise_kernel"]);
@@ -138,7 +138,7 @@ fn slow_kernels_are_not_what_fusion_saves() {
     assert_eq!(case(300), [""; 0]);
 }
 
-/// 1.2 GB in 1 ms are 1 200 of 5 300 GB/s.
+/// 1.2 GB in 1 ms is 1 200 of 5 300 GB/s.
 #[test]
 fn a_slow_baseline_is_said() {
     let calls = Calls::new().call("aten::add_", &pair(100_000_000), KERNEL, 1000);
@@ -146,7 +146,7 @@ fn a_slow_baseline_is_said() {
     let unknown = calls.outcome_without_gpu("elementwise");
     assert_eq!(patterns(&unknown), [""; 0]);
     assert_eq!(unknown.get("baseline_efficiency"), Some(&Value::NO_PERCENT));
-    // What the memory gave is measured without a GPU as well.
+    // The achieved bandwidth is measured without a GPU profile as well.
     let bandwidth = unknown.get("baseline_bandwidth").map(Value::text);
     assert_eq!(bandwidth.as_deref(), Some("1.20 TB/s"));
 }
@@ -165,7 +165,7 @@ fn a_transposed_operand_is_no_slow_memory() {
     assert_eq!(n_large, Some(&Value::Count(1)));
 }
 
-/// One dense operand has nothing to be made contiguous.
+/// A single dense operand has nothing to be made contiguous.
 #[test]
 fn what_is_contiguous_is_not_advised_to_become_so() {
     let cases = [
@@ -197,7 +197,7 @@ fn an_optimizer_that_steps_one_by_one_is_known_by_its_range() {
     assert_eq!(patterns(&inside), ["optimizer_not_fused"]);
     let outside = steps.outcome("elementwise");
     assert_eq!(patterns(&outside), ["many_small_kernels"]);
-    // Without a range the operators of Adam tell, in training.
+    // Without a range, the operators of Adam decide, in training.
     let adam = short("aten::addcdiv_");
     let inference = adam.outcome("elementwise");
     assert_eq!(patterns(&inference), ["many_small_kernels"]);
@@ -206,7 +206,7 @@ fn an_optimizer_that_steps_one_by_one_is_known_by_its_range() {
     assert_eq!(patterns(&training), ["optimizer_not_fused"]);
 }
 
-/// Not every optimizer has an option that steps its parameters together.
+/// Not every optimizer has an option to update its parameters together.
 #[test]
 fn how_parameters_are_stepped_together_follows_the_optimizer() {
     for (optimizer, words) in [
@@ -226,7 +226,7 @@ fn lists(n_lists: usize, n: usize) -> String {
 
 const LIST_KERNEL: &str = "multi_tensor_apply_kernel<TensorListMetadata<1>, UnaryOpFunctor<float>>";
 
-/// The parts of a step of Adam: how many tensors each takes, and how often it passes over them.
+/// The parts of an Adam step: how many tensors each takes, and how often it passes over them.
 const PARTS: [(&str, usize, u32); 5] = [
     ("lerp_", 2, 3),
     ("mul_", 1, 2),
@@ -235,30 +235,30 @@ const PARTS: [(&str, usize, u32); 5] = [
     ("addcdiv_", 3, 4),
 ];
 
-/// 100 million parameters: 400 MB, a pass over them 75.5 µs at 5 300 GB/s. Five operations make 15
-/// passes, at 75 % of roofline 1.5 ms; one kernel of 7 passes would take 528 µs at roofline.
+/// 100 million parameters: 400 MB, one pass over them takes 75.5 µs at 5 300 GB/s. Five operations make 15 passes, at
+/// 75 % of roofline 1.5 ms; one kernel with 7 passes would take 528 µs at roofline.
 #[test]
 fn a_step_of_adam_in_list_kernels_is_worth_its_passes() {
     let calls = PARTS.iter().fold(Calls::new(), |calls, (part, n, passes)| {
         let op = format!("aten::_foreach_{part}");
         calls.call(&op, &lists(*n, 100), LIST_KERNEL, passes * 100)
     });
-    // 1.5 ms less 7 · 75.47 µs.
+    // 1.5 ms minus 7 · 75.47 µs.
     let outcome = calls.outcome("elementwise");
     saves_at_most(&outcome, "optimizer_in_parts", 971_000..972_500);
-    // Steps of another optimizer are not taken for Adam's.
+    // Steps of another optimizer are not mistaken for Adam's.
     assert_eq!(patterns(&in_step_of("RMSprop", &calls)), [""; 0]);
 }
 
-/// A parameter of 268 MB, a pass over it 50.6 µs at 5 300 GB/s. Five operations make 15 passes, at
-/// 80 % of roofline 945 µs; one kernel of 7 passes would take 354 µs at roofline.
+/// A parameter of 268 MB, one pass over it takes 50.6 µs at 5 300 GB/s. Five operations make 15 passes, at 80 % of
+/// roofline 945 µs; one kernel with 7 passes would take 354 µs at roofline.
 #[test]
 fn a_step_of_adam_on_a_large_parameter_is_worth_its_passes() {
     let calls = PARTS.iter().fold(Calls::new(), |calls, (part, n, passes)| {
         let args = format!("8192x8192@8192x1:float*{n}, _:Scalar");
         calls.call(&format!("aten::{part}"), &args, KERNEL, passes * 63)
     });
-    // 945 µs less 7 · 50.65 µs.
+    // 945 µs minus 7 · 50.65 µs.
     let outcome = in_step_of("AdamW", &calls);
     saves_at_most(&outcome, "optimizer_in_parts", 590_000..591_000);
     for other in [in_step_of("RMSprop", &calls), calls.outcome("elementwise")] {
@@ -266,17 +266,17 @@ fn a_step_of_adam_on_a_large_parameter_is_worth_its_passes() {
     }
 }
 
-/// One kernel of all parameters has nothing left to fuse.
+/// A single kernel for all parameters has nothing left to fuse.
 #[test]
 fn a_slow_fused_optimizer_is_not_advised_to_fuse() {
-    // Seven passes over 400 MB are 528 µs at roofline, 26 % of 2 ms.
+    // Seven passes over 400 MB take 528 µs at roofline, 26 % of 2 ms.
     let calls = Calls::new().call("aten::_fused_adamw_", &lists(4, 100), LIST_KERNEL, 2000);
     let outcome = calls.outcome("elementwise");
     let finding = only(&outcome, "slow_tensor_lists");
     says(&finding.model, &["nothing is left to fuse"]);
 }
 
-/// A call on a long list launches many kernels: each of them is short.
+/// A call on a long list launches many kernels, each of which is short.
 #[test]
 fn short_kernels_on_lists_are_counted_by_kernel() {
     let kernels = [(LIST_KERNEL, 4); 25];
@@ -305,9 +305,9 @@ fn kernels_of_gpu_graphs_are_not_to_be_replayed_as_graphs() {
         found(&outcome, "many_small_kernels").model.clone()
     };
     let launched = short("aten::mul");
-    // They are launched in time: a graph would make nothing faster.
+    // They are launched in time, so a graph would make nothing faster.
     says_no(&model(&launched), &["replay"]);
-    // The next launch comes after all of them are over.
+    // The next launch comes after all of them have ended.
     let late = launched.clone().with(|timetable| {
         timetable
             .op("aten::sort", 1_000_900..1_000_910)

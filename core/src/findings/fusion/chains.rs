@@ -1,9 +1,8 @@
-//! Chains: steps of which each takes what one before it gives.
+//! Chains: steps that each consume the output of an earlier one.
 //!
-//! Evidence is needed from three sides: the steps follow one another on a stream with nothing in
-//! between; the shape of what a step gives is a shape that a later one takes; and they belong to
-//! one instance of a module, or to one step of automatic differentiation, or, where no Python
-//! frames were recorded, to one call around them.
+//! Three kinds of evidence are required: the steps follow one another on a stream with nothing in between; the output
+//! shape of a step is an input shape of a later one; and they belong to one instance of a module, to one step of
+//! automatic differentiation or, if no Python frames were recorded, to one call around them.
 
 use std::ops::Range;
 
@@ -12,18 +11,18 @@ use crate::names::fusion::{ACTIVATIONS, ChainKind};
 use crate::profile::dataflow::{can_be, can_be_slice};
 use crate::profile::scopes::{Scope, Scopes};
 
-/// Steps that one kernel could do, each in one chain only.
+/// Steps that one kernel could do. Each step is in one chain only.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Chain {
     pub(super) kind: ChainKind,
     pub(super) scope: Scope,
-    /// The GEMM or norm whose end the steps could be; it is no member.
+    /// The GEMM or norm that the steps could be the epilogue of; not a member itself.
     pub(super) anchor: Option<usize>,
-    /// Positions in the steps, in order of time.
+    /// Indices of the steps, in order of time.
     pub(super) members: Vec<usize>,
 }
 
-/// How far back a step may reach for what it takes.
+/// How many steps back the input of a step may come from.
 const REACH: usize = 6;
 
 pub(super) fn chains(
@@ -58,7 +57,7 @@ pub(super) fn chains(
     gated(builder.chains, steps)
 }
 
-/// A module with a single step, such as an activation, says less than the one around it.
+/// The scope of a step: a module with a single step, such as an activation, is replaced by the enclosing one.
 fn effective(raw: &[Scope], at: usize, scopes: &Scopes) -> Scope {
     let scope = raw.get(at).copied().unwrap_or(Scope::Nowhere);
     let before = at.checked_sub(1).and_then(|at| raw.get(at));
@@ -72,9 +71,9 @@ fn effective(raw: &[Scope], at: usize, scopes: &Scopes) -> Scope {
 #[derive(Clone, Copy)]
 struct Place {
     scope: Scope,
-    /// The module around its own.
+    /// The module around it.
     around: Option<Scope>,
-    /// Its module is that of the step before it, beside it, inside of it or around it.
+    /// Whether its module is that of the previous step, next to it, inside it or around it.
     is_beside: bool,
 }
 
@@ -112,7 +111,7 @@ impl<'a> Builder<'a> {
                     self.start(at, place.scope);
                 }
             }
-            // Joining is a part of turning a half; elsewhere it moves tensors to where they are needed.
+            // A `cat` after `neg` is part of rotating a half; elsewhere it moves tensors to where they are needed.
             StepRole::Fusable if operator.name == "cat" && !self.ends_in("neg") => self.flush(at),
             StepRole::Fusable => {
                 let is_inside = place.scope == self.scope && place.scope != Scope::Nowhere;
@@ -144,7 +143,7 @@ impl<'a> Builder<'a> {
         self.scope = scope;
     }
 
-    /// Whether a step takes what one of the chain gives.
+    /// Whether a step consumes the output of a step in the chain.
     fn is_fed(&self, at: usize) -> bool {
         let nearest = self.current.iter().rev().take(REACH);
         nearest.copied().any(|from| self.feeds(from, at))
@@ -156,7 +155,7 @@ impl<'a> Builder<'a> {
         given.is_some_and(|given| taken.any(|taken| can_be(given, taken)))
     }
 
-    /// Whether a step turns a part of what the chain reads, as in a rotary embedding.
+    /// Whether a step transforms a part of the chain's input, as in a rotary embedding.
     fn is_side(&self, at: usize) -> bool {
         let part = self.operator(at).and_then(|one| one.takes.first());
         let is_part = part.is_some_and(|part| {
@@ -185,7 +184,7 @@ impl<'a> Builder<'a> {
             false => (None, current.as_slice()),
         };
         let units = self.units(members);
-        // What directly follows the GEMM or norm can be its end.
+        // Only a step directly after the GEMM or norm can be its epilogue.
         let anchor = anchor.filter(|_| units.first().is_some_and(|unit| unit.start == 0));
         for (position, unit) in units.into_iter().enumerate() {
             let anchor = anchor.filter(|_| position == 0);
@@ -194,8 +193,8 @@ impl<'a> Builder<'a> {
         }
     }
 
-    /// Members without repetition, a loop over equal calls: each turn of several operations is a chain of
-    /// its own, a single operation that repeats is none.
+    /// Splits members that repeat, as in a loop of equal calls: each iteration of several operations is a chain of its
+    /// own; a single repeated operation is not a chain.
     fn units(&self, members: &[usize]) -> Vec<Range<usize>> {
         let operation = |at: &usize| Some(self.steps.get(*at)?.as_ref()?.step.operation);
         let operations: Vec<Option<usize>> = members.iter().map(operation).collect();
@@ -242,9 +241,9 @@ impl<'a> Builder<'a> {
             Some(_) => ChainKind::GemmEpilogue,
             None => alone,
         };
-        // Without a module or a parent, only what the operators themselves tell is believed.
+        // Without a module or a parent, only chains with a characteristic set of operators are accepted.
         let is_loose = matches!(scope, Scope::Siblings(None, _)) && kind == ChainKind::Elementwise;
-        // Moving alone is a matter of layout.
+        // Mere copies are a matter of layout.
         let computes = names.iter().any(|name| !matches!(*name, "copy" | "cat"));
         let is_placed = !is_loose && scope != Scope::Nowhere;
         if is_chain && computes && is_placed && n_kernels <= self.max_kernels {
@@ -258,7 +257,7 @@ impl<'a> Builder<'a> {
     }
 }
 
-/// An activation after one GEMM and a multiplication after the next, in one module: a gate.
+/// An activation after one GEMM and a multiplication after the next, in one module, form a gate.
 fn gated(chains: Vec<Chain>, steps: &[Option<ChainStep>]) -> Vec<Chain> {
     let name = |at: usize| -> &str {
         let step = steps.get(at).and_then(Option::as_ref);

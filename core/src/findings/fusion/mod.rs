@@ -4,8 +4,8 @@
 //! GPU activity by stream ─steps→ what takes and gives what ─chains→ candidates ─rules→ findings
 //! ```
 //!
-//! The time of a candidate is the sum of what was measured, each kernel once. What one kernel would
-//! take instead is projected from the bytes that enter and leave the chain and from its arithmetic:
+//! The time of a candidate is the sum of the measured times, each kernel once. The time of a single kernel is projected
+//! from the bytes that enter and leave the chain and from its arithmetic:
 //!
 //! ```text
 //! memory = bytes in and out / bandwidth        arithmetic = Σ flops / peak
@@ -13,10 +13,10 @@
 //! saving = measured − fused / 0.75, 0.875, 1   (a fused kernel reaches that share of roofline)
 //! ```
 //!
-//! A kernel of its own takes no less than the shortest of the trace does.
+//! A kernel takes at least as long as the shortest kernel of the trace.
 //!
-//! Which tensors are the same is not in a trace: shapes, order and place suggest it, and that is
-//! said. Chains around softmax belong to the analysis of attention.
+//! A trace does not record which tensors are the same: shapes, order and location only suggest it, and the findings say
+//! so. Chains around softmax belong to the analysis of attention.
 
 mod chains;
 mod rules;
@@ -43,28 +43,28 @@ struct Candidate {
     kind: ChainKind,
     class: Option<String>,
     confidence: Confidence,
-    /// Whether all follow a batch norm.
+    /// Whether all instances follow a batch norm.
     follows_batch_norm: bool,
     /// Whether something else runs between its steps.
     is_interrupted: bool,
     n_instances: u64,
     n_kernels: u64,
     time_ns: i64,
-    /// What that is of the time of the run.
+    /// Its share of the run time.
     run_ns: i64,
-    /// What it saves of the run; `None` without a GPU or without models.
+    /// What it saves of the run time; `None` without a GPU or without models.
     impact: Option<Impact>,
     names: Vec<String>,
-    /// By step: its operation in the first instance, and its time in all.
+    /// For each step, its operation in the first instance and its total time.
     members: Vec<(usize, i64)>,
     first: Vec<EventId>,
-    /// By operation: the time in chains.
+    /// For each operation, its time in chains.
     operations: BTreeMap<usize, i64>,
 }
 
 pub(super) const DOCS: Docs = || rule::docs(rules::RULES);
 
-/// Chains that take, or would save, less are no finding.
+/// Chains that take or save less than this are not reported.
 fn least_ns(input: &Input) -> f64 {
     let total_ns = input.total_ns().unwrap_or(0) as f64;
     total_ns * input.options.thresholds.fusion_percent_of_total / 100.0
@@ -84,7 +84,7 @@ pub(super) fn run(input: &Input, _: &[Row], outcome: &mut Outcome) {
     let fusable = all.filter(|(at, ..)| role(*at) == Some(StepRole::Fusable));
     let fusable_ns = sum(fusable.map(|(_, operation, _)| operation.kernel_ns));
     let mut candidates = Vec::new();
-    // Looking for modules builds the tree with Python frames: not where nothing can come of it.
+    // Finding modules builds the tree of Python frames, so it is skipped if nothing can come of it.
     if fusable_ns as f64 >= least_ns(input) {
         let counting = input.operations().map(|(at, operation, _)| (at, operation));
         let steps = steps(input.profile, counting);
@@ -121,7 +121,7 @@ pub(super) fn run(input: &Input, _: &[Row], outcome: &mut Outcome) {
     outcome.findings = rule::find(input, rules::RULES, all);
 }
 
-/// Candidates, what saves most first.
+/// Candidates, largest saving first.
 fn of_chains(
     input: &Input,
     steps: &[Option<ChainStep>],
@@ -179,7 +179,7 @@ fn of_chains(
         let impact = one.impact;
         one.impact = impact.map(|impact| impact.part(one.run_ns, one.time_ns));
     }
-    // Stable: equals stay in the order of their keys.
+    // Stable sort: equal candidates stay in the order of their keys.
     candidates.arrange_by_key(|one| {
         let mid_ns = one.impact.map_or(0, |impact| impact.mid_ns);
         (Reverse(mid_ns), Reverse(one.time_ns))
@@ -187,7 +187,7 @@ fn of_chains(
     candidates
 }
 
-/// How sure it is that a chain in a module of this class is what it is called.
+/// How certain it is that a chain in a module of this class is of this kind.
 fn confidence(kind: ChainKind, class: Option<&str>) -> Confidence {
     let by_name = class.is_some_and(|class| kind.is_named(class));
     let by_operators = kind != ChainKind::Elementwise;

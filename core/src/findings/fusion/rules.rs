@@ -1,4 +1,4 @@
-//! What can be found of chains that one kernel could do.
+//! The rules for chains that one kernel could do.
 
 use std::cmp::Reverse;
 
@@ -49,7 +49,7 @@ impl Subject for Candidate {
             format!("; fused {what} would take {less} less")
         });
         let count = |n: fn(&Candidate) -> u64| group.seen.iter().map(|one| n(one)).sum();
-        // The GEMM or norm itself is none of the steps.
+        // The GEMM or norm itself is not one of the steps.
         let n_steps = largest.names.len() + usize::from(largest.kind.is_epilogue());
         let kernels = format::counted(count(|one| one.n_kernels), "kernel");
         let instances = format::counted(count(|one| one.n_instances), "instance");
@@ -156,7 +156,7 @@ pub(super) const RULES: &[Rule<Candidate>] = &[
         title: "GELU in {n} kernels",
         model: "Call `torch.nn.functional.gelu`{exact?| with `approximate=\"tanh\"`} in place of its parts.",
         words: |group| {
-            // The exact function; the other is an approximation of it.
+            // The exact function rather than its approximation.
             let mut names = group.first().names.iter();
             vec![holds("exact", names.any(|name| name == "erf"))]
         },
@@ -239,7 +239,7 @@ fn impact(group: &Group<Candidate>) -> Option<Impact> {
     impacts.reduce(Impact::plus)
 }
 
-/// What is saved of which operation, by its share of run time; and operations by their time.
+/// The saving of each operation, by its share of run time; and the operations sorted by time.
 fn shares(group: &Group<Candidate>) -> (Vec<(usize, i64)>, Vec<usize>) {
     let parts = group.seen.iter().flat_map(|one| {
         let operations = one.operations.iter();
@@ -264,7 +264,7 @@ fn shares(group: &Group<Candidate>) -> (Vec<(usize, i64)>, Vec<usize>) {
 
 /// The largest candidates; `None` without any.
 pub(super) fn candidate_table(candidates: &[&Candidate]) -> Option<Table> {
-    /// More say little.
+    /// Further candidates add little.
     const MAX_CANDIDATES: usize = 12;
     let module = |one: &Candidate| one.class.clone().map_or(Value::Empty, Value::Quoted);
     let saving =
@@ -307,7 +307,7 @@ fn step_table(input: &Input, candidate: &Candidate) -> Table {
     Table::of("kernels", title, steps, columns)
 }
 
-/// A name of the trace for a place between backticks.
+/// A name from the trace that can be put between backticks.
 fn quotable(name: &str) -> String {
     format::middle_ellipsis(&name.replace('`', "'"), 60)
 }

@@ -1,4 +1,4 @@
-//! What one kernel in place of a chain saves.
+//! What replacing a chain by one kernel saves.
 
 use super::steps::{ChainStep, Operator};
 use crate::findings::finding::Estimate;
@@ -7,23 +7,23 @@ use crate::names::fusion::ChainKind;
 use crate::profile::dataflow::{Shape, can_be, can_be_slice};
 use crate::trace::Category;
 
-/// The part of the shorter of arithmetic and memory traffic that does not hide behind the longer.
+/// The part of the shorter of arithmetic and memory traffic that is not hidden by the longer.
 const NOT_HIDDEN: f64 = 0.15;
-/// A short chain is estimated when this share of it has a model …
+/// A short chain is estimated if this share of it has a model …
 const MODELLED_OF_FEW: f64 = 0.5;
 /// … and one of at least this many steps …
 const MANY: usize = 5;
-/// … when this share has.
+/// … if this share has.
 const MODELLED_OF_MANY: f64 = 0.75;
 
-/// No kernel takes less than this, or than the shortest of the trace if some are shorter.
+/// The minimum time of a kernel, unless the trace has shorter ones.
 const LEAST_NS: i64 = 3_000;
 
 pub(super) struct Projection<'a> {
     pub(super) input: &'a Input<'a>,
-    /// Whether the result of what a chain follows is needed once more, for the backward pass.
+    /// Whether the result that precedes a chain is needed again in the backward pass.
     pub(super) is_training: bool,
-    /// What a kernel takes however little it does.
+    /// The minimum time of a kernel, however little it does.
     pub(super) least_ns: i64,
 }
 
@@ -39,8 +39,8 @@ impl<'a> Projection<'a> {
         }
     }
 
-    /// What one instance saves. `anchor` is the GEMM or norm that the chain would be the end of:
-    /// then no kernel of its own is left.
+    /// What one instance saves. `anchor` is the GEMM or norm that the chain would become the epilogue of: then no
+    /// separate kernel is left.
     pub(super) fn saving(
         &self,
         kind: ChainKind,
@@ -77,14 +77,14 @@ impl<'a> Projection<'a> {
     }
 }
 
-/// The bytes of what the last step gives.
+/// The size of the last step's output in bytes.
 fn written(steps: &[&Operator]) -> f64 {
     let result = steps.last().and_then(|step| step.gives.as_ref());
     result.map_or(0.0, |shape| shape.bytes)
 }
 
-/// The bytes that enter and leave a chain: what no step before gives comes from outside. Only where the
-/// chain is a formula, its input is read once however often it stands in it.
+/// The bytes that enter and leave a chain: inputs that no earlier step produces come from outside. Only if the chain is
+/// a formula, its input is read once however often it is used.
 pub(super) fn outer_bytes(kind: ChainKind, of_anchor: Option<&Shape>, steps: &[&Operator]) -> f64 {
     let mut given: Vec<&Shape> = of_anchor.into_iter().collect();
     let mut read: Vec<&Shape> = Vec::new();
@@ -102,12 +102,12 @@ pub(super) fn outer_bytes(kind: ChainKind, of_anchor: Option<&Shape>, steps: &[&
             }
         }
         given.extend(step.gives.as_ref());
-        // The sum goes on to the next block as well.
+        // The sum is also passed on to the next block.
         if kind == ChainKind::ResidualNorm && step.name == "add" {
             bytes += written(&[step]);
         }
     }
-    // The GEMM or norm writes its result anyway.
+    // The GEMM or norm writes its result in any case.
     match of_anchor {
         Some(_) => bytes,
         None => bytes + written(steps),

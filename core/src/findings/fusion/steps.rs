@@ -1,4 +1,4 @@
-//! What each operation is for a chain, with what it takes and gives.
+//! The role of each operation in chains, with its inputs and output.
 
 use crate::assess::Judged;
 use crate::findings::prelude::*;
@@ -10,18 +10,18 @@ use crate::profile::dataflow::{Shape, Shapes};
 use crate::profile::operations::Operation;
 use crate::profile::streams::Step;
 
-/// What a step is for a chain.
+/// The role of a step in chains.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum StepRole {
-    /// Each element by itself, or a reduction: what fuses.
+    /// Element-wise, or a reduction: can be fused.
     Fusable,
-    /// A GEMM or a convolution: others fuse into its end.
+    /// A GEMM or a convolution: others can be fused into its epilogue.
     Matrix,
-    /// A fused norm: it can take a residual addition before it in, and what follows it along.
+    /// A fused norm: it can absorb a preceding residual addition, and what follows it.
     Norm,
-    /// A fused norm that has to see a whole batch first: it can only take along what follows it.
+    /// A fused norm that has to see a whole batch first: it can only absorb what follows it.
     BatchNorm,
-    /// The softmax of unfused attention: that is the attention analysis's.
+    /// The softmax of unfused attention, which belongs to the attention analysis.
     Softmax,
     /// Ends every chain.
     Other,
@@ -37,11 +37,11 @@ impl StepRole {
 #[derive(Debug, Clone)]
 pub(super) struct Operator {
     pub(super) role: StepRole,
-    /// "add" of `aten::add_`.
+    /// "add" for `aten::add_`.
     pub(super) name: String,
     pub(super) takes: Vec<Shape>,
     pub(super) gives: Option<Shape>,
-    /// How long its arithmetic takes at least; `None` without a model or a GPU.
+    /// The minimum time of its arithmetic; `None` without a model or a GPU.
     pub(super) compute_us: Option<f64>,
 }
 
@@ -52,7 +52,7 @@ pub(super) struct ChainStep<'a> {
     pub(super) operator: &'a Operator,
 }
 
-/// By position in the profile's operations: what each is for a chain.
+/// The role of each of the profile's operations, in their order.
 pub(super) fn operators(input: &Input) -> Vec<Operator> {
     let all = input.profile.operations().iter().zip(input.judged);
     let all = all.map(|(operation, judged)| operator(input, operation, judged));
@@ -68,8 +68,8 @@ fn operator(input: &Input, operation: &Operation, judged: &Judged) -> Operator {
         _ if operation.key.kernel.is_some() || !operation.is_linked => StepRole::Other,
         _ if operation.family == Family::MemoryCopy => StepRole::Other,
         "_softmax" | "softmax" => StepRole::Softmax,
-        // A change of strides is no step of a chain: how much slower a kernel is that reads them is not
-        // known. The analysis of element-wise operations has these copies.
+        // A change of strides is not part of a chain: how much slower a kernel is that reads strided data is unknown.
+        // The analysis of element-wise operations covers these copies.
         "copy" if ElementwiseKind::of(input.profile, operation) != ElementwiseKind::Cast => {
             StepRole::Other
         }

@@ -1,4 +1,4 @@
-//! What the model could do about GEMMs, and what tiles say.
+//! Advice about changing the model's GEMMs, and what tiles show.
 
 use super::Seen;
 use crate::assess::waterfall::{Cause, Detail, Fact};
@@ -9,16 +9,16 @@ use crate::findings::narrower::{
 use crate::findings::prelude::*;
 use crate::profile::gemm::{GemmSizes, OddPitch};
 
-/// A last wave of tiles that leaves so much of all waves idle is worth a word.
+/// A last wave of tiles is mentioned if it leaves this share of all waves idle.
 const IDLE_SHARE: f64 = 0.2;
 
-/// Padding that is worth being what a finding is called by.
+/// Padding from this factor on is named in the title of a finding.
 const WORTH_A_TITLE: f64 = 1.1;
 
 pub(super) fn less_work(group: &Group<Seen<'static>>) -> String {
     let (input, rows) = (group.input, &group.rows[..]);
     let mut means: Vec<String> = less_arithmetic(input, rows).into_iter().collect();
-    // Zeros count in the types that the matrix units take, and activations have few.
+    // Sparsity only works for the types that sparse matrix units support, and activations are rarely sparse.
     let is_batched = group.is_mostly(Seen::is_batched);
     if has_sparsity(input, rows) && !is_batched && !is_in_32_bits(input, rows) {
         means.push("sparsity where weights are sparse".to_owned());
@@ -50,7 +50,7 @@ pub(super) fn fewer_bytes(group: &Group<Seen<'static>>) -> String {
     let (input, rows) = (group.input, &group.rows[..]);
     let writes_most = group.first().sizes.is_some_and(GemmSizes::writes_most);
     if group.is_mostly(Seen::is_batched) {
-        // Each entry of a batch has a matrix of its own: no weights, which all would share.
+        // Each entry of a batch has a matrix of its own, so there are no shared weights.
         let narrower = narrower_types(input, rows).filter(|_| !writes_most);
         let narrower = narrower.map_or(String::new(), |types| {
             format!("; keep its operands in a narrower type ({types})")
@@ -74,7 +74,7 @@ pub(super) fn fewer_bytes(group: &Group<Seen<'static>>) -> String {
     format!("larger batches reuse each weight more often;{narrower} fuse the epilogue")
 }
 
-/// About a matrix and a vector of each entry of a batch.
+/// Advice for matrix-vector multiplication per batch entry.
 pub(super) fn in_cache(input: &Input, rows: &[&Row]) -> String {
     let cache = match narrower_cache(input, rows) {
         Some(bits) => format!("share keys and values between heads, or keep the cache in {bits}"),
@@ -85,7 +85,7 @@ pub(super) fn in_cache(input: &Input, rows: &[&Row]) -> String {
     )
 }
 
-/// About weights and a vector.
+/// Advice for multiplying weights by a vector.
 pub(super) fn weights_in(input: &Input, rows: &[&Row]) -> String {
     let narrower = narrower_weights(input, rows).map_or(String::new(), |(types, _)| {
         format!(", or narrow the weights ({types})")
@@ -93,7 +93,7 @@ pub(super) fn weights_in(input: &Input, rows: &[&Row]) -> String {
     format!("batch more requests or tokens into one GEMM{narrower}")
 }
 
-/// About GEMMs far longer than wide: what their short side is made of.
+/// Advice for GEMMs far longer than wide: what their short side consists of.
 pub(super) fn wider(input: &Input, seen: &Seen, rows: &[&Row]) -> String {
     let is_short_of_rows = seen.sizes.is_some_and(|sizes| sizes.m < sizes.n);
     if !is_short_of_rows {
@@ -107,7 +107,7 @@ pub(super) fn wider(input: &Input, seen: &Seen, rows: &[&Row]) -> String {
     )
 }
 
-/// "N = 30 522" of all sizes, or the pitch of rows.
+/// "N = 30 522" for all sizes, or the pitch of rows.
 pub(super) fn odd_dimensions(seen: &Seen) -> String {
     let each = seen.odd.iter().map(|odd| {
         let elements = format::count(odd.elements);
@@ -150,7 +150,7 @@ pub(super) fn alignment(seen: &Seen) -> String {
     means.join("; ")
 }
 
-/// "153 tiles on 304 compute units" of the longest.
+/// "153 tiles on 304 compute units", for the longest row.
 pub(super) fn tiles_on_units(seen: &Seen) -> String {
     let step = seen.step(Cause::WaveQuantization).map(|step| step.detail);
     let of_step = match step {
@@ -175,7 +175,7 @@ pub(super) fn tiles_on_units(seen: &Seen) -> String {
     )
 }
 
-/// What uses more of the compute units: a split along K only where K is long enough.
+/// How to use more of the compute units: a split along K is only suggested if K is long enough.
 pub(super) fn fill_units(seen: &Seen) -> &'static str {
     let mut facts = seen.waterfall.iter().flat_map(|waterfall| &waterfall.facts);
     match facts.any(|fact| matches!(fact, Fact::FewKSteps { .. })) {
@@ -184,8 +184,8 @@ pub(super) fn fill_units(seen: &Seen) -> &'static str {
     }
 }
 
-/// "8×8 results in 64×112 tiles" of the longest, where that takes time; of others "Tiny batched GEMMs of
-/// 16×16×64", or "Padded tiles".
+/// "8×8 results in 64×112 tiles" for the longest row if that takes time; otherwise "Tiny batched GEMMs of 16×16×64", or
+/// "Padded tiles".
 pub(super) fn padded(seen: &Seen) -> String {
     let steps = seen.waterfall.iter().flat_map(|waterfall| &waterfall.steps);
     let mut padded = steps.filter(|step| step.factor >= WORTH_A_TITLE && step.ns > 0);
@@ -210,7 +210,7 @@ pub(super) fn padded(seen: &Seen) -> String {
     })
 }
 
-/// What is known of the tiles of the longest, and of its split along K.
+/// Sentences about the tiles of the longest row, and about its split along K.
 pub(super) fn tile_sentences(input: &Input, seen: &Seen) -> Vec<String> {
     let (kernels, n_units) = (&seen.kernels, input.n_units());
     let mut sentences = Vec::new();

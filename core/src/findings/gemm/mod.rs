@@ -1,4 +1,4 @@
-//! GEMMs: which reach a low % of roofline, and what their shapes and kernels say about it.
+//! GEMMs: which are at a low % of roofline, and what their shapes and kernels show about it.
 
 mod advice;
 mod rules;
@@ -19,10 +19,10 @@ use crate::perf::{ComputeSpec, Unit};
 use crate::profile::gemm::{GemmKernels, GemmSizes, OddPitch, odd_pitches};
 use crate::profile::operations::Operation;
 
-/// Layout changes that take a smaller share of an operation are not worth a word.
+/// Layout changes are mentioned if they take at least this share of an operation.
 const LAYOUT_SHARE: f64 = 0.05;
 
-/// Results of a tile up to which it reads each operand often.
+/// A tile with at most this many results reads each operand often.
 const SMALL_TILE: u64 = 64 * 64;
 
 struct Seen<'a> {
@@ -30,18 +30,18 @@ struct Seen<'a> {
     operation: &'a Operation,
     sizes: Option<GemmSizes>,
     kernels: GemmKernels,
-    /// Of what is at a low % of roofline, why.
+    /// Why it is at a low % of roofline, if it is.
     waterfall: Option<Waterfall>,
     /// What explains most of its gap.
     cause: Option<Cause>,
-    /// Distances along memory that are not 16-byte aligned.
+    /// Strides in memory that are not 16-byte aligned.
     odd: Vec<OddPitch>,
-    /// It runs in FP32 or FP64, and a type of 16 bits would save time.
+    /// It runs in FP32 or FP64, and a 16-bit type would save time.
     is_wide: bool,
     is_quantized: bool,
-    /// Most GEMMs of the trace are in types of 16 bits or fewer.
+    /// Most GEMMs of the trace use types of 16 bits or fewer.
     among_narrow: bool,
-    /// A vector that does not depend on the tokens is multiplied by a matrix of each layer.
+    /// In each layer, a vector that does not depend on the tokens is multiplied by a matrix.
     is_of_one_input: bool,
 }
 
@@ -55,7 +55,7 @@ impl Seen<'_> {
         facts.find_map(of)
     }
 
-    /// Workgroups and compute units, where some of these have no work.
+    /// Workgroups and compute units, if some of these have no work.
     fn few_workgroups(&self) -> Option<(u64, u32)> {
         self.fact(|fact| match fact {
             Fact::FewWorkgroups { workgroups, units } => Some((*workgroups, *units)),
@@ -63,7 +63,7 @@ impl Seen<'_> {
         })
     }
 
-    /// Whether three of four units have no workgroup.
+    /// Whether at least three of four units have no workgroup.
     fn is_nearly_idle(&self) -> bool {
         let few = self.few_workgroups();
         few.is_some_and(|(workgroups, units)| workgroups * 4 <= u64::from(units))
@@ -79,7 +79,7 @@ impl Seen<'_> {
         })
     }
 
-    /// The generation of GPUs that its kernel was built for, and that of the GPU.
+    /// The GPU generation that its kernel was built for, and that of the GPU.
     fn generations(&self) -> Option<(&'static str, &'static str)> {
         self.fact(|fact| match fact {
             Fact::OldGeneration { kernel, gpu } => Some((*kernel, *gpu)),
@@ -87,7 +87,7 @@ impl Seen<'_> {
         })
     }
 
-    /// K, where the kernel needs few steps for it.
+    /// K, if the kernel needs few steps for it.
     fn few_k_steps(&self) -> Option<u64> {
         self.fact(|fact| match fact {
             Fact::FewKSteps { k, .. } => Some(*k),
@@ -95,7 +95,7 @@ impl Seen<'_> {
         })
     }
 
-    /// The tile, where it is so small that reading operands is what takes the time.
+    /// The tile, if it is so small that reading operands dominates the time.
     fn small_tile(&self) -> Option<(u64, u64)> {
         let tile = self.fact(|fact| match fact {
             Fact::TileReads { tile, .. } => Some(*tile),
@@ -115,7 +115,7 @@ impl Seen<'_> {
 
 pub(super) const DOCS: Docs = || [rules::RULES, rules::SHORT].map(rule::docs).concat();
 
-/// Whether an operation multiplies very many tiny matrices.
+/// Whether an operation multiplies a large number of tiny matrices.
 pub(crate) fn is_tiny_batched(operation: &Operation, thresholds: &Thresholds) -> bool {
     GemmSizes::of_params(operation).is_some_and(|sizes| is_tiny(sizes, thresholds))
 }
@@ -139,7 +139,7 @@ pub(super) fn run(input: &Input, rows: &[Row], outcome: &mut Outcome) {
     mark_one_input(input, &mut seen);
     for (row, seen) in outcome.rows.iter_mut().zip(&seen) {
         row.class = rule::class_of(input, rules::RULES, seen);
-        // Without sizes nothing tells that they are regular.
+        // Without sizes it is unknown whether they are regular.
         if row.class.is_empty() && seen.sizes.is_some() {
             row.class = "regular".to_owned();
         }
@@ -165,7 +165,7 @@ pub(super) fn run(input: &Input, rows: &[Row], outcome: &mut Outcome) {
 
 fn is_candidate(input: &Input, seen: &Seen, gate: &Gate) -> bool {
     let row = seen.row;
-    // GEMMs of nothing, as of a MoE expert without tokens, have nothing to save.
+    // Empty GEMMs, as for a MoE expert without tokens, have nothing to save.
     let mut operands = seen.operation.tensors(input.profile).into_iter();
     if operands.any(|operand| operand.shape.contains(&0))
         || is_launch_scale(input, row)
@@ -173,11 +173,11 @@ fn is_candidate(input: &Input, seen: &Seen, gate: &Gate) -> bool {
     {
         return false;
     }
-    // Judged together: each is small.
+    // These are rated together, because each is small.
     if seen.is_of_one_input {
         return !row.is_anomaly;
     }
-    // What is measured, or saved by another type, needs no gap to the roofline.
+    // A measured saving, or one by another type, requires no gap to the roofline.
     let needs_no_gap =
         seen.changes_layout() || seen.is_wide || seen.cause.is_some_and(Cause::is_measured);
     is_bottleneck(input, row, gate)
@@ -188,7 +188,7 @@ fn is_candidate(input: &Input, seen: &Seen, gate: &Gate) -> bool {
             }
 }
 
-/// Whether most of the time of GEMMs with a model is in types of 16 bits or fewer.
+/// Whether most of the time of GEMMs with a model is spent in types of 16 bits or fewer.
 fn are_narrow(input: &Input, rows: &[Row]) -> bool {
     let spec = |row: &Row| input.judged(row.operation).work?.compute;
     let modelled = rows
@@ -199,7 +199,7 @@ fn are_narrow(input: &Input, rows: &[Row]) -> bool {
     sum(narrow.map(|(_, ns)| ns)) > all_ns / 2
 }
 
-/// What the kernels of GEMMs tell, by position of the operation.
+/// What the kernels of GEMMs show, indexed by operation.
 struct KernelsOfGemms(Vec<OnceLock<GemmKernels>>);
 
 fn look<'a>(
@@ -217,8 +217,8 @@ fn look<'a>(
         Some(known) => *known.get_or_init(kernels),
         None => kernels(),
     };
-    // A column times a row writes, and hardly reads: it has nothing to pad, to split along K, or to
-    // compute faster in another type.
+    // An outer product mostly writes and hardly reads: there is nothing to pad, to split along K, or to compute faster
+    // in another type.
     let is_outer = sizes.is_some_and(|sizes| sizes.k == 1);
     let is_low = |percent: f64| percent < input.options.thresholds.gate_efficiency_percent;
     let is_low = !is_outer && row.efficiency_percent.is_some_and(is_low);
@@ -245,18 +245,18 @@ fn look<'a>(
     }
 }
 
-/// How often a layer's operation is called in a step at least.
+/// The minimum number of calls per step of an operation that each layer has.
 const LEAST_PER_STEP: u64 = 4;
 
-/// Marks GEMMs of one row beside GEMMs of many: where a step has many tokens, one row is no token of it but
-/// something that all layers take, as the time step of a diffusion pipeline.
+/// Marks GEMMs with one row among GEMMs with many: where a step has many tokens, a single row is not a token but an
+/// input shared by all layers, such as the time step of a diffusion pipeline.
 fn mark_one_input(input: &Input, seen: &mut [Seen]) {
     let Some(serving) = input.profile.serving() else {
         return;
     };
     let parts = serving.stages.iter().map(|stage| stage.parts.len());
     let n_steps = parts.max().unwrap_or(0).max(1) as u64;
-    // Of a matrix: how many rows are multiplied by it.
+    // For a matrix, how many rows are multiplied by it.
     let rows = |seen: &Seen| {
         let sizes = seen.sizes.filter(|sizes| sizes.batch == 1)?;
         let weights = (sizes.m.max(sizes.n), sizes.k);
@@ -277,7 +277,7 @@ fn mark_one_input(input: &Input, seen: &mut [Seen]) {
         let Some((1, weights)) = rows(one) else {
             continue;
         };
-        // What some calls multiply by more rows is of tokens, as an expert's weights are.
+        // A matrix that some calls multiply by more rows belongs to tokens, as an expert's weights do.
         let is_of_tokens = known
             .iter()
             .any(|(rows, of, _)| *rows > 1 && *of == weights);
@@ -285,9 +285,9 @@ fn mark_one_input(input: &Input, seen: &mut [Seen]) {
     }
 }
 
-/// Whether FP32 or FP64 is more than the rest of the trace has, or than 16 bits would take.
+/// Whether FP32 or FP64 is wider than most of the trace, or slower than 16 bits would be.
 fn is_too_wide(input: &Input, row: &Row, spec: ComputeSpec, among_narrow: bool) -> bool {
-    // What is FP64 in all of a trace is so on purpose.
+    // FP64 in all of a trace is intended.
     let saves =
         || spec.precision != Precision::Fp64 && won_by_16_bit(input, row).is_some_and(|ns| ns > 0);
     is_wide(spec) && !is_complex(input, input.operation(row.operation)) && (among_narrow || saves())

@@ -1,4 +1,4 @@
-//! What can be found of GEMMs.
+//! The rules for GEMMs.
 
 use super::advice::{
     alignment, fewer_bytes, fill_units, in_cache, less_work, odd_dimensions, padded,
@@ -209,7 +209,7 @@ pub(super) const RULES: &[Rule<Seen>] = &[
         saves: Saves::Steps(&[Cause::SlowerUnit]),
         ..Rule::BASE
     },
-    // What is padded can be as skinny as before, and faster.
+    // After padding, a GEMM may still be skinny, but is faster.
     Rule {
         key: "misaligned",
         class: "misaligned",
@@ -334,7 +334,7 @@ pub(super) const RULES: &[Rule<Seen>] = &[
     },
 ];
 
-/// GEMMs about as short as their launch: each remains a kernel, which takes a least time.
+/// GEMMs that are about as short as their launch: each remains a kernel, which has a minimum time.
 pub(super) const SHORT: &[Rule<Seen>] = &[Rule {
     key: "many_small_products",
     when: "many GEMMs are about as short as their launch",
@@ -350,7 +350,7 @@ pub(super) const SHORT: &[Rule<Seen>] = &[Rule {
     ..Rule::SMALL_KERNELS
 }];
 
-/// GEMMs of no pattern: a finding for each bound and step of efficiency.
+/// GEMMs without a pattern: a finding for each bound and step of efficiency.
 const GAP: Rule<Seen> = Rule {
     by: |seen| seen.row.gap_bucket(),
     is_pattern: false,
@@ -359,11 +359,11 @@ const GAP: Rule<Seen> = Rule {
 
 const QUANTIZED: &str = "quantised";
 
-/// What has kernels tuned for sizes.
+/// How to tune kernels for sizes.
 const TUNING: &str =
     "`PYTORCH_TUNABLEOP_ENABLED=1`, or `torch.compile` with `mode=\"max-autotune\"`";
 
-/// Whether a rule with a name applies; that weights are narrow says nothing against a GEMM.
+/// Whether a named rule applies. That weights are quantized does not count.
 pub(super) fn is_odd(input: &Input, seen: &Seen) -> bool {
     let mut named = RULES
         .iter()
@@ -371,8 +371,8 @@ pub(super) fn is_odd(input: &Input, seen: &Seen) -> bool {
     named.any(|rule| (rule.applies)(input, seen))
 }
 
-/// What workgroups for all compute units save: the steps that say so, whatever bounds the operation. Where
-/// none does, as the memory bounds it by far, up to the share of the units that have none.
+/// What giving all compute units a workgroup saves: the steps that model it, whatever limits the operation. If there
+/// are none, because it is clearly memory-bound, up to the share of the units without a workgroup.
 fn of_full_units(seen: &Seen) -> Option<Impact> {
     let steps = impact_of_steps(
         seen.waterfall.as_ref()?,
@@ -406,7 +406,7 @@ fn is_skinny(input: &Input, seen: &Seen) -> bool {
     !is_gemv(seen) && !is_outer(seen) && seen.sizes.is_some_and(is_it)
 }
 
-/// "`aten::bmm` (37 632 of 8×64×8)" of the longest, and how many more.
+/// "`aten::bmm` (37 632 of 8×64×8)" for the longest row, and how many more.
 fn subject(group: &Group<Seen<'static>>) -> String {
     let first = group.first();
     let name = first.operation.short_name(group.input.profile);

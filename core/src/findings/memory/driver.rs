@@ -1,4 +1,4 @@
-//! Memory that the allocator takes from the driver and gives back while steps run.
+//! Memory that the allocator requests from the driver and returns while steps run.
 
 use super::{Kind, Seen};
 use crate::base::interval::{Coverage, Interval, busy};
@@ -7,10 +7,10 @@ use crate::profile::gaps::gaps;
 use crate::profile::memory::{DeviceMemory, DriverCall, DriverUse, driver_uses};
 use crate::profile::memory_steps::{kind_of, named_steps};
 
-/// Calls that are shown.
+/// Maximum number of calls shown.
 const MOST_ROWS: usize = 10;
 
-/// Calls in steady steps; where no steps are marked, all of them, if it is known what they take.
+/// Driver calls in steady steps; if no steps are marked, all of them, if the time they take is known.
 pub(super) fn seen(input: &Input, device: Option<&DeviceMemory>) -> Option<Seen> {
     let profile = input.profile;
     let mut uses = driver_uses(profile).to_vec();
@@ -85,7 +85,7 @@ pub(super) fn seen(input: &Input, device: Option<&DeviceMemory>) -> Option<Seen>
     })
 }
 
-/// The steps after the first of those that come several times; `None` where there are none.
+/// All but the first of repeated steps; `None` if there are none.
 fn steady(input: &Input) -> Option<Vec<Interval>> {
     let steps = named_steps(input.profile);
     let steps = steps.iter().map(|step| (kind_of(&step.name), step.span));
@@ -97,7 +97,7 @@ fn steady(input: &Input) -> Option<Vec<Interval>> {
     (!later.is_empty()).then_some(later)
 }
 
-/// What the GPU is idle during such calls; `None` where clocks do not agree.
+/// The idle time of the GPU during such calls; `None` if the clocks do not agree.
 fn idle_ns(input: &Input, uses: &[DriverUse]) -> Option<i64> {
     if input.profile.without_idle_causes().is_some() {
         return None;
@@ -109,7 +109,7 @@ fn idle_ns(input: &Input, uses: &[DriverUse]) -> Option<i64> {
     Some(sum(spans.into_iter().map(|span| idle.within(span))))
 }
 
-/// What the allocator took from the driver and gave back, by what it reports as reserved.
+/// How much the allocator requested from the driver and returned, derived from the reserved memory that it reports.
 fn changes(device: &DeviceMemory, steady: Option<&[Interval]>) -> (u64, u64) {
     let pairs = device.curve.iter().zip(device.curve.iter().skip(1));
     let counted = pairs.filter(|(_, next)| match steady {

@@ -1,4 +1,4 @@
-//! Operators that hold much of the peak, and those whose large blocks come and go.
+//! Operators that hold a large part of the peak, and those with large short-lived blocks.
 
 use super::levels::mib;
 use super::{Kind, Seen, tables};
@@ -9,18 +9,18 @@ use crate::profile::Profile;
 use crate::profile::memory::{Block, DeviceMemory, asked_for_by, share};
 use crate::trace::{Category, EventId, StringId};
 
-/// The usual remedy, where names prove what a block is.
+/// The usual remedy, where names identify the purpose of a block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Remedy {
-    /// Scores of attention, of all queries and keys.
+    /// Attention scores for all queries and keys.
     Scores,
-    /// Logits and what a loss makes of them.
+    /// Logits and what a loss computes from them.
     Loss,
-    /// Gradients that are added up.
+    /// Gradients that are accumulated.
     Gradients,
-    /// Tensors put together into a new one.
+    /// Tensors concatenated to a new one.
     Concatenation,
-    /// Nothing says what it is.
+    /// The purpose is unknown.
     Unknown,
 }
 
@@ -61,7 +61,7 @@ impl Remedy {
     }
 }
 
-/// Whether a call is in a module that is called attention.
+/// Whether a call is in a module with "attention" in its name.
 fn is_in_attention(profile: &Profile, call: EventId) -> bool {
     if !profile.has_python_frames() {
         return false;
@@ -79,7 +79,7 @@ fn is_in_attention(profile: &Profile, call: EventId) -> bool {
     })
 }
 
-/// Operators that hold a large part of the peak, by what memory was allocated for.
+/// Operators that hold a large part of the peak.
 pub(super) fn large(input: &Input, device: &DeviceMemory) -> Vec<Seen> {
     let profile = input.profile;
     let least = input.options.thresholds.memory_holder_percent;
@@ -114,7 +114,7 @@ fn quoted(profile: &Profile, name: StringId) -> String {
     format!("`{}`", format::middle_ellipsis(name, 60))
 }
 
-/// Operators whose large blocks are released at once, again and again.
+/// Operators that repeatedly allocate large blocks and release them immediately.
 pub(super) fn churn(input: &Input, device: &DeviceMemory) -> Option<Seen> {
     let (profile, thresholds) = (input.profile, &input.options.thresholds);
     let least_bytes = mib(thresholds.memory_churn_mib);
@@ -134,7 +134,7 @@ pub(super) fn churn(input: &Input, device: &DeviceMemory) -> Option<Seen> {
         of_it.1.push(*block);
     }
     let most = by_operator.into_iter();
-    // The most; of several the first name of the trace.
+    // The one with the most bytes; on a tie, the first name in the trace.
     let (operator, (bytes, blocks)) =
         most.max_by_key(|(name, (bytes, _))| (*bytes, std::cmp::Reverse(*name)))?;
     if (bytes as f64) < device.peak.allocated as f64 * thresholds.memory_churn_ratio {
@@ -160,7 +160,7 @@ pub(super) fn churn(input: &Input, device: &DeviceMemory) -> Option<Seen> {
     Some(seen)
 }
 
-/// The most of some blocks that is in use at once.
+/// The peak of some blocks: the most that is in use at the same time.
 fn at_once(blocks: &[Block]) -> u64 {
     let changes = blocks.iter().flat_map(|block| {
         let freed = block.freed.map(|at| (at, false, block.bytes));

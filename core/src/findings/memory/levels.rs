@@ -1,4 +1,4 @@
-//! How much is in use, reserved, and asked for in vain.
+//! How much memory is in use, is reserved, and could not be allocated.
 
 use super::{Kind, Seen, tables};
 use crate::base::map::Map;
@@ -6,15 +6,15 @@ use crate::findings::prelude::*;
 use crate::profile::memory::{DeviceMemory, Memory, share};
 use crate::profile::memory_steps::StepMemory;
 
-/// Steps that say whether memory grows.
+/// Minimum number of steps to decide whether memory grows.
 const LEAST_STEPS: usize = 3;
 
-/// Mebibytes as bytes.
+/// Converts MiB to bytes.
 pub(super) fn mib(mib: f64) -> u64 {
     (mib * f64::from(1 << 20)) as u64
 }
 
-/// Allocations that failed, with the largest.
+/// Failed allocations, with the largest.
 pub(super) fn failed(memory: &Memory) -> Vec<Seen> {
     let largest = memory.failed.iter().max_by_key(|one| one.bytes);
     let device = memory.main().max_by_key(|one| one.peak.allocated);
@@ -33,7 +33,7 @@ pub(super) fn failed(memory: &Memory) -> Vec<Seen> {
     vec![seen]
 }
 
-/// Memory that is reserved and not in use when most is in use.
+/// Memory that is reserved but unused at the time of peak use.
 pub(super) fn unused(input: &Input, device: &DeviceMemory) -> Option<Seen> {
     let thresholds = &input.options.thresholds;
     let (percent, bytes) = (device.peak.unused_percent()?, device.peak.unused_bytes()?);
@@ -49,13 +49,13 @@ pub(super) fn unused(input: &Input, device: &DeviceMemory) -> Option<Seen> {
     Some(seen)
 }
 
-/// Memory in use at the end of steps that grows with each of them.
+/// Memory use at the end of steps that grows with each step.
 pub(super) fn growth(input: &Input, device: &DeviceMemory, steps: &[StepMemory]) -> Option<Seen> {
     let mut kinds: Map<&str, Vec<&StepMemory>> = Map::default();
     for step in steps {
         kinds.entry(step.kind()).or_default().push(step);
     }
-    // Of several kinds, as forward and backward, that which comes most often; of these the first.
+    // Of several kinds, such as forward and backward, the most frequent one; on a tie, the first.
     let first = |steps: &[&StepMemory]| steps.first().map(|step| step.span.start_ns);
     let alike = kinds
         .into_values()

@@ -1,8 +1,8 @@
-//! Memory of the GPU: what is held at the peak, what is reserved and not in use, calls to the driver.
+//! GPU memory: what is held at the peak, what is reserved but unused, calls to the driver.
 //!
-//! Told from what allocators reported (`profile_memory=True`), and of calls to the driver from any trace.
-//! Blocks are told by the operator that asked for them. What they are for (parameters, gradients,
-//! what is kept for the backward pass) is not in the trace, and not said.
+//! Based on what allocators reported (`profile_memory=True`); calls to the driver are in any trace. Blocks are
+//! identified by the operator that allocated them. Their purpose (parameters, gradients, activations saved for the
+//! backward pass) is not in the trace, and findings make no claim about it.
 
 mod driver;
 mod holders;
@@ -18,42 +18,42 @@ use crate::profile::memory_steps::memory_by_step;
 use crate::trace::EventId;
 use holders::Remedy;
 
-/// What was seen.
+/// The kind of issue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
     /// An allocation failed.
     Failed,
-    /// Much is reserved and not in use at the peak.
+    /// Much of the memory is reserved but unused at the peak.
     Unused,
-    /// Memory is taken from the driver, or given back, in steady steps.
+    /// Memory is requested from the driver, or returned, in steady steps.
     Driver,
-    /// Each step ends with more in use.
+    /// Memory use grows with each step.
     Growth,
-    /// One operator holds much of the peak.
+    /// One operator holds a large part of the peak.
     Holder(Remedy),
-    /// Large blocks that are released at once, again and again.
+    /// Large blocks that are repeatedly released immediately.
     Churn,
 }
 
-/// What was seen, with its figures.
+/// An issue with its figures.
 struct Seen {
     kind: Kind,
     priority: Priority,
-    /// Memory that it is about; `None` where no allocator reported any.
+    /// The memory that it is about; `None` if no allocator reported any.
     bytes: Option<u64>,
     /// The measured time that it is about.
     time_ns: i64,
     impact: Option<Impact>,
-    /// What shows it.
+    /// The calls that show it.
     events: Vec<EventId>,
     words: Words,
     tables: Vec<Table>,
-    /// Other devices of which the same was seen, with how much: "GPU 1 (3 GB)".
+    /// Other devices with the same issue, with the amount: "GPU 1 (3 GB)".
     others: Vec<String>,
 }
 
 impl Seen {
-    /// Of so much memory of a device, which costs no time.
+    /// An issue about this much memory of a device, which costs no time.
     fn new(kind: Kind, device: &DeviceMemory, bytes: u64) -> Seen {
         Seen {
             kind,
@@ -77,12 +77,12 @@ impl Seen {
         word.map(|(_, text)| text.as_str())
     }
 
-    /// Whether it is the same of another device.
+    /// Whether it is the same issue on another device.
     fn is_alike(&self, other: &Seen) -> bool {
         self.kind == other.kind && self.word("operator") == other.word("operator")
     }
 
-    /// Takes the same of another device in: that of the one with more of it is told, and the other is named.
+    /// Merges the same issue on another device: the one with more memory is described, and the other is named.
     fn take_in(&mut self, mut other: Seen) {
         if other.bytes > self.bytes {
             std::mem::swap(self, &mut other);
@@ -96,7 +96,7 @@ impl Seen {
     }
 }
 
-/// What was seen of several devices alike, once.
+/// Merges issues that are the same on several devices.
 fn of_all_devices(all: Vec<Seen>) -> Vec<Seen> {
     let mut told: Vec<Seen> = Vec::new();
     for seen in all {
@@ -116,7 +116,7 @@ impl Subject for Seen {
         Some(Evidence {
             memory_bytes: seen.bytes,
             impact: seen.impact,
-            // Idle time of the GPU during such calls has findings by its cause and by its code.
+            // GPU idle time during such calls has findings by its cause and by its code.
             counted_in: match seen.kind {
                 Kind::Driver => &["allocation", "memory_allocation"],
                 _ => &[],
@@ -187,7 +187,7 @@ pub(super) fn run(input: &Input, _: &[Row], outcome: &mut Outcome) {
     }
 }
 
-/// Figures of the device with the highest peak; the tables have all.
+/// Figures of the device with the highest peak; the tables have all devices.
 fn facts(outcome: &mut Outcome, memory: &Memory) {
     let main = memory.main().max_by_key(|device| device.peak.allocated);
     if let Some(device) = main {

@@ -1,4 +1,4 @@
-//! What can be found of memory.
+//! The rules for memory.
 
 use super::holders::Remedy;
 use super::{Kind, Seen};
@@ -107,10 +107,10 @@ pub(super) const RULES: &[Rule<Seen>] = &[
     },
 ];
 
-/// Where the same was seen.
+/// The other devices with the same issue.
 const OTHERS: &str = "{others?The same was found on {others}.|}";
 
-/// What all of them have in common, for the rest of a literal.
+/// The common part of the rules, for struct update syntax.
 const MEMORY: Rule<Seen> = Rule {
     kernel: "nothing to tune in kernels.",
     saves: Saves::Memory,

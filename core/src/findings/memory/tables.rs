@@ -1,4 +1,4 @@
-//! What shows findings of memory.
+//! The tables of findings about memory.
 
 use crate::findings::prelude::*;
 use crate::profile::Profile;
@@ -6,10 +6,10 @@ use crate::profile::memory::{DeviceMemory, Memory, OperatorMemory, share};
 use crate::profile::memory_steps::StepMemory;
 use crate::trace::StringId;
 
-/// Rows of a table of operators.
+/// Maximum number of rows of a table of operators.
 const MOST_ROWS: usize = 10;
 
-/// Each device in a row.
+/// One row per device.
 pub(super) fn devices(memory: &Memory) -> Table {
     let percent = |device: &DeviceMemory| Value::percent(device.peak.unused_percent());
     let columns: &[CellColumn<&DeviceMemory>] = &[
@@ -36,7 +36,7 @@ pub(super) fn devices(memory: &Memory) -> Table {
     )
 }
 
-/// What holds the peak of a device, with what was there before as a row of its own.
+/// The holders of a device's peak, with a row for what was allocated before the recording.
 pub(super) fn at_peak(profile: &Profile, device: &DeviceMemory) -> Table {
     let before = (device.before_at_peak > 0).then(|| {
         let label = "allocated before".to_owned();
@@ -62,7 +62,7 @@ pub(super) fn at_peak(profile: &Profile, device: &DeviceMemory) -> Table {
     Table::of("memory_at_peak", title, rows, columns)
 }
 
-/// How totals and blocks differ: "3 totals that jump".
+/// How totals and blocks disagree: "3 totals that jump".
 pub(super) fn disagreement(device: &DeviceMemory) -> String {
     let check = device.check;
     let kinds = [
@@ -85,7 +85,7 @@ pub(super) fn operator_name(profile: &Profile, name: Option<StringId>) -> Value 
     }
 }
 
-/// Operators, those first that a figure of is largest.
+/// Operators, sorted by the given figure in descending order.
 pub(super) fn operators(
     input: &Input,
     device: &DeviceMemory,
@@ -120,7 +120,7 @@ pub(super) fn operators(
     Table::of("memory_operators", title, all, columns)
 }
 
-/// Steps with what is in use when they end.
+/// Steps with the memory in use when they end.
 pub(super) fn steps(steps: &[&StepMemory]) -> Table {
     let columns: &[CellColumn<&StepMemory>] = &[
         ("step", "Step", &|one| Value::Quoted(one.name.clone())),

@@ -5,7 +5,7 @@ use crate::testing::Timetable;
 const MB: i64 = 1_000_000;
 const GB: i64 = 1_000_000_000;
 
-/// What is found of memory: key, bytes, and whether time is saved.
+/// The findings about memory: key, bytes, and whether time is saved.
 fn found(timetable: &Timetable) -> Vec<(&'static str, Option<u64>, bool)> {
     let report = timetable.report();
     let outcome = report.analyses.outcome("memory").unwrap();
@@ -29,21 +29,21 @@ fn a_trace_without_memory_has_nothing_to_say() {
     );
 }
 
-/// 8 GB are reserved: of 5 GB that are in use 3 GB are not, 37.5 %; of 7 GB 12.5 %.
+/// 8 GB are reserved: with 5 GB in use, 3 GB (37.5 %) are unused; with 7 GB, 12.5 %.
 #[test]
 fn much_that_is_reserved_and_not_in_use_is_a_finding() {
     let peak = |bytes: i64| Timetable::new().memory(bytes - MB, 8 * GB).block(1, MB, 10);
     let expected = ("memory_fragmentation", Some(3_000_000_000), false);
     assert_eq!(found(&peak(5 * GB)), [expected]);
     assert_eq!(found(&peak(7 * GB)), []);
-    // 40 % of 100 MB are no finding.
+    // 40 % of 100 MB is too little for a finding.
     assert_eq!(
         found(&Timetable::new().memory(59 * MB, 100 * MB).block(1, MB, 10)),
         []
     );
 }
 
-/// Three steps with a kernel each.
+/// Three steps with one kernel each.
 fn steps(timetable: Timetable) -> Timetable {
     (0..3_u32).fold(timetable, |timetable, step| {
         let start = step * 1000;
@@ -68,11 +68,11 @@ fn steps_that_each_end_with_more_are_a_leak() {
         left([MB, 20 * MB, 30 * MB]),
         [("memory_growth", Some(50_000_000), false)]
     );
-    // The last adds 0.5 %.
+    // The last step adds 0.5 %.
     assert_eq!(left([MB, 20 * MB, 5 * MB]), []);
 }
 
-/// Half of the peak of 200 MB, by the operator that calls the allocating one.
+/// Half of the peak of 200 MB, held by the operator that calls the allocating one.
 #[test]
 fn one_operator_that_holds_much_has_the_remedy_that_its_name_proves() {
     let held_by = |around: &str, op: &str| {
@@ -108,7 +108,7 @@ fn one_operator_that_holds_much_has_the_remedy_that_its_name_proves() {
     }
 }
 
-/// One finding of all GPUs: that of the one with most of it, and the others by name.
+/// One finding for all GPUs: about the one with the most memory; the others are named.
 #[test]
 fn the_same_on_several_gpus_is_told_once() {
     let on = |timetable: Timetable, gpu: u32, bytes: i64, at: u32| {
@@ -145,7 +145,7 @@ fn a_softmax_in_an_attention_module_is_one_of_scores() {
     assert_eq!(found(&timetable), [expected]);
 }
 
-/// 200 blocks of 100 MB for 10 µs each are 20 GB, 20 times the peak.
+/// 200 blocks of 100 MB for 10 µs each add up to 20 GB, 20 times the peak.
 #[test]
 fn large_blocks_that_come_and_go_are_churn() {
     let mut timetable = Timetable::new()
@@ -176,7 +176,7 @@ fn an_allocation_that_failed_comes_first() {
     assert_eq!(first.memory_bytes, Some(4096));
 }
 
-/// In the second step the GPU is idle while 100 µs of memory are taken; in the first that is expected.
+/// In the second step the GPU is idle while memory is allocated for 100 µs; in the first that is expected.
 #[test]
 fn taking_memory_from_the_driver_in_later_steps_costs_time() {
     let taking = |at: u32| {

@@ -1,8 +1,8 @@
-//! MoE layers: choosing experts, sorting tokens by them, and grouped GEMMs.
+//! MoE layers: routing, sorting tokens by expert, and grouped GEMMs.
 //!
-//! How many tokens each expert got is not in a trace. Where a GPU holds all experts FLOPs are exact
-//! all the same, as each token goes to the same number of experts; of experts spread over several
-//! GPUs they are the share that comes with even choices, as the bytes of weights are everywhere.
+//! How many tokens each expert got is not in a trace. If a GPU holds all experts, FLOPs are exact nevertheless, because
+//! each token goes to the same number of experts; if experts are spread over several GPUs, they are the share for
+//! evenly distributed choices, as are the bytes of weights in any case.
 
 mod padding;
 mod roles;
@@ -20,16 +20,15 @@ struct Seen<'a> {
     row: &'a Row,
     name: &'a str,
     role: MoeRole,
-    /// Whether the trace tells the GEMMs of the experts, of which routing is a part.
+    /// Whether the trace shows the expert GEMMs that the routing belongs to.
     are_gemms_told: bool,
-    /// Far from the roofline, for long.
+    /// It takes long and is at a low % of roofline.
     is_slow: bool,
-    /// Bytes in a nanosecond of the other expert GEMM, where both are bound by memory and it is far
-    /// ahead.
+    /// Bytes per nanosecond of the other expert GEMM, if both are memory-bound and it is much faster.
     sibling: Option<f64>,
-    /// Nearly all that it moves is weights of experts: what lies between both GEMMs is next to nothing.
+    /// Nearly all that it reads is expert weights: the data between both GEMMs is negligible.
     reads_weights: bool,
-    /// An operator launched it: of kernels in graphs nothing tells what an operator could do instead.
+    /// Whether an operator launched it. For kernels in graphs, the operator that could be replaced is unknown.
     is_of_operator: bool,
 }
 
@@ -60,7 +59,7 @@ pub(super) fn run(input: &Input, rows: &[Row], outcome: &mut Outcome) {
     outcome.tables.push(roles::table(input, rows));
     let candidates = seen.iter().filter(|seen| !seen.row.is_anomaly);
     outcome.findings = rule::find(input, rules::RULES, candidates.collect());
-    // Apart from the rate at which they are read.
+    // Separate from the findings about how fast they are read.
     let padded = padding::padded(input, rows);
     let padded = rule::find(input, padding::RULES, padded.iter().collect());
     outcome.findings.extend(padded);
@@ -81,10 +80,10 @@ pub(super) fn run(input: &Input, rows: &[Row], outcome: &mut Outcome) {
     );
 }
 
-/// Whether what the other GEMM of the experts writes or reads is a small part of what one moves.
+/// Whether the data between the two expert GEMMs is a small part of what this one moves.
 fn reads_weights(input: &Input, row: &Row) -> bool {
     const LEAST_PERCENT: f64 = 10.0;
-    /// Of a number between both.
+    /// Of one element between both.
     const BYTES: f64 = 2.0;
     let between = || {
         let modelled = input.operation(row.operation).modelled.as_ref()?;
@@ -96,7 +95,7 @@ fn reads_weights(input: &Input, row: &Row) -> bool {
     between().is_some_and(|percent| percent < LEAST_PERCENT)
 }
 
-/// Bytes of a memory-bound row, and how many it moves in a nanosecond.
+/// The bytes of a memory-bound row, and how many it moves per nanosecond.
 fn bytes_and_rate(input: &Input, row: &Row) -> Option<(f64, f64)> {
     let judged = input.judged(row.operation);
     let is_bound_by_memory = judged.roof.is_some_and(|roof| roof.bound == Bound::Memory);
@@ -105,7 +104,7 @@ fn bytes_and_rate(input: &Input, row: &Row) -> Option<(f64, f64)> {
     is_told.then(|| (bytes, bytes / row.time_ns as f64))
 }
 
-/// The rate of the other GEMM of the same experts, where it is so many times as high.
+/// The rate of the other GEMM of the same experts, if it is higher by a large factor.
 fn sibling(input: &Input, rows: &[Row], row: &Row) -> Option<f64> {
     const FAR_AHEAD: f64 = 1.5;
     let role_of = |row: &Row| role(input.profile, input.operation(row.operation));

@@ -1,4 +1,4 @@
-//! Weights of experts that are padded to the tiles of their kernels: more bytes than the model has.
+//! Expert weights that are padded to the tiles of their kernels: more bytes than the model has.
 
 use crate::base::labels::labelled;
 use crate::findings::prelude::*;
@@ -8,10 +8,10 @@ use crate::profile::Profile;
 use crate::profile::gemm::GemmSizes;
 use crate::profile::model_info::families;
 
-/// A GEMM of the experts with padded weights.
+/// An expert GEMM with padded weights.
 pub(super) struct Padded<'a> {
     row: &'a Row,
-    /// Hidden and inner size that it computes with.
+    /// The hidden size and expert inner size that it computes with.
     padded: [u64; 2],
     /// Those of the model.
     own: [u64; 2],
@@ -19,16 +19,16 @@ pub(super) struct Padded<'a> {
 }
 
 labelled! {
-    /// What tells the sizes of the model.
+    /// How the sizes of the model are known.
     enum KnownBy {
         Config => "the configuration that was given",
         Sizes => "its family, hidden size, vocabulary and number of layers, which are those of a known model",
     }
 }
 
-/// Less padding is not worth a word.
+/// Less padding is not reported.
 const LEAST: f64 = 1.02;
-/// More is no padding: experts are shared by GPUs, or it is another model.
+/// More is not padding: experts are split over GPUs, or it is another model.
 const MOST: f64 = 1.5;
 
 impl Padded<'_> {
@@ -38,7 +38,7 @@ impl Padded<'_> {
     }
 }
 
-/// The GEMMs of experts whose weights are padded, as far as the sizes of the model are known.
+/// The expert GEMMs with padded weights, if the sizes of the model are known.
 pub(super) fn padded<'a>(input: &Input, rows: &'a [Row]) -> Vec<Padded<'a>> {
     let gemms = rows.iter().filter_map(|row| {
         let operation = input.operation(row.operation);
@@ -74,7 +74,7 @@ fn model_sizes(profile: &Profile) -> Option<([u64; 2], KnownBy)> {
     let gemms = profile.operations().iter();
     let gemms = gemms.filter(|one| one.family == Family::Gemm);
     let sizes = gemms.filter_map(|one| GemmSizes::of(profile, one));
-    // Logits are as many as the vocabulary has tokens.
+    // The number of logits is the vocabulary size.
     let vocabulary = sizes.max_by_key(|one| one.n)?;
     let known = families(&profile.trace);
     let mut known = known.iter();

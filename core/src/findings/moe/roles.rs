@@ -1,4 +1,4 @@
-//! Roles of the kernels of MoE layers, and what each takes.
+//! Roles of the kernels of MoE layers, and the time of each.
 
 use crate::base::map::Map;
 use crate::findings::prelude::*;
@@ -11,8 +11,8 @@ use crate::profile::moe_roles::MoeRoles;
 use crate::profile::operations::Operation;
 use crate::profile::timeline::GpuClass;
 
-/// The role of an operation: by the sizes that its place in the layer gives it, else that of its kernels where they have one in common. A GEMM of which nothing
-/// tells that there is another one may be all of the experts.
+/// The role of an operation: by the sizes for its place in the layer, else the common role of its kernels, if there is
+/// one. A GEMM without evidence of a second one may be the whole expert computation.
 pub(in crate::findings) fn role(profile: &Profile, operation: &Operation) -> MoeRole {
     match operation.estimate.as_ref().map(|estimate| estimate.role) {
         Some(Role::ExpertsUp) => return MoeRole::Gemm1,
@@ -34,7 +34,7 @@ pub(in crate::findings) fn role(profile: &Profile, operation: &Operation) -> Moe
     }
 }
 
-/// What a kernel does for an operation of an MoE layer.
+/// The role of a kernel within an operation of an MoE layer.
 fn within(
     profile: &Profile,
     roles: &MoeRoles,
@@ -43,7 +43,7 @@ fn within(
 ) -> Option<MoeRole> {
     let of_operation = MoeRole::of(operation.short_name(profile), operation.key.label);
     match (roles.get(id), of_operation) {
-        // The operator tells which, its kernel may not.
+        // The operator knows which GEMM it is, its kernel may not.
         (Some(role), MoeRole::Gemm1 | MoeRole::Gemm2) if role.is_gemm() => Some(of_operation),
         (Some(role), _) => Some(role),
         (None, MoeRole::Fused) if !operation.is_kernel() => None,
@@ -51,8 +51,8 @@ fn within(
     }
 }
 
-/// What each role takes of the category and of the time in which the GPU is busy. Traffic between GPUs is
-/// none of the category.
+/// The share of each role in the category and in the time that the GPU is busy. Communication between GPUs is not part
+/// of the category.
 pub(super) fn table(input: &Input, rows: &[Row]) -> Table {
     let (profile, roles) = (input.profile, MoeRoles::of(input.profile));
     let mut of_role: Map<Option<MoeRole>, (u64, i64)> = Map::default();

@@ -1,4 +1,4 @@
-//! What can be found of MoE layers.
+//! The rules for MoE layers.
 
 use super::{Seen, behind_sibling_ns, bytes_and_rate};
 use crate::findings::compute::subject;
@@ -14,7 +14,7 @@ impl Subject for Seen<'static> {
     const ROW: RowOf<Self> = |seen| Some(seen.row);
 }
 
-/// What bytes of expert weights rest on.
+/// What the bytes of expert weights are based on.
 pub(super) const EVENLY: &str = "Bytes are an average: those of the experts that are chosen when \
     tokens choose evenly. So are FLOPs where experts are spread over several GPUs; where one holds \
     all of them they are exact.";
@@ -167,7 +167,7 @@ fn percent_of_layers(group: &Group<Seen<'static>>) -> f64 {
     group.rows.iter().map(|row| row.percent_of_category).sum()
 }
 
-/// Whether the GEMMs are in eight bits or fewer already.
+/// Whether the GEMMs already use eight bits or fewer.
 fn has_narrow_types(input: &Input, seen: &Seen) -> bool {
     use Precision::{Fp4, Fp6, Fp8, Int8};
     let work = input.judged(seen.row.operation).work;

@@ -15,8 +15,8 @@ fn fused(us: u32) -> Calls {
     fused_of(16, us)
 }
 
-/// `fmoe_g1u1(out, x, w1, w2, …, k)` of tokens of width 4 096, 8 experts of inner width 14 336,
-/// two for each token.
+/// `fmoe_g1u1(out, x, w1, w2, …, k)` for tokens with hidden size 4 096, 8 experts with inner size 14 336, two for each
+/// token.
 fn fused_of(n_tokens: u32, us: u32) -> Calls {
     let weights = "8x28672x4096@117440512x4096x1, 8x4096x14336@58720256x14336x1";
     let args = format!("{n_tokens}x4096@4096x1*2, {weights}, _*4, =2");
@@ -25,8 +25,8 @@ fn fused_of(n_tokens: u32, us: u32) -> Calls {
 
 #[test]
 fn memory_bound_experts_want_more_tokens() {
-    // Of 8 experts 8 · (1 − (6/8)^16) = 7.92 are chosen: 7.92 · 3 · 4 096 · 14 336 weights of two
-    // bytes are 2.79 GB, 526 µs at 5 300 GB/s. 2 000 µs are 26 % of the roof.
+    // Of 8 experts 8 · (1 − (6/8)^16) = 7.92 are chosen: 7.92 · 3 · 4 096 · 14 336 weights of two bytes are 2.79 GB,
+    // 526 µs at 5 300 GB/s. 2 000 µs are 26 % of roofline.
     let outcome = fused(2000).outcome("moe");
     let finding = only(&outcome, "memory_bound_gap");
     let percent = finding.efficiency_percent.unwrap();
@@ -49,7 +49,7 @@ fn separate_products_could_be_one() {
     }
 }
 
-/// Up and down of 7.92 of 8 experts: 1.86 and 0.93 GB, 351 and 175 µs at 5 300 GB/s.
+/// Up and down projections of 7.92 of 8 experts: 1.86 and 0.93 GB, 351 and 175 µs at 5 300 GB/s.
 #[test]
 fn one_expert_gemm_is_held_to_the_rate_of_the_other() {
     let args = "16x4096@4096x1, 8x28672x4096@117440512x4096x1, 8x4096x14336@58720256x14336x1, 16x2@2x1:float";
@@ -69,20 +69,20 @@ fn one_expert_gemm_is_held_to_the_rate_of_the_other() {
             )
             .outcome("moe")
     };
-    // The first at 4.14 TB/s, the second at 1.86: at the rate of the first it takes 225 µs.
+    // The first at 4.14 TB/s, the second at 1.86: at the rate of the first it would take 225 µs.
     let outcome = both(450, 500);
     let finding = found(&outcome, "slower_expert_gemm");
     let saved_us = finding.impact.unwrap().high_ns / 1000;
     assert!((274..=276).contains(&saved_us), "{saved_us}");
     let rates = ["reaches 1.86 TB/s", "experts reaches 4.14 TB/s"];
     says(&finding.issue, &rates);
-    // What takes half of the time for half of the bytes is not behind; between both lies next to nothing.
+    // Half of the time for half of the bytes is not slower; the data between both is negligible.
     assert_eq!(patterns(&both(450, 240)), [""; 0]);
     // 29 % of the memory bandwidth in both.
     assert_eq!(patterns(&both(1200, 600)), ["expert_weights_gap"]);
 }
 
-/// Up and down of experts of 4 096 × 14 336, of a model of another inner size.
+/// Up and down projections of experts with 4 096 × 14 336, in a model with another inner size.
 #[test]
 fn weights_padded_beyond_the_model_are_told() {
     let args = "16x4096@4096x1, 8x28672x4096@117440512x4096x1, 8x4096x14336@58720256x14336x1, 16x2@2x1:float";
@@ -109,7 +109,7 @@ fn weights_padded_beyond_the_model_are_told() {
     };
     // A twelfth of the weights, of 450 µs.
     assert_eq!(with(13_141), Some(37));
-    // The same; hardly more; shared by two GPUs.
+    // No padding; negligible padding; experts split over two GPUs.
     for inner in [14_336, 14_300, 28_672, 7_168] {
         assert_eq!(with(inner), None, "{inner}");
     }
@@ -121,17 +121,17 @@ fn routing_counts_from_a_fifth_on() {
         let calls = fused(700).call("my::moe_topk_gating", LOGITS, "topkGatingSoftmax", us);
         patterns(&calls.outcome("moe"))
     };
-    // 200 of 900 µs are 22 %, 150 of 850 µs 18 %.
+    // 200 of 900 µs is 22 %, 150 of 850 µs 18 %.
     assert_eq!(routing(200), ["routing_overhead"]);
     assert_eq!(routing(150), [""; 0]);
 }
 
-/// Experts' products that are told as products: of what part routing is, is not known.
+/// Expert GEMMs recorded as plain GEMMs: the total that routing is a part of is unknown.
 #[test]
 fn routing_alone_is_no_share_of_a_layer() {
     let alone = Calls::new().call("my::moe_topk_gating", LOGITS, "my_kernel", 300);
     assert_eq!(patterns(&alone.outcome("moe")), ["unmodelled_significant"]);
-    // 64 · 8 numbers hardly take any time.
+    // 64 · 8 elements take hardly any time.
     let slow = "64x8@8x1:float, 64x8@8x1:int*2, 64x128@128x1:float";
     let slow = Calls::new().call("_moe_C::topk_softmax", slow, "topkGatingSoftmax", 300);
     assert_eq!(patterns(&slow.outcome("moe")), ["slow_routing"]);
@@ -147,7 +147,7 @@ fn fused_routing_is_not_advised_where_it_runs() {
     };
     let (model, kernel) = advice("my::moe_topk");
     assert!(model.starts_with("use fused routing"), "{model}");
-    // 300 µs are not short.
+    // 300 µs is not short.
     assert!(!kernel.contains("short"), "{kernel}");
     let (model, _) = advice("my::moe_fused_gate_topk");
     assert!(!model.contains("use fused routing"), "{model}");
@@ -161,8 +161,8 @@ fn experts_of_unknown_work_are_worth_a_rule_of_thumb() {
     assert_eq!(patterns(&calls.outcome_without_gpu("moe")), [""; 0]);
 }
 
-/// One token of 4 096, one of 8 experts: 3 · 4 096 · 14 336 weights of half a byte are 88 MB, 16.6 µs at
-/// 5 300 GB/s. The GPU has no FP4, so the products are BF16.
+/// One token with hidden size 4 096, one of 8 experts: 3 · 4 096 · 14 336 weights of half a byte are 88 MB, 16.6 µs at
+/// 5 300 GB/s. The GPU has no FP4, so the GEMMs are BF16.
 #[test]
 fn four_bit_weights_are_multiplied_in_the_type_of_the_tokens_where_the_gpu_has_no_fp4() {
     let weights = "8x28672x2048:c10::Float4_e2m1fn_x2, 8x4096x7168:c10::Float4_e2m1fn_x2";
@@ -183,7 +183,7 @@ fn without_experts_there_is_no_data() {
 
 #[test]
 fn compute_bound_experts_want_types_that_the_gpu_has() {
-    // 8 192 · 2 · 3 products of 4 096 × 14 336, 5.77 TFLOP: 8.2 ms at 708 TFLOPS.
+    // 8 192 · 2 · 3 matrix-vector multiplications of 4 096 × 14 336, 5.77 TFLOP: 8.2 ms at 708 TFLOPS.
     let calls = fused_of(8192, 100_000);
     let model = |gpu: &str| {
         let outcome = calls.outcome_on(gpu, "moe");

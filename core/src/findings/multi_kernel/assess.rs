@@ -1,4 +1,4 @@
-//! How bad copies, communication and their overlap are.
+//! Rates copies, communication and their overlap.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use crate::profile::exposed::Spans;
 use crate::profile::kernels::Running;
 use crate::profile::timeline::GpuTimeline;
 
-/// What was moved, whatever is chosen.
+/// What was moved; independent of options.
 struct Moved {
     copies: Arc<CopySummary>,
     collectives: Arc<CollectiveSummary>,
@@ -21,7 +21,7 @@ struct Moved {
 }
 
 impl Moved {
-    /// `None` where nothing runs.
+    /// `None` if nothing runs.
     fn of(profile: &Profile) -> Arc<Option<Moved>> {
         profile.once(|| {
             let running: Vec<Running> = profile.running().collect();
@@ -38,30 +38,30 @@ impl Moved {
 
 #[derive(Debug)]
 pub(crate) struct Facts {
-    /// Of several GPUs the mean.
+    /// The mean if there are several GPUs.
     pub(crate) timeline: GpuTimeline,
     pub(crate) copies: Arc<CopySummary>,
     pub(crate) collectives: Arc<CollectiveSummary>,
     /// Copies into and out of the buffers of collectives.
     pub(crate) staging: Option<StagedTime>,
-    /// From the same spans as the copies and collectives, to be compared with the timeline.
+    /// From the same spans as the copies and collectives, for comparison with the timeline.
     pub(crate) own: GpuTimeline,
-    /// Of several GPUs the one with the least exposed communication: the others wait for it.
+    /// With several GPUs, that of the one with the least exposed communication, which the others wait for.
     pub(crate) hideable: GpuTimeline,
-    /// Copies while nothing else runs; of several GPUs those of the one that has most of them.
+    /// Copies while nothing else runs; with several GPUs, those of the GPU with the most.
     pub(super) exposed_memcpy_ns: i64,
     /// GPUs with activity in the trace, at least one.
     pub(super) n_gpus: usize,
     pub(crate) is_training: bool,
-    /// What the links of the GPU to others carry each way, by its profile.
+    /// What the links of the GPU to others carry in each direction, from its hardware profile.
     pub(super) link_gbps: Option<f64>,
     pub(crate) thresholds: Thresholds,
-    /// One for each direction that there is.
+    /// One for each direction that occurs.
     pub(crate) assessed: Vec<CopyAssessment>,
 }
 
 impl Facts {
-    /// `None` without GPU activity, or where all of it has no length.
+    /// `None` without GPU activity, or if its total time is zero.
     pub(crate) fn new(input: &Input) -> Option<Facts> {
         let timelines = input.timelines;
         let timeline = timelines.of_one_gpu()?;
@@ -69,7 +69,7 @@ impl Facts {
         let moved = Moved::of(input.profile);
         let moved = Option::as_ref(&moved)?;
         let own = &moved.spans;
-        // The profile has both directions together.
+        // The value in the hardware profile is the sum of both directions.
         let link_gbps = input.gpu().and_then(|gpu| gpu.link_gbps);
         let mut facts = Facts {
             copies: Arc::clone(&moved.copies),
@@ -95,7 +95,7 @@ impl Facts {
         Some(facts)
     }
 
-    /// What of a time of all GPUs is that of one: the mean.
+    /// Converts a time summed over all GPUs to the mean of one.
     pub(super) fn of_one_gpu(&self, ns: i64) -> i64 {
         i64::try_from(self.n_gpus).map_or(ns, |n_gpus| ns / n_gpus)
     }
@@ -109,7 +109,7 @@ impl Facts {
         assessed.find(|assessed| assessed.direction == direction)
     }
 
-    /// How bad the copies in a direction are.
+    /// The severity of the copies in a direction.
     pub(crate) fn severity_of(&self, direction: Direction) -> Severity {
         let assessed = self.assess(direction);
         assessed.map_or(Severity::Acceptable, CopyAssessment::severity)
@@ -129,7 +129,7 @@ impl Facts {
         }
     }
 
-    /// What GPUs wait for the last one in collectives, where that is much of the run.
+    /// How long GPUs wait for the last one in collectives, if that is a large part of the run.
     pub(super) fn uneven(&self) -> Option<Waits> {
         let line = self.thresholds.comm_medium_percent;
         let waits = self.collectives.waits;
@@ -155,14 +155,14 @@ impl Facts {
         }
     }
 
-    /// What is saved at the overlap that is aimed at, as far as there is computation to hide behind.
+    /// What reaching the target overlap saves, limited by the computation available to hide communication.
     pub(crate) fn to_target_ns(&self) -> i64 {
         let rest = 1.0 - self.thresholds.overlap_target_percent / 100.0;
         let left_ns = (self.hideable.comm_ns as f64 * rest).round() as i64;
         (self.hideable.exposed_comm_ns - left_ns).clamp(0, self.free_ns())
     }
 
-    /// Computation that no communication runs beside yet: so much more of it can be hidden.
+    /// Computation without concurrent communication: how much more can be hidden.
     pub(super) fn free_ns(&self) -> i64 {
         let timeline = &self.hideable;
         let hidden_ns = timeline.comm_ns.saturating_sub(timeline.exposed_comm_ns);
@@ -181,28 +181,28 @@ impl Facts {
     }
 }
 
-/// From this mean size on a copy pays more for its bytes than for its start.
+/// From this mean size on, the bytes of a copy cost more than its launch.
 const LARGE_BYTES: u64 = 1_000_000;
 
 #[derive(Debug, Clone)]
 pub(crate) struct CopyAssessment {
     pub(crate) direction: Direction,
     pub(crate) copies: Copies,
-    /// Share of the run; of several GPUs that of the one that copies longest.
+    /// Share of the run; with several GPUs, for the one that copies longest.
     pub(crate) percent: f64,
     pub(crate) by_time: Severity,
     pub(crate) by_count: Severity,
-    /// Of the time that it costs: in which nothing else runs, or the CPU waits.
+    /// Severity of the time that it costs: in which nothing else runs, or the CPU waits.
     by_cost: Severity,
-    /// Enough time to matter.
+    /// It takes enough time to matter.
     pub(crate) is_material: bool,
     pub(crate) is_flagged: bool,
     pub(super) are_pinned: bool,
     pub(super) are_pageable: bool,
     pub(super) are_large: bool,
-    /// Those beside other kernels already do what advice could be.
+    /// Copies that are hidden by other kernels already do what could be advised.
     pub(super) are_hidden: bool,
-    /// Most of their time is that of `DistributedDataParallel`, which copies this.
+    /// Most of their time comes from `DistributedDataParallel`, which copies these.
     pub(super) of_ddp: Vec<OfDdp>,
 }
 
@@ -212,7 +212,7 @@ impl CopyAssessment {
         let percent = facts.percent(copies.of_one.time_ns);
         let count = copies.count as f64;
         let askers = || facts.copies.askers_of(direction);
-        // They could run beside computation, were the memory pinned.
+        // These could be hidden by computation if the memory were pinned.
         let pageable = askers().filter(|(asker, _)| asker.memory == Some(HostMemory::Pageable));
         let pageable_ns = sum(pageable.map(|(_, copies)| copies.of_one.exposed_ns));
         let of_time = [
@@ -243,7 +243,7 @@ impl CopyAssessment {
             by_cost: Severity::above(cost_percent, of_time),
             by_count: Severity::above(count, of_count),
             is_material: percent > lines.copy_low_percent,
-            // What runs beside other kernels, and nobody waits for, costs nothing.
+            // A copy that is hidden by other kernels and that nobody waits for costs nothing.
             is_flagged: cost_ns > 0
                 && (cost_percent > lines.copy_high_percent
                     || count > lines.copy_medium_count
@@ -258,8 +258,8 @@ impl CopyAssessment {
         }
     }
 
-    /// The count raises what the time says by one level at most, and copies beside other kernels are no
-    /// more than one level above what they cost.
+    /// The count raises the severity of the time by at most one level, and copies hidden by other kernels are at most
+    /// one level above their cost.
     pub(crate) fn severity(&self) -> Severity {
         let severity = self.by_time.max(self.by_count.min(self.by_time.worse()));
         severity.min(self.by_cost.worse())
@@ -268,25 +268,25 @@ impl CopyAssessment {
 
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Blocking {
-    /// Share of the run; of several GPUs in the mean.
+    /// Share of the run; the mean if there are several GPUs.
     pub(crate) percent: f64,
-    /// Of what hiding it saves.
+    /// Severity of what hiding it saves.
     pub(crate) severity: Severity,
     pub(crate) is_flagged: bool,
 }
 
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Overlap {
-    /// `None` where there is no communication.
+    /// `None` if there is no communication.
     pub(crate) percent: Option<f64>,
-    /// `None` where there is too little communication to judge.
+    /// `None` if there is too little communication to rate.
     pub(crate) severity: Option<Severity>,
-    /// Below what is aimed at.
+    /// Below the target.
     pub(crate) is_flagged: bool,
 }
 
 impl Overlap {
-    /// The level, in the words of the scale: good where there is nothing to do.
+    /// The level, in the terms of the scale; good if there is nothing to do.
     pub(crate) fn label(self) -> &'static str {
         match (self.percent, self.severity) {
             (None, _) => "NONE",

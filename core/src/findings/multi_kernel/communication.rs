@@ -1,14 +1,14 @@
-//! What the data shows of communication, and what to do about it.
+//! What the data shows about communication, and what to do about it.
 
 use super::assess::Facts;
 use super::late;
 use crate::base::format;
 use crate::names::collective::Purpose;
 
-/// A purpose of communication, what holds as well, and what to do about it.
+/// A purpose of communication, a further condition, and what to do about it.
 type Advice = (Purpose, fn(&Facts) -> bool, &'static str);
 
-/// About communication that nothing hides: the first row that holds, and else [`OTHER_STREAM`].
+/// Advice about exposed communication: the first row that matches, or [`OTHER_STREAM`].
 #[rustfmt::skip]
 const ADVICE: &[Advice] = &[
     (Purpose::Gradients, is_mostly_hidden, "gradients are reduced during the backward pass already, and most of that is hidden: what is left is for the most part what the pass ends with, so let the last bucket be small (`bucket_cap_mb` of `DistributedDataParallel`); where gradients are accumulated, reduce them in the last micro-batch alone (`no_sync()`)."),
@@ -24,7 +24,7 @@ const ADVICE: &[Advice] = &[
     (Purpose::Statistics, |_| true, "synchronized batch norms wait for tiny messages in each layer: keep them only where the batch of a rank is too small for statistics of its own, share them among fewer ranks (`process_group`), or use a norm without them."),
     (Purpose::Exchange, |_| true, "run the exchange beside other kernels (another micro-batch), send less (narrower types, fewer ranks), and see that all ranks have an equal share of it."),
     (Purpose::Unknown, |facts| facts.is_training, "reduce gradients asynchronously during the backward pass, in buckets that fit the computation left, and pipeline micro-batches; accumulate gradients, or compress them, to send less."),
-    // Steps of a serving engine: its layers are split over the GPUs.
+    // Steps of a serving engine, whose layers are split over the GPUs.
     (Purpose::Unknown, |facts| facts.collectives.steps.is_some(), OF_TENSORS),
 ];
 
@@ -46,7 +46,7 @@ fn is_mostly_hidden(facts: &Facts) -> bool {
     facts.timeline.exposed_comm_ns < facts.timeline.comm_ns / 2
 }
 
-/// What overlap cannot save, where too little computation is left; a sentence.
+/// A sentence about what overlap cannot save, if too little computation is left.
 pub(crate) fn out_of_reach(facts: &Facts) -> Option<String> {
     let (free_ns, exposed_ns) = (facts.free_ns(), facts.hideable.exposed_comm_ns);
     (free_ns < exposed_ns).then(|| {
@@ -58,8 +58,8 @@ pub(crate) fn out_of_reach(facts: &Facts) -> Option<String> {
     })
 }
 
-/// How fast collectives are in the mean, in GB/s and in percent of what the links carry each way; and
-/// how long the messages would take at the latter.
+/// The average speed of collectives, in GB/s and in percent of what the links carry in each direction; and how long the
+/// messages would take at the latter.
 fn on_bus(facts: &Facts) -> Option<(f64, f64, i64)> {
     let link_gbps = facts.link_gbps.filter(|gbps| *gbps > 0.0)?;
     let (bytes, ns) = facts.collectives.on_bus()?;
@@ -81,9 +81,9 @@ pub(super) fn bus_clause(facts: &Facts) -> String {
     )
 }
 
-/// What little use of the links means; `None` where they are well used.
+/// What a low utilization of the links means; `None` if it is high.
 fn little_use(facts: &Facts) -> Option<String> {
-    /// Below half of what the links carry most of the time is something else than transfer.
+    /// Below this share of what the links carry, most of the time is not transfer.
     const LITTLE_PERCENT: f64 = 50.0;
     let (.., at_link_ns) = on_bus(facts).filter(|(_, percent, _)| *percent < LITTLE_PERCENT)?;
     Some(format!(

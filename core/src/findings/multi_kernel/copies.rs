@@ -1,5 +1,4 @@
-//! Who asks for copies, what makes the CPU wait, and what the run does not wait for: sentences and
-//! figures.
+//! What requests copies, what makes the CPU wait, and what the run does not wait for: sentences and figures.
 
 use super::assess::{CopyAssessment, Facts};
 use crate::Profile;
@@ -12,7 +11,7 @@ use crate::profile::copies::{Asker, Direction, HostMemory, OfDdp, direction};
 use crate::profile::timeline::GpuClass;
 use crate::trace::{ByName, Category, EventId, StringId};
 
-/// What in Python leads to copies by operators.
+/// The Python code that leads to copies by operators.
 #[rustfmt::skip]
 const PYTHON: &[(&[&str], &str)] = &[
     (&["aten::_local_scalar_dense", "aten::item"], "`.item()`, or a tensor used as a Python number"),
@@ -31,7 +30,7 @@ fn python_of(op: &str, direction: Direction) -> Option<&'static str> {
     rows.find_map(|(ops, python)| ops.contains(&op).then_some(*python))
 }
 
-/// Who asks for the copies of a direction, and what makes the CPU wait: as far as the trace tells.
+/// What requests the copies in a direction, and what makes the CPU wait, as far as the trace shows.
 pub(crate) fn causes(input: &Input, facts: &Facts, assessed: &CopyAssessment) -> Vec<String> {
     let strings = &input.profile.trace.strings;
     let (copies, direction) = (&assessed.copies, assessed.direction);
@@ -52,12 +51,12 @@ pub(crate) fn causes(input: &Input, facts: &Facts, assessed: &CopyAssessment) ->
         of_ddp(OfDdp::Gradients, gradients),
         of_ddp(OfDdp::Buffers, buffers),
     ];
-    // By operator, whatever its memory and frame.
+    // By operator, over all kinds of memory and frames.
     let askers = facts.copies.askers_of(direction);
     let of_ops = askers.filter(|(asker, _)| asker.of_ddp.is_none());
     let of_ops = of_ops.filter_map(|(asker, copies)| Some((asker.op?, copies.count)));
     let by_op: Vec<(StringId, u64)> = grouped(of_ops, |all, count| *all += count);
-    // Of equal ones the first.
+    // On a tie, the first.
     if let Some((op, count)) = by_op.into_iter().rev().max_by_key(|(_, count)| *count) {
         let op = strings.get(op);
         let python = python_of(op, direction).map(|python| format!(" ({python})"));
@@ -77,7 +76,7 @@ pub(crate) fn causes(input: &Input, facts: &Facts, assessed: &CopyAssessment) ->
     sentences
 }
 
-/// What the data shows of the copies in a direction, a share of which is [held](held_share).
+/// What the data shows about the copies in a direction, a share of which is [held](held_share).
 pub(super) fn reasoning(
     input: &Input,
     facts: &Facts,
@@ -110,21 +109,21 @@ pub(super) fn reasoning(
     sentences
 }
 
-/// Where a checkpoint is written or read, if most of the time of the copies in a direction lies there.
+/// Where a checkpoint is written or read, if most of the time of the copies in a direction is spent there.
 pub(super) fn checkpoint(profile: &Profile, wanted: Direction) -> Option<String> {
     let found = profile.once(|| Checkpoints::find(profile));
     let (_, place) = found.0.iter().find(|(direction, _)| *direction == wanted)?;
     Some(place.clone())
 }
 
-/// Where checkpoints are written and read, by the direction of most of whose copies that is so.
+/// Where checkpoints are written and read, by direction, if most copies of the direction are for that.
 struct Checkpoints(Vec<(Direction, String)>);
 
 /// The copies in a direction.
 #[derive(Default)]
 struct OfDirection {
     all_ns: i64,
-    /// Of those in calls that write or read a checkpoint.
+    /// The part in calls that write or read a checkpoint.
     inside_ns: i64,
     /// The first such call.
     first: Option<EventId>,
@@ -169,8 +168,8 @@ impl Checkpoints {
     }
 }
 
-/// The share of the copies in a direction that the run does not wait for, because the CPU launches
-/// late; `None` where that is within what times vary by.
+/// The share of the copies in a direction that the run does not wait for, because the CPU launches late; `None` if that
+/// is within the variation of times.
 pub(super) fn held_share(input: &Input, wanted: Direction) -> Option<f64> {
     let trace = &input.profile.trace;
     let (mut held_ns, mut all_ns) = (0_i64, 0_i64);

@@ -1,18 +1,18 @@
-//! Communication that is mostly waiting: equal collectives of one process, of which some take far longer
-//! than the fastest.
+//! Communication that is mostly waiting: equal collectives of one process, some of which take far longer than the
+//! fastest.
 
 use super::assess::Facts;
 use crate::base::format;
 use crate::base::interval::percent_of;
 use crate::names::collective::Purpose;
 
-/// From this share of communication on waiting is what to look at first.
+/// From this share of communication on, waiting is the first thing to look at.
 const MOST_PERCENT: f64 = 50.0;
 
 pub(super) const ADVICE: &str = "find the rank that comes late (the traces of all ranks show it): most of this time is waiting, which neither overlap nor other message sizes shorten. Spread work evenly (batches, sequence lengths, layers, experts), and see what delays the late rank: its data, its CPU, its clock.";
 
-/// What collectives take beyond the fastest of their kind, of one GPU, where that is most of
-/// communication. Traces of several GPUs show who waits for whom.
+/// How much longer collectives take than the fastest of their kind, per GPU, if that is most of the communication.
+/// Traces of several GPUs show which rank waits for which.
 pub(super) fn most(facts: &Facts) -> Option<i64> {
     let collectives = &facts.collectives;
     let is_between_stages = collectives.purpose == Some(Purpose::Stages);

@@ -1,8 +1,8 @@
-//! Copies and communication: what moves between host and GPUs, what that costs, and how much of it
-//! overlaps with computation.
+//! Copies and communication: what moves between the CPU and GPUs, what that costs, and how much of it overlaps with
+//! computation.
 //!
-//! Everything is counted on the GPU events of the timeline, so that shares agree with it. Whether
-//! a copy makes the GPU idle is the other system analysis's: here counts the time of copies.
+//! Everything is computed from the GPU events of the timeline, so that shares agree with it. Whether a copy leaves the
+//! GPU idle belongs to the other system analysis; this one is about the time of copies.
 
 mod assess;
 mod communication;
@@ -120,9 +120,10 @@ fn notes(input: &Input, facts: &Facts) -> Vec<String> {
     notes
 }
 
-/// What the all-reduces of a step tell.
+/// Notes about the all-reduces of a step.
 fn notes_on_steps(steps: &OfSteps) -> Vec<String> {
-    /// The first one of a step so many times as long as the others waits for other ranks.
+    /// The first all-reduce of a step waits for other ranks if it takes more than this many times as long as the
+    /// others.
     const LEAST_RATIO: i64 = 2;
     let mut notes = Vec::new();
     if steps.other_ns > 0 && steps.first_ns > LEAST_RATIO * steps.other_ns {

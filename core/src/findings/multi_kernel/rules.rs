@@ -1,4 +1,4 @@
-//! What can be found of copies and communication.
+//! The rules for copies and communication.
 
 use super::assess::{CopyAssessment, Facts};
 use super::{communication, copies, tables};
@@ -24,7 +24,7 @@ impl Subject for Seen<'static> {
     }
 }
 
-/// What crosses a line, and what is said of it whichever rule takes it.
+/// An issue above its threshold, with the texts shared by all rules that may match it.
 pub(super) struct Seen<'a> {
     facts: &'a Facts,
     about: About<'a>,
@@ -37,7 +37,7 @@ enum About<'a> {
     Copies(&'a CopyAssessment),
     /// Communication while nothing computes.
     Blocking,
-    /// Communication beside computation, of which there is too little.
+    /// Too little communication overlaps with computation.
     Overlap,
     Uneven,
     /// Copies into and out of the buffers of collectives.
@@ -49,9 +49,9 @@ pub(super) fn seen<'a>(input: &Input, facts: &'a Facts) -> Vec<Seen<'a>> {
         assessed.is_flagged
             && match assessed.direction {
                 DeviceToHost | HostToDevice => true,
-                // They have a finding of their own.
+                // These have a finding of their own.
                 DeviceToDevice if is_mostly_staging(facts, assessed) => false,
-                // What stays on GPUs blocks no CPU: its count alone says nothing.
+                // Copies between GPUs block no CPU, so their number alone does not matter.
                 DeviceToDevice | PeerToPeer => assessed.is_material,
                 _ => false,
             }
@@ -80,12 +80,12 @@ fn is_mostly_staging(facts: &Facts, assessed: &CopyAssessment) -> bool {
     staging_ns > assessed.copies.time_ns / 2
 }
 
-/// Every pattern that is flagged.
+/// All patterns that are flagged.
 pub(crate) fn patterns(input: &Input, facts: &Facts) -> Vec<Pattern> {
     flagged(input, facts, &seen(input, facts))
 }
 
-/// The same of what was seen already.
+/// The same for given issues.
 pub(super) fn flagged(input: &Input, facts: &Facts, seen: &[Seen]) -> Vec<Pattern> {
     let patterns = seen.iter().filter_map(|seen| {
         let rule = RULES.iter().find(|rule| (rule.applies)(input, seen))?;
@@ -154,7 +154,7 @@ impl<'a> Seen<'a> {
     fn of_communication(facts: &'a Facts, about: About<'a>) -> Seen<'a> {
         let (blocking, overlap) = (facts.blocking(), facts.overlap());
         let of_overlap = overlap.severity.unwrap_or(Severity::Acceptable);
-        // Poor overlap of what costs little is not worse than one level above its cost.
+        // Poor overlap of cheap communication is at most one level above its cost.
         let together = of_overlap.min(blocking.severity.worse());
         let exposed_ns = facts.timeline.exposed_comm_ns;
         let (low_ns, high_ns) = (facts.to_target_ns(), facts.hideable.exposed_comm_ns);
@@ -254,7 +254,7 @@ impl<'a> Seen<'a> {
         }
     }
 
-    /// Whether it is about copies in a direction, of which something holds.
+    /// Whether it is about copies in a direction for which a condition holds.
     fn copies(&self, direction: Direction, holds: fn(&CopyAssessment) -> bool) -> bool {
         matches!(self.about, About::Copies(all) if all.direction == direction && holds(all))
     }
@@ -272,7 +272,7 @@ impl<'a> Seen<'a> {
         matches!(self.about, About::Blocking)
     }
 
-    /// Next to nothing runs beside computation.
+    /// Next to no communication overlaps with computation.
     fn hardly_overlaps(&self) -> bool {
         const HARDLY_PERCENT: f64 = 30.0;
         let percent = self.facts.overlap().percent;
@@ -463,7 +463,7 @@ const BLOCKING: Rule<Seen> = Rule {
     ..Rule::BASE
 };
 
-/// What blocks is saved by the same means: one finding says both.
+/// Blocking communication has the same remedy, so one finding covers both.
 const POOR_OVERLAP: Rule<Seen> = Rule {
     key: "poor_comm_compute_overlap",
     when: "less of the communication overlaps with computation than the target",

@@ -1,4 +1,4 @@
-//! The tables: directions of copies, who asked for them, types of collectives, the longest of them.
+//! The tables: directions of copies, what requested them, types of collectives, the longest of them.
 
 use super::assess::{CopyAssessment, Facts};
 use super::severity;
@@ -8,7 +8,7 @@ use crate::profile::collectives::{Collectives, Longest};
 use crate::profile::copies::{Asker, Copies, Direction};
 use crate::trace::StringId;
 
-/// Rows of a table of who asked for copies or of kinds of collectives.
+/// Maximum number of rows of a table of copies' origins or of kinds of collectives.
 const MAX_ROWS: usize = 20;
 
 pub(super) fn tables(input: &Input, facts: &Facts) -> Vec<Table> {
@@ -131,7 +131,7 @@ pub(super) fn askers<'a>(
     table
 }
 
-/// Adds a row for those that a table leaves out, by their counts and times; whether there are any.
+/// Adds a row for what a table leaves out, by their counts and times; returns whether there is anything.
 fn add_rest(table: &mut Table, rest: Vec<(u64, i64)>) -> bool {
     let Some(last) = table.rows.last().filter(|_| !rest.is_empty()) else {
         return false;

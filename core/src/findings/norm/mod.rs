@@ -1,9 +1,9 @@
-//! Norms, batch norm above all: they read and write each element once or twice, so the simplest
-//! element-wise operations of the trace show what they could reach.
+//! Norms, especially batch norm: they read and write each element once or twice, so the simplest element-wise
+//! operations of the trace show what they could reach.
 //!
-//! Bytes are lower bounds. With n elements: a forward pass reads the input and writes the result
-//! (2·n); in training a kernel that cannot keep the input on the chip reads it twice (3·n), which
-//! does not count. A backward pass reads the input and the gradient and writes one (3·n, at worst 5·n).
+//! Bytes are lower bounds. With n elements, a forward pass reads the input and writes the result (2·n); in training, a
+//! kernel that cannot keep the input on chip reads it twice (3·n), which is not counted. A backward pass reads the
+//! input and the gradient and writes one (3·n, at worst 5·n).
 
 mod neighbors;
 mod rules;
@@ -21,12 +21,12 @@ use crate::profile::norm::Norm;
 struct Seen<'a> {
     row: &'a Row,
     norm: Norm,
-    /// What the element-wise operations of the trace reach …
+    /// The bandwidth that the element-wise operations of the trace reach …
     baseline: &'a Baseline,
-    /// … and the one that it is compared with.
+    /// … and the operation that it is compared with.
     yardstick: Option<Simple>,
     gbps: Option<f64>,
-    /// Kernels of a call that do its work one after the other.
+    /// Kernels of a call that do its work one after another.
     n_kernels: usize,
 }
 
@@ -46,7 +46,7 @@ impl<'a> Seen<'a> {
         }
     }
 
-    /// The rate over that of the yardstick.
+    /// Its rate divided by that of the yardstick.
     fn ratio(&self) -> Option<f64> {
         Some(self.gbps? / self.yardstick?.gbps)
     }

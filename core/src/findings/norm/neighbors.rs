@@ -1,10 +1,10 @@
-//! What the GPU runs right before and after some norms.
+//! What the GPU runs directly before and after some norms.
 
 use crate::findings::order::{Order, Placed};
 use crate::findings::prelude::*;
 use crate::names::Family;
 
-/// Element-wise operations beside most calls of some norms, which one kernel could do with them.
+/// Element-wise operations next to most calls of some norms, which one kernel could do together.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Neighbors {
     before: Option<String>,
@@ -14,7 +14,7 @@ pub(super) struct Neighbors {
 
 impl Neighbors {
     pub(super) fn of(input: &Input, rows: &[&Row]) -> Neighbors {
-        /// Q, K, and what splits or copies them stand between a norm and the rotation of its result.
+        /// Q, K, and what splits or copies them are between a norm and the rotation of its result.
         const SOON: usize = 4;
         let order = Order::of(input);
         let is_norm = |placed: &Placed| rows.iter().any(|row| row.operation == placed.operation);
@@ -42,7 +42,7 @@ impl Neighbors {
         }
     }
 
-    /// What to do about a norm among them.
+    /// What to do about a norm with these neighbors.
     pub(super) fn advice(&self) -> String {
         let sides = [(&self.before, "before"), (&self.after, "after")].into_iter();
         let both = sides.filter_map(|(name, at)| Some(format!("`{}` {at} it", name.as_ref()?)));

@@ -1,4 +1,4 @@
-//! What can be found of norms.
+//! The rules for norms.
 
 use super::Seen;
 use super::neighbors::Neighbors;
@@ -22,7 +22,7 @@ impl Subject for Seen<'static> {
     }
 }
 
-/// Every rule about norms of a kind that are together large and at a low % of roofline.
+/// All rules for norms of a kind that together are large and at a low % of roofline.
 pub(super) const RULES: &[Rule<Seen>] = &[
     Rule {
         key: "norm_in_several_kernels",
@@ -102,7 +102,7 @@ fn below(group: &Group<Seen<'static>>) -> Words {
     ]
 }
 
-/// Batch norms with fixed statistics scale channels, which the weights of a convolution can do.
+/// Batch norms with fixed statistics only scale channels, which the weights of a convolution can do.
 pub(super) const FOLDABLE: &[Rule<Seen>] = &[Rule {
     key: "foldable_batch_norm",
     when: "it is a batch norm with fixed statistics, in a trace with convolutions and without training",
@@ -168,7 +168,7 @@ fn reach(group: &Group<Seen<'static>>) -> String {
     }
 }
 
-/// How many read tensors with the channels apart; empty for none.
+/// How many read tensors with strided channels; empty if none.
 fn strided(group: &Group<Seen<'static>>) -> String {
     let are_apart = |seen: &&&Seen| seen.norm.wanted_format.is_some();
     let all = format::counted(group.seen.len() as u64, "operation");

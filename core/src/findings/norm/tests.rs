@@ -9,18 +9,18 @@ const ELEMENTWISE: &str = "void at::native::vectorized_elementwise_kernel<4>";
 const IMAGES: &str = "64x64x112x112@802816x12544x112x1";
 const CHANNELS_LAST: &str = "64x64x112x112@802816x1x7168x64";
 
-/// Batch norm of an input.
+/// A batch norm of an input.
 fn batch_norm(calls: Calls, x: &str, training: &str, us: u32) -> Calls {
     let args = format!("{x}, 64@1*4, ={training}");
     calls.call("aten::batch_norm", &args, KERNEL, us)
 }
 
-/// Additions in place: 1.2 GB in so many microseconds.
+/// In-place additions: 1.2 GB in `us` microseconds.
 fn addition(us: u32) -> Calls {
     Calls::new().call("aten::add_", "100000000@1:float*2", ELEMENTWISE, us)
 }
 
-/// A batch norm in training beside such additions.
+/// A batch norm in training next to such additions.
 fn beside_additions(addition_us: u32, x: &str, us: u32) -> Outcome {
     batch_norm(addition(addition_us), x, "True", us).outcome("norm")
 }
@@ -30,7 +30,7 @@ fn batch_norm_is_compared_with_the_element_wise_baseline() {
     let cases: [(u32, u32, &[&str]); 4] = [
         // 12.9 % of roofline where additions reach 4 000 of 5 300 GB/s.
         (300, 300, &["norm_kernel_issue"]),
-        // 25.8 %: 1 370 GB/s are a third of what additions reach.
+        // 25.8 %: 1 370 GB/s is a third of what additions reach.
         (150, 300, &["norm_below_baseline"]),
         // Additions at 1 200 GB/s are slow themselves.
         (300, 1000, &["memory_bound_gap"]),
@@ -122,7 +122,7 @@ fn kernels_as_short_as_their_launch_are_no_finding() {
     says(&outcome.notes.concat(), &["about as long as launching"]);
 }
 
-/// What runs before and after a layer norm on its stream, and what is said of it.
+/// What runs before and after a layer norm on its stream, and the resulting advice.
 #[test]
 fn a_norm_is_merged_with_its_neighbors() {
     let model = |around: [&str; 3]| {

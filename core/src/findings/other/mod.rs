@@ -1,7 +1,6 @@
-//! What no other analysis looks at: look-ups and writes by index, recurrent layers, and the rest.
+//! Operations that no other analysis covers: lookups and writes by index, recurrent layers, and the rest.
 //!
-//! Traffic between GPUs and memory copies belong to the pipeline as a whole; here they are only
-//! counted.
+//! Communication between GPUs and memory copies belong to the pipeline as a whole; here they are only counted.
 
 mod rules;
 #[cfg(test)]
@@ -23,12 +22,12 @@ struct Seen<'a> {
     kind: OtherKind,
     sorting_ns: i64,
     is_in_fp32: bool,
-    /// Far from the roofline, for long.
+    /// It takes long and is at a low % of roofline.
     is_slow: bool,
 }
 
 impl Seen<'_> {
-    /// Whether it is the gradient of a look-up that sorts indices.
+    /// Whether it is the gradient of a lookup that sorts indices.
     fn sorts(&self) -> bool {
         self.sorting_ns > 0 && matches!(self.kind, OtherKind::LookUp | OtherKind::Scatter)
     }
@@ -36,7 +35,7 @@ impl Seen<'_> {
 
 pub(super) const DOCS: Docs = || rule::docs(rules::RULES);
 
-/// Every operation that computes and that no other analysis of its tier covers.
+/// All operations that compute and that no other analysis of its tier covers.
 pub(super) fn covers(profile: &Profile, operation: &Operation) -> bool {
     let is_computing = !matches!(operation.family, Family::MemoryCopy | Family::Communication);
     let is_taken = || {
@@ -48,7 +47,7 @@ pub(super) fn covers(profile: &Profile, operation: &Operation) -> bool {
     is_computing && !is_taken()
 }
 
-/// Whether an operation is looked at here whatever its family, by its name.
+/// Whether this analysis covers an operation because of its name, whatever its family.
 pub(super) fn claims(profile: &Profile, operation: &Operation) -> bool {
     kind_of(profile, operation) != OtherKind::Miscellaneous
 }
@@ -80,7 +79,7 @@ pub(super) fn run(input: &Input, rows: &[Row], outcome: &mut Outcome) {
     }
     seen.retain(|seen| !seen.row.is_anomaly && !is_launch_scale(input, seen.row));
     outcome.findings = rule::find(input, rules::RULES, seen.iter().collect());
-    // What sorts its indices is worth that time, whatever else it does.
+    // Sorting indices has its own finding, whatever else the operation does.
     let rest = seen.iter().filter(|seen| !rules::is_for_sorting(seen));
     let rest: Vec<&Row> = rest.map(|seen| seen.row).collect();
     let unknown = unmodelled(input, rest, &gate, "operation");

@@ -1,4 +1,4 @@
-//! What can be found of look-ups and writes by index, of recurrent layers and of the rest.
+//! The rules for lookups and writes by index, for recurrent layers and for the rest.
 
 use super::Seen;
 use crate::findings::narrower::instead_of_32_bits;
@@ -12,7 +12,7 @@ impl Subject for Seen<'static> {
     const ROW: RowOf<Self> = |seen| Some(seen.row);
 }
 
-/// Sorting indices is what costs from this share of a gradient's time on.
+/// Sorting indices is the main cost from this share of a gradient's time on.
 const SORTING_SHARE: f64 = 0.25;
 
 pub(super) const RULES: &[Rule<Seen>] = &[
@@ -113,7 +113,7 @@ const SLOW: Rule<Seen> = Rule {
     ..Rule::BASE
 };
 
-/// The library's operator is in use: the type is left, and how much a step of the sequence has to do.
+/// The library's operator is already used; what remains is the type, and the amount of work in a step of the sequence.
 const RECURRENT: Rule<Seen> = Rule {
     title: "Recurrent layers at a low % of roofline",
     model: "{narrower}larger batches: the steps of a sequence follow one another, and each has the rows of a batch alone.",

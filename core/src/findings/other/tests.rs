@@ -33,7 +33,7 @@ fn writes_by_index_are_no_look_ups() {
     says(model, &["sum up each segment"]);
 }
 
-/// What sorting does not take, leaving it out does not save.
+/// Skipping the sort saves only the time of sorting.
 #[test]
 fn gradients_are_worth_their_sorting_or_their_sums() {
     let args = "8x4096x1024@4194304x1024x1:float, 8x4096@4096x1:long int, =50000";
@@ -60,13 +60,13 @@ fn gradients_are_worth_their_sorting_or_their_sums() {
     assert!(!only(&sums, "slow_look_up_gradient").issue.contains("sort"));
 }
 
-/// Why the work is not known decides what would make it known.
+/// The reason for unknown FLOPs and bytes decides the advice.
 #[test]
 fn unknown_work_is_told_by_its_reason() {
     let (shapes, index) = ("8:float", "1000000x64:float, _");
     let index = Calls::new().call("aten::index", index, "index_elementwise_kernel", 500);
     let unshaped = Calls::new().call("my::op", r#""a": 1"#, "my_kernel", 500);
-    // A kernel that a call of the runtime launches beside operators with shapes.
+    // A kernel launched by a runtime call outside operators, among operators with shapes.
     let past = Calls::new().call("aten::relu", shapes, "elementwise_kernel", 100);
     let past = past.with(|timetable| {
         let launched = timetable.launch(900, 5000..5010);
@@ -88,8 +88,8 @@ fn unknown_work_is_told_by_its_reason() {
     }
 }
 
-/// Only something else in its place can win time: not a model of its work, and nothing is in the
-/// place of what is a library's or fused already.
+/// Only a replacement can save time: a model of FLOPs and bytes cannot, and there is no replacement for operations that
+/// belong to a library or are already fused.
 #[test]
 fn unknown_work_promises_nothing_where_nothing_is_in_its_place() {
     let cases = [

@@ -1,4 +1,4 @@
-//! Work along an axis: softmax, sums, extremes, pooling, losses, sorting, scans.
+//! Operations along an axis: softmax, sums, extrema, pooling, losses, sorting, scans.
 
 mod rules;
 #[cfg(test)]
@@ -18,7 +18,7 @@ struct Seen<'a> {
 }
 
 impl Seen<'_> {
-    /// What it saves at the usual efficiency; at roofline where that is not known.
+    /// What it saves at the usual efficiency, or at roofline if that is unknown.
     fn impact(&self) -> Option<Impact> {
         let row = self.row;
         match self.kind {

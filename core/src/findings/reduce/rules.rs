@@ -1,4 +1,4 @@
-//! What can be found of reductions.
+//! The rules for reductions.
 
 use super::Seen;
 use crate::assess::waterfall::{Fact, Waterfall};
@@ -18,10 +18,10 @@ impl Subject for Seen<'static> {
     }
 }
 
-/// What reductions and softmax usually reach.
+/// The usual efficiency of reductions and softmax.
 pub(super) const USUAL: Band = Band(50.0, 70.0);
 
-/// Said of what reads its values several times.
+/// Added for operations that read their values several times.
 const PASSES: &str = "Its efficiency is that of reading and writing once, which it cannot reach: the number of passes depends on the algorithm and the values, so the saving is a rule of thumb.";
 
 pub(super) const RULES: &[Rule<Seen>] = &[
@@ -163,7 +163,7 @@ pub(super) const RULES: &[Rule<Seen>] = &[
     },
 ];
 
-/// Reductions of no pattern: a finding for each bound and step of efficiency.
+/// Reductions without a pattern: a finding for each bound and step of efficiency.
 const GAP: Rule<Seen> = Rule {
     key: "memory_bound_gap",
     issue: "{figures}.",
@@ -173,7 +173,7 @@ const GAP: Rule<Seen> = Rule {
     ..Rule::BASE
 };
 
-/// "1 workgroup on 132 compute units", where three of four units have none; else nothing.
+/// "1 workgroup on 132 compute units", if three of four units have none; else empty.
 fn few_workgroups(input: &Input, seen: &Seen) -> String {
     let waterfall = Waterfall::of(input, seen.row.operation);
     let facts = waterfall.iter().flat_map(|waterfall| &waterfall.facts);

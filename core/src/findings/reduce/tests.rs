@@ -20,19 +20,19 @@ fn what_the_arguments_show_names_the_finding() {
         // Sums of rows.
         ("aten::sum", ROWS, "[1]", "memory_bound_gap"),
         ("aten::sum", ROWS, "[-1]", "memory_bound_gap"),
-        // Sums of columns: neighbors in memory belong to different results.
+        // Sums of columns: neighbors in memory contribute to different results.
         ("aten::sum", ROWS, "[0]", "strided_reduction"),
-        // All of it: one result.
+        // Over everything: one result.
         ("aten::sum", ROWS, "[]", "few_results"),
         ("aten::amax", long, "[1]", "few_results"),
         // Transposed in memory, so rows are strided.
         ("aten::mean", columns, "[1]", "strided_reduction"),
         ("aten::_softmax", ROWS, "1", "softmax_below_bandwidth"),
-        // Without its dimension it has no fewer results.
+        // Without its dimension, it does not have fewer results.
         ("aten::softmax", ROWS, "", "softmax_below_bandwidth"),
         ("aten::sort", ROWS, "1", "sorting"),
         ("aten::nonzero", ROWS, "", "compaction"),
-        // `sum(x, dtype)` and `mean(x, dtype)` reduce everything: 0 is a type there, no dimension.
+        // `sum(x, dtype)` and `mean(x, dtype)` reduce everything: 0 is a type there, not a dimension.
         ("aten::sum", ROWS, "0", "few_results"),
         ("aten::mean", ROWS, "0", "few_results"),
         ("aten::argmax", ROWS, "0", "strided_reduction"),
@@ -45,8 +45,8 @@ fn what_the_arguments_show_names_the_finding() {
     assert_eq!(patterns(&reduced("aten::sum", ROWS, "[0]", 80)), [""; 0]);
 }
 
-/// 64 million FP32 elements are read in 48 µs; 1 ms is 4.8 % of roofline. At 50 to 70 %, as is usual,
-/// 97 to 69 µs are left.
+/// 64 million FP32 elements are read in 48 µs; 1 ms is 4.8 % of roofline. At the usual 50 to 70 %, 97 to 69 µs are
+/// left.
 #[test]
 fn reductions_are_worth_what_is_usual() {
     let outcome = reduced("aten::sum", ROWS, "[1]", 1000);
@@ -58,7 +58,7 @@ fn reductions_are_worth_what_is_usual() {
     assert!((930_000..932_000).contains(&impact.high_ns), "{impact:?}");
 }
 
-/// Sorting, selecting and compacting take several passes, so one pass promises nothing.
+/// Sorting, selecting and compacting take several passes, so a single pass is not attainable.
 #[test]
 fn what_takes_several_passes_is_worth_a_rule_of_thumb() {
     let args = format!("{ROWS}, =10, =-1");
@@ -74,12 +74,12 @@ fn what_takes_several_passes_is_worth_a_rule_of_thumb() {
         assert_eq!(impact.estimate, Estimate::Heuristic, "{pattern}");
         assert_eq!(impact.mid_ns, 300_000, "{pattern}");
         assert_eq!(finding.savings, [(0, 300_000)], "{pattern}");
-        // Selecting is no sort, and is not told to select.
+        // Selecting is not sorting, and is not advised to select.
         assert_eq!(finding.model.contains("`topk`"), pattern == "sorting");
     }
 }
 
-/// What is said of sums fits sums alone.
+/// Advice about sums applies to sums only.
 #[test]
 fn each_kind_has_its_own_words() {
     #[rustfmt::skip]
@@ -92,7 +92,7 @@ fn each_kind_has_its_own_words() {
         let outcome = Calls::new().call(op, args, kernel, 5000).outcome("reduce");
         let finding = found(&outcome, "memory_bound_gap");
         assert_eq!(finding.title, title);
-        // What has no operator is not compiled.
+        // Work without an operator is not compiled.
         let compiles = finding.model.contains("torch.compile");
         assert_eq!(compiles, op == "aten::nll_loss_forward");
     }
@@ -105,7 +105,7 @@ fn a_single_result_names_its_elements() {
     says(issue, &["1 result for 64 000 000 elements."]);
 }
 
-/// Batched GEMMs beside the softmax of attention; that of a loss, as of a recommender, says nothing of
+/// Batched GEMMs next to the softmax of attention; the softmax of a loss, as in a recommender, is not related to
 /// attention.
 #[test]
 fn softmax_beside_batched_gemms_is_noted() {
@@ -129,7 +129,7 @@ fn softmax_beside_batched_gemms_is_noted() {
     says(&finding.model, &["fuse it with the loss"]);
 }
 
-/// What picks an element has nothing to sum up.
+/// A reduction that picks an element has nothing to sum up.
 #[test]
 fn what_chooses_is_not_told_to_sum() {
     for (op, can_sum) in [("aten::sum", true), ("aten::amax", false)] {

@@ -1,4 +1,4 @@
-//! What a finding rests on: figures, operations, and what following it saves.
+//! What a finding is based on: figures, operations, and what following it saves.
 
 use super::{Group, Rule, Subject};
 use crate::assess::Input;
@@ -10,7 +10,7 @@ use crate::findings::finding::{Finding, Impact, Priority};
 use crate::findings::outcome::Row;
 
 pub(crate) enum Saves<S: Subject> {
-    /// The gap to 75–100 % of the roofline; by rule of thumb where no model counts the work.
+    /// The gap to 75–100 % of the roofline; by rule of thumb without a model.
     Gap,
     /// The gap to what such kernels usually reach.
     Usual(Band),
@@ -18,12 +18,12 @@ pub(crate) enum Saves<S: Subject> {
     Measured(for<'a> fn(&Input<'a>, &S::Of<'a>) -> i64),
     /// The steps between roofline and measured time that the advice removes.
     Steps(&'static [Cause]),
-    /// At most so much of each; `None` where it cannot be told.
+    /// An upper bound for each; `None` where unknown.
     AtMost(for<'a> fn(&Input<'a>, &S::Of<'a>) -> Option<i64>),
     All,
     Heuristic,
     Each(for<'a> fn(&Input<'a>, &S::Of<'a>) -> Option<Impact>),
-    /// What the [evidence](Subject::evidence) says; for what is no operation.
+    /// The value in the [evidence](Subject::evidence); for subjects that are not operations.
     Evidence,
     /// Memory, which costs no time.
     Memory,
@@ -46,7 +46,7 @@ impl<S: Subject> Saves<S> {
         }
     }
 
-    /// Of a group together, and how much of the middle of it comes from which operation.
+    /// The saving of a group, and the part of the middle of it that comes from each operation.
     fn of<'a>(&self, group: &Group<'_, 'a, S>) -> (Option<Impact>, Vec<(usize, i64)>) {
         let input = group.input;
         match self {
@@ -66,11 +66,11 @@ impl<S: Subject> Saves<S> {
     }
 }
 
-/// What a finding rests on: the finding, still without what its rule says.
+/// What a finding is based on: the finding, still without the texts of its rule.
 pub(crate) type Evidence = Finding;
 
 impl Evidence {
-    /// Of a measured time; for the rest of a literal.
+    /// Evidence about a measured time, for struct update syntax.
     pub(crate) fn new(priority: Priority, time_ns: i64) -> Evidence {
         Evidence {
             priority,
@@ -79,7 +79,7 @@ impl Evidence {
         }
     }
 
-    /// Of a measured time in or beside operations, which matters by its share of the computation.
+    /// Evidence about a measured time in or next to operations; the priority follows from its share of the computation.
     pub(crate) fn of_time(input: &Input, operations: Vec<usize>, time_ns: i64) -> Evidence {
         let share = input.percent_of_compute(time_ns);
         Evidence {
@@ -88,7 +88,7 @@ impl Evidence {
         }
     }
 
-    /// Of operations: their figures together.
+    /// Evidence about operations, from their figures.
     pub(crate) fn of_operations<S: Subject>(group: &Group<S>, rule: &Rule<S>) -> Option<Evidence> {
         let replay = |row| replay(group.input, row).filter(|_| rule.has_reproducer);
         let (impact, savings) = rule.saves.of(group);
@@ -100,10 +100,10 @@ impl Evidence {
         })
     }
 
-    /// The same without what is saved and without a reproducer. Not generic: compiled once for all analyses.
+    /// The same without savings and reproducer. Not generic: compiled once for all analyses.
     fn of_rows(input: &Input, rows: &[&Row], is_pattern: bool) -> Evidence {
         let (time_ns, efficiency_percent) = (time_ns(rows), efficiency(rows));
-        // A finding matters as much as all its operations together.
+        // The priority of a finding follows from all its operations together.
         let share = input.percent_of_compute(time_ns);
         let priority = priority_by(input, share, efficiency_percent, is_pattern);
         Evidence {

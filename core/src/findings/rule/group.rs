@@ -1,4 +1,4 @@
-//! What one rule took.
+//! What one rule matched.
 
 use super::{Subject, Words};
 use crate::assess::{Input, Thresholds};
@@ -11,19 +11,19 @@ use crate::findings::compute::{
 use crate::findings::finding::Impact;
 use crate::findings::outcome::Row;
 
-/// The times of operations, each summed, in the order in which operations first appear.
+/// The time of each operation, summed, in the order in which operations first appear.
 pub(crate) fn times_by_operation(
     times: impl IntoIterator<Item = (usize, i64)>,
 ) -> Vec<(usize, i64)> {
     grouped(times, |sum: &mut i64, ns| *sum = sum.saturating_add(ns))
 }
 
-/// What one rule took, the longest first.
+/// What one rule matched, longest first.
 pub(crate) struct Group<'g, 'a, S: Subject> {
     pub(crate) input: &'g Input<'a>,
-    /// What is known of each.
+    /// The data about each.
     pub(crate) seen: Vec<&'g S::Of<'a>>,
-    /// The operations that they are.
+    /// Their operations.
     pub(crate) rows: Vec<&'g Row>,
 }
 
@@ -42,7 +42,7 @@ impl<'g, 'a, S: Subject> Group<'g, 'a, S> {
         time_ns(&self.rows)
     }
 
-    /// What each saves, and all of them together.
+    /// The saving of each, and the total.
     pub(super) fn impacts(
         &self,
         of: &dyn Fn(&S::Of<'a>, &Row) -> Option<Impact>,
@@ -52,7 +52,7 @@ impl<'g, 'a, S: Subject> Group<'g, 'a, S> {
         sum_of(each.collect::<Vec<_>>().into_iter())
     }
 
-    /// The same of what is saved of the time of each.
+    /// The same, computed from the time saved for each.
     pub(super) fn times(
         &self,
         impact: fn(i64) -> Impact,
@@ -63,13 +63,13 @@ impl<'g, 'a, S: Subject> Group<'g, 'a, S> {
         together(impact, each.collect())
     }
 
-    /// Whether its operations are together large enough to be a bottleneck of their kind.
+    /// Whether its operations together are large enough to be a bottleneck of their kind.
     pub(crate) fn is_large(&self, gate_ms: fn(&Thresholds) -> f64) -> bool {
         let gate = Gate::of(self.input, gate_ms(&self.input.options.thresholds));
         are_large(self.input, &self.rows, &gate)
     }
 
-    /// The kernel time of one of `n`.
+    /// The mean kernel time of `n` calls.
     pub(crate) fn mean_ns(&self, n: u64) -> i64 {
         self.time_ns() / i64::try_from(n.max(1)).unwrap_or(i64::MAX)
     }
@@ -89,8 +89,8 @@ impl<'g, 'a, S: Subject> Group<'g, 'a, S> {
     }
 }
 
-/// What times that are saved are worth together, and the middle of each. Not generic, like the words
-/// below: compiled once for all analyses.
+/// The total impact of saved times, and the middle of each. Not generic, like the words below: compiled once for all
+/// analyses.
 fn together(
     impact: fn(i64) -> Impact,
     mut each: Vec<(usize, i64)>,
@@ -103,7 +103,7 @@ fn together(
     (all, each)
 }
 
-/// The words that every group of operations has.
+/// The words available for all groups of operations.
 pub(super) fn words(input: &Input, rows: &[&Row]) -> Words {
     if rows.is_empty() {
         return Vec::new();

@@ -1,19 +1,18 @@
-//! The engine: a finding is a row of a table of [`Rule`]s, and one runner makes it.
+//! The rule engine: each finding is a row of a table of [`Rule`]s, evaluated by a common runner.
 //!
 //! ```text
 //! what is seen of each operation ─applies→ group of one rule ─saves, words→ Finding
 //! ```
 //!
-//! An analysis says what it knows of each operation (or copy, gap, chain of kernels) as the
-//! [`Subject`] of its rules. The runner asks the rules in order; the first that applies takes the
-//! operation, and all that one rule took are one finding (or one for each answer to [`Rule::by`]). What it
-//! is worth follows from [`Rule::saves`], its sentences from the templates of the rule.
+//! An analysis provides what it knows about each operation (or copy, gap, chain of kernels) as the [`Subject`] of its
+//! rules. The runner tries the rules in order; the first that applies takes the operation, and all that one rule took
+//! form one finding (or one for each value of [`Rule::by`]). Its saving follows from [`Rule::saves`], its sentences
+//! from the templates of the rule.
 //!
-//! A template holds words in braces: `{subject}`, `{time}`, `{at}`, `{calls}` and `{figures}` (the
-//! first three in one) of every group of operations, and those that [`Rule::words`] adds. Of
-//! `{word?text|other}` a word that [holds] chooses the text, and else the other. What cannot
-//! be called has no reproducer: its sentences do [without](without_reproducer). `docs/findings.md` is
-//! made from the same rows.
+//! A template contains words in braces: `{subject}`, `{time}`, `{at}`, `{calls}` and `{figures}` (the first three in
+//! one) for all groups of operations, and those added by [`Rule::words`]. In `{word?text|other}` the text is used if
+//! the word [holds], otherwise the other one. Operations that cannot be called have no reproducer; their sentences are
+//! [written without it](without_reproducer). `docs/findings.md` is generated from the same rows.
 
 mod evidence;
 mod group;
@@ -32,30 +31,30 @@ pub(crate) use group::{Group, times_by_operation};
 pub use text::RuleDoc;
 pub(crate) use text::{docs, either, fill, holds};
 
-/// What the rules of an analysis look at.
+/// What the rules of an analysis are applied to.
 pub(crate) trait Subject: Sized + 'static {
-    /// What is known of one operation, or of one part of the run.
+    /// The data about one operation, or about one part of the run.
     type Of<'a>;
 
-    /// The operation that it is; what is none says its own [evidence](Subject::evidence).
+    /// The operation that it is; subjects that are not operations provide their own [evidence](Subject::evidence).
     const ROW: RowOf<Self> = |_| None;
 
-    /// What a finding about a group rests on: figures, operations, events.
+    /// What a finding about a group is based on: figures, operations, events.
     fn evidence(group: &Group<'_, '_, Self>, rule: &Rule<Self>) -> Option<Evidence> {
         Evidence::of_operations(group, rule)
     }
 
-    /// Words for every rule of the analysis, beside the engine's own.
+    /// Words for all rules of the analysis, in addition to the engine's own.
     fn words(_: &Group<'_, '_, Self>) -> Words {
         Vec::new()
     }
 
-    /// What the data shows and cannot show, for every rule of the analysis.
+    /// What the data shows and cannot show, for all rules of the analysis.
     fn reasoning(group: &Group<'_, '_, Self>) -> Vec<String> {
         called_from(group.input, &group.rows).into_iter().collect()
     }
 
-    /// Tables for every rule of the analysis: that of the operations.
+    /// Tables for all rules of the analysis: by default, the table of operations.
     fn tables(group: &Group<'_, '_, Self>) -> Vec<Table> {
         match group.rows.is_empty() {
             true => Vec::new(),
@@ -64,54 +63,54 @@ pub(crate) trait Subject: Sized + 'static {
     }
 }
 
-/// What the words of templates stand for.
+/// Values for the words of templates.
 pub(crate) type Words = Vec<(&'static str, String)>;
 
 pub(crate) type Applies<S> = for<'a> fn(&Input<'a>, &<S as Subject>::Of<'a>) -> bool;
 
 pub(crate) type RowOf<S> = for<'s, 'a> fn(&'s <S as Subject>::Of<'a>) -> Option<&'s Row>;
 
-/// One thing that Dormer can find.
+/// One kind of finding.
 pub(crate) struct Rule<S: Subject> {
     /// Its name in files: "tiny_batched".
     pub(crate) key: &'static str,
-    /// What it calls an operation in the column of types, see [`class_of`]; empty for nothing.
+    /// The class that it gives an operation in the column of types, see [`class_of`]; may be empty.
     pub(crate) class: &'static str,
     /// When it applies, as a clause for the docs: "M or N is 1".
     pub(crate) when: &'static str,
     pub(crate) applies: Applies<S>,
-    /// What of a group must hold as well for the rule to take it, and not a rule below.
+    /// A condition on the whole group; if it does not hold, the group is left to the next rules.
     pub(crate) takes: for<'g, 'a> fn(&Group<'g, 'a, S>) -> bool,
-    /// Whether a group is worth a finding.
+    /// Whether a group deserves a finding.
     pub(crate) gate: for<'g, 'a> fn(&Group<'g, 'a, S>) -> bool,
-    /// What it took is a finding for each answer, in the order of the answers.
+    /// Splits what it took into one finding for each value, in the order of the values.
     pub(crate) by: for<'a> fn(&S::Of<'a>) -> String,
-    /// The cause, in a few words. Like the following ones a template.
+    /// The cause, in a few words. A template, like the following texts.
     pub(crate) title: &'static str,
     /// One sentence with the operation, its time and its share.
     pub(crate) issue: &'static str,
-    /// What to change in the model or in how it is run: one sentence without its subject.
+    /// What to change in the model or how it is run: one sentence without its subject.
     pub(crate) model: &'static str,
     pub(crate) kernel: &'static str,
-    /// What the data shows beyond what every finding says; what its words leave empty is left out.
+    /// What the data shows beyond what every finding says; notes that are empty after substitution are left out.
     pub(crate) notes: &'static [&'static str],
-    /// What the other words of the templates stand for.
+    /// Values for the other words of the templates.
     pub(crate) words: for<'g, 'a> fn(&Group<'g, 'a, S>) -> Words,
-    /// Tables that come before those of every finding of the analysis.
+    /// Tables that precede those of every finding of the analysis.
     pub(crate) tables: for<'g, 'a> fn(&Group<'g, 'a, S>) -> Vec<Table>,
     pub(crate) saves: Saves<S>,
-    /// What following it changes, beside kernel time.
+    /// What following it changes, besides kernel time.
     pub(crate) effect: Effect,
-    /// A pattern with a name is worth a look however small its share is.
+    /// A named pattern is worth a look however small its share.
     pub(crate) is_pattern: bool,
-    /// Its priority, from the one that its share and efficiency give it.
+    /// Adjusts the priority derived from its share and efficiency.
     pub(crate) priority: for<'g, 'a> fn(&Group<'g, 'a, S>, Priority) -> Priority,
     /// Whether kernel engineers get a reproducer.
     pub(crate) has_reproducer: bool,
 }
 
 impl<S: Subject> Rule<S> {
-    /// What most rules have in common, for the rest of a literal.
+    /// Defaults shared by most rules, for struct update syntax.
     pub(crate) const BASE: Rule<S> = Rule {
         key: "",
         class: "",
@@ -141,8 +140,8 @@ impl<S: Subject> Rule<S> {
         words
     }
 
-    /// Many kernels about as short as their launch: what they take beyond their work at the roofline is
-    /// saved at most. For the rest of a literal.
+    /// Many kernels that are about as short as their launch: the saving is at most their time beyond the roofline time.
+    /// For struct update syntax.
     pub(crate) const SMALL_KERNELS: Rule<S> = Rule {
         key: "many_small_kernels",
         gate: |group| are_many(group.input, &group.rows, n_calls(&group.rows)),
@@ -172,14 +171,14 @@ impl<S: Subject> Rule<S> {
     }
 }
 
-/// A finding with what keeps its longest operation from the roofline. Not generic, like what follows: compiled once for all
-/// analyses.
+/// Adds the causes that keep the longest operation from the roofline. Not generic, like the functions below: compiled
+/// once for all analyses.
 fn with_causes(mut found: Finding, input: &Input, rows: &[&Row]) -> Finding {
     if let Some(longest) = rows.first() {
         found
             .tables
             .extend(waterfall_table(input, longest.operation));
-        // What first steps say is not how fast operations are, and a GPU that gets slower is no matter of one of them.
+        // First steps are not about how fast operations are, and a slower GPU is not specific to one operation.
         if !matches!(found.effect, Effect::FirstStep | Effect::FasterGpu) {
             found.causes = causes_of(input, longest.operation).unwrap_or_default();
         }
@@ -187,8 +186,7 @@ fn with_causes(mut found: Finding, input: &Input, rows: &[&Row]) -> Finding {
     found
 }
 
-/// A finding with its sentences: those of the templates, and the notes before the last of its
-/// reasoning.
+/// Adds the sentences: those of the templates, and the notes before the last sentence of the reasoning.
 fn said(mut found: Finding, templates: [&str; 4], notes: &[&str], words: &Words) -> Finding {
     let is_callable = found.replay.is_some();
     let say = |template: &str| match fill(template, words) {
@@ -204,7 +202,7 @@ fn said(mut found: Finding, templates: [&str; 4], notes: &[&str], words: &Words)
     found
 }
 
-/// The findings about what was seen: each is taken by the first rule that applies to it.
+/// The findings about the given subjects; each is taken by the first rule that applies to it.
 pub(crate) fn find<'g, 'a, S: Subject>(
     input: &'g Input<'a>,
     rules: &[Rule<S>],
@@ -222,11 +220,11 @@ pub(crate) fn find<'g, 'a, S: Subject>(
     taken(rules.len(), seen.len(), &kind, &take)
 }
 
-/// What a rule makes of a group; `None` where it leaves it to the next one.
+/// The result of applying a rule to a group; `None` if it leaves the group to the next rule.
 type Taken = Option<Option<Finding>>;
 
-/// What rules find, with rules and what was seen by their positions: `kind` is which finding of a rule something belongs to,
-/// if the rule applies to it; `take` is what a rule makes of all of one kind, if it takes them.
+/// Applies rules to subjects, both given as indices: `kind` returns the finding of a rule that a subject belongs to, if
+/// the rule applies to it; `take` evaluates a rule for all subjects of one kind, if it takes them.
 fn taken(
     n_rules: usize,
     n_seen: usize,
@@ -247,7 +245,7 @@ fn taken(
     findings
 }
 
-/// What the rules call an operation: the classes of all that apply to it, in their order.
+/// The class of an operation: the classes of all rules that apply to it, in their order.
 pub(crate) fn class_of<'a, S: Subject>(
     input: &Input<'a>,
     rules: &[Rule<S>],

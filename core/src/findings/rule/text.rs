@@ -1,9 +1,9 @@
-//! Templates of sentences, and what a rule says for the docs.
+//! Templates of sentences, and the documentation of rules.
 
 use super::{Rule, Subject, Words};
 
-/// A template with its words; a later word goes before an earlier one of its name. `{word?text|other}`
-/// is the text where the word is not empty, and else the other; words may stand in both.
+/// Fills the words into a template; a later word takes precedence over an earlier one with the same name.
+/// `{word?text|other}` is the text if the word is not empty, else the other; both may contain words.
 pub(crate) fn fill(template: &str, words: &Words) -> String {
     let mut text = String::new();
     let mut left = template;
@@ -29,7 +29,7 @@ pub(crate) fn fill(template: &str, words: &Words) -> String {
     text
 }
 
-/// What stands before the brace that closes, and behind it.
+/// Splits at the matching closing brace.
 fn up_to_its_brace(text: &str) -> Option<(&str, &str)> {
     let mut depth = 1_i32;
     let end = text.find(|letter| {
@@ -53,19 +53,19 @@ pub(crate) fn either(
     (word, if holds { text } else { otherwise }.to_owned())
 }
 
-/// A word that a template asks whether something holds.
+/// A word for a condition in templates.
 pub(crate) fn holds(word: &'static str, holds: bool) -> (&'static str, String) {
     either(word, holds, "yes", "")
 }
 
-/// What a rule says, for the docs: whatever it looks at.
+/// The documentation of a rule, whatever its subject.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RuleDoc {
     /// Its name in files.
     pub key: &'static str,
     /// When it applies.
     pub when: &'static str,
-    /// Its templates.
+    /// Its templates: the title.
     pub title: &'static str,
     /// See [`Finding::issue`](crate::findings::Finding::issue).
     pub issue: &'static str,
@@ -73,7 +73,7 @@ pub struct RuleDoc {
     pub model: &'static str,
     /// See [`Finding::kernel`](crate::findings::Finding::kernel).
     pub kernel: &'static str,
-    /// What it is worth.
+    /// What it saves.
     pub saves: &'static str,
 }
 
@@ -106,7 +106,7 @@ mod tests {
         let template = "It takes {time}{long?, all of {time}|}{at? at {at}|}.";
         let filled = "It takes 3 ms, all of 3 ms.";
         assert_eq!(fill(template, &words), filled);
-        // Braces of a trace's own names are no words.
+        // Braces in names from the trace are not words.
         let words = vec![
             ("subject", "`f{time}`".to_owned()),
             ("time", "3 ms".to_owned()),

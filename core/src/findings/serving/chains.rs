@@ -1,4 +1,4 @@
-//! Chains of kernels that are hardly longer than the shortest, and come back in each layer.
+//! Chains of kernels that are hardly longer than the shortest, and repeat in each layer.
 
 use std::collections::BTreeMap;
 
@@ -7,47 +7,47 @@ use crate::base::interval::sum;
 use crate::base::sort::Arrange;
 use crate::trace::{EventId, StringId};
 
-/// What a chain is for.
+/// The purpose of a chain.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Topic {
-    /// Chooses experts and sorts tokens by them.
+    /// Chooses experts and sorts tokens by expert.
     Routing,
-    /// Makes queries and keys ready and stores them.
+    /// Prepares queries and keys and stores them.
     BeforeAttention,
     /// Anything between two GEMMs.
     Between,
 }
 
-/// Chains of the same topic; those between GEMMs of the same kernels.
+/// Chains with the same topic; for those between GEMMs, also with the same kernels.
 #[derive(Debug, Clone)]
 pub(super) struct Chain {
     pub(super) topic: Topic,
-    /// Kernels of the first one, in their order.
+    /// Kernels of the first one, in order.
     pub(super) names: Vec<StringId>,
     pub(super) first: Vec<EventId>,
-    /// How often.
+    /// Number of chains.
     pub(super) n: u64,
     pub(super) n_kernels: u64,
     pub(super) ns: i64,
-    /// Less what one kernel takes at least, for each.
+    /// The time without the minimum time of one kernel per chain.
     pub(super) saved_ns: i64,
-    /// By operation.
+    /// The time of each operation.
     pub(super) operations: BTreeMap<usize, i64>,
 }
 
-/// Fewer kernels are no chain.
+/// Fewer kernels are not a chain.
 const LEAST_KERNELS: usize = 4;
-/// A kernel of a chain is shorter than so many times the floor.
+/// A kernel of a chain is shorter than this multiple of the floor.
 const SHORT: i64 = 3;
-/// What comes back less often in a pass is no matter of layers.
+/// A chain that occurs less often in a pass does not belong to layers.
 const LEAST_PER_PASS: u64 = 3;
 
-/// Whether a kernel takes little more than any kernel does.
+/// Whether a kernel takes little more than the minimum.
 pub(super) fn is_short(passes: &Passes, kernel: &Kernel) -> bool {
     kernel.ns < passes.floor_ns.saturating_mul(SHORT)
 }
 
-/// Those that come back in each layer, the longest first; without kernels of some names.
+/// The chains that repeat in each layer, longest first; without kernels with the given names.
 pub(super) fn chains(passes: &Passes, without: &[StringId]) -> Vec<Chain> {
     let mut all: BTreeMap<(Topic, Vec<StringId>), Chain> = BTreeMap::new();
     if passes.floor_ns > 0 {
@@ -95,7 +95,7 @@ impl Chain {
         }
     }
 
-    /// What fusing each into one kernel saves of which operation.
+    /// What fusing each chain into one kernel saves of each operation.
     pub(super) fn savings(&self) -> Vec<(usize, i64)> {
         let share = self.saved_ns as f64 / self.ns.max(1) as f64;
         let operations = self.operations.iter();
@@ -105,7 +105,7 @@ impl Chain {
     }
 }
 
-/// The chains of a pass: what lies between two kernels that are no short ones, or multiply.
+/// The chains of a pass: the kernels between two that are not short or are GEMMs.
 fn of_pass(passes: &Passes, pass: &Pass, without: &[StringId]) -> Vec<(Topic, Vec<Kernel>)> {
     let mut found: Vec<(Topic, Vec<Kernel>)> = Vec::new();
     let mut run: Vec<Kernel> = Vec::new();
@@ -125,7 +125,7 @@ fn of_pass(passes: &Passes, pass: &Pass, without: &[StringId]) -> Vec<(Topic, Ve
     found
 }
 
-/// Ends a run of short kernels before one of a role.
+/// Ends a run of short kernels, before a kernel with the given role.
 fn end(found: &mut Vec<(Topic, Vec<Kernel>)>, run: &mut Vec<Kernel>, before: Option<Role>) {
     let (routing, others): (Vec<Kernel>, Vec<Kernel>) = run
         .drain(..)
@@ -137,7 +137,7 @@ fn end(found: &mut Vec<(Topic, Vec<Kernel>)>, run: &mut Vec<Kernel>, before: Opt
         };
         found.push((topic, others));
     }
-    // What adds up the results of experts follows their GEMMs, and goes with their routing.
+    // Summing up the results of experts follows their GEMMs, and belongs to their routing.
     let open = found
         .iter_mut()
         .rfind(|(topic, _)| *topic == Topic::Routing);
@@ -148,8 +148,8 @@ fn end(found: &mut Vec<(Topic, Vec<Kernel>)>, run: &mut Vec<Kernel>, before: Opt
     }
 }
 
-/// Launches that fusing can spare: of each run of short kernels all but one, by operation; how many there
-/// are, and what they take at least.
+/// Launches that fusing can save: all but one of each run of short kernels. Returns their number, and their minimum
+/// time by operation.
 pub(super) fn spared(passes: &Passes) -> (u64, BTreeMap<usize, i64>) {
     let (mut n, mut operations) = (0, BTreeMap::new());
     for pass in &passes.all {

@@ -1,5 +1,5 @@
-//! Work that gives the same in each layer and each step: no dimension of its operands is that of tokens,
-//! requests or their cache.
+//! Work with the same result in each layer and each step: none of its operands' dimensions depends on tokens, requests
+//! or their cache.
 
 use super::{Kind, Seen, Source, pass_word};
 use crate::base::map::Set;
@@ -7,11 +7,11 @@ use crate::findings::prelude::*;
 use crate::names::Family;
 use crate::profile::operations::Operation;
 
-/// Fewer elements are a matter of launches, not of work.
+/// With fewer elements, launches dominate rather than work.
 const LEAST_ELEMENTS: f64 = 65_536.0;
-/// Fewer calls of a pass are none of its layers'.
+/// An operation with fewer calls per pass does not belong to layers.
 const LEAST_LAYERS: u64 = 4;
-/// A dimension of rows may be so many times the tokens: heads, or choices of experts.
+/// The number of rows may be up to this multiple of the tokens: heads, or expert choices.
 const MOST_TIMES: i64 = 256;
 
 pub(super) fn seen(source: &Source) -> Vec<Seen> {
@@ -32,7 +32,7 @@ pub(super) fn seen(source: &Source) -> Vec<Seen> {
         .flatten()
         .filter_map(|size| i64::try_from(size).ok())
         .collect();
-    // What multiplies has the tokens as its rows, be they padded.
+    // GEMMs have the tokens as rows, possibly padded.
     for (_, operation, _) in input.operations() {
         if is_of_tokens(operation) {
             let tensors = operation.tensors(input.profile);
@@ -44,7 +44,7 @@ pub(super) fn seen(source: &Source) -> Vec<Seen> {
     }
     let n_passes = passes.all.len().max(1) as u64;
     let layers = passes.layers() as u64;
-    // One layer may have it from before.
+    // A layer may reuse the result of an earlier one.
     let least = layers.saturating_sub(2).max(LEAST_LAYERS);
     let mut seen = Vec::new();
     for (at, operation, judged) in input.operations() {
@@ -87,7 +87,7 @@ fn is_of_tokens(operation: &Operation) -> bool {
     )
 }
 
-/// The dimension that counts rows: the first, of a batch of one the second.
+/// The dimension that counts rows: the first, or the second if the batch size is one.
 fn rows(shape: &[i64]) -> Option<i64> {
     match shape {
         [1, rows, _, ..] => Some(*rows),
@@ -96,7 +96,7 @@ fn rows(shape: &[i64]) -> Option<i64> {
     }
 }
 
-/// Whether operands are known, large, and none counts anything of the batch.
+/// Whether operands are known and large, and none of their dimensions depends on the batch.
 fn is_constant(source: &Source, operation: &Operation, of_batch: &Set<i64>) -> bool {
     let tensors = operation.tensors(source.input.profile);
     let is_large = tensors.iter().any(|tensor| tensor.n() >= LEAST_ELEMENTS);

@@ -1,4 +1,4 @@
-//! What each kernel takes at least, and kernels that take no more.
+//! The minimum time of each kernel, and kernels that take no more than that.
 
 use super::chains::spared;
 use super::passes::{Kernel, Passes};
@@ -10,10 +10,10 @@ use crate::names::{Family, family_of_kernel};
 use crate::profile::Profile;
 use crate::trace::StringId;
 
-/// A smaller share of the replays is no fixed cost to speak of.
+/// A fixed cost below this share of the replays is not reported.
 const LEAST_PERCENT: f64 = 5.0;
 
-/// Kernels of a graph take a few microseconds each however little they do.
+/// Kernels of a graph take a few microseconds each, however little they do.
 pub(super) fn fixed_cost(source: &Source) -> Vec<Seen> {
     let passes = source.passes;
     let (floor_ns, all_ns) = (passes.floor_ns, passes.ns);
@@ -31,7 +31,7 @@ pub(super) fn fixed_cost(source: &Source) -> Vec<Seen> {
     let near_all_ns = sum(near.iter().map(|one| one.ns));
     let (n_spared, operations) = spared(passes);
     let spared_ns = sum(operations.values().copied());
-    // Kernels that follow none as short have nothing to be merged with.
+    // Kernels that do not follow another short one cannot be merged.
     if n_spared == 0 {
         return Vec::new();
     }
@@ -61,7 +61,7 @@ pub(super) fn fixed_cost(source: &Source) -> Vec<Seen> {
     }]
 }
 
-/// How often each kernel runs, the longest together first: name, number, time.
+/// Kernels by name: name, number, time; largest total time first.
 fn by_name(kernels: &[&Kernel]) -> Vec<(StringId, u64, i64)> {
     let times = kernels.iter().map(|one| (one.name, one.ns));
     let add = |(n, all_ns): &mut (u64, i64), ns| {
@@ -74,22 +74,22 @@ fn by_name(kernels: &[&Kernel]) -> Vec<(StringId, u64, i64)> {
     all
 }
 
-/// Kernels of a name that do nearly nothing, very often.
+/// Frequent kernels of one name that do nearly nothing.
 pub(super) struct Tiny {
     pub(super) name: StringId,
     n: u64,
     ns: i64,
     operations: Vec<usize>,
-    /// Of its largest operand; `None` where arguments are not known.
+    /// Elements of its largest operand; `None` if arguments are unknown.
     elements: Option<u64>,
 }
 
-/// Element-wise kernels of one name that run several times in each layer and take no longer than any kernel
-/// does: with their arguments known, of one element; without, of few.
+/// Element-wise kernels of one name that run several times in each layer and take no longer than the minimum. If their
+/// arguments are known, they have one element; otherwise, few.
 pub(super) fn tiny(profile: &Profile, passes: &Passes) -> Vec<Tiny> {
-    /// A smaller share of their time is not worth a finding.
+    /// A smaller share of the time is not worth a finding.
     const LEAST_PERCENT: f64 = 1.0;
-    /// So often in each layer, or in each pass where layers are not known.
+    /// Minimum number in each layer, or in each pass if layers are unknown.
     const LEAST_PER_LAYER: u64 = 2;
     const LEAST_PER_PASS: u64 = 100;
     let (all_ns, near_ns) = (passes.ns, passes.near_floor_ns());
@@ -129,7 +129,7 @@ pub(super) fn tiny(profile: &Profile, passes: &Passes) -> Vec<Tiny> {
             operations,
         }
     });
-    // Without arguments only what makes a value of nothing is known to do the same in each layer.
+    // Without arguments, only kernels that create values without input are known to do the same in each layer.
     let makes_values = |name| makes_values(profile.trace.strings.get(name));
     tiny.filter(|one| match one.elements {
         Some(elements) => elements <= 1,
@@ -138,7 +138,7 @@ pub(super) fn tiny(profile: &Profile, passes: &Passes) -> Vec<Tiny> {
     .collect()
 }
 
-/// Kernels that need not be, or could be a part of others.
+/// Kernels that are unnecessary, or could be a part of others.
 pub(super) fn one_element(source: &Source) -> Vec<Seen> {
     let passes = source.passes;
     let per_pass = |n: u64| n / passes.all.len().max(1) as u64;
@@ -153,7 +153,7 @@ pub(super) fn one_element(source: &Source) -> Vec<Seen> {
             holds("one", one.elements == Some(1)),
         ];
         let savings = match one.operations.as_slice() {
-            // A kernel of a graph may share its operation with all others of its launch.
+            // A kernel of a graph may share its operation with all others of the launch.
             [at] => vec![(*at, one.ns.min(source.input.operation(*at).kernel_ns))],
             _ => Vec::new(),
         };

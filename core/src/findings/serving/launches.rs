@@ -1,4 +1,4 @@
-//! How steps are launched: padding to a captured size, many graphs, slow launches, the first layer.
+//! How steps are launched: padding to a captured size, many graphs, slow launches, a slow first layer.
 
 use super::passes::{Pass, Role};
 use super::{Kind, Seen, Source};
@@ -13,9 +13,9 @@ use crate::profile::serving::{ServingStep, ShapeKind};
 use crate::profile::shapes::Source as Sizes;
 use crate::trace::{Category, EventId};
 
-/// Rows that are none of a step: a graph runs for the size that it was captured for.
+/// Padding rows: a graph runs with the size that it was captured for.
 pub(super) fn padding(source: &Source) -> Vec<Seen> {
-    /// A smaller part of the rows is not worth a word.
+    /// A smaller share of the rows is not reported.
     const LEAST_PERCENT: f64 = 5.0;
     let Some(serving) = source.serving else {
         return Vec::new();
@@ -41,8 +41,8 @@ pub(super) fn padding(source: &Source) -> Vec<Seen> {
     if percent < LEAST_PERCENT {
         return Vec::new();
     }
-    // Only what computes for each token is shorter with fewer of them; weights are read all the same. The
-    // same operations run in steps without padding.
+    // Only compute-bound operations get shorter with fewer tokens; weights are read in any case. The same operations
+    // run in steps without padding.
     let of_all = empty(&mut of_time.iter()).unwrap_or(0.0);
     let bound = input.operations().filter(|(_, operation, judged)| {
         let is_bound = judged.roof.is_some_and(|roof| roof.bound == Bound::Compute);
@@ -90,7 +90,7 @@ pub(super) fn padding(source: &Source) -> Vec<Seen> {
     vec![Seen { words, ..seen }]
 }
 
-/// Graph launches that take as long as what they launch, and decode in many graphs.
+/// Graph launches that take as long as what they launch, and decoding in many graphs.
 pub(super) fn seen(source: &Source) -> Vec<Seen> {
     piecewise(source)
         .into_iter()
@@ -113,7 +113,7 @@ fn piecewise(source: &Source) -> Option<Seen> {
     if serving.shape.kind != ShapeKind::PiecewiseGraph || !source.passes.are_replays {
         return None;
     }
-    /// A step of fewer launches is one graph and what belongs to it.
+    /// A step with fewer launches is one graph with related launches.
     const LEAST_LAUNCHES: usize = 5;
     let steps = serving.of(Some(Phase::Decode));
     let steps = steps.map(|step| (step, replays_of(source, step).count()));
@@ -136,7 +136,7 @@ fn piecewise(source: &Source) -> Option<Seen> {
 }
 
 fn slow_launch(source: &Source) -> Option<Seen> {
-    /// Of the time of the replays.
+    /// Relative to the time of the replays.
     const LONG: f64 = 0.5;
     const LEAST_WAITED: f64 = 0.01;
     if !source.passes.are_replays {
@@ -185,12 +185,12 @@ fn slow_launch(source: &Source) -> Option<Seen> {
     })
 }
 
-/// The first layer of the first step, where it takes far longer than the others.
+/// The first layer of the first step, if it takes far longer than the others.
 pub(super) fn cold_start(source: &Source) -> Vec<Seen> {
-    /// So many times the median of the others.
+    /// Relative to the median of the others.
     const FAR: i64 = 3;
     const LEAST_LAYERS: usize = 4;
-    /// Of the step.
+    /// Relative to the step.
     const LEAST_SHARE: f64 = 0.01;
     let seen = || {
         let first = source.passes.all.iter();

@@ -1,4 +1,4 @@
-//! What a decode step has to read, and operations that are as fast as the GPU lets them be.
+//! What a decode step has to read, and operations that are as fast as the GPU allows.
 
 use super::{Kind, Seen, Source};
 use crate::assess::{Judged, ReportOptions};
@@ -13,25 +13,24 @@ use crate::profile::operations::Operation;
 use crate::profile::shapes::Source as Sizes;
 use crate::trace::{EventId, TrackId};
 
-/// Of less of the time with a known work nothing is said, in percent.
+/// With a smaller share of the time with known FLOPs and bytes, nothing is reported, in percent.
 const LEAST_KNOWN_PERCENT: f64 = 90.0;
 
-/// The weights of a step and what its attention moves, and the least time that reading them takes.
+/// The weights of a step and the bytes that its attention moves, and the minimum time to read them.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct StepMemory {
-    /// Of GEMMs and experts, without their activations where sizes tell those.
+    /// Weights of GEMMs and experts, without activations if sizes are known.
     pub(crate) weights: f64,
-    /// In attention: most are keys and values of its cache.
+    /// Bytes moved by attention, most of which are its KV cache.
     pub(crate) cache: f64,
-    /// GB/s.
+    /// Memory bandwidth in GB/s.
     pub(crate) gbps: f64,
-    /// Weights of experts are among them: as many as tokens that choose evenly read, which is the most.
+    /// It includes expert weights: as many as evenly distributed tokens read, which is the maximum.
     pub(crate) has_experts: bool,
 }
 
 impl StepMemory {
-    /// Of a step, given which operations are those of so many of them; `None` where too much of their work
-    /// is not known.
+    /// For a step, averaged over the given steps; `None` if FLOPs and bytes are unknown for too much of their work.
     pub(crate) fn of_step(
         profile: &Profile,
         options: &ReportOptions,
@@ -57,27 +56,27 @@ impl StepMemory {
         })
     }
 
-    /// All of it.
+    /// The sum of both.
     pub(crate) fn bytes(&self) -> f64 {
         self.weights + self.cache
     }
 
-    /// In nanoseconds.
+    /// The minimum time to read them, in nanoseconds.
     pub(crate) fn least_ns(&self) -> f64 {
         self.bytes() / self.gbps
     }
 }
 
-/// The steps that bytes are counted of.
+/// The steps for which bytes are counted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct StepsOf {
-    /// How many.
+    /// Number of steps.
     pub(crate) n: usize,
-    /// Those that decode, beside others; else all that was recorded.
+    /// Only decode steps, if there are other steps; else everything that was recorded.
     pub(crate) are_some: bool,
 }
 
-/// An operation that computes, with how often it does in the steps that count, and how long.
+/// An operation that computes, with the number and time of its calls in the counted steps.
 struct Computing<'a> {
     operation: &'a Operation,
     judged: &'a Judged,
@@ -90,12 +89,12 @@ struct Calls {
     ns: i64,
 }
 
-/// By operation: its calls in steps that decode.
+/// For each operation, its calls in decode steps.
 struct DecodeCalls(Vec<Calls>);
 
 impl DecodeCalls {
-    /// A call is of the step that started last on its thread: what follows the annotation of a step, as
-    /// sampling, is of it.
+    /// A call belongs to the step that started last on its thread: what follows the annotation of a step, such as
+    /// sampling, belongs to it.
     fn of(profile: &Profile) -> DecodeCalls {
         let (events, operations) = (&profile.trace.events, profile.operations());
         let mut steps: Vec<(TrackId, i64, bool)> = Vec::new();
@@ -132,7 +131,7 @@ impl Computing<'_> {
         Some(bytes * self.calls.n as f64)
     }
 
-    /// The same without the activations of a GEMM; `None` of what routes tokens to experts.
+    /// The same without the activations of a GEMM; `None` for routing.
     fn weights(&self) -> Option<f64> {
         let estimate = self.operation.estimate.as_ref();
         if estimate.is_some_and(|estimate| estimate.role.is_routing()) {
@@ -167,7 +166,7 @@ fn computing<'a>(
         .collect()
 }
 
-/// Of how much of the time of what computes the bytes are known.
+/// The share of computation time for which bytes are known.
 fn known_percent(all: &[Computing]) -> Option<f64> {
     let ns = |known: bool| {
         let of_it = all.iter().filter(|one| !known || one.bytes().is_some());
@@ -176,7 +175,7 @@ fn known_percent(all: &[Computing]) -> Option<f64> {
     percent_of(ns(true), ns(false))
 }
 
-/// The steps that decode, where their KV tokens are known, and the time of one.
+/// The decode steps, if their KV tokens are known, and the time of one.
 fn decode_steps(source: &Source) -> Option<(StepsOf, i64)> {
     let serving = source.serving?;
     let phases = serving.phases();
@@ -197,14 +196,14 @@ fn decode_steps(source: &Source) -> Option<(StepsOf, i64)> {
     are_counted.then_some((steps, time.ns))
 }
 
-/// A decode step against the memory bandwidth.
+/// Compares a decode step with the memory bandwidth.
 pub(super) fn seen(source: &Source) -> Vec<Seen> {
     let input = source.input;
     let seen = || {
         let (steps, step_ns) = decode_steps(source)?;
         let memory = StepMemory::of_step(input.profile, input.options, input.judged, steps)?;
         let percent = memory.least_ns() / step_ns.max(1) as f64 * 100.0;
-        // A rate above the peak is no measurement.
+        // A rate above the peak cannot be right.
         if percent > 100.0 {
             return None;
         }
@@ -245,7 +244,7 @@ pub(super) fn seen(source: &Source) -> Vec<Seen> {
     seen().into_iter().collect()
 }
 
-/// Where the bytes come from that no operator of the trace tells: "; captured, from config".
+/// The source of bytes that are not from operators of the trace: "; captured, from config".
 fn sources(input: &Input, steps: StepsOf) -> String {
     let profile = input.profile;
     let counted = computing(profile, input.judged, steps.are_some).into_iter();
@@ -264,7 +263,7 @@ fn sources(input: &Input, steps: StepsOf) -> String {
     }
 }
 
-/// What would tell how much a decode step reads, where that is not known.
+/// How to find out what a decode step reads, if it is unknown.
 pub(super) fn unknown(source: &Source) -> Option<String> {
     let (steps, _) = decode_steps(source)?;
     let input = source.input;
@@ -278,11 +277,10 @@ pub(super) fn unknown(source: &Source) -> Option<String> {
     })
 }
 
-/// Operations of serving steps that have nothing to gain: three quarters of the roofline and more is
-/// what estimates count as reached.
+/// Operations of serving steps that have nothing to gain: estimates consider 75 % of roofline as reached.
 pub(super) fn at_roofline(source: &Source) -> Vec<Seen> {
     const REACHED_PERCENT: f64 = 75.0;
-    /// A smaller share of the run is not worth a word.
+    /// A smaller share of the run is not reported.
     const LEAST_PERCENT_OF_RUN: f64 = 1.0;
     let input = source.input;
     let Some(total_ns) = input.total_ns().filter(|_| source.serving.is_some()) else {

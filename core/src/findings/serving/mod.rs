@@ -1,13 +1,12 @@
-//! Steps of serving engines, and what graphs replay: what a step costs beside the work of its kernels.
+//! Steps of serving engines, and graph replays: what a step costs besides the work of its kernels.
 //!
 //! ```text
 //! replays of graphs, else steps ─passes→ kernels by role ─chains, floor→ what comes back in each layer
 //! annotations, arguments ─→ what a step has to read, what does not depend on its batch
 //! ```
 //!
-//! How fast single kernels are is for the analyses of their kinds of work. Here are the causes that show
-//! in a step as a whole: kernels too many and too short, work done again in each layer, and how
-//! the step is launched.
+//! The speed of single kernels belongs to the analyses of their kinds. This one covers causes that show in a step as a
+//! whole: too many and too short kernels, work repeated in each layer, and how the step is launched.
 
 mod chains;
 mod constant;
@@ -31,28 +30,28 @@ use crate::profile::serving::Serving;
 use crate::trace::{EventId, StringId};
 use passes::Passes;
 
-/// What was seen.
+/// The kind of issue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
     /// A decode step takes longer than reading its weights and its cache.
     Memory,
     /// An operation at the roofline.
     AtRoofline,
-    /// Work that gives the same in each layer.
+    /// Work with the same result in each layer.
     Constant,
     /// A chain of short kernels.
     Chain(chains::Topic),
-    /// What each kernel of a graph takes at least.
+    /// The minimum time of each kernel of a graph.
     FixedCost,
-    /// A kernel as short as any, very often.
+    /// A frequent kernel of minimum duration.
     OneElement,
     /// Quantizing for attention takes longer than the attention.
     Quantizing,
-    /// Layers of two kinds of attention.
+    /// Layers with two kinds of attention.
     Windows,
-    /// Requests that are none.
+    /// Padding requests.
     GraphPadding,
-    /// Decode in many graphs.
+    /// Decoding in many graphs.
     Piecewise,
     /// Launching graphs takes as long as running them.
     SlowLaunch,
@@ -60,15 +59,15 @@ enum Kind {
     ColdStart,
 }
 
-/// What was seen, with its figures.
+/// An issue with its figures.
 struct Seen {
     kind: Kind,
     /// The measured time that it is about.
     time_ns: i64,
     impact: Option<Impact>,
-    /// Of which operation how much of the middle of the impact comes.
+    /// How much of the middle of the impact comes from each operation.
     savings: Vec<(usize, i64)>,
-    /// What shows it.
+    /// The affected operations.
     operations: Vec<usize>,
     events: Vec<EventId>,
     efficiency_percent: Option<f64>,
@@ -91,7 +90,7 @@ impl Seen {
         }
     }
 
-    /// The same, of which at most so much of these operations is saved.
+    /// Sets the saving; `of` is the upper bound for each operation.
     fn saving(self, impact: Impact, of: impl IntoIterator<Item = (usize, i64)>) -> Seen {
         let middle = |ns: i64| {
             let share = impact.mid_ns as f64 / impact.high_ns.max(1) as f64;
@@ -128,18 +127,18 @@ impl Subject for Seen {
     }
 }
 
-/// What the findings look at.
+/// The data that the findings are based on.
 struct Source<'a> {
     input: &'a Input<'a>,
     serving: Option<&'a Serving>,
     passes: &'a Passes,
-    /// Kernels that do nearly nothing, very often.
+    /// Frequent kernels that do nearly nothing.
     tiny: &'a [floor::Tiny],
-    /// Chains that come back in each layer.
+    /// Chains that repeat in each layer.
     chains: &'a [chains::Chain],
 }
 
-/// What is found in the passes, whatever is chosen.
+/// What is found in the passes; independent of options.
 struct Found {
     passes: Passes,
     tiny: Vec<floor::Tiny>,
@@ -167,7 +166,7 @@ impl Source<'_> {
         format!("`{}`", format::middle_ellipsis(name, 60))
     }
 
-    /// Kernels by name, in their order: name, how often, time.
+    /// A table of kernels by name, in order: name, number, time.
     fn kernels_table(
         &self,
         key: &'static str,
@@ -246,7 +245,7 @@ fn facts(outcome: &mut Outcome, source: &Source) {
     ]);
 }
 
-/// Chains that come back in each layer.
+/// Chains that repeat in each layer.
 fn chained(source: &Source) -> Vec<Seen> {
     let passes = source.passes;
     let mut by_topic: BTreeMap<chains::Topic, Vec<&chains::Chain>> = BTreeMap::new();

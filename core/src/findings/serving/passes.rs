@@ -1,5 +1,4 @@
-//! What a recording runs again and again, kernel by kernel: replays of graphs, else the GPU activity of
-//! steps.
+//! What a recording runs repeatedly, kernel by kernel: graph replays, or else the GPU activity of steps.
 
 use crate::base::interval::{Interval, sum};
 use crate::base::map::Map;
@@ -15,16 +14,16 @@ use crate::profile::serving::activity::Launched;
 use crate::profile::serving::replays::graphs;
 use crate::trace::{Category, EventId, StringId, TrackId};
 
-/// What a kernel does in a layer.
+/// The role of a kernel in a layer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Role {
-    /// Multiplies with weights.
+    /// Multiplication with weights.
     Gemm,
-    /// Computes the attention of a layer.
+    /// The attention of a layer.
     Attention,
-    /// Multiplies with the weights of experts.
+    /// Multiplication with expert weights.
     Experts,
-    /// Chooses experts, sorts tokens by them, adds up their results; the router's GEMM.
+    /// Chooses experts, sorts tokens by expert, sums up their results; includes the router's GEMM.
     Routing,
     /// Anything else.
     Other,
@@ -57,7 +56,7 @@ pub(super) struct Kernel {
     pub(super) start_ns: i64,
     pub(super) ns: i64,
     pub(super) role: Role,
-    /// Position in the profile's operations.
+    /// Index into the profile's operations.
     pub(super) operation: Option<usize>,
     /// The recorded call that launched it.
     pub(super) call: Option<EventId>,
@@ -66,12 +65,12 @@ pub(super) struct Kernel {
 /// One replay of a graph, or one step.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Pass {
-    /// By start, stream after stream.
+    /// Sorted by stream, then by start.
     pub(super) kernels: Vec<Kernel>,
 }
 
 impl Pass {
-    /// The call that launched it, of a replay.
+    /// For a replay, the call that launched it.
     pub(super) fn call(&self) -> Option<EventId> {
         self.kernels.first()?.call
     }
@@ -89,19 +88,19 @@ impl Kernel {
     }
 }
 
-/// All of them.
+/// All passes of a recording.
 #[derive(Debug, Default)]
 pub(super) struct Passes {
-    /// They are replays of graphs.
+    /// Whether they are graph replays.
     pub(super) are_replays: bool,
     pub(super) all: Vec<Pass>,
-    /// No kernel is much shorter than this: one in a hundred is no longer.
+    /// The minimum duration of kernels: the first percentile.
     pub(super) floor_ns: i64,
     /// The time of all their kernels.
     pub(super) ns: i64,
 }
 
-/// Of fewer kernels no floor is known.
+/// With fewer kernels, the floor is unknown.
 const LEAST_KERNELS: usize = 20;
 
 impl Passes {
@@ -163,16 +162,16 @@ impl Passes {
         self.all.iter().flat_map(|pass| &pass.kernels)
     }
 
-    /// Attention kernels of a pass, of which a layer has one, in the mean.
+    /// Average number of attention kernels of a pass; each layer has one.
     pub(super) fn layers(&self) -> usize {
         let attention = self.kernels();
         let attention = attention.filter(|kernel| kernel.role == Role::Attention);
         attention.count() / self.all.len().max(1)
     }
 
-    /// Kernels up to this are little more than what each of them takes at least, in whole microseconds.
+    /// Kernels up to this duration are close to the minimum, in whole microseconds.
     pub(super) fn near_floor_ns(&self) -> i64 {
-        /// Two fifths more than the floor.
+        /// 40 % above the floor.
         const NEAR: f64 = 1.4;
         (self.floor_ns as f64 * NEAR / 1e3).ceil() as i64 * 1_000
     }

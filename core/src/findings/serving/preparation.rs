@@ -1,4 +1,4 @@
-//! What runs between the last GEMM and a quantized attention: making its operands.
+//! What runs between the last GEMM and quantized attention to prepare its operands.
 
 use super::passes::{Kernel, Role};
 use super::{Kind, Seen, Source};
@@ -8,22 +8,22 @@ use crate::names::moe::quantizes;
 use crate::profile::attention_sizes::AttentionSizes;
 use crate::trace::ByName;
 
-/// Preparing that hardly quantizes is not for the sake of a cheaper kernel.
+/// If less of the preparation is quantizing, it does not serve a cheaper kernel.
 const LEAST_QUANTIZING_PERCENT: f64 = 10.0;
 
-/// Attention of one kernel with what prepares it.
+/// Attention with one kernel, and its preparation.
 #[derive(Default)]
 struct Prepared<'a> {
     first: Option<&'a Kernel>,
     n: u64,
     attention_ns: i64,
     preparation_ns: i64,
-    /// Of it in kernels that quantize by their names.
+    /// The part of it in kernels that quantize, by name.
     quantizing_ns: i64,
     kernels: Vec<&'a Kernel>,
 }
 
-/// Where preparing takes longer than the attention that it makes cheaper.
+/// Attention that takes less time than its preparation.
 pub(super) fn seen(source: &Source) -> Vec<Seen> {
     let trace = &source.input.profile.trace;
     let strings = &trace.strings;
@@ -93,7 +93,7 @@ impl<'a> Prepared<'a> {
         let attention = self.first?;
         let n = self.n.max(1) as i64;
         let profile = source.input.profile;
-        // Over the time of all calls.
+        // Computed over the time of all calls.
         let rate = attention.operation.and_then(|at| {
             let (judged, operation) = (source.input.judged(at), source.input.operation(at));
             let work = judged.work.filter(|_| !judged.is_anomaly)?;
@@ -103,7 +103,7 @@ impl<'a> Prepared<'a> {
         let rate = rate.filter(|rate| *rate > 0.0);
         let rate = rate.map(|rate| format!(" at {}", format::tflops(rate)));
         let operation = attention.operation.map(|at| source.input.operation(at));
-        // Which dimension of a tensor is which, only a model of the operator tells.
+        // The meaning of a tensor's dimensions is only known from a model of the operator.
         let operation = operation.filter(|one| one.modelled.is_some());
         let sizes = operation.and_then(|one| AttentionSizes::of(profile, one));
         let at = sizes.map(|sizes| {

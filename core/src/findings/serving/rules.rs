@@ -1,4 +1,4 @@
-//! What can be found of steps and of what graphs replay.
+//! The rules for steps and graph replays.
 
 use super::chains::Topic;
 use super::{Kind, Seen};

@@ -1,4 +1,4 @@
-//! Findings of steps and replays, each in a small trace.
+//! Findings about steps and replays, each in a small trace.
 
 use super::super::samples::says;
 use super::*;
@@ -8,19 +8,19 @@ use crate::testing::{Timetable, options_on};
 
 const GEMM: &str = "Cijk_Alik_Bljk_BBS_BH_MT32x32x256";
 const ATTENTION: &str = "flash_fwd_kernel";
-/// A step of vLLM: 32 requests grow by a token each.
+/// A step of vLLM in which 32 requests grow by one token each.
 const DECODE: &str =
     "execute_32_context_0(sq0sk0sqsq0sqsk0)_generation_32(sq32sk3200sqsq32sqsk3200)";
 
 /// Kernels with their times in microseconds.
 type Kernels<'a> = Vec<(&'a str, f64)>;
 
-/// So many layers of the same kernels.
+/// `n` layers with the same kernels.
 fn layers<'a>(n: usize, kernels: &[(&'a str, f64)]) -> Kernels<'a> {
     kernels.repeat(n)
 }
 
-/// A step with one graph launch of 10 µs, whose kernels follow each other.
+/// A step with one graph launch of 10 µs, whose kernels follow one another.
 fn replay(name: &str, kernels: &[(&str, f64)]) -> Timetable {
     let table = Timetable::new().annotation(name, 0..100);
     replays(
@@ -46,7 +46,7 @@ fn outcome(table: &Timetable) -> Outcome {
     report.analyses.outcome("serving").unwrap().clone()
 }
 
-/// The finding of a key: its time, and at most how much it saves, in microseconds.
+/// The time and the upper end of the saving of the finding with this key, in microseconds.
 fn figures(table: &Timetable, key: &str) -> Option<(i64, Option<i64>)> {
     let outcome = outcome(table);
     let finding = outcome.findings.iter().find(|one| one.pattern == key)?;
@@ -60,7 +60,7 @@ fn issue(table: &Timetable, key: &str) -> String {
     finding.unwrap().issue.clone()
 }
 
-/// What prepares queries and keys, each 4 µs.
+/// Kernels that prepare queries and keys, 4 µs each.
 const PREPARATION: [(&str, f64); 5] = [
     ("copy_kernel", 4.0),
     ("rms_norm_kernel", 4.0),
@@ -75,8 +75,8 @@ fn with_preparation(n_layers: usize, n_kernels: usize) -> Timetable {
     replay(DECODE, &layers(n_layers, &layer))
 }
 
-/// Seven kernels of 4 µs at least in each of ten layers of 100 µs: 280 µs of 1 000. Four of five short ones
-/// could go with the one before them.
+/// Seven kernels with a minimum of 4 µs in each of ten layers of 100 µs: 280 µs of 1 000. Four of five short ones could
+/// be merged with the preceding one.
 #[test]
 fn each_kernel_of_a_replay_has_a_fixed_cost() {
     let table = with_preparation(10, 5);
@@ -87,7 +87,7 @@ fn each_kernel_of_a_replay_has_a_fixed_cost() {
         "280 µs, 28.0 % of the replays",
     ];
     says(&issue(&table, "fixed_kernel_cost"), &said);
-    // 20 kernels of 100 µs: the shortest one tells no fixed cost of others.
+    // Kernels of alternately 100 and 4 µs: no short one follows another, so none can be merged.
     let long = layers(10, &[(GEMM, 100.0), (ATTENTION, 4.0)]);
     let few = replay(DECODE, &long);
     assert_eq!(figures(&few, "fixed_kernel_cost"), None);
@@ -102,7 +102,7 @@ fn each_kernel_of_a_replay_has_a_fixed_cost() {
     );
 }
 
-/// Five kernels before the attention of each of ten layers: 200 µs, of which ten kernels are left.
+/// Five kernels before the attention of each of ten layers: 200 µs, of which ten kernels remain.
 #[test]
 fn short_kernels_before_attention_are_a_chain() {
     let key = "attention_preparation_chain";
@@ -119,12 +119,12 @@ fn short_kernels_before_attention_are_a_chain() {
         .unwrap();
     says(&finding.title, &names[..1]);
     says(&finding.kernel, &names[1..]);
-    // Three are no chain, and what comes twice is no matter of layers.
+    // Three are not a chain, and a chain that occurs twice does not belong to layers.
     assert_eq!(figures(&with_preparation(10, 3), key), None);
     assert_eq!(figures(&with_preparation(2, 5), key), None);
 }
 
-/// Between GEMMs, too; kernels of 13 µs are three times as long as the shortest.
+/// The same between GEMMs; kernels of 13 µs are more than three times as long as the shortest.
 #[test]
 fn short_kernels_between_gemms_are_a_chain() {
     let between = |us: f64| {
@@ -146,7 +146,7 @@ fn short_kernels_between_gemms_are_a_chain() {
     assert_eq!(between(13.0), None);
 }
 
-/// Router, padding, top-k and sorting in one chain with what adds up the results of the experts.
+/// Router, padding, top-k and sorting, in one chain with the kernel that sums up the results of the experts.
 #[test]
 fn routing_of_tokens_is_a_chain_of_its_own() {
     let layer = [
@@ -186,11 +186,11 @@ fn kernels_as_short_as_any_several_times_in_each_layer() {
     };
     const FILL: &str = "triton_poi_fused__to_copy_div_zeros_0";
     assert_eq!(with(3, 4.0, FILL), (Some((120, Some(120))), false));
-    // Once in each layer, far longer than the shortest, or no element-wise kernel.
+    // Once in each layer, far longer than the shortest, or not element-wise.
     assert_eq!(with(1, 4.0, FILL).0, None);
     assert_eq!(with(3, 8.0, FILL).0, None);
     assert_eq!(with(3, 4.0, "rms_norm_kernel"), (None, true));
-    // Norms and quantizing are of the data of their layer.
+    // Norms and quantization depend on the data of their layer.
     for of_layer in [
         "triton_red_fused_add_mean_rsqrt_0",
         "per_token_quant_kernel",
@@ -199,7 +199,7 @@ fn kernels_as_short_as_any_several_times_in_each_layer() {
     }
 }
 
-/// Quantizing of 60 µs before each attention of 40.
+/// Quantization of 60 µs before each attention of 40.
 #[test]
 fn preparation_that_takes_longer_than_attention_is_told() {
     let with = |quantize: &'static str, us: f64, attention: &'static str| {
@@ -217,14 +217,14 @@ fn preparation_that_takes_longer_than_attention_is_told() {
     );
     assert_eq!(with("sage_quant_kernel", 10.0, "sage_fwd"), None);
     assert_eq!(with("my_kernel", 40.0, "sage_fwd"), None);
-    // What serves a cache is quantized for the cache.
+    // Kernels for a KV cache quantize for the cache.
     assert_eq!(
         with("sage_quant_kernel", 40.0, "kernel_unified_attention_2d"),
         None
     );
 }
 
-/// 117 requests in a graph of 128: 8.6 % of the rows are empty.
+/// 117 requests in a graph for 128: 8.6 % of the rows are empty.
 #[test]
 fn graphs_for_more_requests_than_a_step_has() {
     let step = |name: &str| replay(name, &layers(10, &[(GEMM, 50.0)]));
@@ -240,7 +240,7 @@ fn graphs_for_more_requests_than_a_step_has() {
     ] {
         assert_eq!(figures(&step(full), "graph_padding"), None, "{full}");
     }
-    // What the first operator behind the graph takes: 40 rows for 32 tokens.
+    // The input of the first operator after the graph: 40 rows for 32 tokens.
     let beside = step(DECODE)
         .op("aten::index", 30..40)
         .args("40x2880, 32:long int");
@@ -250,7 +250,7 @@ fn graphs_for_more_requests_than_a_step_has() {
     );
 }
 
-/// Layers of attention, 10 µs with a window, 40 µs without; a GEMM before each.
+/// Layers of attention, 10 µs with a window, 40 µs without; with a GEMM before each.
 #[test]
 fn sliding_and_full_layers_are_told_apart() {
     const WINDOW: &str = "kernel_unified_attention_2d";
@@ -278,7 +278,7 @@ fn sliding_and_full_layers_are_told_apart() {
         &issue(&with(&sixth), key),
         &["One layer of 4 sees the full context"],
     );
-    // All of one kind, no turns, too few layers.
+    // All of one kind, no repeating pattern, too few layers.
     for other in [
         vec![WINDOW; 8],
         [vec![WINDOW; 3], vec![FULL; 5]].concat(),
@@ -288,7 +288,7 @@ fn sliding_and_full_layers_are_told_apart() {
     }
 }
 
-/// Six graphs in a step, 10 µs apart, each of another kernel.
+/// Six graphs in a step, 10 µs apart, each with another kernel.
 #[test]
 fn decode_in_many_graphs_is_told() {
     let kernels = ["a", "b", "c", "d", "e", "f"];
@@ -312,7 +312,7 @@ fn decode_in_many_graphs_is_told() {
     assert_eq!(step(prefill, 6), None);
 }
 
-/// A launch of 600 µs for a replay of 1 000, and a kernel in it that waits 50 µs for the launch.
+/// A launch of 600 µs for a replay of 1 000, which contains a kernel that waits 50 µs for the launch.
 #[test]
 fn graph_launches_as_long_as_their_replays() {
     let with = |launch_us: u32, gap_us: f64| {
@@ -327,7 +327,7 @@ fn graph_launches_as_long_as_their_replays() {
     assert_eq!(with(300, 0.0), None);
     // The gap ends after the launch.
     assert_eq!(with(150, 50.0), None);
-    // Between nodes of a graph are gaps of 3 µs whoever launches them.
+    // Gaps between nodes of a graph are 3 µs long in any case.
     let mut table =
         Timetable::new()
             .annotation(DECODE, 0..900)
@@ -338,13 +338,13 @@ fn graph_launches_as_long_as_their_replays() {
     assert_eq!(figures(&table, "slow_graph_launch"), None);
 }
 
-/// Layers of 100 µs, the first of 500; 200 µs of it the profiler loads kernels.
+/// Layers of 100 µs, the first one of 500; the profiler reports that kernels are loaded for 200 µs of it.
 #[test]
 fn a_first_layer_that_starts_cold() {
     let with = |first_us: u32, n: u32| {
         let mut table = Timetable::new().annotation(DECODE, 0..5_000);
         for at in 0..n {
-            // The second attention starts later by what the first layer takes more.
+            // The second attention starts later by the additional time of the first layer.
             let start = 1_000 + at * 100 + if at > 0 { first_us - 100 } else { 0 };
             let op = table.op("my::attention", start - 50..start - 10);
             table = op.launched(ATTENTION, start - 40..start - 30, start..start + 50);
@@ -363,7 +363,7 @@ fn a_first_layer_that_starts_cold() {
     assert_eq!(figures(&with(500, 4), "cold_first_layer"), None);
 }
 
-/// A decode step of ten layers, each a GEMM of 32 tokens and the conversion of a table.
+/// A decode step of ten layers, each with a GEMM of 32 tokens and the conversion of a table.
 fn converting(rows: &str) -> Timetable {
     let mut table = Timetable::new();
     let mut at = 3_000;
@@ -392,7 +392,7 @@ fn work_that_depends_on_no_batch_is_done_once() {
     let key = "batch_independent_work";
     // All calls but one.
     assert_eq!(figures(&converting("131072"), key), Some((120, Some(108))));
-    // Rows of tokens and heads, of KV tokens; few elements.
+    // Rows that depend on tokens and heads, or on KV tokens; few elements.
     for rows in ["1024", "3200", "6400"] {
         assert_eq!(figures(&converting(rows), key), None, "{rows}");
     }
@@ -425,9 +425,9 @@ fn a_decode_step_is_held_to_the_memory_bandwidth() {
     assert_eq!(figures(&far, "nothing_to_gain"), None);
     let prefill = "execute_32_context_1(sq32sk32sqsq1024sqsk1024)_generation_0(sq0sk0sqsq0sqsk0)";
     assert_eq!(figures(&step(100, prefill), "decode_memory_floor"), None);
-    // No time below that of reading.
+    // Faster than reading would allow.
     assert_eq!(figures(&step(20, DECODE), "decode_memory_floor"), None);
-    // Beside a step that reads requests in, the steps that decode count alone.
+    // If there is also a prefill step, only the decode steps count.
     let beside = (0..4).fold(far.annotation(prefill, 2_010..4_000), |table, at: u32| {
         let run = 4_000 + at * 500..4_000 + (at + 1) * 500;
         let host = 2_020 + at * 20;
@@ -443,7 +443,7 @@ fn a_decode_step_is_held_to_the_memory_bandwidth() {
         &["The decode step reads 1.34 GB", "it takes 1.00 ms"],
     );
     let far = step(100, DECODE);
-    // What the step could save at most is saved by others.
+    // The upper bound of the step is not added to what other findings save.
     let profile = far.profile();
     let report = Report::new(&profile, &options_on("MI300X"));
     let findings = &report.analyses.findings;

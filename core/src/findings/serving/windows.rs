@@ -1,19 +1,19 @@
-//! Layers that see a sliding window of the context, beside layers that see all of it.
+//! Layers whose attention sees a sliding window of the context, among layers that see all of it.
 
 use super::passes::{Kernel, Role};
 use super::{Kind, Seen, Source};
 use crate::findings::prelude::*;
 use crate::perf::model_config;
 
-/// Fewer layers do not show that they take turns.
+/// Fewer layers are not enough to show a pattern.
 const LEAST_LAYERS: usize = 6;
-/// After so many layers at most the pattern starts anew.
+/// The pattern repeats after at most this many layers.
 const LONGEST_TURN: usize = 8;
 
-/// The layers of a pass: which of them see a window.
+/// Which of the layers of a pass see a window.
 struct Layers {
     are_sliding: Vec<bool>,
-    /// After so many it starts anew.
+    /// The number of layers after which the pattern repeats.
     turn: usize,
 }
 
@@ -27,7 +27,7 @@ pub(super) fn seen(source: &Source) -> Vec<Seen> {
         attention
     });
     let layers: Vec<Vec<&Kernel>> = layers.collect();
-    // Of several batches the first that shows it.
+    // Of several batches, the first with such a pattern.
     let told = layers.iter().find_map(|layers| {
         let are_sliding: Vec<bool> = layers.iter().map(|one| is_sliding(source, one)).collect();
         Layers::of(are_sliding)
@@ -37,7 +37,7 @@ pub(super) fn seen(source: &Source) -> Vec<Seen> {
         .collect()
 }
 
-/// Whether a kernel sees a window: by the operation that it is of, or by its name.
+/// Whether a kernel sees a window: decided by its operation, or by its name.
 fn is_sliding(source: &Source, kernel: &Kernel) -> bool {
     const NAMES: [&str; 2] = ["SlidingOrChunked", "unified_attention_2d"];
     let operation = kernel.operation.map(|at| source.input.operation(at));
@@ -50,7 +50,7 @@ fn is_sliding(source: &Source, kernel: &Kernel) -> bool {
 }
 
 impl Layers {
-    /// Where both kinds take turns.
+    /// `None` unless both kinds alternate in a pattern.
     fn of(are_sliding: Vec<bool>) -> Option<Layers> {
         let is_mixed = are_sliding.contains(&true) && are_sliding.contains(&false);
         if !is_mixed || are_sliding.len() < LEAST_LAYERS {
@@ -122,7 +122,7 @@ struct Attention {
     ns: i64,
     first: crate::trace::EventId,
     operations: Vec<usize>,
-    /// How close it comes to the roofline: " at 2.42 TB/s (45.6 % of roofline)".
+    /// How close it is to the roofline: " at 2.42 TB/s (45.6 % of roofline)".
     rate: Option<String>,
 }
 
@@ -135,7 +135,7 @@ impl Attention {
                 .filter_map(|one| Some((one.operation?, one.ns))),
         );
         let operations: Vec<usize> = at.iter().map(|(at, _)| *at).collect();
-        // With what belongs to it, as the reduction of a split context.
+        // Includes related kernels, such as the reduction of a split context.
         let whole_ns = sum(operations.iter().map(|at| input.operation(*at).kernel_ns));
         let kernels_ns = sum(kernels.iter().map(|one| one.ns));
         let are_known = kernels.iter().all(|one| {

@@ -1,4 +1,4 @@
-//! What can be found of generated kernels.
+//! The rules for generated kernels.
 
 use super::Seen;
 use crate::findings::prelude::*;
@@ -62,7 +62,7 @@ const SHORT: Rule<Seen> = Rule {
     issue: "{calls} of {kernels} take {time}{at}{whole?|: each merges little}.",
     model: "look for graph breaks that keep `torch.compile` from merging across them, and replay the kernels as GPU graphs (`mode=\"reduce-overhead\"`).",
     words: |group| {
-        /// A kernel that merges more operators is a whole norm or activation.
+        /// A kernel that merges more operators is considered a whole norm or activation.
         const FEW_OPS: usize = 2;
         let is_whole = group.any(|seen| seen.ops.len() > FEW_OPS);
         let n_kernels = group.rows.len() as u64;
@@ -77,7 +77,7 @@ const SHORT: Rule<Seen> = Rule {
 
 /// "The longest merges `add`, `mean` and `rsqrt`."
 fn merged(seen: &Seen) -> Option<String> {
-    /// More names make a sentence unreadable.
+    /// With more names a sentence is unreadable.
     const MAX_OPS: usize = 8;
     let n_more = seen.ops.len().saturating_sub(MAX_OPS);
     let ops = seen.ops.iter().take(MAX_OPS);

@@ -22,7 +22,7 @@ fn slow_reductions_are_told_apart_from_other_slow_kernels() {
     let case = |name, sizes: &[u64], us| {
         patterns(&kernel(Calls::new(), 1, name, sizes, us).outcome("triton"))
     };
-    // 12.7 %, 36 % and 63 % of the roof.
+    // 12.7 %, 36 % and 63 % of roofline.
     let reduction = |us| case(REDUCTION, &[4096, 4096], us);
     assert_eq!(reduction(100), ["slow_reduction_fusion"]);
     assert_eq!(reduction(35), ["memory_bound_gap"]);

@@ -1,5 +1,5 @@
-//! Large operations of which no model counts FLOPs and bytes: why that is, and what would change it.
-//! Those in a type that the GPU has no matrix units for are told here too.
+//! Large operations without a FLOP/byte model: the reason, and how to change it. Operations in a type that the GPU has
+//! no matrix units for are reported here, too.
 
 mod rules;
 #[cfg(test)]
@@ -20,19 +20,19 @@ use crate::trace::Category;
 
 pub(super) const DOCS: Docs = || rule::docs(rules::RULES);
 
-/// An operation, and what is known of all that have its name.
+/// An operation, with data about all operations of its name.
 struct Seen<'a> {
     row: &'a Row,
     name: &'a str,
     /// All operations of the name.
     operations: &'a [&'a Operation],
-    /// The kind of work in the middle of a sentence.
+    /// The kind of work, as used in a sentence.
     what: &'a str,
-    /// It reads a paged cache, whose fill is a value, and only shapes are recorded.
+    /// It reads a paged cache, whose fill level is a value, while only shapes are recorded.
     reads_cache: bool,
-    /// Some operators of the trace have their shapes recorded.
+    /// Whether shapes were recorded for some operators of the trace.
     has_shapes: bool,
-    /// The type that the GPU has no units for, where it is that of all.
+    /// The type that the GPU has no units for, if all operations of the name have the same.
     missing: Option<Precision>,
 }
 
@@ -58,7 +58,7 @@ pub(super) fn unmodelled<'r>(
     find(input, rows, gate, what, false)
 }
 
-/// The same of operations that read a paged cache.
+/// The same for operations that read a paged cache.
 pub(super) fn unmodelled_in_cache<'r>(
     input: &Input,
     rows: impl IntoIterator<Item = &'r Row>,
@@ -111,8 +111,7 @@ fn find<'r>(
     by_name.iter().flat_map(of).collect()
 }
 
-/// The type of matrix work that the chosen GPU has no units for: no figure tells how fast the
-/// framework could compute it.
+/// The type of matrix work that the chosen GPU has no units for: it is unknown how fast the framework could compute it.
 pub(super) fn missing_units(input: &Input, row: &Row) -> Option<Precision> {
     let gpu = input.gpu()?;
     let work = input.judged(row.operation).work?;
@@ -122,7 +121,7 @@ pub(super) fn missing_units(input: &Input, row: &Row) -> Option<Precision> {
     (work.flops > 0.0 && rate.is_none()).then_some(spec.precision)
 }
 
-/// What an operation saves at the roofline of the other type of 16 bits.
+/// What an operation saves at the roofline of the other 16-bit type.
 fn saved_in_other_type(input: &Input, row: &Row) -> Option<i64> {
     let (precision, _) = matrix_rate_16_bit(input)?;
     let then = on_matrix_units(input.judged(row.operation).work?, precision);
@@ -131,7 +130,7 @@ fn saved_in_other_type(input: &Input, row: &Row) -> Option<i64> {
     Some(row.time_ns.saturating_sub(left_ns)).filter(|ns| *ns > 0)
 }
 
-/// Whether a library or a serving engine has the operator or its longest kernel, or it is fused.
+/// Whether the operator or its longest kernel belongs to a library or a serving engine, or is fused.
 fn is_of_library(input: &Input, operation: &Operation) -> bool {
     const WORDS: &[&str] = &["fused", "flash", "efficient"];
     const ENGINES: &[&str] = &["_C", "_moe_C", "sgl_kernel::", "trtllm::", "vllm::"];
@@ -141,7 +140,7 @@ fn is_of_library(input: &Input, operation: &Operation) -> bool {
     let longest = kernels.first().map(|(kernel, ..)| strings.get(*kernel));
     let library = library_of(Some(name), longest).filter(|library| {
         use Library::{Cub, FlyDsl, GpuRuntime, PyTorch, RocPrim, TileLang, Triton};
-        // Compilers, and parts that anything is made of.
+        // Compilers, and general building blocks.
         let others = [Cub, FlyDsl, GpuRuntime, PyTorch, RocPrim, TileLang, Triton];
         !others.contains(library)
     });
@@ -150,12 +149,12 @@ fn is_of_library(input: &Input, operation: &Operation) -> bool {
         || ENGINES.iter().any(|engine| name.starts_with(engine))
 }
 
-/// Whether it is not known what launched it, or a GPU graph did.
+/// Whether its launch is unknown, or was done by a GPU graph.
 fn is_replayed(input: &Input, operation: &Operation) -> bool {
     !operation.is_linked || operation.is_in_graph(input.profile)
 }
 
-/// Whether an operator launches it, and not a call of the runtime by itself.
+/// Whether an operator launches it, rather than a runtime call outside operators.
 fn is_launched_by_operator(input: &Input, operation: &Operation) -> bool {
     let events = &input.profile.trace.events;
     let call = operation.first();

@@ -1,4 +1,4 @@
-//! What can be found of operations without a model.
+//! The rules for operations without a model.
 
 use super::{Seen, is_launched_by_operator, is_of_library, is_replayed, saved_in_other_type};
 use crate::base::format;
@@ -24,7 +24,7 @@ impl Subject for Seen<'static> {
     }
 }
 
-/// Operators whose indices are a list of which the profiler records nothing.
+/// Operators whose indices are a list, about which the profiler records nothing.
 const PICKING: &[&str] = &["aten::index", "aten::_unsafe_index"];
 const PLACING: &[&str] = &[
     "aten::index_put",
@@ -134,7 +134,7 @@ const INDICES: &str =
     "`{name}` takes {time} in {calls}; the profiler does not record the shapes of its indices.";
 const UNCOUNTED: &str = "`{name}` takes {time} in {calls}; {why}.";
 
-/// What only makes the work known saves nothing.
+/// Finding out FLOPs and bytes saves nothing by itself.
 const NO_MODEL: Rule<Seen> = Rule {
     key: "unmodelled_significant",
     title: "`{name}`: no FLOP/byte model",
@@ -147,7 +147,7 @@ const NO_MODEL: Rule<Seen> = Rule {
     ..Rule::BASE
 };
 
-/// Another operation in its place may save time.
+/// Replacing it by another operation may save time.
 const EXCHANGEABLE: Rule<Seen> = Rule {
     notes: &[
         "Nothing in the trace tells its FLOPs and bytes, so its efficiency is unknown and the saving a rule of thumb.",
@@ -180,13 +180,13 @@ const NO_UNITS: Rule<Seen> = Rule {
     ..Rule::BASE
 };
 
-/// Whether the type without units is one of 16 bits; `None` where units are not what is missing.
+/// Whether the type without units is a 16-bit type; `None` if missing units are not the reason.
 fn is_16_bit(seen: &Seen) -> Option<bool> {
     let missing = seen.missing?;
     Some(matches!(missing, Precision::Bf16 | Precision::Fp16))
 }
 
-/// Whether a model exists whose arguments were not recorded, or none.
+/// The reason for unknown FLOPs and bytes: a model without recorded arguments, or no model.
 fn uncounted(group: &Group<Seen<'static>>) -> Words {
     let seen = group.first();
     let why = match seen.all_named(group.input, |name| model(name).is_some()) {

@@ -1,6 +1,6 @@
 use super::super::samples::{Calls, only, patterns, says};
 
-/// 2·4096³ operations at the 65 TFLOPS that a T4 has in FP16: 2.11 ms of 30.
+/// 2·4096³ operations at the 65 TFLOPS of a T4 in FP16: 2.11 ms of 30.
 #[test]
 fn bf16_on_a_gpu_without_it_is_told_to_be_fp16() {
     let calls = Calls::new().call("aten::mm", "4096x4096*2", "gemmSN_NN_kernel", 30_000);
@@ -9,7 +9,7 @@ fn bf16_on_a_gpu_without_it_is_told_to_be_fp16() {
     says(&finding.model, &["FP16"]);
     let saved_ns = finding.impact.unwrap().high_ns;
     assert!((27_880_000..27_890_000).contains(&saved_ns), "{saved_ns}");
-    // With such units it is a GEMM like others.
+    // With such units it is a GEMM like any other.
     let outcome = calls.outcome_on("A10", "gemm");
     assert_eq!(patterns(&outcome), ["compute_bound_gap"]);
 }

@@ -1,4 +1,4 @@
-//! Which operations or kernels carry a change.
+//! Which operations or kernels contribute to a change.
 
 use super::{Carrier, Change, Part};
 use crate::base::group::grouped;
@@ -8,7 +8,7 @@ use crate::fleet::metric::Metric;
 use crate::fleet::rows::Fleet;
 use crate::fleet::texts::Text;
 
-/// So many are told.
+/// At most this many are reported.
 const MOST: usize = 3;
 
 /// Operations and kernels by run.
@@ -18,7 +18,7 @@ pub(super) struct Parts<'a> {
     kernels: Vec<Vec<u32>>,
 }
 
-/// What a part is: of operations their key, of kernels their name.
+/// Identifies a part: the key of an operation, the name of a kernel.
 type Key = u64;
 /// A part of a run: key, name, shapes, time.
 type Share = (Key, Text, Option<Text>, i64);
@@ -27,7 +27,7 @@ type Share = (Key, Text, Option<Text>, i64);
 #[derive(Default)]
 struct Sums {
     name: Option<(Text, Option<Text>)>,
-    /// Times by place of the run: those of the build, then those before.
+    /// Time by index of the run: for runs of the build, and for runs of previous builds.
     new: Vec<(u32, i64)>,
     base: Vec<(u32, i64)>,
 }
@@ -50,8 +50,8 @@ impl<'a> Parts<'a> {
         }
     }
 
-    /// The parts that carry a change, those that weigh most first: kernels of an operation and of communication, else
-    /// operations. Idle time has none, and a kernel is its own.
+    /// The parts that contribute to a change, the largest first: kernels for an operation and for communication, else
+    /// operations. Idle time has none, and neither has a single kernel.
     pub(super) fn carrying(
         &self,
         change: &Change,
@@ -141,10 +141,10 @@ impl<'a> Parts<'a> {
     }
 }
 
-/// The category of collectives and other traffic between GPUs, as tables call it.
+/// The category of collectives and other traffic between GPUs, as named in tables.
 const COMMUNICATION: &str = "Communication";
 
-/// The median over so many runs, 0 in those that have none.
+/// The median over `n_runs` runs; 0 for runs without a time.
 fn middle(times: Vec<(u32, i64)>, n_runs: usize) -> i64 {
     let mut times: Vec<i64> = times.into_iter().map(|(_, ns)| ns).collect();
     times.resize(n_runs.max(times.len()), 0);

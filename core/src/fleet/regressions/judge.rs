@@ -1,30 +1,30 @@
-//! Whether a build of a series differs from those before it.
+//! Whether a build of a series differs from previous ones.
 
 use super::LEAST_BASE_BUILDS;
 use super::series::{InBuild, Series};
 use crate::base::group::grouped;
 use crate::fleet::statistics::{Ratio, discoveries, median, noise, p_of_larger, ratio};
 
-/// A build is compared with so many before it.
+/// A build is compared with this many previous builds.
 const BASE_BUILDS: usize = 10;
-/// A smaller change is none.
+/// Smaller changes are ignored.
 const LEAST_CHANGE: f64 = 0.03;
-/// From so many runs on a build is judged by its own spread.
+/// With at least this many runs, a build is evaluated by its own spread.
 const LEAST_RUNS: usize = 3;
-/// So likely by chance is no change.
+/// The maximum p-value of a change.
 const MOST_P: f64 = 0.01;
-/// Of the changes of a build so many may be by chance.
+/// The false discovery rate among the changes of a build.
 const FALSE_DISCOVERIES: f64 = 0.05;
 
-/// A build of a series against those before it.
+/// A build of a series compared with previous ones.
 #[derive(Debug, Clone)]
 pub(super) struct Judged {
     pub(super) ratio: Ratio,
-    /// How likely by chance; `None` where the runs are too few for the test.
+    /// The p-value; `None` if there are too few runs for the test.
     pub(super) p: Option<f64>,
-    /// Builds that it is compared with: so many before it.
+    /// Number of previous builds that it is compared with.
     pub(super) n_base: usize,
-    /// Whether it is more than noise.
+    /// Whether the change is more than noise.
     pub(super) is_alarm: bool,
 }
 
@@ -33,20 +33,21 @@ impl Judged {
         self.ratio.ratio > 1.0
     }
 
-    /// By what share it is slower, or the others are.
+    /// The relative change, slower or faster, never negative.
     fn change(&self) -> f64 {
         self.ratio.ratio.max(1.0 / self.ratio.ratio) - 1.0
     }
 }
 
-/// Every build of every series that has builds before it, by the place in the series; the first has none.
+/// Evaluates every build of every series, by index in the series; the first build, which has no previous ones, gives
+/// `None`.
 pub(super) fn judge(all: &[Series]) -> Vec<Vec<Option<Judged>>> {
     let judged = all.iter().map(|series| {
         let builds = 0..series.builds.len();
         builds.map(|at| compared(series, at)).collect()
     });
     let mut judged: Vec<Vec<Option<Judged>>> = judged.collect();
-    // The tests of a build, each direction by itself: which stand among so many.
+    // Which tests of a build are significant, given their number, for each direction separately.
     let tested = all.iter().enumerate().flat_map(|(of, series)| {
         let builds = series.builds.iter().enumerate();
         builds.map(move |(at, build)| (build.build, (of, at)))
@@ -57,7 +58,8 @@ pub(super) fn judge(all: &[Series]) -> Vec<Vec<Option<Judged>>> {
                 .iter()
                 .filter_map(|place| {
                     let judged = judged.get(place.0)?.get(place.1)?.as_ref()?;
-                    // In the other direction the same test would not stand: its p is near 1, and it counts as a test.
+                    // In the other direction the same test would not be significant: its p is near 1, but it still
+                    // counts as a test.
                     let p = judged.p?;
                     Some((
                         place,
@@ -84,7 +86,7 @@ pub(super) fn judge(all: &[Series]) -> Vec<Vec<Option<Judged>>> {
     judged
 }
 
-/// A build of a series against those before it; whether tests stand is told later.
+/// Compares a build of a series with previous ones; whether tests are significant is decided later.
 fn compared(series: &Series, at: usize) -> Option<Judged> {
     let build = series.builds.get(at)?;
     let base = base(series, at);

@@ -1,15 +1,16 @@
 //! What became slower or faster between builds.
 //!
-//! A series is a time of the same work ([`Metric`]) over builds: same model, GPU, world size and options. A build is compared
-//! with the ten before it of the series:
+//! A series is a time of the same work ([`Metric`]) over builds: same model, GPU, world size and options. A build is
+//! compared with the ten previous builds of the series:
 //!
 //! 1. The ratio is the median of all ratios new / base, with its 95 % interval.
-//! 2. An **alarm** is a change of more than 3 % that is no noise. With three runs or more of the build: a one-sided Mann-Whitney
-//!    test, p < 0.01, that also stands among those of all series of the build (Benjamini-Hochberg, 5 %). With one or two: more
-//!    than 4 · 1.4826 · MAD of the medians of at least [`LEAST_BASE_BUILDS`] builds before.
-//! 3. It is **confirmed** when the next build of the series alarms, too.
+//! 2. An **alarm** is a change of more than 3 % that is not noise. With three or more runs of the build: a one-sided
+//!    Mann–Whitney test, p < 0.01, that is also significant among the tests of all series of the build
+//!    (Benjamini–Hochberg, 5 %). With one or two runs: more than 4 · 1.4826 · MAD of the medians of at least
+//!    [`LEAST_BASE_BUILDS`] previous builds.
+//! 3. It is **confirmed** if the next build of the series has an alarm, too.
 //!
-//! What became faster is found in the same way; idle time that slower work displaces is not told.
+//! What became faster is found in the same way; idle time that was displaced by slower work is not reported.
 
 mod carriers;
 mod judge;
@@ -37,19 +38,19 @@ use series::Series;
 pub use series::LeftOut;
 
 labelled! {
-    /// How sure a change is.
+    /// The confidence in a change.
     #[derive(Serialize, Deserialize)]
     #[serde(rename_all = "snake_case")]
     pub enum Level {
-        /// The build differs from those before it by more than noise.
+        /// The build differs from previous ones by more than noise.
         Alarm => "alarm" as "alarm",
-        /// The build after it does, too.
+        /// The next build does, too.
         Confirmed => "confirmed" as "confirmed",
     }
 }
 
 labelled! {
-    /// What carries a change.
+    /// The kind of contributor to a change.
     #[derive(Serialize, Deserialize)]
     #[serde(rename_all = "snake_case")]
     pub enum Part {
@@ -66,46 +67,46 @@ impl Cell for Part {}
 columns! {
     /// A series that changed with a build.
     Change in ChangeColumns {
-        /// The model, or the tag that stands for it.
+        /// The model, or the tag `model` instead.
         model: Option<Text>,
         /// The GPU.
         gpu: Option<Text>,
-        /// How many ranks the jobs have.
+        /// Number of ranks of the jobs.
         world_size: Option<i64>,
         /// What changed.
         metric: Metric,
         /// Its category, operation or kernel; `None` for the times of a whole run.
         name: Option<Text>,
-        /// Shapes of its inputs, of an operation.
+        /// Input shapes, for an operation.
         dims: Option<Text>,
         /// The build that it changed with.
         build: Text,
-        /// How sure it is.
+        /// The confidence in it.
         level: Level,
         /// The build that confirmed it.
         confirmed_by: Option<Text>,
         /// New time over old: the median over all pairs of runs. 1.06 is 6 % slower, less than 1 is faster.
         ratio: f64,
-        /// The lower end of the 95 % interval; `None` where the runs are too few for one.
+        /// The lower end of the 95 % interval; `None` if there are too few runs.
         low: Option<f64>,
         /// The upper end.
         high: Option<f64>,
-        /// How likely such a difference would be by chance; `None` for builds with one or two runs, which are compared with
-        /// the spread of the builds before.
+        /// The p-value of the difference; `None` for builds with one or two runs, which are compared with the spread of
+        /// previous builds.
         p: Option<f64>,
-        /// Runs of the build.
+        /// Number of runs of the build.
         n_new: u32,
-        /// Runs of the builds that it is compared with.
+        /// Number of runs of the builds that it is compared with.
         n_base: u32,
-        /// How many builds those are.
+        /// Number of those builds.
         n_base_builds: u32,
         /// The first of those.
         base_first: Text,
         /// The last of those.
         base_last: Text,
-        /// Median of the runs of the build.
+        /// Median over the runs of the build.
         new_ns: i64,
-        /// Median of the runs of those builds.
+        /// Median over the runs of those builds.
         base_ns: i64,
         /// A run of the build to compare: the one nearest to the median.
         new_run: Text,
@@ -113,33 +114,33 @@ columns! {
         base_run: Text,
     }
 
-    /// What carries a change.
+    /// A contributor to a change.
     Carrier in CarrierColumns {
-        /// The place of the change in its list.
+        /// The index of the change in its list.
         regression: u32,
-        /// What it is.
+        /// Its kind.
         part: Part,
         /// Its name.
         name: Text,
-        /// Shapes of its inputs, of an operation.
+        /// Input shapes, for an operation.
         dims: Option<Text>,
-        /// Median of its time in runs of the builds before; 0 where it did not run.
+        /// Median of its time in runs of previous builds; 0 if it did not run.
         base_ns: i64,
         /// Median of its time in runs of the build.
         new_ns: i64,
-        /// Its difference, of the difference of the whole, in percent. More than 100 where others became faster.
+        /// Its difference as a percentage of the total difference. More than 100 if others became faster.
         share_percent: f64,
     }
 
     /// The value of a series in a build.
     Point in PointColumns {
-        /// The place of the change in its list.
+        /// The index of the change in its list.
         regression: u32,
         /// The build.
         build: Text,
-        /// Runs of it.
+        /// Number of its runs.
         n_runs: u32,
-        /// Median of those.
+        /// Median over those runs.
         median_ns: i64,
     }
 }
@@ -151,46 +152,46 @@ impl Change {
     }
 }
 
-/// A build with one or two runs is compared with at least so many builds: the spread of fewer says little.
+/// A build with one or two runs is compared with at least this many builds: the spread of fewer is not meaningful.
 pub const LEAST_BASE_BUILDS: usize = 4;
 
-/// What is asked for.
+/// What to look for.
 #[derive(Debug, Clone, Default)]
 pub struct Question {
-    /// What is compared. All tests of a build are judged together.
+    /// The metrics to compare. All tests of a build are evaluated together.
     pub metrics: Vec<Metric>,
-    /// The newest build, as if none had come after it: what changed with it, or before and still shows in it. `None`: every
-    /// change in all builds.
+    /// The newest build to consider, as if none had followed: reports what changed with it, or earlier and is still
+    /// visible in it. `None` reports every change in all builds.
     pub newest: Option<Text>,
 }
 
 /// What changed between builds.
 #[derive(Debug, Clone, Default)]
 pub struct Regressions {
-    /// Confirmed before alarms, slower before faster, then by the time that the change costs a run.
+    /// Confirmed before alarms, slower before faster, then by the time difference per run.
     pub changes: Vec<Change>,
-    /// What carries them.
+    /// Their contributors.
     pub carriers: Vec<Carrier>,
     /// Their values over builds.
     pub history: Vec<Point>,
-    /// How many series have at least two builds.
+    /// Number of series with at least two builds.
     pub n_series: usize,
-    /// Runs with figures that take no part.
+    /// Runs with figures that are excluded.
     pub left_out: LeftOut,
 }
 
-/// A change before it is a row.
+/// A change that was found, before it becomes a row.
 struct Found<'a> {
     series: &'a Series,
     judged: &'a Judged,
-    /// The place of its build in the series.
+    /// The index of its build in the series.
     at: usize,
-    /// The place of the last build in a row that alarms the same way.
+    /// The index of the last consecutive build with an alarm in the same direction.
     until: usize,
 }
 
 impl Regressions {
-    /// Those of many traces.
+    /// Finds the regressions of many traces.
     pub fn new(fleet: &Fleet, builds: &Builds, question: &Question) -> Regressions {
         let newest = question.newest.map(|build| builds.place(build));
         let last = match newest {
@@ -238,7 +239,7 @@ impl Regressions {
     }
 }
 
-/// Slower kernels leave less idle time between them: that is no improvement beside them.
+/// Slower kernels leave less idle time between them, which is not an improvement.
 fn leave_out_displaced_idle_time(changes: &mut Vec<(Change, &Found)>) {
     let runs = |of: &Change| (of.model, of.gpu, of.world_size, of.build);
     let slower = changes.iter().map(|(change, _)| change);
@@ -250,24 +251,24 @@ fn leave_out_displaced_idle_time(changes: &mut Vec<(Change, &Found)>) {
     });
 }
 
-/// A series over builds, for programs that judge by themselves.
+/// A series over builds, for programs that evaluate it themselves.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Trend {
-    /// The model, or the tag that stands for it.
+    /// The model, or the tag `model` instead.
     pub model: Text,
     /// The GPU.
     pub gpu: Option<Text>,
-    /// How many ranks the jobs have.
+    /// Number of ranks of the jobs.
     pub world_size: Option<i64>,
-    /// With what options its traces were analyzed.
+    /// The options with which its traces were analyzed.
     pub options: Option<Text>,
-    /// What it is.
+    /// The metric.
     pub metric: Metric,
     /// Its category, operation or kernel.
     pub name: Option<Text>,
-    /// Shapes of its inputs, of an operation.
+    /// Input shapes, for an operation.
     pub dims: Option<Text>,
-    /// By place of the build: the median in nanoseconds, where it has runs.
+    /// The median in nanoseconds, by index of the build; `None` if it has no runs.
     pub medians_ns: Vec<Option<i64>>,
 }
 
@@ -299,7 +300,7 @@ pub fn trends(fleet: &Fleet, builds: &Builds, metrics: &[Metric]) -> Vec<Trend> 
     all.collect()
 }
 
-/// The builds of a series that alarm, each with those after it in a row that alarm the same way.
+/// The builds of a series with an alarm, each with the consecutive ones that have an alarm in the same direction.
 fn episodes<'a>(series: &'a Series, judged: &'a [Option<Judged>]) -> Vec<Found<'a>> {
     let mut found: Vec<Found> = Vec::new();
     for (at, judged) in judged.iter().enumerate() {
@@ -335,7 +336,7 @@ impl Found<'_> {
         base.iter().flat_map(|build| build.values.clone()).collect()
     }
 
-    /// The row, its times and runs those of the build and of the builds before.
+    /// The row of the change, with times and runs of the build and of previous builds.
     fn change(&self, fleet: &Fleet, builds: &Builds) -> Option<Change> {
         let (key, judged) = (&self.series.key, self.judged);
         let build = |at: usize| self.series.builds.get(at).map(|of| builds.at(of.build));
@@ -372,7 +373,7 @@ impl Found<'_> {
         })
     }
 
-    /// Every build of the series from the first that it is compared with.
+    /// All builds of the series, from the first that it is compared with.
     fn history(&self, regression: u32, builds: &Builds) -> Vec<Point> {
         let first = self.at.saturating_sub(self.judged.n_base);
         let points = self.series.builds.iter().skip(first).filter_map(|build| {
@@ -401,7 +402,7 @@ fn middle(values: &[Value]) -> Option<i64> {
     median(&times).map(|ns| ns.round() as i64)
 }
 
-/// The run whose time is nearest to the median, the first of several.
+/// The run whose time is nearest to the median, the first one if there are several.
 fn nearest_to_middle(values: &[Value]) -> Option<u32> {
     let middle = middle(values)? as f64;
     let apart = |(ns, _): &Value| (ns - middle).abs();

@@ -1,4 +1,4 @@
-//! The values of runs, by what is compared and by build.
+//! Series: values of runs, by what is compared and by build.
 
 use crate::base::group::grouped;
 use crate::base::sort::{Arrange, Gather};
@@ -7,10 +7,10 @@ use crate::fleet::metric::Metric;
 use crate::fleet::rows::{Fleet, RunRow, Status};
 use crate::fleet::texts::Text;
 
-/// Less time is not compared: what is shorter is launch overhead and clock.
+/// Shorter times are not compared, because they are mostly launch overhead and clock effects.
 const LEAST_NS: i64 = 200_000;
 
-/// What is compared: the same in all of its runs.
+/// What identifies a series.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(super) struct Key {
     pub(super) model: Text,
@@ -18,9 +18,9 @@ pub(super) struct Key {
     pub(super) world_size: Option<i64>,
     pub(super) options: Option<Text>,
     pub(super) metric: Metric,
-    /// Of an operation, its key.
+    /// The operation's key, for an operation.
     pub(super) op: Option<u64>,
-    /// Its name; of an operation, that of the row where it first appears.
+    /// Its name; for an operation, that of the row where it first appears.
     pub(super) name: Option<Text>,
     pub(super) dims: Option<Text>,
 }
@@ -28,32 +28,32 @@ pub(super) struct Key {
 /// A build of a series.
 #[derive(Debug, Clone)]
 pub(super) struct InBuild {
-    /// Its place among all builds.
+    /// Its index among all builds.
     pub(super) build: usize,
-    /// Time in nanoseconds and run, by place.
+    /// Time in nanoseconds and run, in order of the run.
     pub(super) values: Vec<(f64, u32)>,
 }
 
-/// The values of what is compared.
+/// A series.
 #[derive(Debug, Clone)]
 pub(super) struct Series {
     pub(super) key: Key,
-    /// By build, the oldest first.
+    /// Its builds, the oldest first.
     pub(super) builds: Vec<InBuild>,
 }
 
-/// Why runs with figures take no part.
+/// Numbers of excluded runs with figures, by reason.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct LeftOut {
-    /// Of their files not all was read.
+    /// Their files were read only partially.
     pub partial: u32,
-    /// No build is told.
+    /// The build is unknown.
     pub without_build: u32,
-    /// No model is told, by the trace or by a tag.
+    /// The model is unknown, from the trace or a tag.
     pub without_model: u32,
 }
 
-/// Which runs take part, and of which others there are figures.
+/// Which runs are included, and how many others with figures are not.
 pub(super) fn taking_part(runs: &[RunRow]) -> (Vec<bool>, LeftOut) {
     let mut left_out = LeftOut::default();
     let mut takes_part = |run: &RunRow| {
@@ -71,7 +71,7 @@ pub(super) fn taking_part(runs: &[RunRow]) -> (Vec<bool>, LeftOut) {
     (taking_part, left_out)
 }
 
-/// The series of a metric, in the order in which they first appear; builds up to a place alone.
+/// The series of a metric, in the order in which they first appear; only builds up to index `last`.
 pub(super) fn series(
     fleet: &Fleet,
     builds: &Builds,
@@ -97,7 +97,7 @@ pub(super) fn series(
             options: run.options_hash,
             metric,
             op: value.op,
-            // Of an operation the key tells; names and shapes are those of its first row.
+            // An operation is identified by its key; name and shapes are those of its first row.
             name: value.name.filter(|_| value.op.is_none()),
             dims: None,
         };
@@ -138,7 +138,7 @@ struct Value {
     ns: i64,
 }
 
-/// The times of a metric: of runs, or of parts of them, summed in each run.
+/// The times of a metric: of runs, or of parts of them, summed per run.
 fn values(fleet: &Fleet, metric: Metric) -> Vec<Value> {
     let of_run = |time: fn(&RunRow) -> Option<i64>| {
         let runs = (0..).zip(&fleet.runs);

@@ -1,4 +1,4 @@
-//! What is found, and how often it is wrong.
+//! Tests of what is found, and how often it is wrong.
 
 use super::*;
 use crate::fleet::testing::{FleetOf, Numbers, US};
@@ -57,7 +57,7 @@ fn a_build_that_is_slower_alarms_and_the_next_confirms() {
     // Two series: GEMM and element-wise.
     assert_eq!(found.n_series, 2);
     assert_eq!(found.history.len(), 10);
-    // The operation with the difference carries it, the other GEMM does not.
+    // The operation with the difference contributes, the other GEMM does not.
     let [carrier] = &found.carriers[..] else {
         panic!("{:?}", found.carriers)
     };
@@ -107,7 +107,7 @@ fn what_became_faster_is_found_likewise() {
     assert_eq!((change.new_ns / US, change.base_ns / US), (2_703, 3_003));
 }
 
-/// GEMMs that take 60 µs longer leave as much less of 1000 µs idle.
+/// GEMMs that take 60 µs longer reduce idle time by as much, of 1000 µs.
 #[test]
 fn idle_time_that_slower_work_displaces_is_no_improvement() {
     let mut fleet = slower_from_seven();
@@ -151,9 +151,9 @@ fn few_builds_with_few_runs_say_nothing() {
     assert_eq!(found(&fleet, &[Metric::Total], None).changes, []);
 }
 
-/// Series of so many models over twelve builds; the last two are slower by a share. Noise of runs and of builds, and one
-/// run of twenty is disturbed by up to 30 %. Shares of series with an alarm in the eleventh, and with one that the twelfth
-/// confirms.
+/// Simulates `SERIES` models over twelve builds, of which the last two are slower by a share. There is noise between
+/// runs and between builds, and one run in twenty is disturbed by up to 30 %. Returns the shares of series with an
+/// alarm in the eleventh build, and with one that the twelfth confirms.
 fn simulated((noise, of_builds): (f64, f64), runs: usize, slower: f64) -> (f64, f64) {
     const SERIES: usize = 300;
     let mut numbers = Numbers(42);
@@ -182,19 +182,19 @@ fn simulated((noise, of_builds): (f64, f64), runs: usize, slower: f64) -> (f64, 
     (alarms, confirmed.count() as f64 / SERIES as f64)
 }
 
-/// How often what changed nothing alarms, and how often +5 % and +10 % are found; the table of docs/fleet.md is of more
-/// series.
+/// How often an unchanged series has an alarm, and how often +5 % and +10 % are found; the table in docs/fleet.md uses
+/// more series.
 #[test]
 fn alarms_are_rarely_false_and_changes_are_found() {
-    // Noise of runs and of builds, runs of a build; at most so many false alarms; at least so many finds of 5 % and
-    // of 10 %.
+    // Noise of runs and of builds, runs of a build; maximum share of false alarms; minimum shares of 5 % and 10 %
+    // changes found.
     let cases = [
         ((0.01, 0.005), 1, 0.07, 0.55, 0.93),
         ((0.01, 0.005), 3, 0.01, 0.90, 0.95),
         ((0.01, 0.005), 5, 0.01, 0.95, 0.98),
         ((0.03, 0.015), 3, 0.02, 0.28, 0.80),
         ((0.03, 0.015), 5, 0.03, 0.56, 0.95),
-        // Builds that differ as much as runs do.
+        // Builds differ as much as runs.
         ((0.03, 0.03), 3, 0.03, 0.28, 0.70),
     ];
     let mut misses: Vec<String> = Vec::new();

@@ -1,14 +1,13 @@
-//! How often the values of one sample exceed those of another where both are of the same distribution
-//! (Mann and Whitney's U): exactly, by counting.
+//! The exact distribution of the Mann–Whitney U statistic, by counting: how often the values of one sample exceed those
+//! of another if both have the same distribution.
 
-/// Larger samples together are near enough to the normal distribution; the counts of these fit 64 bits.
+/// Larger samples are close enough to the normal distribution; up to this many values the counts fit in 64 bits.
 const MOST_VALUES: usize = 60;
 
-/// The share of orders of `m` and `n` values in which at most 0, 1, … `m`·`n` pairs have the value of the first sample
-/// above that of the second. `None` for large samples.
+/// The share of orderings of `m` and `n` values in which the value of the first sample exceeds that of the second in at
+/// most 0, 1, … `m`·`n` pairs. `None` for large samples.
 ///
-/// The numbers of orders are the coefficients of the Gaussian binomial
-/// ∏ (1 − qⁿ⁺ⁱ) / (1 − qⁱ) for i from 1 to m.
+/// The numbers of orderings are the coefficients of the Gaussian binomial ∏ (1 − qⁿ⁺ⁱ) / (1 − qⁱ) for i from 1 to m.
 pub(super) fn at_most(m: usize, n: usize) -> Option<Vec<f64>> {
     if m + n > MOST_VALUES {
         return None;

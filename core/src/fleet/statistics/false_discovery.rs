@@ -1,9 +1,9 @@
-//! Which of many tests are more than the chance of many tests: Benjamini and Hochberg's procedure.
+//! Controls the false discovery rate of many tests: the Benjamini–Hochberg procedure.
 
 use crate::base::sort::Arrange;
 
-/// Which of the tests with these p-values stand, so that of those that stand a share of at most `q` is expected to be by
-/// chance: all up to the largest p that is at most q · place / count.
+/// Which of the tests with these p-values are significant, such that a share of at most `q` of them is expected to be
+/// false: all up to the largest p that is at most q · rank / count.
 pub(in crate::fleet) fn discoveries(p: &[f64], q: f64) -> Vec<bool> {
     let mut sorted = p.to_vec();
     sorted.arrange_by(f64::total_cmp);

@@ -1,4 +1,5 @@
-//! What tells a change from noise. Each file is one method, with figures that can be worked out by hand.
+//! Statistics that distinguish a change from noise. Each file is one method, with test cases that can be checked by
+//! hand.
 
 mod exact;
 mod false_discovery;
@@ -14,7 +15,7 @@ pub(super) use spread::noise;
 
 use crate::base::sort::Arrange;
 
-/// The middle of some values, the mean of two; `None` for none.
+/// The median of some values, the mean of the two middle ones for an even count; `None` for none.
 pub(super) fn median(values: &[f64]) -> Option<f64> {
     let mut sorted = values.to_vec();
     sorted.arrange_by(f64::total_cmp);

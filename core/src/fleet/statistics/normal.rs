@@ -1,11 +1,11 @@
 //! The normal distribution.
 
-/// How likely a value is that lies so many standard deviations above the mean, or more.
+/// The probability of a value that is at least this many standard deviations above the mean.
 pub(super) fn tail(sigmas: f64) -> f64 {
     libm::erfc(sigmas / std::f64::consts::SQRT_2) / 2.0
 }
 
-/// Between the mean and so many standard deviations on either side lie 95 %.
+/// 95 % of values are within this many standard deviations of the mean.
 pub(super) const SIGMAS_OF_95: f64 = 1.959_963_984_540_054;
 
 #[cfg(test)]

@@ -1,10 +1,10 @@
-//! Whether one sample is larger than another: Mann and Whitney's test, one-sided.
+//! Whether one sample is larger than another: the one-sided Mann–Whitney test.
 
 use super::{exact, normal};
 use crate::base::sort::Arrange;
 
-/// How likely it is that values of one distribution come out as much above others as these do, or more. Exact for up to
-/// 60 different values, else by the normal distribution with corrections for ties and for continuity.
+/// The p-value: the probability that values from the same distribution exceed the others at least as much as these do.
+/// Exact for up to 60 distinct values, else from the normal distribution with corrections for ties and continuity.
 pub(in crate::fleet) fn p_of_larger(new: &[f64], base: &[f64]) -> f64 {
     let (m, n) = (new.len(), base.len());
     if m == 0 || n == 0 {
@@ -14,7 +14,7 @@ pub(in crate::fleet) fn p_of_larger(new: &[f64], base: &[f64]) -> f64 {
     let bases = base.iter().map(|value| (*value, false));
     let mut values: Vec<(f64, bool)> = news.chain(bases).collect();
     values.arrange_by(|(one, _), (other, _)| one.total_cmp(other));
-    // Pairs in which the new value is the larger one; equal ones are half a pair. And Σ (t³ − t) over ties of t values.
+    // Pairs in which the new value is the larger one; ties count half. Also Σ (t³ − t) over ties of t values.
     let (mut above, mut n_base, mut ties) = (0.0, 0.0, 0.0);
     for equal in values.chunk_by(|(one, _), (other, _)| one.total_cmp(other).is_eq()) {
         let n_new = equal.iter().filter(|(_, is_new)| *is_new).count() as f64;
@@ -30,7 +30,7 @@ pub(in crate::fleet) fn p_of_larger(new: &[f64], base: &[f64]) -> f64 {
         false => exact::at_most(m, n),
     };
     if let Some(at_most) = exact {
-        // As many pairs the other way around are as likely.
+        // The distribution is symmetric.
         let below = (n_pairs - above) as usize;
         return at_most.get(below).copied().unwrap_or(1.0);
     }
@@ -59,7 +59,7 @@ mod tests {
 
     #[test]
     fn samples_that_overlap() {
-        // Eight of twelve pairs; 11 of 35 orders have four or less the other way around.
+        // Eight of twelve pairs; 11 of 35 orderings have at most four in the other direction.
         assert_p(&[3.0, 5.0, 6.0], &[1.0, 2.0, 4.0, 7.0], 11.0 / 35.0);
     }
 

@@ -1,18 +1,18 @@
-//! How many times as long: the median of all ratios new / base (Hodges and Lehmann), with its 95 % interval.
+//! The ratio of two samples: the median of all ratios new / base (Hodges–Lehmann), with its 95 % confidence interval.
 
 use super::{exact, normal};
 use crate::base::sort::Arrange;
 
-/// New over base.
+/// The ratio of new to base.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(in crate::fleet) struct Ratio {
-    /// The median of all pairs.
+    /// The median over all pairs.
     pub(in crate::fleet) ratio: f64,
-    /// Ends of the 95 % interval; `None` where there are too few values for one.
+    /// The ends of the 95 % interval; `None` if there are too few values.
     pub(in crate::fleet) interval: Option<(f64, f64)>,
 }
 
-/// The ratio of two samples of positive values; `None` where one is empty or has another value.
+/// The ratio of two samples of positive values; `None` if one is empty or has a value that is not positive.
 pub(in crate::fleet) fn ratio(new: &[f64], base: &[f64]) -> Option<Ratio> {
     let pairs = Pairs::new(new, base)?;
     let n_pairs = pairs.new.len() * pairs.base.len();
@@ -25,8 +25,8 @@ pub(in crate::fleet) fn ratio(new: &[f64], base: &[f64]) -> Option<Ratio> {
     })
 }
 
-/// The interval reaches from the ratio with this place to that with this place from the end. At most 2.5 % of samples have
-/// the true ratio below it, as many above. 0 where there is no such interval.
+/// The interval ranges from the ratio with this rank to the one with this rank from the end. In at most 2.5 % of
+/// samples the true ratio is below it, and likewise above. 0 if there is no such interval.
 fn outside(m: usize, n: usize) -> usize {
     match exact::at_most(m, n) {
         Some(at_most) => at_most.partition_point(|share| *share <= 0.025),
@@ -38,7 +38,7 @@ fn outside(m: usize, n: usize) -> usize {
     }
 }
 
-/// All ratios of two samples, never listed: both are sorted, and ratios are counted.
+/// All ratios of two samples, without listing them: both samples are sorted, and ratios are counted.
 struct Pairs {
     new: Vec<f64>,
     base: Vec<f64>,
@@ -58,7 +58,7 @@ impl Pairs {
         })
     }
 
-    /// How many are at most so large. Along the new values fewer and fewer base values are too small.
+    /// How many ratios are at most this large. With growing new values, more base values are too small.
     fn at_most(&self, ratio: f64) -> usize {
         let mut too_small = 0;
         let large_enough = self.new.iter().map(|new| {
@@ -69,8 +69,8 @@ impl Pairs {
         large_enough.sum()
     }
 
-    /// The ratio with a place among all of them, counted from 1. Positive numbers stand in the order of their bits, so
-    /// halving them finds the very ratio.
+    /// The ratio with this rank among all of them, counted from 1. Positive floats sort like their bits, so bisection
+    /// over the bits finds the exact ratio.
     fn nth(&self, place: usize) -> f64 {
         let bits = |new: Option<&f64>, base: Option<&f64>| match (new, base) {
             (Some(new), Some(base)) => (new / base).to_bits(),
@@ -102,15 +102,15 @@ mod tests {
     fn the_median_of_all_ratios() {
         // 6/4, 6/3, 6/2; 12/4, 12/3, 12/2: 1.5 2 3 3 4 6. Two and three values have no 95 % interval.
         assert_ratio(ratio(&[12.0, 6.0], &[2.0, 3.0, 4.0]).unwrap(), 3.0, None);
-        // 1 2 and 1.5 3: the middle of 1.5 and 2.
+        // 1 2 and 1.5 3: the mean of 1.5 and 2.
         assert_ratio(ratio(&[2.0, 3.0], &[2.0, 1.0]).unwrap(), 1.75, None);
         assert_ratio(ratio(&[5.0], &[2.0]).unwrap(), 2.5, None);
     }
 
     #[test]
     fn the_interval_leaves_out_as_many_ratios_as_chance_allows() {
-        // Four and four values: of 70 orders one has no pair, one has one, and 2/70 is above 2.5 %: one ratio is
-        // left out on each side, so the interval is from the least to the largest.
+        // Four and four values: of 70 orders one has no pair and one has one; 1/70 is below 2.5 %, 2/70 above, so the
+        // interval is from the smallest to the largest ratio.
         let base = [1.0, 2.0, 4.0, 8.0];
         let new = [16.0, 32.0, 64.0, 128.0];
         assert_ratio(ratio(&new, &base).unwrap(), 16.0, Some((2.0, 128.0)));

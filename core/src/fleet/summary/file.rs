@@ -15,19 +15,19 @@ use super::{
 use crate::fleet::columns::BadColumn;
 use crate::fleet::regressions::{CarrierColumns, ChangeColumns, PointColumns};
 
-/// The layout of the file; it grows when a key changes its meaning or goes.
+/// The version of the file format; increased if a key changes its meaning or is removed.
 pub const FORMAT: u32 = 1;
 
 /// How the JSON begins.
 const START: &[u8] = b"{\"dormer_fleet\":";
 
-/// The JSON of a summary is never larger; what is, is something else.
+/// A summary's JSON is never larger; anything larger is not a summary.
 const MOST_BYTES: u64 = 256 << 20;
 
-/// The file as it is written.
+/// The file format.
 #[derive(Serialize, Deserialize)]
 struct File {
-    /// [`FORMAT`]; first, so that a program tells the file by its first bytes.
+    /// [`FORMAT`]; first, so that a program can recognize the file by its first bytes.
     dormer_fleet: u32,
     dormer: String,
     sentence: String,
@@ -50,28 +50,28 @@ struct File {
     rejected: RejectedColumns,
 }
 
-/// Its format alone, which every version says the same way.
+/// Only the format version, which all versions write the same way.
 #[derive(Deserialize)]
 struct Format {
     dormer_fleet: u32,
 }
 
-/// Why a file is no summary that can be read.
+/// Why a file cannot be read as a summary.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Bad {
     /// It is something else.
     NoSummary,
-    /// It is cut or damaged.
+    /// It is truncated or damaged.
     Damaged(String),
-    /// It is of another format.
+    /// It has another format version.
     Format(u32),
-    /// A table of it contradicts itself.
+    /// A table is inconsistent.
     Table {
-        /// Which table.
+        /// The table.
         table: &'static str,
-        /// Which column.
+        /// The column.
         column: &'static str,
-        /// In what.
+        /// The inconsistency.
         reason: String,
     },
 }
@@ -100,7 +100,7 @@ impl fmt::Display for Bad {
 
 impl std::error::Error for Bad {}
 
-/// Whether bytes begin as a summary does, packed or not: to tell it from a trace. The first 64 kB are enough.
+/// Whether bytes start like a summary, compressed or not, as opposed to a trace. The first 64 kB are enough.
 pub fn is_summary(start: &[u8]) -> bool {
     if !start.starts_with(&[0x1f, 0x8b]) {
         return start.starts_with(START);
@@ -119,7 +119,7 @@ impl Summary {
         file.finish().unwrap_or_default()
     }
 
-    /// A summary of the bytes of a file, gzipped or not.
+    /// Reads a summary from the bytes of a file, gzipped or not.
     pub fn read(bytes: &[u8]) -> Result<Summary, Bad> {
         if !is_summary(bytes) {
             return Err(Bad::NoSummary);
@@ -220,7 +220,7 @@ mod tests {
         assert_eq!(file, summary.to_file());
         assert!(is_summary(&file) && is_summary(&file[..file.len() / 2]));
         assert_eq!(Summary::read(&file), Ok(summary.clone()));
-        // Unpacked, too.
+        // Also uncompressed.
         let json = serde_json::to_vec(&summary.file()).unwrap();
         assert_eq!(Summary::read(&json), Ok(summary));
     }
@@ -241,7 +241,7 @@ mod tests {
         let file = testing::summary().to_file();
         let cut = bad(&file[..file.len() - 30]);
         assert!(matches!(cut, Bad::Damaged(_)), "{cut:?}");
-        // A later format may have other keys; its number is read all the same.
+        // A later format may have other keys; its version is read anyway.
         assert_eq!(bad(b"{\"dormer_fleet\":2,\"rows\":[]}"), Bad::Format(2));
         assert_eq!(
             Bad::Format(2).to_string(),
@@ -254,7 +254,7 @@ mod tests {
         let changed = |change: &dyn Fn(&mut serde_json::Value)| {
             let mut json = json_of(&testing::summary());
             change(&mut json);
-            // The order of keys is that of the file: its first bytes tell what it is.
+            // Keys keep the order of the file, which is recognized by its first bytes.
             let format = json.as_object_mut().unwrap().remove("dormer_fleet");
             let rest = json.to_string();
             let text = format!("{{\"dormer_fleet\":{},{}", format.unwrap(), &rest[1..]);

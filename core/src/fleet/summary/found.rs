@@ -10,7 +10,7 @@ use crate::base::map::Set;
 use crate::base::sort::{Arrange, Gather};
 use crate::fleet::rows::{FindingRow, Fleet, RunRow};
 
-/// By pattern, those worth most first.
+/// Findings by pattern, those with the largest savings first.
 pub(super) fn findings(fleet: &Fleet) -> Vec<Pattern> {
     let rows = fleet
         .findings
@@ -20,7 +20,7 @@ pub(super) fn findings(fleet: &Fleet) -> Vec<Pattern> {
         found.push(finding)
     });
     let patterns = patterns.into_iter().filter_map(|(pattern, found)| {
-        // The first of those that are worth most.
+        // The first one with the largest savings.
         let best = found.iter().min_by_key(|finding| Reverse(finding.mid_ns))?;
         let runs: Set<u32> = found.iter().map(|finding| finding.run).gather();
         let total = |worth: fn(&FindingRow) -> Option<i64>| {
@@ -49,7 +49,7 @@ pub(super) fn findings(fleet: &Fleet) -> Vec<Pattern> {
     patterns
 }
 
-/// By cause, the most first; causes that lose nothing are left out.
+/// Lost time by cause, the largest first; causes without lost time are left out.
 pub(super) fn lost(runs: &[&RunRow]) -> Vec<Lost> {
     let all = sum(runs.iter().filter_map(|run| run.total_ns));
     let causes = Cause::ALL.into_iter().map(|cause| {
@@ -80,7 +80,7 @@ pub(super) fn lost(runs: &[&RunRow]) -> Vec<Lost> {
     causes
 }
 
-/// By status and reason, the most frequent first.
+/// Unread files by status and reason, the most frequent first.
 pub(super) fn rejected(fleet: &Fleet) -> Vec<Rejected> {
     let unread = fleet.runs.iter().filter(|run| !run.status.is_read());
     let rows = unread.map(|run| ((run.status, run.reason_kind), run));

@@ -1,7 +1,7 @@
 //! Machines whose runs are slower than those of the same work elsewhere.
 //!
-//! The total of each run is divided by the median of the runs of the same model, GPU, build, world size and options; what
-//! a machine's runs come to is compared with what those of the others come to.
+//! The total of each run is divided by the median of the runs of the same model, GPU, build, world size and options;
+//! the results of a machine's runs are compared with those of other machines.
 
 use super::Outlier;
 use super::numbers::count;
@@ -12,27 +12,27 @@ use crate::fleet::rows::{Fleet, RunRow, Status};
 use crate::fleet::statistics::{discoveries, median, p_of_larger, ratio};
 use crate::fleet::texts::Text;
 
-/// Fewer runs of a machine, or of others, say nothing.
+/// Minimum number of runs of a machine, and of others.
 const LEAST_RUNS: usize = 3;
-/// Less slower is not told.
+/// Minimum slowdown that is reported.
 const LEAST_CHANGE: f64 = 0.03;
-/// So likely by chance is not told.
+/// Maximum p-value that is reported.
 const MOST_P: f64 = 0.01;
-/// Of the machines so many may be told by chance.
+/// The false discovery rate among machines.
 const FALSE_DISCOVERIES: f64 = 0.05;
-/// Of more runs of others every so many-th is taken.
+/// Maximum number of other runs; of more, evenly spaced ones are used.
 const MOST_OTHERS: usize = 2_000;
 
-/// A run against the median of the same work.
+/// A run relative to the median of the same work.
 struct Relative<'a> {
     run: &'a RunRow,
     host: Text,
-    /// Which work.
+    /// The index of its work.
     work: usize,
     total: f64,
 }
 
-/// The slowest first.
+/// Outlier machines, the slowest first.
 pub(super) fn outliers(fleet: &Fleet) -> Vec<Outlier> {
     let all = relative(fleet);
     let hosts = grouped(
@@ -94,7 +94,7 @@ pub(super) fn outliers(fleet: &Fleet) -> Vec<Outlier> {
     slower
 }
 
-/// Runs of known machines and models against the median of the same work.
+/// Runs of known machines and models relative to the median of the same work.
 fn relative(fleet: &Fleet) -> Vec<Relative<'_>> {
     let runs = fleet.runs.iter().filter(|run| run.status == Status::Ok);
     let runs = runs.filter_map(|run| {

@@ -11,17 +11,17 @@ use crate::base::stats::mean_of_middle_ns;
 use crate::fleet::rows::RunRow;
 use crate::fleet::texts::Text;
 
-/// So many are told.
+/// At most this many are listed.
 const MOST: usize = 50;
 
-/// What runs are compared with: those of the same model and GPU.
+/// Runs are compared with those of the same model and GPU.
 type Kind = (Option<Text>, Option<Text>);
 
 fn kind(run: &RunRow) -> Kind {
     (run.model, run.gpu)
 }
 
-/// The longest run of each job, and runs of none.
+/// The longest run of each job, and runs without a job.
 pub(super) fn slowest(runs: &[&RunRow]) -> Vec<SlowJob> {
     let times = runs
         .iter()
@@ -34,7 +34,7 @@ pub(super) fn slowest(runs: &[&RunRow]) -> Vec<SlowJob> {
             is_compared.then_some((kind, median))
         });
     let usual: Map<Kind, i64> = usual.gather();
-    // A run of no job is one by itself.
+    // A run without a job counts as a job.
     let jobs = runs.iter().map(|run| match run.job_id {
         Some(job) => ((Some(job), None), *run),
         None => ((None, Some(run.run_id)), *run),

@@ -1,4 +1,4 @@
-//! A summary of many traces: runs, builds and medians here, each other table in a file of its own.
+//! A summary of many traces: runs, builds and medians here, every other table in a separate file.
 
 use super::numbers::count;
 use super::{Build, Median, Run, Summary, Totals, found, hosts, jobs, sentence, top};
@@ -13,7 +13,7 @@ use crate::fleet::regressions::{Question, Regressions};
 use crate::fleet::rows::{Fleet, RunRow, Status};
 use crate::fleet::texts::Text;
 
-/// What is compared between builds.
+/// The metrics that are compared between builds.
 const METRICS: [Metric; 5] = [
     Metric::Total,
     Metric::Compute,
@@ -22,17 +22,17 @@ const METRICS: [Metric; 5] = [
     Metric::Category,
 ];
 
-/// What a summary says about itself.
+/// Options of a summary.
 #[derive(Debug, Clone, Default)]
 pub struct Options {
-    /// The tag that tells builds apart.
+    /// The tag that identifies builds.
     pub by: String,
-    /// The version that makes it.
+    /// The version of Dormer.
     pub dormer: String,
 }
 
 impl Summary {
-    /// Of many traces; the page shows it, [`Summary::to_file_within`] writes it.
+    /// Summarizes many traces; the page shows the summary, [`Summary::to_file_within`] writes it.
     pub fn new(fleet: &Fleet, options: &Options) -> Summary {
         let builds = Builds::new(&fleet.runs, &fleet.texts);
         let question = Question {
@@ -149,7 +149,7 @@ fn medians(fleet: &Fleet, runs: &[Run], builds: &Builds) -> Vec<Median> {
 }
 
 impl Median {
-    /// Of runs of one model on one GPU in one build.
+    /// The medians of runs of one model on one GPU in one build.
     pub(super) fn of(runs: &[&Run]) -> Median {
         let first = runs.first();
         let median = |time: fn(&Run) -> Option<i64>| {

@@ -3,16 +3,16 @@
 //! | part | what it answers |
 //! |---|---|
 //! | [`Summary::sentence`] | how much of the GPUs' time is lost, and what became slower |
-//! | [`Summary::regressions`], [`Summary::carriers`], [`Summary::history`] | which build made what slower or faster, and which operations carry it |
+//! | [`Summary::regressions`], [`Summary::carriers`], [`Summary::history`] | what each build made slower or faster, and which operations contribute |
 //! | [`Summary::medians`] | the times of a model on a GPU, build after build |
 //! | [`Summary::lost`] | GPU time lost, by cause |
-//! | [`Summary::findings`] | what to fix first: findings by what they are worth over all runs |
-//! | [`Summary::ops`], [`Summary::kernels`] | what the GPUs spend their time with |
+//! | [`Summary::findings`] | what to fix first: findings by estimated savings over all runs |
+//! | [`Summary::ops`], [`Summary::kernels`] | what the GPUs spend their time on |
 //! | [`Summary::slowest`], [`Summary::outliers`] | jobs and machines to look at |
 //! | [`Summary::runs`], [`Summary::weeks`], [`Summary::rejected`] | what was read, and what was not |
 //!
-//! In the file each table is columns (`{"model": [0, 0, 3], …}`), and a text is its place in `texts`. Times are integer
-//! nanoseconds, an unknown is `null`.
+//! In the file each table is stored by columns (`{"model": [0, 0, 3], …}`), and a text is an index into `texts`. Times
+//! are integer nanoseconds, unknown values are `null`.
 
 mod file;
 mod found;
@@ -40,82 +40,83 @@ pub use file::{Bad, FORMAT, is_summary};
 pub use make::Options;
 pub use within::MOST_BYTES;
 
-/// Many traces, as the page shows them.
+/// The summary of many traces that the page shows.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Summary {
-    /// What it comes to, in a sentence: "4.1 % of 9 830 GPU hours idle; build b07 made GEMM 6.1 % slower on MI300X in 7 of
-    /// 10 models".
+    /// The main result, in a sentence: "4.1 % of 9 830 GPU hours idle; build b07 made GEMM 6.1 % slower on MI300X in 7
+    /// of 10 models".
     pub sentence: String,
-    /// The tag that tells builds apart: "build".
+    /// The tag that identifies builds: "build".
     pub by: String,
-    /// The version that made it.
+    /// The version of Dormer that made it.
     pub dormer: String,
     /// Sums over all runs.
     pub totals: Totals,
-    /// Every text of the tables; [`Summary::text`] looks up.
+    /// All texts of the tables; [`Summary::text`] looks them up.
     pub texts: Vec<String>,
     /// Builds in the order of their first recording.
     pub builds: Vec<Build>,
-    /// Runs that were read, the newest first. Where the file would become too large, the oldest are in [`Summary::weeks`]
+    /// Runs that were read, the newest first. If the file would become too large, the oldest are in [`Summary::weeks`]
     /// instead.
     pub runs: Vec<Run>,
-    /// Medians of runs that are too many to list, the newest week first.
+    /// Weekly medians of runs that do not fit in the list, the newest week first.
     pub weeks: Vec<Week>,
-    /// Medians of model, GPU and build: by model, then GPU, then the order of builds.
+    /// Medians by model, GPU and build, sorted by model, then GPU, then the order of builds.
     pub medians: Vec<Median>,
-    /// What became slower or faster: confirmed before alarms, slower before faster, then by the time that it costs a run.
+    /// What became slower or faster: confirmed changes before alarms, slower before faster, then by the time difference
+    /// per run.
     pub regressions: Vec<Change>,
-    /// What carries regressions: [`Summary::carriers_of`].
+    /// Contributors to regressions: [`Summary::carriers_of`].
     pub carriers: Vec<Carrier>,
     /// The values of regressions over builds: [`Summary::history_of`].
     pub history: Vec<Point>,
-    /// Operations with most GPU time over all runs, at most 200.
+    /// Operations with the most GPU time over all runs, at most 200.
     pub ops: Vec<TopOp>,
-    /// Kernels with most GPU time over all runs, at most 200.
+    /// Kernels with the most GPU time over all runs, at most 200.
     pub kernels: Vec<TopKernel>,
-    /// Findings by pattern, those worth most over all runs first.
+    /// Findings by pattern, those with the largest savings over all runs first.
     pub findings: Vec<Pattern>,
-    /// GPU time lost by cause, the most first.
+    /// Lost GPU time by cause, the largest first.
     pub lost: Vec<Lost>,
-    /// The jobs that took longest, or the runs where no job is told.
+    /// The jobs that took longest, or runs, if their job is unknown.
     pub slowest: Vec<SlowJob>,
     /// Machines whose runs are slower than those of the same model, GPU and build elsewhere, the slowest first.
     pub outliers: Vec<Outlier>,
-    /// What was not read, by reason, the most frequent first.
+    /// Files that were not read, by reason, the most frequent first.
     pub rejected: Vec<Rejected>,
 }
 
-/// Sums over all runs; a run counts with the time from its first to its last GPU activity.
+/// Sums over all runs; a run's time is from its first to its last GPU activity.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Totals {
-    /// Files with a row, read or not.
+    /// Number of files with a row, read or not.
     pub n_files: u32,
-    /// Runs with figures.
+    /// Number of runs with figures.
     pub n_runs: u32,
-    /// Of those, from files of which not all was read.
+    /// Number of those that were read only partially.
     pub n_partial: u32,
-    /// Models.
+    /// Number of models.
     pub n_models: u32,
     /// GPU time.
     pub gpu_ns: i64,
-    /// Of that, no GPU activity.
+    /// Idle part of that time.
     pub idle_ns: i64,
-    /// When the first was recorded, in nanoseconds since 1970.
+    /// When the first run was recorded, in nanoseconds since 1970.
     pub first_ns: Option<i64>,
-    /// When the last was.
+    /// When the last run was recorded.
     pub last_ns: Option<i64>,
 }
 
 labelled! {
-    /// Where GPU time goes that computes nothing. A run's total is its computation and these three.
+    /// Why GPU time is lost. A run's total is its computation plus these three.
     #[derive(Serialize, Deserialize)]
     #[serde(rename_all = "snake_case")]
     pub enum Cause {
         /// No GPU activity.
         Idle => "Idle" as "idle",
-        /// Communication beside which nothing computes.
+        /// Communication that is not overlapped by computation.
         ExposedComm => "Exposed communication" as "exposed_comm",
-        /// Copies beside which nothing computes or communicates.
+        /// Copies that are not overlapped by computation or communication.
         ExposedCopy => "Exposed copies" as "exposed_copy",
     }
 }
@@ -125,29 +126,29 @@ impl Cell for Cause {}
 columns! {
     /// A build.
     Build in BuildColumns {
-        /// What it is called.
+        /// Its name.
         build: Text,
         /// When it was first recorded, in nanoseconds since 1970.
         first_ns: Option<i64>,
-        /// Runs of it.
+        /// Number of its runs.
         n_runs: u32,
     }
 
     /// A run with figures.
     Run in RunColumns {
-        /// What names it: 16 hex digits.
+        /// Its id: 16 hexadecimal digits.
         id: Text,
-        /// Its model, or the tag that stands for it.
+        /// Its model, or the tag `model` instead.
         model: Option<Text>,
         /// Its GPU.
         gpu: Option<Text>,
         /// Its build.
         build: Option<Text>,
-        /// The machine; `None` where names are replaced.
+        /// The machine; `None` if names are redacted.
         host: Option<Text>,
         /// The job that it is a rank of.
         job: Option<Text>,
-        /// Where it was read, to be copied; the page opens it when the user drops that file.
+        /// Where it was read, for copying; the page opens the run when the user drops that file.
         uri: Option<Text>,
         /// When it was recorded, in nanoseconds since 1970.
         start_ns: Option<i64>,
@@ -159,19 +160,19 @@ columns! {
         busy_ns: Option<i64>,
         /// Computation.
         compute_ns: Option<i64>,
-        /// Communication beside which nothing computes.
+        /// Communication that is not overlapped by computation.
         exposed_comm_ns: Option<i64>,
-        /// Copies beside which nothing computes or communicates.
+        /// Copies that are not overlapped by computation or communication.
         exposed_copy_ns: Option<i64>,
-        /// No GPU activity.
+        /// Idle time.
         idle_ns: Option<i64>,
         /// Its first finding.
         finding: Option<Text>,
-        /// What that is worth.
+        /// The estimated savings of that finding.
         worth_ns: Option<i64>,
     }
 
-    /// Runs of a week that are too many to list: medians of their times.
+    /// Medians of a week's runs that do not fit in the list.
     Week in WeekColumns {
         /// The Monday that it starts with, 0:00 UTC, in nanoseconds since 1970; `None` for runs without a time.
         week_ns: Option<i64>,
@@ -181,7 +182,7 @@ columns! {
         gpu: Option<Text>,
         /// Their build.
         build: Option<Text>,
-        /// How many.
+        /// Number of runs.
         n_runs: u32,
         /// From the first to the last GPU activity.
         total_ns: Option<i64>,
@@ -189,15 +190,15 @@ columns! {
         busy_ns: Option<i64>,
         /// Computation.
         compute_ns: Option<i64>,
-        /// Communication beside which nothing computes.
+        /// Communication that is not overlapped by computation.
         exposed_comm_ns: Option<i64>,
-        /// Copies beside which nothing computes or communicates.
+        /// Copies that are not overlapped by computation or communication.
         exposed_copy_ns: Option<i64>,
-        /// No GPU activity.
+        /// Idle time.
         idle_ns: Option<i64>,
     }
 
-    /// Runs of a model on a GPU in a build: medians of their times.
+    /// Medians of a model's runs on a GPU in a build.
     Median in MedianColumns {
         /// Their model.
         model: Option<Text>,
@@ -205,7 +206,7 @@ columns! {
         gpu: Option<Text>,
         /// Their build.
         build: Option<Text>,
-        /// How many.
+        /// Number of runs.
         n_runs: u32,
         /// From the first to the last GPU activity.
         total_ns: Option<i64>,
@@ -213,11 +214,11 @@ columns! {
         busy_ns: Option<i64>,
         /// Computation.
         compute_ns: Option<i64>,
-        /// Communication beside which nothing computes.
+        /// Communication that is not overlapped by computation.
         exposed_comm_ns: Option<i64>,
-        /// Copies beside which nothing computes or communicates.
+        /// Copies that are not overlapped by computation or communication.
         exposed_copy_ns: Option<i64>,
-        /// No GPU activity.
+        /// Idle time.
         idle_ns: Option<i64>,
     }
 
@@ -227,15 +228,15 @@ columns! {
         name: Text,
         /// Shapes of its inputs.
         dims: Option<Text>,
-        /// What kind of work it is.
+        /// Its category.
         category: Option<Text>,
-        /// Runs that have it.
+        /// Number of runs that have it.
         n_runs: u32,
-        /// Calls in all.
+        /// Total number of calls.
         calls: i64,
-        /// Time of its kernels in all.
+        /// Total time of its kernels.
         kernel_ns: i64,
-        /// Of the time of all operations' kernels, in percent.
+        /// Percentage of the kernel time of all operations.
         share_percent: f64,
     }
 
@@ -243,42 +244,42 @@ columns! {
     TopKernel in TopKernelColumns {
         /// Its short name.
         name: Text,
-        /// What kind of work it is.
+        /// Its category.
         category: Option<Text>,
-        /// Where it comes from.
+        /// Its library.
         library: Option<Text>,
-        /// Runs that have it.
+        /// Number of runs that have it.
         n_runs: u32,
-        /// Calls in all.
+        /// Total number of calls.
         calls: i64,
-        /// Its time in all.
+        /// Its total time.
         kernel_ns: i64,
-        /// Of the time of all kernels, in percent.
+        /// Percentage of the time of all kernels.
         share_percent: f64,
     }
 
-    /// Findings of a pattern over all runs. What they are worth is a sum over findings: where two of a run save the same
+    /// Findings of a pattern over all runs. Savings are summed over findings: if two findings of a run save the same
     /// time, both count.
     Pattern in PatternColumns {
         /// The key of the rule.
         pattern: Text,
         /// The analysis that finds it.
         analysis: Text,
-        /// The title of the one that is worth most.
+        /// The title of the finding with the largest savings.
         title: Text,
-        /// How many.
+        /// Number of findings.
         n_findings: u32,
-        /// Runs that have any.
+        /// Number of runs that have any.
         n_runs: u32,
-        /// Findings with an estimate of what they are worth; the sums are of these.
+        /// Number of findings with estimated savings; the sums include only these.
         n_estimated: u32,
-        /// What they are worth, at least.
+        /// Lower bound of their savings.
         low_ns: i64,
-        /// What they are worth.
+        /// Their savings.
         mid_ns: i64,
-        /// What they are worth, at most.
+        /// Upper bound of their savings.
         high_ns: i64,
-        /// The run of the one that is worth most.
+        /// The run of the finding with the largest savings.
         run: Text,
     }
 
@@ -286,37 +287,37 @@ columns! {
     Lost in LostColumns {
         /// The cause.
         cause: Cause,
-        /// How much.
+        /// Lost time.
         lost_ns: i64,
-        /// Of the GPU time of all runs, in percent.
+        /// Percentage of the GPU time of all runs.
         share_percent: f64,
-        /// The model that loses most by it.
+        /// The model that loses the most.
         model: Option<Text>,
-        /// How much that one loses.
+        /// The time that this model loses.
         model_lost_ns: i64,
-        /// Runs of which it is known.
+        /// Number of runs for which it is known.
         n_runs: u32,
     }
 
-    /// A job, or a run of none.
+    /// A job, or a run without a job.
     SlowJob in SlowJobColumns {
-        /// The job; `None` for a run by itself.
+        /// The job; `None` for a run without a job.
         job: Option<Text>,
         /// Its longest run.
         run: Text,
-        /// The model of that.
+        /// The model of that run.
         model: Option<Text>,
-        /// The GPU of that.
+        /// The GPU of that run.
         gpu: Option<Text>,
-        /// The build of that.
+        /// The build of that run.
         build: Option<Text>,
-        /// Runs that were read of it.
+        /// Number of its runs that were read.
         n_runs: u32,
-        /// From the first to the last GPU activity of the longest.
+        /// From the first to the last GPU activity of the longest run.
         total_ns: i64,
-        /// Of that, no GPU activity.
+        /// Idle part of that time.
         idle_ns: Option<i64>,
-        /// How many times as long as the median run of the same model and GPU; `None` where it is the only one.
+        /// Ratio to the median run of the same model and GPU; `None` if it is the only one.
         ratio: Option<f64>,
     }
 
@@ -326,37 +327,37 @@ columns! {
         host: Text,
         /// Its GPU.
         gpu: Option<Text>,
-        /// How many times as long its runs take: the median over its runs.
+        /// How many times as long its runs take, the median over all pairs of runs.
         ratio: f64,
         /// The lower end of the 95 % interval.
         low: Option<f64>,
         /// The upper end.
         high: Option<f64>,
-        /// Runs of it.
+        /// Number of its runs.
         n_runs: u32,
-        /// Models among them.
+        /// Number of models among them.
         n_models: u32,
-        /// Its slowest run against the others'.
+        /// Its slowest run relative to those of others.
         run: Text,
     }
 
-    /// Files that were not read, of one reason.
+    /// Files that were not read for the same reason.
     Rejected in RejectedColumns {
         /// `rejected`, `killed` or `timeout`.
         status: Status,
         /// The reason as a key: `not_json`.
         reason_kind: Option<Text>,
-        /// The reason of the first, a sentence.
+        /// The reason of the first file, as a sentence.
         reason: Option<Text>,
-        /// How many.
+        /// Number of files.
         count: u32,
-        /// Where the first was read.
+        /// Where the first file was read.
         uri: Option<Text>,
     }
 }
 
 impl Summary {
-    /// A text of the tables; empty where there is none.
+    /// A text of the tables; empty if there is none.
     pub fn text(&self, text: Text) -> &str {
         self.texts.get(text.0 as usize).map_or("", String::as_str)
     }
@@ -366,13 +367,13 @@ impl Summary {
         text.map(|text| self.text(text))
     }
 
-    /// What carries a regression, by its place in [`Summary::regressions`]: those that weigh most first.
+    /// The contributors to a regression, by its index in [`Summary::regressions`], the largest first.
     pub fn carriers_of(&self, regression: usize) -> impl Iterator<Item = &Carrier> {
         let carriers = self.carriers.iter();
         carriers.filter(move |carrier| carrier.regression as usize == regression)
     }
 
-    /// The values of a regression, by its place in [`Summary::regressions`]: in the order of builds.
+    /// The values of a regression, by its index in [`Summary::regressions`], in the order of builds.
     pub fn history_of(&self, regression: usize) -> impl Iterator<Item = &Point> {
         let points = self.history.iter();
         points.filter(move |point| point.regression as usize == regression)

@@ -1,4 +1,4 @@
-//! What many traces come to, in a sentence.
+//! The main result of many traces, in a sentence.
 
 use std::cmp::Reverse;
 
@@ -41,7 +41,7 @@ pub(super) fn sentence(summary: &Summary) -> String {
     }
 }
 
-/// The change of most models, slower before faster and confirmed before not: "build b07 made …".
+/// The change that affects the most models, slower before faster and confirmed before unconfirmed: "build b07 made …".
 fn changed(summary: &Summary) -> Option<String> {
     let changes = summary.regressions.iter();
     let of_one = changes.filter(|change| change.is_slower() || change.level == Level::Confirmed);
@@ -62,7 +62,7 @@ fn changed(summary: &Summary) -> Option<String> {
         let models: Set<Option<Text>> = all.iter().map(|change| change.model).gather();
         models.len()
     };
-    // A category says more than the times of whole runs.
+    // A category is more informative than the times of whole runs.
     let (key, all) = groups.into_iter().min_by_key(|(key, all)| {
         let (is_faster, is_alarm, _, metric, ..) = key;
         (

@@ -1,4 +1,4 @@
-//! A summary for tests: one run, nothing known of it but its model.
+//! A summary for tests: one run of which only the model is known.
 
 use super::{Run, Summary};
 use crate::fleet::rows::Status;

@@ -1,4 +1,4 @@
-//! What a summary says of fleets written run by run.
+//! Summaries of fleets that are written run by run.
 
 use super::*;
 use crate::fleet::rows::{FindingRow, Status};
@@ -227,11 +227,11 @@ fn a_file_that_would_be_too_large_has_weeks_in_place_of_old_runs() {
     let in_weeks: u32 = read.weeks.iter().map(|week| week.n_runs).sum();
     assert_eq!(read.runs.len() + in_weeks as usize, 700);
     assert!(read.runs.len() > 100, "{}", read.runs.len());
-    // The oldest week is whole: its median is the fourth of seven.
+    // The oldest week is complete: its median is the fourth of seven.
     let oldest = read.weeks.last().unwrap();
     assert_eq!((oldest.week_ns, oldest.n_runs), (Some(4 * DAY), 7));
     assert_eq!(oldest.total_ns, Some(1_003 * US));
-    // Texts of runs that are gone are gone.
+    // Texts of removed runs are removed.
     assert!(read.texts.len() < whole.texts.len() / 2 + 50);
     assert_eq!(read.sentence, whole.sentence);
 }

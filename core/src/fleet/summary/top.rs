@@ -1,4 +1,4 @@
-//! What the GPUs spend their time with.
+//! What the GPUs spend their time on.
 
 use super::numbers::{count, share_percent};
 use super::{TopKernel, TopOp};
@@ -8,10 +8,10 @@ use crate::base::map::Set;
 use crate::base::sort::Arrange;
 use crate::fleet::rows::{Fleet, KernelRow, OpRow};
 
-/// So many are told.
+/// At most this many are listed.
 const MOST: usize = 200;
 
-/// What rows of one thing come to.
+/// The total over rows of the same operation or kernel.
 struct Total<'a, R> {
     first: Option<&'a R>,
     runs: Set<u32>,

@@ -1,4 +1,4 @@
-//! A file that stays small: the oldest runs become medians of their weeks.
+//! Limits the file size: the oldest runs become weekly medians.
 
 use std::cmp::Reverse;
 
@@ -8,7 +8,7 @@ use crate::base::map::Map;
 use crate::base::sort::Arrange;
 use crate::fleet::texts::Text;
 
-/// The file is no larger: the page opens it in less than a second.
+/// The maximum file size, which the page opens in less than a second.
 pub const MOST_BYTES: usize = 5_000_000;
 
 const DAY_NS: i64 = 86_400_000_000_000;
@@ -17,8 +17,8 @@ const WEEK_NS: i64 = 7 * DAY_NS;
 const MONDAY_NS: i64 = 4 * DAY_NS;
 
 impl Summary {
-    /// The file, with so many of the newest runs that it is at most so large; the others are in [`Summary::weeks`]. What
-    /// is over without any run stays over.
+    /// The file with as many of the newest runs as fit in this size; the others are in [`Summary::weeks`]. A file that
+    /// is too large even without runs stays too large.
     pub fn to_file_within(&self, most_bytes: usize) -> Vec<u8> {
         let mut n_runs = self.runs.len();
         loop {
@@ -26,13 +26,13 @@ impl Summary {
             if file.len() <= most_bytes || n_runs == 0 {
                 return file;
             }
-            // As many as fit if the runs were all of it, and a tenth less.
+            // As many as would fit if runs were the whole file, minus a tenth.
             let fits = n_runs as f64 * most_bytes as f64 / file.len() as f64;
             n_runs = (fits * 0.9) as usize;
         }
     }
 
-    /// With so many of the newest runs, and the texts that are named.
+    /// A copy with only the newest `n_runs` runs and the texts in use.
     fn with_runs(&self, n_runs: usize) -> Summary {
         let mut summary = self.clone();
         let old = summary.runs.split_off(n_runs.min(summary.runs.len()));
@@ -41,7 +41,7 @@ impl Summary {
         summary
     }
 
-    /// Leaves texts out that nothing names; the others are in the order in which the tables name them.
+    /// Removes unused texts; the others are in the order in which the tables refer to them.
     fn keep_named_texts(&mut self) {
         let mut places: Map<Text, Text> = Map::default();
         let mut texts = Vec::new();

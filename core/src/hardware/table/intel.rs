@@ -1,7 +1,7 @@
 //! Intel's accelerators.
 //!
-//! The Max 1550 is chosen by name only: PyTorch sees each of its two stacks as a device unless told
-//! otherwise, and a trace does not say which.
+//! The Max 1550 can only be selected by name: by default PyTorch sees each of its two stacks as a device, and a trace
+//! does not show whether it does.
 
 use super::super::Confidence::{Derived, ThirdParty};
 use super::super::GpuSpec;

@@ -1,4 +1,4 @@
-//! NVIDIA's GPUs for data centres, the oldest first.
+//! NVIDIA's data center GPUs, the oldest first.
 
 use super::super::Confidence::{Derived, ThirdParty, Vendor as Printed};
 use super::super::GpuSpec;

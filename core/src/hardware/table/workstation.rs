@@ -1,7 +1,7 @@
-//! NVIDIA's cards for workstations and games.
+//! NVIDIA's workstation and gaming GPUs.
 //!
-//! GeForce cards add FP16 and BF16 products up in FP32 at half their rate, and that is what PyTorch
-//! asks for; the rates here are those.
+//! GeForce GPUs run FP16 and BF16 GEMMs with FP32 accumulation, which PyTorch requests, at half rate. The rates here
+//! are with FP32 accumulation.
 
 use super::super::Confidence::{Derived, ThirdParty, Vendor as Printed};
 use super::super::GpuSpec;

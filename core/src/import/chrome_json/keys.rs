@@ -1,9 +1,8 @@
-//! The keys of events, told at the speed of a comparison.
+//! The keys of events, recognized at the speed of a comparison.
 //!
-//! A profiler writes its events with the same keys in the same order and the same white space
-//! between them. So after each key we remember the two texts that last led from its value to the
-//! next value (`,\n    "ts": `), and compare those first. A miss costs an ordinary parse and is
-//! learned; a trace has a few hundred.
+//! A profiler writes its events with the same keys in the same order and with the same white space between them. So for
+//! each key we remember the two texts that last led from its value to the next value (`,\n    "ts": `), and compare
+//! those first. A miss costs an ordinary parse and is learned; a trace has a few hundred misses.
 
 use hashbrown::HashMap;
 use rustc_hash::FxBuildHasher;
@@ -41,9 +40,9 @@ impl Key {
     pub(super) const CONCRETE_INPUTS: Key = Key(18);
     pub(super) const LABELS: Key = Key(19);
 
-    /// Arguments from this one to the last known one differ in every event, and nothing uses them.
+    /// Arguments from this key to the last known one differ in every event, and nothing uses them.
     const FIRST_DROPPED: Key = Key(20);
-    /// Among them: 0, unless an execution trace of the same run numbers operators, too.
+    /// One of the dropped arguments: 0, unless an execution trace of the same run numbers operators, too.
     pub(super) const RECORD_FUNCTION_ID: Key = Key(21);
 }
 
@@ -73,7 +72,7 @@ const KNOWN: [&[u8]; 22] = [
     b"Python module id",
 ];
 
-/// The spellings of PyTorch 1.8.
+/// The spellings used by PyTorch 1.8.
 const FORMER: [(&[u8], Key); 2] = [
     (b"Input dims", Key::INPUT_DIMS),
     (b"external id", Key::EXTERNAL_ID),
@@ -83,7 +82,7 @@ impl Key {
     /// A key that is neither known nor learned.
     pub(super) const UNKNOWN: Key = Key(u8::MAX);
 
-    /// Known keys and the three places that have none.
+    /// Known keys plus the three positions without a key.
     const fn n_known() -> u8 {
         Key::PH.0 + KNOWN.len() as u8
     }
@@ -95,7 +94,7 @@ impl Key {
     }
 }
 
-/// A text between two values, and the key in it.
+/// The text between two values, and the key in it.
 #[derive(Debug, Clone, Copy)]
 struct Link {
     words: [u64; Link::WORDS],
@@ -126,7 +125,7 @@ impl Link {
         })
     }
 
-    /// Whether the window goes on with this text.
+    /// Whether the window continues with this text.
     #[inline(always)]
     fn matches(&self, window: &[u8; Link::MAX_LEN]) -> bool {
         let (chunks, _) = window.as_chunks::<8>();
@@ -148,12 +147,12 @@ impl Link {
     }
 }
 
-/// What the trace taught us about its keys.
+/// What was learned about the keys of this trace.
 #[derive(Debug)]
 pub(super) struct Keys {
-    /// For each key, what last followed its value.
+    /// For each key, the texts that last followed its value.
     links: Vec<[Link; 2]>,
-    /// Keys beyond the known ones, so that they can be told apart and predicted.
+    /// Keys beyond the known ones, so that they can be distinguished and predicted.
     learned: HashMap<Box<[u8]>, Key, FxBuildHasher>,
     n_keys: u8,
 }
@@ -168,32 +167,32 @@ impl Default for Keys {
     }
 }
 
-/// A key that was read.
+/// The key that was read.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct NextKey {
     pub(super) key: Key,
-    /// Commas too many before it.
+    /// Surplus commas before it.
     pub(super) stray_commas: u32,
 }
 
 impl Keys {
-    /// Keys so far, the known ones included.
+    /// Number of keys so far, the known ones included.
     pub(super) fn len(&self) -> u8 {
         self.n_keys
     }
 
-    /// Whether so many more can be told apart.
+    /// Whether this many more keys fit.
     pub(super) fn has_room_for(&self, n_more: usize) -> bool {
         usize::from(self.n_keys) + n_more < usize::from(Key::UNKNOWN.0)
     }
 
-    /// Those that were learned since there were so many.
+    /// The keys that were learned after the first `n_keys`.
     pub(super) fn learned_from(&self, n_keys: u8) -> Vec<Box<[u8]>> {
         let learned = self.learned.iter().filter(|(_, key)| key.0 >= n_keys);
         learned.map(|(text, _)| text.clone()).collect()
     }
 
-    /// Takes note of keys that were learned elsewhere.
+    /// Adds keys that another reader learned.
     pub(super) fn add(&mut self, keys: &[Box<[u8]>]) {
         for text in keys {
             self.key(text);
@@ -283,7 +282,7 @@ impl Keys {
     }
 
     fn learn(&mut self, cursor: &Cursor, start: usize, previous: Key, key: Key) {
-        // What only lenient reading takes for a key must not be one for strict reading later.
+        // A key found by lenient reading may not be one for strict reading later.
         if cursor.quotes == Quotes::Lenient {
             return;
         }

@@ -1,36 +1,36 @@
-//! The values beside `traceEvents`: kept when they are small, skipped as they come when not.
+//! The values beside `traceEvents`: kept if small, otherwise skipped chunk by chunk.
 
 /// Largest value that is kept.
 pub(super) const MAX_METADATA_BYTES: usize = 1 << 20;
 
-/// A top-level value on its way.
+/// A top-level value that is being read.
 #[derive(Debug)]
 pub(super) struct Metadata {
     pub(super) key: String,
-    /// Where it begins.
+    /// Its offset in the text.
     pub(super) offset: u64,
-    /// Its text; `None` when it is too large to keep.
+    /// Its text; `None` if it is too large to keep.
     pub(super) text: Option<Vec<u8>>,
     depth: u32,
     in_string: bool,
     escaped: bool,
-    /// How much of `"traceEvents": [` was read last.
+    /// How much of `"traceEvents": [` the last bytes match.
     events: EventsKey,
 }
 
-/// How a value goes on.
+/// How a value continues.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Part {
     /// Beyond these bytes.
     GoesOn,
-    /// It ends with them.
+    /// It ends within them.
     Ended,
     /// They end with `"traceEvents": [`.
     Events,
 }
 
 impl Metadata {
-    /// A value that begins at an offset.
+    /// A value that starts at an offset.
     pub(super) fn new(key: String, offset: u64) -> Metadata {
         Metadata {
             key,
@@ -43,17 +43,17 @@ impl Metadata {
         }
     }
 
-    /// Arrays and objects that are open.
+    /// Number of open arrays and objects.
     pub(super) fn depth(&self) -> u32 {
         self.depth
     }
 
-    /// Whether it stops short inside of a string.
+    /// Whether it breaks off inside a string.
     pub(super) fn is_in_string(&self) -> bool {
         self.in_string
     }
 
-    /// Keeps the next bytes of the text, while they are not too many.
+    /// Keeps the next bytes of the text, up to the size limit.
     pub(super) fn keep(&mut self, bytes: &[u8]) {
         if let Some(text) = &mut self.text {
             text.extend_from_slice(bytes);
@@ -63,10 +63,10 @@ impl Metadata {
         }
     }
 
-    /// Reads on; returns how many bytes belong to the value and how it goes on.
+    /// Reads on; returns how many bytes belong to the value and how it continues.
     pub(super) fn advance(&mut self, bytes: &[u8]) -> (usize, Part) {
         for (at, &byte) in bytes.iter().enumerate() {
-            // Quotes that were not escaped hide it in what seems to be a string.
+            // With unescaped quotes, the key can be inside what looks like a string.
             if self.events.push(byte) {
                 return (at + 1, Part::Events);
             }
@@ -88,7 +88,7 @@ impl Metadata {
                 b'"' => self.in_string = true,
                 b'{' | b'[' => self.depth = self.depth.saturating_add(1),
                 b'}' | b']' if self.depth <= 1 => {
-                    // A scalar ends before the bracket that closes what it is in.
+                    // A scalar ends before the bracket that closes its container.
                     return (at + self.depth as usize, Part::Ended);
                 }
                 b'}' | b']' => self.depth -= 1,
@@ -103,14 +103,14 @@ impl Metadata {
 /// Finds `"traceEvents": [`, byte by byte.
 #[derive(Debug, Default)]
 struct EventsKey {
-    /// Bytes of the key that were read; then one more for the colon.
+    /// Bytes of the key matched so far, plus one for the colon.
     n_matched: usize,
 }
 
 impl EventsKey {
     const KEY: &[u8] = b"\"traceEvents\":";
 
-    /// Whether it ends with this byte.
+    /// Whether the key is complete with this byte.
     fn push(&mut self, byte: u8) -> bool {
         let wanted = Self::KEY.get(self.n_matched).copied().unwrap_or(b'[');
         let is_past_quotes = self.n_matched + 1 >= Self::KEY.len();

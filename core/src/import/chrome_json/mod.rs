@@ -22,7 +22,7 @@ pub use part_reader::PartReader;
 pub(super) use part_reader::last_event_start;
 use reader::Reader;
 
-/// Begins to read one.
+/// A new reader for this format.
 pub(super) fn reader() -> Box<dyn FormatReader> {
     Box::<Reader>::default()
 }

@@ -2,7 +2,7 @@
 
 use crate::import::json::{Cursor, Stop};
 
-/// A time as the trace spells it, in nanoseconds.
+/// A time as written in the trace, in nanoseconds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Time {
     /// A number of microseconds that fits.
@@ -12,9 +12,9 @@ pub(super) enum Time {
 }
 
 impl Cursor<'_> {
-    /// Reads a number of microseconds; the cursor stands on its first byte.
+    /// Reads a number of microseconds; the cursor is at its first byte.
     ///
-    /// Almost all are digits with up to three decimals, which is all that the fast path reads.
+    /// Almost all have only digits and at most three decimals; the fast path reads just those.
     #[inline]
     pub(super) fn time(&mut self) -> Result<Time, Stop> {
         let start = self.pos;
@@ -32,8 +32,7 @@ impl Cursor<'_> {
         Ok(parse_time(self.scalar()?))
     }
 
-    /// Reads a non-negative integer below 2⁶⁴; `None` (and the cursor where it was) for anything
-    /// else.
+    /// Reads a non-negative integer below 2⁶⁴. Returns `None` and leaves the cursor where it was for anything else.
     #[inline]
     pub(super) fn unsigned(&mut self) -> Result<Option<u64>, Stop> {
         let start = self.pos;
@@ -45,7 +44,7 @@ impl Cursor<'_> {
         Ok(None)
     }
 
-    /// Reads digits: their number, which wraps around where it does not fit, and how many there are.
+    /// Reads digits; returns the number, wrapped around on overflow, and how many digits there are.
     #[inline(always)]
     fn digits(&mut self) -> Result<(u64, usize), Stop> {
         let start = self.pos;
@@ -67,7 +66,7 @@ impl Cursor<'_> {
     }
 }
 
-/// Microseconds in any decimal notation to whole nanoseconds, half away from zero.
+/// Converts microseconds in any decimal notation to whole nanoseconds, rounding half away from zero.
 pub(super) fn parse_time(text: &[u8]) -> Time {
     decimal_ns(text).map_or(Time::Unreadable, Time::Ns)
 }
@@ -99,7 +98,7 @@ fn decimal_ns(text: &[u8]) -> Option<i64> {
     if digits.iter().all(|digit| *digit == 0) {
         return Some(0);
     }
-    // Microseconds to nanoseconds moves the point by three more places.
+    // Converting microseconds to nanoseconds moves the decimal point by three more places.
     let n_whole = point
         .unwrap_or(digits.len() as i32)
         .checked_add(exponent)?

@@ -1,4 +1,4 @@
-//! Events that a trace writes in two halves: their begin (`B`) and their end (`E`).
+//! Events that a trace writes in two halves: begin (`B`) and end (`E`).
 
 use hashbrown::HashMap;
 use rustc_hash::FxBuildHasher;
@@ -6,18 +6,18 @@ use rustc_hash::FxBuildHasher;
 use crate::import::warning::{WarningKind, Warnings};
 use crate::trace::{EventId, EventTable, StringId, TrackId};
 
-/// Events that began and have not ended: on each track the last one to begin ends first.
+/// Events that started and have not ended: on each track, the last one started ends first.
 #[derive(Debug, Default)]
 pub(super) struct OpenEvents {
     by_track: HashMap<TrackId, Vec<(EventId, u64)>, FxBuildHasher>,
-    /// Where those begin that did not end before the event around them did.
+    /// Offsets of events that did not end before the enclosing event did.
     endless: Vec<u64>,
     /// A half was read.
     pub(super) saw_half: bool,
 }
 
 impl OpenEvents {
-    /// An event begins; its first half stands at the offset.
+    /// Records the start of an event whose first half is at the offset.
     pub(super) fn begin(&mut self, track: TrackId, event: EventId, offset: u64) {
         self.saw_half = true;
         self.by_track
@@ -26,8 +26,8 @@ impl OpenEvents {
             .push((event, offset));
     }
 
-    /// The event that ends on a track; `None` where none is open. It is the last to begin, or the
-    /// last of its name: those within it then never ended.
+    /// The event that ends on a track; `None` if none is open. It is the last one started, or the last one started with
+    /// this name; events inside it then never ended.
     pub(super) fn end(
         &mut self,
         track: TrackId,
@@ -51,7 +51,7 @@ impl OpenEvents {
         Some(event)
     }
 
-    /// Counts those that never ended.
+    /// Counts the events that never ended.
     pub(super) fn warn(self, warnings: &mut Warnings) {
         let open = || self.by_track.values().flatten().map(|(_, offset)| *offset);
         let offsets = || open().chain(self.endless.iter().copied());

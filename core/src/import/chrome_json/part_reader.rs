@@ -1,10 +1,10 @@
-//! A piece of text between two events, read apart from the text before it.
+//! Reads a piece of text between two events, independently of the text before it.
 //!
-//! What an event means does not depend on where in the text it stands, but for what the [`Reader`] of
-//! all knows: whether events stand here at all, their number so far, halves of events that are open. So
-//! a [`PartReader`] takes a piece for events and says what they are, or that it cannot tell; and the
-//! reader of all takes that for true only where it has come to the piece's first byte and waits for an
-//! event there. Otherwise the piece is read in its turn.
+//! The meaning of an event does not depend on its position in the text, except for three things that only the main
+//! [`Reader`] knows: whether events occur here at all, the number of events so far, and which half events are open. So
+//! a [`PartReader`] assumes that its piece holds events and returns them, or reports that it cannot. The main reader
+//! accepts the result only if it has reached the first byte of the piece and expects an event there. Otherwise it reads
+//! the piece itself.
 
 use super::reader::Reader;
 use super::resync::starts_event;
@@ -12,7 +12,7 @@ use crate::import::format::FormatReader;
 use crate::import::part::Part;
 use crate::trace::Rows;
 
-/// Reads pieces of a trace's text, in the order of the text; others may read those between.
+/// Reads pieces of a trace's text, in text order; other readers may read the pieces in between.
 #[derive(Debug)]
 pub struct PartReader {
     number: (u32, u32),
@@ -22,12 +22,12 @@ pub struct PartReader {
 }
 
 impl PartReader {
-    /// A reader; those of one trace have different numbers.
+    /// A new reader; each reader of one trace has a different number.
     pub fn new(number: u32) -> PartReader {
         PartReader::anew((number, 0))
     }
 
-    /// One whose parts know nothing of those before.
+    /// A reader whose parts do not refer to earlier ones.
     fn anew(number: (u32, u32)) -> PartReader {
         let reader = Reader::default();
         PartReader {
@@ -38,8 +38,8 @@ impl PartReader {
         }
     }
 
-    /// Reads the text from one event to another, which begins at an offset of the whole; `None` for what
-    /// has to be read in its turn.
+    /// Reads text that spans whole events and starts at an offset of the whole text; `None` if the main reader has to
+    /// read it.
     pub fn read(&mut self, text: &[u8], offset: u64) -> Option<Part> {
         self.reader.begin_at_event(offset);
         let is_read = self.reader.push(text).is_ok()
@@ -68,8 +68,8 @@ impl PartReader {
     }
 }
 
-/// The last place of a text where it can be cut: an event begins there, behind another one. What looks
-/// like it within an event or a string is found out when parts are joined.
+/// The last place where a text can be cut: an event starts there, after another one. False matches within an event or a
+/// string are detected when parts are joined.
 pub(in crate::import) fn last_event_start(text: &[u8]) -> Option<usize> {
     let mut end = text.len();
     while let Some(at) = text.get(..end)?.iter().rposition(|byte| *byte == b'{') {

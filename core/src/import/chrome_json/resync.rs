@@ -2,10 +2,10 @@
 
 use crate::import::json::{Cursor, Quotes, Stop, is_event_key};
 
-/// How far an event's first key is looked for after its bracket.
+/// How far after its bracket an event's first key may be.
 const EVENT_START_BYTES: usize = 96;
 
-/// Whether an event begins at this bracket; `None` when the window is too short to tell.
+/// Whether an event starts at this bracket; `None` if the window is too short to decide.
 pub(super) fn starts_event(bytes: &[u8]) -> Option<bool> {
     let bounded = bytes.get(..EVENT_START_BYTES);
     let mut cursor = Cursor::new(bounded.unwrap_or(bytes), 1, Quotes::Strict);
@@ -22,12 +22,12 @@ pub(super) fn starts_event(bytes: &[u8]) -> Option<bool> {
     }
 }
 
-/// Where the events begin in a text.
+/// Where the events start in a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Found {
-    /// The list's first element follows here.
+    /// The list's first element follows at this position.
     At(usize),
-    /// Not before this place; what follows is too short to tell.
+    /// Not before this position; the rest is too short to decide.
     NotBefore(usize),
 }
 
@@ -56,7 +56,7 @@ pub(super) fn find_events(bytes: &[u8]) -> Found {
     Found::NotBefore(from)
 }
 
-/// Whether the events end at this bracket; `None` when the window is too short to tell.
+/// Whether the events end at this bracket; `None` if the window is too short to decide.
 pub(super) fn ends_array(bytes: &[u8], is_end: bool) -> Option<bool> {
     let mut after = bytes
         .iter()
@@ -73,7 +73,7 @@ pub(super) fn ends_array(bytes: &[u8], is_end: bool) -> Option<bool> {
     }
 }
 
-/// Whether a name holds the beginning of another event.
+/// Whether a name contains the start of another event.
 pub(super) fn holds_event_start(name: &[u8]) -> bool {
     (0..name.len())
         .filter(|&at| name.get(at) == Some(&b'{'))

@@ -1,11 +1,11 @@
-//! Strings of a trace to text, whatever they hold.
+//! Decodes the strings of a trace, whatever they contain.
 
 use crate::import::warning::WarningKind;
 
-/// Decodes the inside of a JSON string into `out`, and tells what was wrong with it.
+/// Decodes the inside of a JSON string into `out`, and reports what was wrong with it.
 ///
-/// Unknown escapes keep their backslash, control characters stay, and bytes that are no UTF-8
-/// become U+FFFD: a name that looks odd is better than an event that is lost.
+/// Unknown escapes keep their backslash, control characters stay, and bytes that are not UTF-8 become U+FFFD: an
+/// odd-looking name is better than a lost event.
 pub(super) fn decode(bytes: &[u8], out: &mut String, mut report: impl FnMut(WarningKind)) {
     out.clear();
     let mut rest = bytes;
@@ -35,7 +35,7 @@ fn push_text(text: &[u8], out: &mut String, report: &mut impl FnMut(WarningKind)
     out.push_str(&lossy);
 }
 
-/// Decodes the escape that `rest` begins with; returns its length.
+/// Decodes the escape at the start of `rest`; returns its length.
 fn push_escape(rest: &[u8], out: &mut String, report: &mut impl FnMut(WarningKind)) -> usize {
     let plain = match rest.get(1) {
         Some(b'"') => Some('"'),

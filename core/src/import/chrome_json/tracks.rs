@@ -2,7 +2,7 @@
 
 use crate::trace::{StringId, TrackId};
 
-/// A pid or tid: a number mostly, sometimes a name.
+/// A pid or tid: usually a number, sometimes a name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Spelling {
     Number(u64),

@@ -1,5 +1,4 @@
-//! Gzip, member by member, with checksums. flate2 reads each member; this module decides what
-//! follows it.
+//! Gzip, member by member, with checksums. flate2 reads each member; this module decides what follows it.
 
 use std::io::Write;
 
@@ -11,15 +10,15 @@ use crate::import::warning::{WarningKind, Warnings};
 /// Reads a gzip file in chunks.
 #[derive(Debug)]
 pub(crate) struct Gunzip {
-    /// The member that is read, and its text until that is handed on.
+    /// The member being read, and its text that was not passed on yet.
     member: GzDecoder<Vec<u8>>,
-    /// Bytes of this member have come.
+    /// Whether any bytes of this member have arrived.
     is_started: bool,
-    /// Members that are complete.
+    /// Number of complete members.
     n_members: u32,
-    /// Bytes of text in all.
+    /// Total bytes of text.
     n_text: u64,
-    /// After damage or foreign bytes nothing more is read.
+    /// After damage or foreign bytes, nothing more is read.
     is_over: bool,
     pub(crate) warnings: Warnings,
 }
@@ -38,7 +37,7 @@ impl Default for Gunzip {
 }
 
 impl Gunzip {
-    /// Reads a chunk and hands the text to `sink`.
+    /// Reads a chunk and passes the text to `sink`.
     pub(crate) fn push(
         &mut self,
         mut input: &[u8],
@@ -68,14 +67,14 @@ impl Gunzip {
                 Err(_) => self.end_damaged(&mut sink)?,
             }
         }
-        // The decoder keeps some text back.
+        // The decoder holds back some text.
         if !self.is_over && self.member.flush().is_err() {
             self.end_damaged(&mut sink)?;
         }
         self.hand_on(&mut sink)
     }
 
-    /// What was wrong, once all input is read.
+    /// The warnings, once all input is read.
     pub(crate) fn finish(mut self) -> Warnings {
         if !self.is_over && (self.is_started || self.n_members == 0) {
             // Only a complete member takes no more bytes.
@@ -124,7 +123,7 @@ impl Gunzip {
         &mut self,
         sink: &mut impl FnMut(&[u8]) -> Result<(), ImportError>,
     ) -> Result<(), ImportError> {
-        // Gives what was inflated before the damage, and then the error once more.
+        // Returns what was inflated before the damage, and then the error again.
         let _ = self.member.try_finish();
         self.hand_on(sink)?;
         let is_header = self.member.header().is_none();

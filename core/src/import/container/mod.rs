@@ -1,4 +1,4 @@
-//! What a trace is packed in: gzip, zip, tar, one inside of the other; and archives of several files.
+//! Containers of a trace: gzip, zip, tar, possibly nested, and archives of several files.
 
 mod gzip;
 mod tar;
@@ -13,10 +13,10 @@ pub use tar::Member;
 pub(super) use tar::Untar;
 pub(super) use zip::{Piece, Unzip};
 
-/// What the text is packed in; told by the first bytes.
+/// The container of the text, detected from its first bytes.
 #[derive(Debug)]
 pub(super) enum Container {
-    /// Too few bytes yet to tell; inside of how many others it is.
+    /// Too few bytes yet to decide; `n_outer` is the number of containers around it.
     Unknown {
         head: Vec<u8>,
         n_outer: u8,
@@ -38,15 +38,15 @@ impl Default for Container {
 pub(super) struct Members {
     current: Container,
     n_outer: u8,
-    /// One of them was the trace; of the others nothing is read.
+    /// One of them was the trace; the others are not read.
     is_found: bool,
-    /// One goes on that may be it.
+    /// A candidate member is being read.
     is_open: bool,
-    /// Why the current one is no trace.
+    /// Why the current one is not a trace.
     error: Option<ImportError>,
-    /// Why the first one was none.
+    /// Why the first one was not a trace.
     first_error: Option<ImportError>,
-    /// What was wrong with the packing of the one that is.
+    /// Warnings about the packing of the trace.
     warnings: Warnings,
 }
 
@@ -57,7 +57,7 @@ impl Members {
         }
     }
 
-    /// Whether the member that ends here is the trace; if not, the reader forgets it.
+    /// Ends a member; returns whether it is the trace. If not, the reader is reset.
     fn end(&mut self, reader: &mut Payload) -> bool {
         let current = std::mem::replace(&mut self.current, Container::inside(self.n_outer));
         let read = match self.error.take() {
@@ -71,7 +71,7 @@ impl Members {
                 true
             }
             Err(error) => {
-                // What says most: that a note beside the traces is no JSON says nothing.
+                // The most informative error wins: that a note next to the traces is not JSON says little.
                 let says_little = |error: &ImportError| {
                     matches!(
                         error.kind,
@@ -93,7 +93,7 @@ impl Members {
         }
     }
 
-    /// Reads a part of a member of a tar archive.
+    /// Reads a piece of a member of a tar archive.
     fn take(&mut self, member: Member, reader: &mut Payload) {
         match member {
             Member::Begin(name) if self.is_found => {
@@ -113,19 +113,19 @@ impl Members {
     }
 }
 
-/// Whether a file in an archive may be a trace: all but those that macOS leaves beside each file.
+/// Whether a file in an archive may be a trace: all but the ones that macOS adds for each file.
 fn may_be_trace(path: &[u8]) -> bool {
     let base = path.rsplit(|byte| *byte == b'/').next().unwrap_or(path);
     !path.starts_with(b"__MACOSX/") && !base.starts_with(b"._") && !base.is_empty()
 }
 
-/// Bytes it takes to tell; a tar archive has its mark behind its first file's name.
+/// Bytes needed to decide; a tar archive has its magic after the first file's name.
 const HEAD: usize = 512;
 
-/// Bytes that gzip and zip take.
+/// Bytes needed to recognize gzip and zip.
 const MAGIC: usize = 4;
 
-/// So many containers may be inside of each other; more is a bomb.
+/// Containers may be nested this deep; more is a decompression bomb.
 const MAX_NESTED: u8 = 3;
 
 impl Container {
@@ -136,32 +136,32 @@ impl Container {
         }
     }
 
-    /// What a gzip file holds, which may be packed once more.
+    /// The content of a gzip file, which may be a container again.
     pub(super) fn in_gzip() -> Container {
         Container::inside(1)
     }
 
-    /// Whether a file that begins with these bytes is a gzip file.
+    /// Whether a file that starts with these bytes is a gzip file.
     pub(super) fn is_gzip(head: &[u8]) -> bool {
         head.starts_with(b"\x1f\x8b")
     }
 
-    /// Whether a file that begins with these bytes is no container, or of a kind that is not read.
+    /// Whether a file that starts with these bytes is not a container, or one of an unsupported kind.
     pub(super) fn is_text(head: &[u8]) -> bool {
         head.len() >= MAGIC && !Self::is_gzip(head) && !Self::is_zip(head)
     }
 
-    /// Whether a file that begins with these bytes is a zip archive.
+    /// Whether a file that starts with these bytes is a zip archive.
     pub(super) fn is_zip(head: &[u8]) -> bool {
         head.starts_with(b"PK\x03\x04") || head.starts_with(b"PK\x05\x06")
     }
 
-    /// Whether the first bytes are enough to tell.
+    /// Whether the first bytes are enough to decide.
     fn is_told(head: &[u8]) -> bool {
         Self::is_gzip(head) || Self::is_zip(head)
     }
 
-    /// Whether the text comes as it is pushed.
+    /// Whether the text is exactly what is pushed.
     pub(super) fn is_plain(&self) -> bool {
         matches!(self, Container::Plain)
     }
@@ -217,7 +217,7 @@ impl Container {
                 Ok(warnings)
             }
             Container::Zip(unzip, mut members) => {
-                // It may be cut in the middle of the trace.
+                // The archive may be cut in the middle of the trace.
                 let is_found = unzip.found || unzip.is_in_member() && members.end(reader);
                 if let (false, Some(error)) = (is_found, members.first_error) {
                     return Err(error);

@@ -1,27 +1,25 @@
-//! Tar archives, read front to back: headers of 512 bytes, each followed by a member that is padded to
-//! whole blocks.
+//! Tar archives, read front to back: headers of 512 bytes, each followed by a member that is padded to whole blocks.
 //!
-//! Names longer than a header holds stand in a member of their own before it, of GNU's or the POSIX
-//! format.
+//! Names that are too long for a header are in a separate member before it, in GNU or POSIX format.
 
 use crate::import::error::{ImportError, ImportErrorKind};
 
-/// Headers are of this size, and members fill whole ones.
+/// Size of a header; members are padded to a multiple of it.
 const BLOCK: usize = 512;
 
-/// Where an archive has its mark.
+/// Where an archive has its magic.
 const MARK: std::ops::Range<usize> = 257..262;
 
-/// Longer names and attributes are none.
+/// Limit on the size of long names and attributes.
 const MOST_ATTRIBUTES: u64 = 1 << 20;
 
 /// Reads a tar archive in chunks.
 #[derive(Debug, Default)]
 pub(crate) struct Untar {
     part: Part,
-    /// A header, or attributes, as far as they have come.
+    /// The part of a header or of attributes that has arrived.
     pending: Vec<u8>,
-    /// What an attribute says of the next member.
+    /// Attributes of the next member.
     name: Option<String>,
     size: Option<u64>,
 }
@@ -30,9 +28,9 @@ pub(crate) struct Untar {
 enum Part {
     #[default]
     Header,
-    /// So many bytes of a member, and so many of padding.
+    /// Remaining bytes of a member, and of its padding.
     Body(Kind, u64, u64),
-    /// Behind the last member.
+    /// After the last member.
     Over,
 }
 
@@ -50,26 +48,26 @@ enum Kind {
 /// A part of a file in an archive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Member<'a> {
-    /// A file begins: its path in the archive.
+    /// A file starts: its path in the archive.
     Begin(&'a str),
-    /// Its next bytes, as they are packed.
+    /// Its next bytes, as stored in the archive.
     Bytes(&'a [u8]),
-    /// It is over.
+    /// The file ends.
     End,
 }
 
 impl Untar {
-    /// Whether a file that begins with these bytes is a tar archive.
+    /// Whether a file that starts with these bytes is a tar archive.
     pub(crate) fn fits(head: &[u8]) -> bool {
         head.get(MARK) == Some(b"ustar")
     }
 
-    /// Whether a file of it goes on.
+    /// Whether one of its files is incomplete.
     pub(crate) fn is_in_file(&self) -> bool {
         matches!(self.part, Part::Body(Kind::File, left, _) if left > 0)
     }
 
-    /// Passes over the file or folder that begins here; its bytes, and those of its padding.
+    /// Skips the file or folder that starts here; returns the sizes of its content and of its padding.
     pub(crate) fn pass(&mut self) -> (u64, u64) {
         match self.part {
             Part::Body(Kind::File | Kind::Skipped, left, padding) => {
@@ -80,12 +78,12 @@ impl Untar {
         }
     }
 
-    /// Whether the last member is over.
+    /// Whether the last member has ended.
     pub(crate) fn is_over(&self) -> bool {
         matches!(self.part, Part::Over)
     }
 
-    /// Reads a chunk and hands its files to `sink`.
+    /// Reads a chunk and passes its files to `sink`.
     pub(crate) fn push(
         &mut self,
         mut input: &[u8],
@@ -188,7 +186,7 @@ impl Untar {
         }
     }
 
-    /// Lines like `28 path=traces/rank0.json`, each with its length in front.
+    /// Lines like `28 path=traces/rank0.json`, each preceded by its length.
     fn take_attributes(&mut self, mut told: &[u8]) {
         loop {
             let Some(space) = told.iter().position(|byte| *byte == b' ') else {
@@ -215,7 +213,7 @@ impl Untar {
     }
 }
 
-/// The bytes of a header, summed, where the sum itself counts as spaces.
+/// The sum of the bytes of a header, with the checksum field itself counted as spaces.
 fn sum(header: &[u8]) -> Option<u64> {
     let bytes = header.iter().enumerate();
     Some(
@@ -228,7 +226,7 @@ fn sum(header: &[u8]) -> Option<u64> {
     )
 }
 
-/// A number in octal digits, or where the first bit is set, in base 256.
+/// A number in octal digits or, if the first bit is set, in base 256.
 fn number(field: &[u8]) -> Option<u64> {
     if let Some((first, rest)) = field.split_first().filter(|(first, _)| **first & 0x80 != 0) {
         let start = u64::from(first & 0x7f);
@@ -244,7 +242,7 @@ fn number(field: &[u8]) -> Option<u64> {
     }
 }
 
-/// The path of a member, of a header.
+/// The path of a member, from its header.
 fn name(header: &[u8]) -> String {
     let name = text(header.get(..100).unwrap_or_default());
     let prefix = match header.get(257..263) {
@@ -257,7 +255,7 @@ fn name(header: &[u8]) -> String {
     }
 }
 
-/// Text up to its first zero byte.
+/// The text up to the first zero byte.
 fn text(bytes: &[u8]) -> String {
     let end = bytes.iter().position(|byte| *byte == 0);
     String::from_utf8_lossy(bytes.get(..end.unwrap_or(bytes.len())).unwrap_or_default())

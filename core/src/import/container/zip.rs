@@ -1,11 +1,10 @@
 //! Zip archives, read front to back, for the first member that is a trace.
 //!
-//! A zip file's directory stands at its end, which a stream has not seen yet, so the members are
-//! found by their own headers; flate2 inflates them. No crate reads an archive this way: `zip` 9.4
-//! and `async_zip` 0.0 ask for input where chunks are pushed here, and `zip` refuses members whose
-//! sizes follow them (data descriptors), as every program writes them that writes to a pipe. rc-zip
-//! 5.4 takes chunks, but reads nothing of such members, and adds 32 crates and 48 KB of code
-//! (x86-64, optimized for size).
+//! The directory of a zip file is at its end, which a stream has not reached yet, so members are found by their own
+//! headers; flate2 inflates them. No crate reads an archive this way: `zip` 9.4 and `async_zip` 0.0 pull input where
+//! chunks are pushed here, and `zip` rejects members whose sizes follow them (data descriptors), which every program
+//! writes that writes to a pipe. rc-zip 5.4 takes chunks, but reads nothing of such members, and adds 32 crates and 48
+//! KB of code (x86-64, optimized for size).
 
 use std::io::Write;
 
@@ -25,13 +24,13 @@ const MAX_HEADER: usize = 30 + 2 * 65_535;
 pub(crate) struct Unzip {
     part: Part,
     pending: Vec<u8>,
-    /// Inflates a compressed member; holds its text until that is handed on.
+    /// Inflates a compressed member; holds its text until it is passed on.
     inflate: DeflateDecoder<Vec<u8>>,
     crc: Crc,
     n_text: u64,
     /// The trace was found; other members are skipped.
     pub(crate) found: bool,
-    /// Damage broke off a member that may be it.
+    /// Damage cut off a member that may be the trace.
     is_broken_off: bool,
     pub(crate) warnings: Warnings,
 }
@@ -42,11 +41,11 @@ enum Part {
     Header,
     /// A compressed member.
     Deflated(Member),
-    /// A member as it is, this many bytes more.
+    /// An uncompressed member, with the number of bytes left.
     Stored(Member, u64),
-    /// The sizes that follow a member whose header did not know them.
+    /// The sizes that follow a member whose header does not have them.
     Descriptor(Member),
-    /// The directory, or after damage: nothing more is read.
+    /// The directory, or damage: nothing more is read.
     Over,
 }
 
@@ -68,11 +67,11 @@ impl Default for Unzip {
 /// A part of a member that may be the trace.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Piece<'a> {
-    /// It begins: its path in the archive.
+    /// It starts: its path in the archive.
     Begin(&'a str),
-    /// Its next bytes, which may be gzip once more.
+    /// Its next bytes, which may be gzip again.
     Bytes(&'a [u8]),
-    /// Its end.
+    /// It ends.
     End,
 }
 
@@ -85,8 +84,8 @@ struct Member {
 }
 
 impl Unzip {
-    /// Reads a chunk and hands the members that may be the trace to `sink`, which says at the end
-    /// of each whether it was.
+    /// Reads a chunk and passes the members that may be the trace to `sink`, which returns at the end of each whether
+    /// it was.
     pub(crate) fn push(
         &mut self,
         mut input: &[u8],
@@ -165,7 +164,7 @@ impl Unzip {
             }
         }
         if let Part::Deflated(member) = self.part {
-            // The decoder keeps some text back.
+            // The decoder holds back some text.
             match self.inflate.flush() {
                 Ok(()) => self.hand_on(member, &mut sink),
                 Err(_) => self.end_damaged(member, &mut sink),
@@ -174,7 +173,7 @@ impl Unzip {
         Ok(())
     }
 
-    /// What was wrong, once all input is read; an archive without a trace is an error.
+    /// The warnings, once all input is read; an archive without a trace is an error.
     pub(crate) fn finish(mut self, is_found: bool) -> Result<Warnings, ImportError> {
         if !is_found {
             return Err(unreadable("it holds no trace"));
@@ -224,7 +223,8 @@ impl Unzip {
         Ok(())
     }
 
-    /// Ends the archive at what cannot be passed over: with the error, unless the trace was read before, which is told then.
+    /// Stops at something that cannot be skipped. Returns the error, unless the trace was already read; then it adds a
+    /// warning.
     fn end_at(
         &mut self,
         error: ImportError,
@@ -238,7 +238,7 @@ impl Unzip {
         Ok(())
     }
 
-    /// Whether a member that may be the trace goes on.
+    /// Whether a member that may be the trace is incomplete.
     pub(crate) fn is_in_member(&self) -> bool {
         match self.part {
             Part::Deflated(member) | Part::Stored(member, _) => member.wanted,
@@ -258,7 +258,7 @@ impl Unzip {
     }
 
     fn end_damaged(&mut self, member: Member, sink: &mut impl FnMut(Piece) -> bool) {
-        // Gives what was inflated before the damage, and then the error once more.
+        // Returns what was inflated before the damage, and then the error again.
         let _ = self.inflate.try_finish();
         self.hand_on(member, sink);
         self.warnings
@@ -348,7 +348,7 @@ fn local_header(bytes: &[u8]) -> Result<Option<LocalHeader>, ImportError> {
     }))
 }
 
-/// The size in a zip64 extra field: after the uncompressed one.
+/// The compressed size in a zip64 extra field: it follows the uncompressed one.
 fn zip64_compressed_size(mut extra: &[u8]) -> Option<u64> {
     loop {
         let (head, rest) = extra.split_first_chunk::<4>()?;
@@ -360,7 +360,7 @@ fn zip64_compressed_size(mut extra: &[u8]) -> Option<u64> {
     }
 }
 
-/// The length and checksum of a data descriptor, told by what follows it: another header.
+/// The length and checksum of a data descriptor. Its form is determined from what follows it: another header.
 fn descriptor(bytes: &[u8]) -> Option<(usize, u32)> {
     let has_signature = bytes.get(..4)? == b"PK\x07\x08";
     let signature = if has_signature { 4 } else { 0 };

@@ -1,18 +1,18 @@
-//! Text in chunks, read where it lies.
+//! Text in chunks, read in place.
 
 use crate::import::error::ImportError;
 
-/// The end of the last chunk, where something was not complete yet.
+/// The incomplete end of the last chunk.
 #[derive(Debug, Default)]
 pub(in crate::import) struct Carry {
     text: Vec<u8>,
-    /// Bytes of all that came, what was read elsewhere included.
+    /// Total bytes received, including those read elsewhere.
     n_bytes: u64,
 }
 
 impl Carry {
-    /// Hands a chunk to `read`, which returns how much of its window it has read. What was not complete
-    /// is completed with as little of the chunk as will do, twice as much each time.
+    /// Passes a chunk to `read`, which returns how much of its window it has read. An incomplete rest is completed with
+    /// as little of the chunk as needed, twice as much each time.
     pub(in crate::import) fn push(
         &mut self,
         mut chunk: &[u8],
@@ -55,21 +55,21 @@ impl Carry {
         self.n_bytes += n_bytes;
     }
 
-    /// Whether all that came is read.
+    /// Whether everything received has been read.
     pub(in crate::import) fn is_empty(&self) -> bool {
         self.text.is_empty()
     }
 
-    /// What is left at the end.
+    /// What is left unread at the end.
     pub(in crate::import) fn take_rest(&mut self) -> Vec<u8> {
         std::mem::take(&mut self.text)
     }
 }
 
-/// What a step of reading a window did.
+/// The result of one step of reading a window.
 pub(in crate::import) enum Step {
-    /// Went on to this place.
+    /// Moved to this position.
     To(usize),
-    /// Needs more text from this place on.
+    /// Needs more text from this position on.
     Wait(usize),
 }

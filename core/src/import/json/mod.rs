@@ -1,4 +1,4 @@
-//! JSON in windows of bytes that may end anywhere, for the formats that are written in it.
+//! JSON in windows of bytes that may end anywhere, for the JSON-based formats.
 
 mod carry;
 mod scan;

@@ -1,8 +1,8 @@
 //! Reading JSON from a window of bytes that may end anywhere.
 //!
-//! Every function either succeeds within the window, or says [`Stop::More`] (the window ends
-//! first; ask again with a longer one) or [`Stop::Bad`] (no longer window can help). Nothing here
-//! has an effect, so asking again is always safe and a split at any byte changes nothing.
+//! Every function either succeeds within the window, or returns [`Stop::More`] (the window ends first; retry with a
+//! longer one) or [`Stop::Bad`] (no longer window can help). Nothing here has side effects, so retrying is always safe
+//! and a split at any byte changes nothing.
 
 /// Whether a field of an event has this key.
 pub(in crate::import) fn is_event_key(key: &[u8]) -> bool {
@@ -17,35 +17,33 @@ pub(in crate::import) fn is_event_key(key: &[u8]) -> bool {
 pub(in crate::import) enum Stop {
     /// The window ends inside the value.
     More,
-    /// The text is not what it should be.
+    /// The text is not as expected.
     Bad,
     /// Objects or arrays are nested deeper than any trace.
     TooDeep,
 }
 
-/// Deepest nesting of arrays and objects that is read.
+/// Deepest supported nesting of arrays and objects.
 pub(in crate::import) const MAX_DEPTH: u32 = 64;
 
 /// How far past a quote lenient reading looks.
 pub(in crate::import) const LOOK_AHEAD: usize = 160;
 
-/// How the end of a string is told.
+/// How the end of a string is found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::import) enum Quotes {
-    /// As JSON says: at the first quote without a backslash.
+    /// As in JSON: at the first quote without a backslash.
     Strict,
-    /// At the first quote after which the text goes on as JSON does. Reads names with quotes that
-    /// were not escaped.
+    /// At the first quote after which the text continues like JSON. Reads names with unescaped quotes.
     Lenient,
 }
 
-/// What a string stands for; tells lenient reading what can follow its end.
+/// What a string is used as; tells lenient reading what can follow it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Role {
     /// A key, or a value anywhere.
     Any,
-    /// The value of a field of an event: no colon follows it, and after a comma stands another
-    /// field of the event.
+    /// The value of an event field: no colon follows it, and after a comma comes another field of the event.
     Field,
 }
 
@@ -54,24 +52,24 @@ enum Role {
 pub(in crate::import) struct Span {
     pub(in crate::import) start: usize,
     pub(in crate::import) end: usize,
-    /// Holds backslashes, control characters or bytes outside ASCII: must be decoded.
+    /// Contains backslashes, control characters or bytes outside ASCII, so it must be decoded.
     pub(in crate::import) rough: bool,
-    /// Holds quotes that were not escaped.
+    /// Contains unescaped quotes.
     pub(in crate::import) unescaped_quotes: bool,
 }
 
-/// A place in the window.
+/// A position in the window.
 #[derive(Debug, Clone, Copy)]
 pub(in crate::import) struct Cursor<'a> {
     pub(in crate::import) buf: &'a [u8],
     pub(in crate::import) pos: usize,
     pub(in crate::import) quotes: Quotes,
-    /// `NaN` and its like inside the arrays and objects skipped so far.
+    /// The number of `NaN`s and similar values in the arrays and objects skipped so far.
     pub(in crate::import) nans: u32,
 }
 
 impl<'a> Cursor<'a> {
-    /// A cursor at a place of a window.
+    /// A cursor at a position in a window.
     #[inline(always)]
     pub(in crate::import) fn new(buf: &'a [u8], pos: usize, quotes: Quotes) -> Cursor<'a> {
         Cursor {
@@ -82,7 +80,7 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// The byte here.
+    /// The current byte.
     #[inline(always)]
     pub(in crate::import) fn peek(&self) -> Result<u8, Stop> {
         self.buf.get(self.pos).copied().ok_or(Stop::More)
@@ -105,14 +103,14 @@ impl<'a> Cursor<'a> {
         self.buf.get(start..end).unwrap_or(&[])
     }
 
-    /// Reads a string; the cursor stands on its opening quote and ends after the closing one.
+    /// Reads a string; the cursor starts at its opening quote and ends after the closing one.
     #[inline]
     pub(in crate::import) fn string(&mut self) -> Result<Span, Stop> {
         self.string_as(Role::Any)
     }
 
-    /// Reads the string of a field of an event. Its name may hold what looks like JSON, as the
-    /// `repr` of a dictionary does.
+    /// Reads the string value of an event field. A name may contain what looks like JSON, for example the `repr` of a
+    /// dictionary.
     #[inline]
     pub(in crate::import) fn field_string(&mut self) -> Result<Span, Stop> {
         self.string_as(Role::Field)
@@ -166,7 +164,7 @@ impl<'a> Cursor<'a> {
             word.copy_from_slice(bytes);
             let word = u64::from_le_bytes(word);
             let control = word.wrapping_sub(ONES * 0x20) & !word & HIGHS;
-            // Each mask may be wrong above its lowest hit, never below: the lowest one counts.
+            // Each mask may have false hits above its lowest one, never below, so only the lowest counts.
             let special = zero_bytes(word ^ (ONES * u64::from(b'"')))
                 | zero_bytes(word ^ (ONES * u64::from(b'\\')))
                 | control
@@ -185,10 +183,10 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// Whether the quote here can close a string: what follows is a colon, or a closing bracket,
-    /// or a comma and then the next key or element.
+    /// Whether the quote here can close a string: a colon follows, or a closing bracket, or a comma and then the next
+    /// key or element.
     fn closes_here(&self, role: Role) -> Result<bool, Stop> {
-        // A bounded look ahead: beyond it nothing can change the answer, however long the window.
+        // The look-ahead is bounded, so that a longer window cannot change the answer.
         let end = self.pos + LOOK_AHEAD;
         let bounded = self.buf.get(..end);
         let ahead = Cursor::new(bounded.unwrap_or(self.buf), self.pos + 1, Quotes::Strict);
@@ -227,7 +225,7 @@ impl<'a> Cursor<'a> {
         })
     }
 
-    /// Skips a value of any kind and returns where it began; the cursor stands on its first byte.
+    /// Skips a value of any kind and returns where it starts; the cursor is at its first byte.
     #[inline]
     pub(in crate::import) fn skip_value(&mut self) -> Result<usize, Stop> {
         let start = self.pos;
@@ -246,7 +244,7 @@ impl<'a> Cursor<'a> {
     /// Skips an array or object.
     fn skip_nested(&mut self) -> Result<(), Stop> {
         let mut depth = 0u32;
-        // One bit a level, the innermost last: set for an object. Deep enough for MAX_DEPTH.
+        // One bit per level, the innermost last: set for an object. Deep enough for MAX_DEPTH.
         let mut objects = 0u64;
         loop {
             let byte = self.peek()?;
@@ -285,8 +283,8 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// Reads a number, `true`, `false`, `null`, or what stands in their place, up to the next
-    /// comma, bracket or space.
+    /// Reads a number, `true`, `false`, `null`, or whatever is there instead, up to the next comma, bracket or white
+    /// space.
     #[inline(always)]
     pub(in crate::import) fn scalar(&mut self) -> Result<&'a [u8], Stop> {
         let start = self.pos;
@@ -304,20 +302,20 @@ impl<'a> Cursor<'a> {
     }
 }
 
-/// What a scalar's text says.
+/// The kind of a scalar's text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::import) enum Scalar {
     /// A number, `true`, `false` or `null`.
     Json,
     /// An integer beyond 64 bits.
     Huge,
-    /// `NaN`, `Infinity` and their like.
+    /// `NaN`, `Infinity` and similar.
     NotANumber,
-    /// Nothing that stands for a value.
+    /// Not a value.
     Nonsense,
 }
 
-/// Tells what a scalar's text says.
+/// Classifies a scalar's text.
 #[inline]
 pub(in crate::import) fn classify(text: &[u8]) -> Scalar {
     let digits = text.strip_prefix(b"-").unwrap_or(text);
@@ -385,7 +383,7 @@ mod tests {
         assert!(span.unescaped_quotes);
     }
 
-    /// The name of a Python frame whose file is called like a dictionary.
+    /// The name of a Python frame whose file name looks like a dictionary.
     #[test]
     fn what_looks_like_fields_is_part_of_the_name() {
         let name = r#"{"device": "cpu", "dtype": "float32"}(12): run"#;

@@ -1,25 +1,25 @@
-//! Debug annotations: the arguments of an event, as PyTorch's JSON has them.
+//! Debug annotations: the arguments of an event, in the form of PyTorch's JSON.
 
 use super::names::{Sequence, Table};
 use crate::import::args_text::{ArgsText, push_text};
 use crate::import::wire::{Fields, MOST_DEPTH, Value};
 use crate::trace::{LinkId, OpArgsId, OpArgsText, StringId, TraceBuilder};
 
-/// Most bytes of arguments of one event. Texts have a number where they are said, so that few bytes of a
-/// trace can be many of these.
+/// Maximum bytes of arguments per event. Texts are interned and referred to by number, so a few bytes of a trace can
+/// expand to a lot of text.
 const MOST_BYTES: usize = 1 << 20;
 
-/// What the arguments of an event say.
+/// The arguments of an event.
 #[derive(Debug, Default)]
 pub(super) struct Annotations {
     pub(super) external_id: Option<LinkId>,
     pub(super) correlation: Option<LinkId>,
     pub(super) sequence_number: Option<i64>,
-    /// Its place in PyTorch's JSON.
+    /// Its position in PyTorch's JSON.
     pub(super) number: Option<u64>,
-    /// The others.
+    /// The other arguments.
     pub(super) rest: ArgsText,
-    /// `Input Dims`, `Input type`, `Input Strides`, `Concrete Inputs`, and whether any of them came.
+    /// `Input Dims`, `Input type`, `Input Strides`, `Concrete Inputs`, and whether any of them is present.
     op_args: [Vec<u8>; 4],
     has_op_args: bool,
     n_bytes: usize,
@@ -27,7 +27,7 @@ pub(super) struct Annotations {
 }
 
 impl Annotations {
-    /// Begins an event.
+    /// Resets for the next event.
     pub(super) fn clear(&mut self) {
         self.external_id = None;
         self.correlation = None;
@@ -39,7 +39,7 @@ impl Annotations {
         self.n_bytes = 0;
     }
 
-    /// Whether some were not kept, because they are too large.
+    /// Whether arguments were dropped because they are too large.
     pub(super) fn are_cut(&self) -> bool {
         self.n_bytes > MOST_BYTES
     }
@@ -70,7 +70,7 @@ impl Annotations {
             "Input type" => self.of_op(1, &text),
             "Input Strides" => self.of_op(2, &text),
             "Concrete Inputs" => self.of_op(3, &text),
-            // Execution traces are joined by it; 0 is none.
+            // Execution traces are joined by it; 0 means none.
             "Record function id" if !is_some_number(written) => {}
             // They differ in every event, and nothing uses them.
             "Python id" | "Python parent id" | "Python module id" | "begin_ns" | "end_ns"
@@ -82,14 +82,14 @@ impl Annotations {
 
     fn of_op(&mut self, which: usize, text: &[u8]) {
         if let Some(list) = self.op_args.get_mut(which) {
-            // The last one counts.
+            // The last one wins.
             list.clear();
             list.extend_from_slice(text);
         }
         self.has_op_args = true;
     }
 
-    /// The arguments of an operator, and whether all could be read.
+    /// The arguments of an operator, and whether all were readable.
     pub(super) fn op_args(&self, builder: &mut TraceBuilder) -> Option<(OpArgsId, bool)> {
         let text = |list: &Vec<u8>| std::str::from_utf8(list).unwrap_or("").to_owned();
         let [dims, types, strides, concrete] = &self.op_args.each_ref().map(text);
@@ -102,7 +102,7 @@ impl Annotations {
         self.has_op_args.then(|| builder.op_args(text))
     }
 
-    /// The others, of an event that keeps them.
+    /// The other arguments, for an event that keeps them.
     pub(super) fn rest(&self, builder: &mut TraceBuilder) -> Option<StringId> {
         self.rest.get().map(|text| builder.string(text))
     }
@@ -112,7 +112,7 @@ fn is_some_number(written: &str) -> bool {
     written.parse::<u64>().is_ok_and(|number| number > 0)
 }
 
-/// The id that a number or a text stands for.
+/// The id for a number or a text.
 pub(super) fn link(written: &str, builder: &mut TraceBuilder) -> Option<LinkId> {
     match written.trim_matches('"') {
         "" | "null" => None,
@@ -133,8 +133,8 @@ fn name<'a>(fields: Fields<'a>, names: &'a Sequence) -> Option<std::borrow::Cow<
     })
 }
 
-/// Writes the value of an annotation. One without a value is an empty list: PyTorch writes the lists in
-/// `[[1, 512], [], []]` as lists of their items.
+/// Writes the value of an annotation. One without a value is an empty list: PyTorch writes the lists in `[[1, 512], [],
+/// []]` as lists of their items.
 fn push_value(fields: Fields, names: &Sequence, depth: u32, out: &mut Vec<u8>) {
     if depth > MOST_DEPTH || out.len() > MOST_BYTES {
         out.extend_from_slice(b"null");
@@ -161,7 +161,7 @@ fn push_value(fields: Fields, names: &Sequence, depth: u32, out: &mut Vec<u8>) {
             push_value(value.fields(), names, depth + 1, out);
             continue;
         }
-        // The last one counts.
+        // The last one wins.
         if let 2..=9 | 17 = number {
             scalar = Some((number, value));
         }
@@ -187,7 +187,7 @@ fn push_scalar(number: u32, value: Value, names: &Sequence, out: &mut Vec<u8>) {
             let text = names.text(Table::TEXTS, value.number());
             return push_text(text.unwrap_or_default(), out);
         }
-        // A value of an older form.
+        // A value in an older encoding.
         8 => "null".to_owned(),
         9 => {
             let text = value.text();

@@ -1,15 +1,15 @@
-//! Times of packets to nanoseconds of one clock.
+//! Converts the timestamps of packets to nanoseconds of one clock.
 
 use hashbrown::HashMap;
 use rustc_hash::FxBuildHasher;
 
 use crate::import::wire::Fields;
 
-/// The clock that times are of where nothing else is said: time since the machine was started.
+/// The default clock of timestamps: time since boot.
 const BOOT: u64 = 6;
 /// Time since 1970.
 const REAL: u64 = 1;
-/// Clocks with these numbers are a sequence's own.
+/// Clocks with these numbers belong to one sequence.
 const OF_SEQUENCE: std::ops::Range<u64> = 64..128;
 
 /// More clocks than this are damage.
@@ -18,23 +18,23 @@ const MOST_CLOCKS: usize = 1 << 20;
 /// How the clocks of a trace are related.
 #[derive(Debug, Default)]
 pub(super) struct Clocks {
-    /// What PyTorch takes off all times of its JSON.
+    /// The offset that PyTorch subtracts from all times in its JSON.
     base_ns: i64,
     by_id: HashMap<(u32, u64), Clock, FxBuildHasher>,
-    /// A snapshot was read.
+    /// Whether a snapshot was read.
     is_any: bool,
-    /// The first one is as PyTorch writes it.
+    /// Whether the first snapshot has the form that PyTorch writes.
     pub(super) is_pytorch: bool,
 }
 
-/// A clock whose time is known at one moment.
+/// A clock, synchronized with the main clock at one moment.
 #[derive(Debug, Clone, Copy)]
 struct Clock {
-    /// What it shows less than the main clock.
+    /// How far it is behind the main clock.
     behind_ns: i64,
-    /// Nanoseconds of its unit.
+    /// Nanoseconds per unit.
     unit_ns: i64,
-    /// Each time is given as what it is behind the one before.
+    /// Whether each timestamp is the difference to the previous one.
     is_incremental: bool,
     last: i64,
 }
@@ -47,7 +47,7 @@ fn owner(sequence: u32, clock: u64) -> (u32, u64) {
 }
 
 impl Clocks {
-    /// Reads what several clocks show at one moment.
+    /// Reads a snapshot of several clocks.
     pub(super) fn snapshot(&mut self, sequence: u32, fields: Fields) {
         let clocks = fields.filter(|(number, _)| *number == 1).map(|(_, clock)| {
             let (mut id, mut shown, mut is_incremental, mut unit_ns) = (0, 0, false, 1);
@@ -69,7 +69,7 @@ impl Clocks {
                 .find(|(of, ..)| *of == id)
                 .map(|(_, shown, ..)| *shown)
         };
-        // PyTorch says what it took off for its JSON: both clocks show that time.
+        // PyTorch records the offset that it subtracts in its JSON: both clocks show that time.
         if let (Some(base_ns), 2, false) = (shown_by(BOOT), clocks.len(), self.is_any)
             && shown_by(REAL) == Some(base_ns)
         {
@@ -93,7 +93,7 @@ impl Clocks {
         }
     }
 
-    /// A time by a clock of a sequence; `None` where it cannot be one.
+    /// A timestamp of a clock of a sequence, converted; `None` if it is invalid.
     pub(super) fn ns(&mut self, sequence: u32, clock: Option<u64>, shown: u64) -> Option<i64> {
         let shown = i64::try_from(shown).ok()?;
         let known = match clock.unwrap_or(BOOT) {

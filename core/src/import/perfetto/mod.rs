@@ -7,8 +7,8 @@
 //!              └ annotations: arguments as JSON's
 //! ```
 //!
-//! What it means is what PyTorch's JSON says: the same categories, arguments and order of events. Traces
-//! of other programs give their slices, without GPU activity.
+//! The meaning is the same as in PyTorch's JSON: the same categories, arguments and order of events. Traces of other
+//! programs yield their slices, without GPU activity.
 
 mod annotations;
 mod clocks;
@@ -24,10 +24,10 @@ use super::format::{FormatReader, Head, Sniffed};
 use super::wire::{self, Value, WireReader};
 use reader::Reader;
 
-/// Whether it begins with a packet: with one of the fields that stand first in one.
+/// Whether it starts with a packet: with one of the fields that come first in one.
 pub(super) fn sniff(head: Head) -> Sniffed {
     wire::sniff(head, |number, value| match (number, value) {
-        // Its time, whose sequence it is of, and what the sequence begins anew.
+        // Its time, its sequence, and what the sequence resets.
         (8 | 10 | 13, Value::Varint(_)) => Some(true),
         // Clocks, events, names, GPU activity, tracks.
         (6 | 11 | 12 | 53 | 60, Value::Bytes(_)) => Some(true),
@@ -35,7 +35,7 @@ pub(super) fn sniff(head: Head) -> Sniffed {
     })
 }
 
-/// Begins to read one.
+/// A new reader for this format.
 pub(super) fn reader() -> Box<dyn FormatReader> {
     Box::<WireReader<Reader>>::default()
 }

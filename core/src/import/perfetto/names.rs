@@ -1,4 +1,4 @@
-//! What a sequence of packets says once and refers to by number from then on.
+//! Interned data: what a sequence of packets defines once and refers to by number from then on.
 
 use hashbrown::HashMap;
 use rustc_hash::FxBuildHasher;
@@ -30,7 +30,7 @@ impl Table {
         Table::LAUNCH,
     ];
 
-    /// The field of an entry that is its text. Kernels have a short name, too.
+    /// The field of an entry that holds its text. Kernels also have a short name.
     fn text_field(self) -> u32 {
         match self {
             Table::KERNELS => 3,
@@ -39,7 +39,7 @@ impl Table {
     }
 }
 
-/// What names may take that may never be used, in all sequences together; more is damage.
+/// Memory budget for names of all sequences together, as names may never be used; more is damage.
 #[derive(Debug)]
 pub(super) struct NameRoom(usize);
 
@@ -50,7 +50,7 @@ impl Default for NameRoom {
 }
 
 impl NameRoom {
-    /// Takes room for a name; false where there is none.
+    /// Reserves space for a name; false if there is none left.
     fn take(&mut self, n_bytes: usize) -> bool {
         let left = self.0.checked_sub(n_bytes);
         self.0 = left.unwrap_or(self.0);
@@ -58,38 +58,38 @@ impl NameRoom {
     }
 }
 
-/// Longer texts are no names.
+/// Longer texts are not names.
 const MOST_TEXT: usize = 1 << 20;
 
-/// What a name takes beside its text.
+/// The memory of a name besides its text.
 const NAME_BYTES: usize = 64;
 
-/// What a sequence of packets has said.
+/// The state of a sequence of packets.
 #[derive(Debug, Default)]
 pub(super) struct Sequence {
     names: HashMap<(Table, u64), Name, FxBuildHasher>,
     n_bytes: usize,
-    /// The clock of packets that name none.
+    /// The default clock of its packets.
     pub(super) clock: Option<u64>,
-    /// The track of events that name none.
+    /// The default track of its events.
     pub(super) track: u64,
 }
 
 #[derive(Debug)]
 struct Name {
     text: Box<str>,
-    /// In the trace, once it is used there.
+    /// Its id in the trace, once it is used there.
     id: Option<StringId>,
 }
 
 impl Sequence {
-    /// Forgets it all, as a writer says that begins anew.
+    /// Resets everything, when a writer says that it starts over.
     pub(super) fn clear(&mut self, room: &mut NameRoom) {
         room.0 += self.n_bytes;
         *self = Sequence::default();
     }
 
-    /// Takes names; says what is damaged, and whether they were too many to keep.
+    /// Reads names; returns what is damaged, and whether there were too many to keep.
     pub(super) fn read(&mut self, mut fields: Fields, room: &mut NameRoom) -> (Option<Bad>, bool) {
         let mut is_full = false;
         for (number, entry) in fields.by_ref() {
@@ -126,12 +126,12 @@ impl Sequence {
         (fields.bad(), is_full)
     }
 
-    /// A name as text.
+    /// A name's text.
     pub(super) fn text(&self, table: Table, iid: u64) -> Option<&str> {
         self.names.get(&(table, iid)).map(|name| &*name.text)
     }
 
-    /// A name of the trace.
+    /// A name's id in the trace.
     pub(super) fn id(
         &mut self,
         table: Table,
@@ -160,7 +160,7 @@ mod tests {
         let mut read =
             |sequence: &mut Sequence, iid| sequence.read(Fields::of(&name(iid)), &mut room);
         assert_eq!(read(&mut one, 1), (None, false));
-        // One that is said again takes no more.
+        // A name that is repeated takes no extra space.
         assert_eq!(read(&mut one, 1), (None, false));
         assert_eq!(read(&mut other, 1), (None, false));
         assert_eq!(read(&mut other, 2), (None, true));

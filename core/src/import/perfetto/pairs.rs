@@ -1,8 +1,8 @@
-//! Begins and ends of events, which are packets of their own, to durations.
+//! Pairs the begins and ends of events, which are separate packets, and sets the durations.
 //!
-//! PyTorch writes some thousand begins and then their ends in the same order, so they are paired by
-//! position: events that overlap without nesting have no other tell. Other writers end the last event to
-//! begin on a track first.
+//! PyTorch writes some thousand begins and then their ends in the same order, so they are paired by position: nothing
+//! else identifies the end of events that overlap without nesting. In other writers' traces, the last event started on
+//! a track ends first.
 
 use hashbrown::HashMap;
 use rustc_hash::FxBuildHasher;
@@ -11,7 +11,7 @@ use crate::import::unordered::Unordered;
 use crate::import::warning::WarningKind;
 use crate::trace::EventId;
 
-/// Most halves that are kept until they find each other.
+/// Maximum number of unpaired halves.
 const MOST_HALVES: usize = 1 << 25;
 
 /// One half of an event.
@@ -21,17 +21,17 @@ pub(super) struct Half {
     pub(super) track: u64,
     pub(super) ts_ns: i64,
     pub(super) offset: u64,
-    /// The event that begins, if this is a begin; `None` within for one that was not kept.
+    /// The event that starts, if this is a begin; the inner `None` is for one that was not kept.
     pub(super) begun: Option<Option<EventId>>,
 }
 
-/// Halves that have not found each other.
+/// Unpaired halves.
 #[derive(Debug, Default)]
 pub(super) struct Pairs {
-    /// Begins that follow each other, and the ends behind them.
+    /// Consecutive begins, and the ends after them.
     begins: Vec<Half>,
     ends: Vec<Half>,
-    /// Those that cannot be paired by position.
+    /// Halves that cannot be paired by position.
     loose: Vec<Half>,
 }
 
@@ -52,12 +52,12 @@ impl Pairs {
         }
     }
 
-    /// Pairs a run of begins with the ends behind it by position, where that is how they are written.
+    /// Pairs a run of begins with the ends after it by position, if the writer writes them that way.
     fn close_run(&mut self, is_pytorch: bool, events: &mut Unordered) {
         let pairs = || self.begins.iter().zip(&self.ends);
         let fits = self.begins.len() == self.ends.len()
             && pairs().all(|(begin, end)| begin.track == end.track && begin.ts_ns <= end.ts_ns);
-        // Where the last to begin ends first, ends are in order of time.
+        // If the last one started ends first, ends are in time order.
         let is_unordered = |two: &[Half]| match two {
             [one, next] => one.track == next.track && next.ts_ns < one.ts_ns,
             _ => false,

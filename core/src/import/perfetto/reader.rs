@@ -1,4 +1,4 @@
-//! Packets, one by one: which of what they hold is read, and by whom.
+//! Dispatches packets: which of their fields are read, and by which module.
 
 use std::io::Write;
 
@@ -18,10 +18,10 @@ use crate::import::warning::{WarningKind, Warnings};
 use crate::import::wire::{Fields, RecordReader, Recording, Records, Tally, Value};
 use crate::trace::{DeviceProperties, Source, Trace};
 
-/// `SequenceFlags`: what the sequence has said before counts no more.
+/// `SequenceFlags`: the earlier state of the sequence is invalid.
 const IS_CLEARED: u64 = 1;
 
-/// More sequences than this are damage: what those beyond say counts as said by one.
+/// More sequences than this are damage: those beyond share one state.
 const MOST_SEQUENCES: usize = 1 << 20;
 
 /// Reads the packets of a trace.
@@ -35,22 +35,22 @@ pub(super) struct Reader {
     pub(super) clocks: Clocks,
     pub(super) pairs: Pairs,
     pub(super) annotations: Annotations,
-    /// The compute capability of each GPU, where the trace tells.
+    /// The compute capability of each GPU, if the trace has it.
     pub(super) archs: Vec<(u64, String)>,
-    /// It has categories of rocprofv3.
+    /// Whether it has categories of rocprofv3.
     pub(super) is_rocprof: bool,
     pub(super) tally: Tally,
-    /// Packets within a packet are read.
+    /// Whether packets within a packet are being read.
     is_inside: bool,
 }
 
-/// What a packet says of itself, whatever it holds.
+/// The header fields of a packet, whatever its content.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Packet {
-    /// When; `None` where that cannot be told.
+    /// Its time; `None` if unknown.
     ns: Option<i64>,
     pub(super) sequence: u32,
-    /// Where it stands in the trace.
+    /// Its offset in the trace.
     pub(super) offset: u64,
 }
 
@@ -62,7 +62,7 @@ impl RecordReader for Reader {
         };
         let (mut shown, mut clock) = (None, None);
         let (mut is_cleared, mut is_after_loss) = (false, false);
-        // What a packet is of may stand behind what it holds.
+        // The header fields may come after the content.
         let mut fields = Fields::of(record);
         for (number, value) in fields.by_ref() {
             match number {
@@ -103,7 +103,7 @@ impl RecordReader for Reader {
             }
             self.tally.is_any = true;
         }
-        // Of every packet, whatever it holds: times can be what they are behind the one before.
+        // Needed for every packet, whatever its content: a time can be relative to the previous one.
         packet.ns = shown.and_then(|shown| {
             let known = self.sequences.get(&packet.sequence);
             let clock = clock.or(known.and_then(|sequence| sequence.clock));
@@ -165,7 +165,7 @@ impl Reader {
         }
     }
 
-    /// Reads packets in a packet.
+    /// Reads the packets inside a compressed packet.
     fn compressed(&mut self, packet: Packet, bytes: &[u8]) {
         if self.is_inside {
             self.warn(WarningKind::UnreadableEvent, packet.offset);
@@ -196,14 +196,14 @@ impl Reader {
     }
 }
 
-/// Takes what a compressed packet holds.
+/// Receives the content of a compressed packet.
 struct Inside<'a> {
     records: Records,
     reader: &'a mut Reader,
     offset: u64,
 }
 
-/// Reads records as if they stood at one place: where the packet is that holds them.
+/// Reads records as if all were at one offset: that of the packet that holds them.
 struct At<'a>(&'a mut Reader, u64);
 
 impl RecordReader for At<'_> {
@@ -255,7 +255,7 @@ impl Recording for Reader {
     }
 }
 
-/// What `sm_90` tells of a GPU.
+/// The device properties that `sm_90` implies.
 fn device(gpu: u64, arch: &str) -> DeviceProperties {
     let version = arch.strip_prefix("sm_");
     let digits = version.unwrap_or_default();

@@ -1,4 +1,4 @@
-//! Events of threads: `TrackEvent`.
+//! Thread events: `TrackEvent`.
 
 use super::names::Table;
 use super::pairs::Half;
@@ -14,7 +14,7 @@ const END: u64 = 2;
 const INSTANT: u64 = 3;
 const COUNTER: u64 = 4;
 
-/// The fields that are looked at before the arguments.
+/// The fields that are read before the arguments.
 #[derive(Default)]
 struct Slice<'a> {
     kind: u64,
@@ -22,12 +22,12 @@ struct Slice<'a> {
     name: Option<Value<'a>>,
     category: Option<Value<'a>>,
     category_iids: Option<Value<'a>>,
-    /// It launched GPU activity, or an arrow to it begins here.
+    /// Whether it launches GPU activity, or a flow arrow to it starts here.
     launches: bool,
 }
 
 impl Reader {
-    /// Reads half of an event, or another one that no number counts.
+    /// Reads half of an event, or an event that is not used (instant, counter).
     pub(super) fn slice(&mut self, packet: Packet, value: Value) {
         let mut slice = Slice::default();
         let mut fields = value.fields();
@@ -88,7 +88,7 @@ impl Reader {
                 annotations.read(value, names, builder);
             }
         }
-        // Python frames are most of a trace, and the tree needs only their times.
+        // Most events of a trace are Python frames, and the tree needs only their times.
         let is_frame = category == Category::PythonFunction;
         let op_args = annotations.op_args(builder).filter(|_| !is_frame);
         let event = NewEvent {
@@ -148,7 +148,7 @@ impl Reader {
         let interned = || sequence?.text(Table::CATEGORIES, iid?).map(str::to_owned);
         let written = slice.category.map(|text| text.text().into_owned());
         let Some(written) = written.or_else(interned) else {
-            // PyTorch gives these no category, and no number counts them.
+            // PyTorch gives these no category, and they do not count as unknown.
             return match place.kind {
                 PlaceKind::Overhead => Category::Overhead,
                 PlaceKind::Stream => Category::Other,

@@ -1,4 +1,4 @@
-//! What GPUs did: `GpuRenderStageEvent`.
+//! GPU activity: `GpuRenderStageEvent`.
 
 use std::borrow::Cow;
 
@@ -16,7 +16,7 @@ const MOST_GPUS: usize = 1024;
 /// More arguments of a launch than this are damage.
 const MOST_ARGUMENTS: usize = 64;
 
-/// The fields of one.
+/// The fields of a stage event.
 #[derive(Default)]
 struct Stage<'a> {
     dur_ns: i64,
@@ -162,7 +162,7 @@ fn pair_of<'a>(fields: Fields<'a>) -> (Cow<'a, str>, Cow<'a, str>) {
     (key, written)
 }
 
-/// What PyTorch calls an argument of a launch in its JSON.
+/// The name of a launch argument in PyTorch's JSON.
 fn as_json(name: &str) -> &str {
     match name {
         "registers_per_thread" => "registers per thread",
@@ -183,7 +183,7 @@ fn three(fields: Fields) -> String {
     format!("[{x}, {y}, {z}]")
 }
 
-/// The stream of a queue that is called `[7] stream 7`.
+/// The stream of a queue named `[7] stream 7`.
 fn last_number(queue: &str) -> Option<u64> {
     queue.rsplit(' ').next()?.parse().ok()
 }

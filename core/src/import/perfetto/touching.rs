@@ -1,10 +1,10 @@
-//! GPU activity that ends just where the next one of its stream starts.
+//! GPU activity that ends exactly where the next one on its stream starts.
 
 use crate::import::warning::{WarningKind, Warnings};
 use crate::trace::{Category, EventId, Source, Trace};
 
-/// Both writers end GPU activity where the next one of its stream begins, if it goes on beyond that: how
-/// often it ends just there, which is seldom otherwise.
+/// Both writers cut off GPU activity where the next one on its stream starts if the two overlap. Warns with the number
+/// of activities that end exactly there, which is rare otherwise.
 pub(super) fn warn(trace: &Trace, warnings: &mut Warnings) {
     let events = &trace.events;
     let mut work: Vec<EventId> = events.of_category(Category::is_gpu).collect();

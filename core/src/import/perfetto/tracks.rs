@@ -1,4 +1,4 @@
-//! The tracks of a trace, as they are described, to the threads and streams that events ran on.
+//! Maps the described tracks of a trace to the threads and streams that events ran on.
 
 use hashbrown::HashMap;
 use rustc_hash::FxBuildHasher;
@@ -17,14 +17,14 @@ pub(super) struct Tracks {
     known: HashMap<u64, Place, FxBuildHasher>,
 }
 
-/// What a descriptor says.
+/// The content of a descriptor.
 #[derive(Debug, Default)]
 struct Described {
     parent: u64,
     name: String,
-    /// Its pid, where the track is a process.
+    /// Its pid, if the track is a process.
     process: Option<u64>,
-    /// The pid and tid, where it is a thread.
+    /// Its pid and tid, if it is a thread.
     thread: Option<(u64, u64)>,
 }
 
@@ -40,7 +40,7 @@ pub(super) enum PlaceKind {
     Thread,
     /// A stream of a GPU.
     Stream,
-    /// Where PyTorch notes what profiling cost.
+    /// Where PyTorch records the overhead of profiling.
     Overhead,
 }
 
@@ -92,7 +92,7 @@ impl Tracks {
         if self.described.len() < MOST_TRACKS || self.described.contains_key(&uuid) {
             self.described.insert(uuid, track);
         }
-        // Those below it may be called by its process.
+        // Tracks below it may take their name from its process.
         self.known.clear();
     }
 
@@ -147,7 +147,7 @@ impl Tracks {
     }
 }
 
-/// The GPU and the stream of a track of rocprofv3's: `COMPUTE AGENT [4] STREAM [2] (GPU)`.
+/// The GPU and the stream of a rocprofv3 track: `COMPUTE AGENT [4] STREAM [2] (GPU)`.
 fn gpu_stream(name: &str) -> Option<(u64, u64)> {
     let name = name.strip_suffix("(GPU)")?;
     let mut numbers = name.split('[').skip(1).map(|rest| {
@@ -157,7 +157,7 @@ fn gpu_stream(name: &str) -> Option<(u64, u64)> {
     Some((numbers.next()??, numbers.next()??))
 }
 
-/// The thread of a track of rocprofv3's: `THREAD 1 (4711)`.
+/// The thread of a rocprofv3 track: `THREAD 1 (4711)`.
 fn thread_number(name: &str) -> Option<u64> {
     let (_, number) = name.strip_prefix("THREAD ")?.split_once('(')?;
     number.strip_suffix(')')?.trim().parse().ok()

@@ -1,11 +1,11 @@
-//! rocprofv3's JSON (`rocprofv3 --output-format json`): kernels, copies, calls, markers and allocations of
-//! one or more processes.
+//! rocprofv3's JSON (`rocprofv3 --output-format json`): kernels, copies, calls, markers and allocations of one or more
+//! processes.
 //!
 //! ```text
 //! text ─ Reader: lists, by the keys before them ─ Record ─ Process: names, GPUs ─→ rows of the Trace
 //! ```
 //!
-//! Times are nanoseconds, grids count work-items, and names stand in lists before what they name.
+//! Times are nanoseconds, grid sizes count work-items, and names are in lists before the records that use them.
 
 mod process;
 mod record;
@@ -20,7 +20,7 @@ use process::{Holds, Process};
 /// The only key of the outermost object.
 const KEY: &[u8] = b"{\"rocprofiler-sdk-tool\":";
 
-/// What stands behind a key: in a list, or as an object of its own.
+/// What each key holds, in a list or as an object of its own.
 #[rustfmt::skip]
 const KEYS: &[(&[u8], u8, Holds)] = &[
     (b"metadata", b'{', Holds::Process),
@@ -38,10 +38,10 @@ const KEYS: &[(&[u8], u8, Holds)] = &[
     (b"rocjpeg_api", b'[', Holds::Calls),
 ];
 
-/// So far from its quote a key has its colon and a bracket.
+/// A key's colon and bracket are within this many bytes of its opening quote.
 const KEY_BYTES: usize = 64;
 
-/// Larger elements of lists are damage.
+/// Larger list elements are damage.
 const MAX_ELEMENT_BYTES: usize = 4 << 20;
 
 pub(super) fn sniff(head: Head) -> Sniffed {
@@ -52,7 +52,7 @@ pub(super) fn reader() -> Box<dyn FormatReader> {
     Box::<Reader>::default()
 }
 
-/// Finds lists and hands on their elements.
+/// Finds lists and passes on their elements.
 #[derive(Debug, Default)]
 struct Reader {
     process: Process,
@@ -67,7 +67,7 @@ struct Reader {
 
 #[derive(Debug, Clone, Copy)]
 enum State {
-    /// Looking for a key; after damage, for the next element of the list that it was in, too.
+    /// Searching for a key or, after damage, also for the next element of the list that was being read.
     Outside(Option<Holds>),
     /// Between the elements of a list.
     Inside(Holds),
@@ -200,7 +200,7 @@ impl Reader {
     }
 }
 
-/// The list, or the object, whose key begins here, and where it begins: behind the bracket of a list.
+/// The list or object whose key is here, and where its content starts: after the bracket for a list.
 fn list_of(rest: &[u8]) -> Result<Option<(Holds, usize)>, Stop> {
     bounded(rest, |cursor| {
         let key = cursor.string()?;
@@ -215,7 +215,7 @@ fn list_of(rest: &[u8]) -> Result<Option<(Holds, usize)>, Stop> {
     .map(Option::flatten)
 }
 
-/// Whether an element of a list begins at this bracket. What is inside of one has other keys.
+/// Whether an element of a list starts at this bracket. Objects inside an element have other keys.
 fn starts_element(list: Holds, rest: &[u8]) -> Result<bool, Stop> {
     let is_one = bounded(rest, |cursor| {
         cursor.pos += 1;
@@ -235,7 +235,7 @@ fn starts_element(list: Holds, rest: &[u8]) -> Result<bool, Stop> {
     Ok(is_one.unwrap_or(false))
 }
 
-/// What is read of the first bytes of a text; `None` for what is something else, or does not end there.
+/// Reads from the first bytes of a text; `None` if it is something else or does not end within them.
 fn bounded<T>(
     rest: &[u8],
     read: impl FnOnce(&mut Cursor) -> Result<T, Stop>,

@@ -1,4 +1,4 @@
-//! What one process recorded, to rows of the trace: records with the names and GPUs that its lists give.
+//! The records of one process, to rows of the trace, with the names and GPUs from its lists.
 
 use serde::Deserialize;
 
@@ -11,61 +11,61 @@ use crate::trace::{
     Trace, TraceBuilder, TrackId, lifetime,
 };
 
-/// What a list, or an object, holds.
+/// The content of a list or an object.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Holds {
-    /// What a process says of itself; all that follows is of it.
+    /// The process's metadata; everything that follows belongs to it.
     Process,
     Agents,
-    /// The names of calls and copies, by their kind.
+    /// The names of calls and copies, by kind.
     Names,
     Symbols,
     Dispatches,
     Copies,
     Allocations,
-    /// Marked ranges, and before them their texts.
+    /// Marked ranges, preceded by their texts.
     Markers,
     Calls,
 }
 
 impl Holds {
-    /// Whether it is of what happened.
+    /// Whether its elements are records of what happened.
     pub(super) fn is_of_records(self) -> bool {
         use Holds::*;
         matches!(self, Dispatches | Copies | Allocations | Markers | Calls)
     }
 }
 
-/// Of so many processes their life is kept.
+/// Start and end are kept for at most this many processes.
 const MOST_PROCESSES: usize = 1 << 16;
 
-/// What the lists of a process may take that only name things; more is damage.
+/// Memory budget for the naming lists of a process; more is damage.
 const MOST_NAME_BYTES: usize = 64 << 20;
 
-/// What an entry of one takes beside its text.
+/// The memory of an entry besides its text.
 const NAME_BYTES: usize = 64;
 
-/// The process whose lists are being read, and what was read of all.
+/// The process whose lists are being read, and everything read so far.
 #[derive(Debug, Default)]
 pub(super) struct Process {
     pub(super) warnings: Warnings,
     builder: TraceBuilder,
     pid: u64,
-    /// How many processes came before.
+    /// Number of earlier processes.
     n_before: u32,
     has_begun: bool,
     agents: Map<u64, Agent>,
     names: Vec<Vec<String>>,
     kernels: Map<u64, StringId>,
     markers: Map<u64, StringId>,
-    /// What the four take.
+    /// The memory that the four maps take.
     name_bytes: usize,
-    /// GPUs that ran something, in any process.
+    /// GPUs that ran something in any process.
     used: Set<u32>,
     memory: DriverMemory,
 }
 
-/// The memory that a process has from the driver.
+/// The memory that a process has allocated from the driver.
 #[derive(Debug, Default)]
 struct DriverMemory {
     /// Allocator and size of the blocks in use, by address.
@@ -74,17 +74,17 @@ struct DriverMemory {
     allocated: Map<u16, u64>,
 }
 
-/// What one kind of records is called in the arguments of an event.
+/// The event arguments of one kind of record, by name.
 type Args<'a> = &'a [(&'a str, &'a dyn std::fmt::Display)];
 
 impl Process {
-    /// Reads an element of a list, which begins at an offset; whether it is something that happened, which has a number.
+    /// Reads a list element that starts at an offset; returns whether it is a record, which has a number.
     pub(super) fn read(&mut self, list: Holds, element: &[u8], offset: u64, uid: u32) -> bool {
         if matches!(list, Holds::Agents | Holds::Names) && !self.has_room_for_name(element.len()) {
             self.warnings.add(WarningKind::LargeMetadata, Some(offset));
             return false;
         }
-        // Texts of markers stand in a list that is called like theirs.
+        // Texts of markers are in a list with the same key as the markers.
         let mut is_record = list.is_of_records();
         let is_read = match list {
             Holds::Process => parsed(element).map(|process| self.begin(process)),
@@ -94,7 +94,7 @@ impl Process {
             Holds::Names => {
                 let kind: Option<Kind> = parsed(element);
                 let is_read = kind.as_ref().map(|_| ());
-                // The kinds are counted, so that one that is damaged has its place, too.
+                // Kinds are indexed by position, so a damaged one also takes an entry.
                 self.names.push(kind.unwrap_or_default().operations);
                 is_read
             }
@@ -111,14 +111,14 @@ impl Process {
         is_record
     }
 
-    /// Passes over an element whose end cannot be found.
+    /// Skips an element whose end cannot be found.
     pub(super) fn pass_over(&mut self, list: Holds) {
         if list == Holds::Names {
             self.names.push(Vec::new());
         }
     }
 
-    /// All that was read.
+    /// The trace that was read.
     pub(super) fn finish(mut self, n_records: u32) -> (Trace, Warnings) {
         let trace = &mut self.builder.trace;
         trace.source = Source::Rocprofv3;
@@ -137,7 +137,7 @@ impl Process {
             pid: process.pid,
             ..Process::default()
         };
-        // Its life; the rest of it is its user's own.
+        // Its start and end; the rest is private to the user.
         let life = |time: Option<i64>| time.map_or("null".to_owned(), |time| time.to_string());
         let (start, end) = (life(process.init_time), life(process.fini_time));
         let json = format!(
@@ -149,7 +149,7 @@ impl Process {
         }
     }
 
-    /// Takes room for a name; false where there is none.
+    /// Reserves space for a name; false if there is none left.
     fn has_room_for_name(&mut self, n_bytes: usize) -> bool {
         self.name_bytes = self.name_bytes.saturating_add(NAME_BYTES + n_bytes);
         self.name_bytes <= MOST_NAME_BYTES
@@ -270,7 +270,7 @@ impl Process {
         (Category::GpuMemcpy, name, self.stream(gpu, stream), args)
     }
 
-    /// An allocation, or the release of one: the driver's, so all of it is reserved.
+    /// An allocation or free by the driver, so all of it counts as reserved.
     fn allocation(&mut self, record: &Record, ts_ns: i64) -> Option<()> {
         let addr = match &record.address {
             serde_json::Value::String(text) => {
@@ -280,7 +280,7 @@ impl Process {
         };
         let track = self.thread(record);
         let is_free = name_of(&self.names, record)?.contains("FREE");
-        // What was never allocated can be freed.
+        // Freeing a null pointer is valid.
         if addr == 0 && is_free {
             return Some(());
         }
@@ -327,7 +327,7 @@ impl Process {
         memory.device(MemoryDevice { pid, kind, index })
     }
 
-    /// The number of the first GPU among some agents, which ran something.
+    /// The number of the first GPU among some agents; marks it as used.
     fn gpu(&mut self, agents: &[Handle]) -> u32 {
         let mut found = agents.iter().filter_map(|id| self.agents.get(&id.handle));
         let Some(gpu) = found.find(|agent| agent.is_gpu()) else {
@@ -351,7 +351,7 @@ impl Process {
         number
     }
 
-    /// A stream of a GPU; those of other processes are others.
+    /// A stream of a GPU; streams of other processes are separate.
     fn stream(&mut self, gpu: u32, stream: u64) -> TrackId {
         let stream = match self.n_before {
             0 => stream.to_string(),
@@ -365,7 +365,7 @@ impl Process {
         self.builder.track(&pid, &tid)
     }
 
-    /// What ties calls and kernels; each process counts for itself.
+    /// The correlation id of calls and kernels; each process numbers its own.
     fn link(&mut self, internal: u64) -> Option<LinkId> {
         match (internal, self.n_before) {
             (0, _) => None,
@@ -394,13 +394,13 @@ impl Process {
     }
 }
 
-/// What a call or a copy is called.
+/// The name of a call or a copy.
 fn name_of<'a>(names: &'a [Vec<String>], record: &Record) -> Option<&'a str> {
     let name = names.get(record.kind)?.get(record.operation)?;
     Some(name)
 }
 
-/// An element, if it is what it should be.
+/// A list element, if it has the expected form.
 fn parsed<'a, T: Deserialize<'a>>(element: &'a [u8]) -> Option<T> {
     serde_json::from_slice(element).ok()
 }

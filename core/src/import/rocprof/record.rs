@@ -1,11 +1,11 @@
-//! The elements of rocprofv3's lists, as far as they are read.
+//! The elements of rocprofv3's lists, limited to the fields that are read.
 
 use std::fmt;
 
 use serde::Deserialize;
 use serde_json::Value;
 
-/// What happened once, or the text of a marker.
+/// A record, or the text of a marker.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub(super) struct Record {
@@ -16,22 +16,22 @@ pub(super) struct Record {
     pub(super) start_timestamp: Option<i64>,
     pub(super) end_timestamp: Option<i64>,
     pub(super) stream_id: Option<Handle>,
-    /// Of a kernel.
+    /// For a kernel.
     pub(super) dispatch_info: Dispatch,
-    /// Of a copy.
+    /// For a copy.
     pub(super) bytes: u64,
     pub(super) src_agent_id: Handle,
     pub(super) dst_agent_id: Handle,
-    /// Of an allocation.
+    /// For an allocation.
     pub(super) agent_id: Handle,
     pub(super) address: Value,
     pub(super) allocation_size: u64,
-    /// Of the text of a marker: the correlation id of its call.
+    /// For the text of a marker: the correlation id of its call.
     pub(super) key: Option<u64>,
     pub(super) value: String,
 }
 
-/// What ties a call to what it launched.
+/// The correlation of a call with what it launched.
 #[derive(Debug, Default, Clone, Copy, Deserialize)]
 #[serde(default)]
 pub(super) struct Correlation {
@@ -74,7 +74,7 @@ impl fmt::Display for Size {
 }
 
 impl Size {
-    /// The groups of a size that hold so many work-items.
+    /// The number of groups of this size that cover these work-items.
     pub(super) fn in_groups_of(self, group: Size) -> Size {
         let along = |items: u64, group: u64| items.div_ceil(group.max(1));
         Size {
@@ -101,7 +101,7 @@ pub(super) struct Agent {
     pub(super) id: Handle,
     /// [`Agent::GPU`] for a GPU.
     pub(super) r#type: u32,
-    /// The number of the GPU among GPUs.
+    /// The number of the GPU, counting GPUs only.
     pub(super) logical_node_type_id: u32,
     pub(super) product_name: String,
     pub(super) cu_count: u32,
@@ -125,14 +125,14 @@ pub(super) struct MemoryBank {
     pub(super) size_in_bytes: u64,
 }
 
-/// The names of one kind of records.
+/// The names of one kind of record.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub(super) struct Kind {
     pub(super) operations: Vec<String>,
 }
 
-/// What a process says of itself, without what is its user's own: its command, folders and host.
+/// A process's metadata, without what is private to its user: command, folders and host name.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub(super) struct Metadata {

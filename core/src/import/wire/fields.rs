@@ -1,9 +1,8 @@
-//! The fields of a message, without a schema: readers match the numbers that they know, and all others
-//! are passed over.
+//! The fields of a message, without a schema: readers match the field numbers that they know and skip all others.
 
 use std::borrow::Cow;
 
-/// A value, as it stands in the bytes.
+/// A value, as encoded.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(in crate::import) enum Value<'a> {
     /// An integer, bool or enum.
@@ -17,7 +16,7 @@ pub(in crate::import) enum Value<'a> {
 }
 
 impl<'a> Value<'a> {
-    /// A number of any width; 0 for what is none.
+    /// A number of any width; 0 if it is not a number.
     pub(in crate::import) fn number(self) -> u64 {
         match self {
             Value::Varint(number) | Value::Fixed64(number) => number,
@@ -26,17 +25,17 @@ impl<'a> Value<'a> {
         }
     }
 
-    /// A number that is signed, though written as a varint.
+    /// A signed number in varint encoding.
     pub(in crate::import) fn signed(self) -> i64 {
         self.number().cast_signed()
     }
 
-    /// A text; bytes that are no UTF-8 become U+FFFD.
+    /// A text; bytes that are not UTF-8 become U+FFFD.
     pub(in crate::import) fn text(self) -> Cow<'a, str> {
         String::from_utf8_lossy(self.bytes())
     }
 
-    /// Its bytes; none of a number.
+    /// Its bytes; empty for a number.
     pub(in crate::import) fn bytes(self) -> &'a [u8] {
         match self {
             Value::Bytes(bytes) => bytes,
@@ -49,7 +48,7 @@ impl<'a> Value<'a> {
         Fields::of(self.bytes())
     }
 
-    /// The numbers of a repeated field, whether they came packed or one by one.
+    /// The numbers of a repeated field, packed or not.
     pub(in crate::import) fn numbers(self) -> impl Iterator<Item = u64> + use<'a> {
         let (alone, packed) = match self {
             Value::Bytes(packed) => (None, packed),
@@ -73,7 +72,7 @@ pub(in crate::import) enum Bad {
     Damaged,
 }
 
-/// The fields of a message, one after the other, up to one that is damaged.
+/// The fields of a message, one after the other, up to a damaged one.
 #[derive(Debug, Clone)]
 pub(in crate::import) struct Fields<'a> {
     rest: &'a [u8],
@@ -81,7 +80,7 @@ pub(in crate::import) struct Fields<'a> {
 }
 
 impl<'a> Fields<'a> {
-    /// Those of a message in these bytes.
+    /// The fields of the message in these bytes.
     pub(in crate::import) fn of(message: &'a [u8]) -> Fields<'a> {
         Fields {
             rest: message,
@@ -89,12 +88,12 @@ impl<'a> Fields<'a> {
         }
     }
 
-    /// What ended them; `None` where all bytes are read, or fields are left.
+    /// The error that ended them; `None` if all bytes are read or fields are left.
     pub(in crate::import) fn bad(&self) -> Option<Bad> {
         self.bad
     }
 
-    /// Whether any of those that are left is damaged.
+    /// Whether any of the remaining fields is damaged.
     pub(in crate::import) fn are_damaged(&self) -> bool {
         let mut rest = self.clone();
         rest.by_ref().for_each(drop);
@@ -147,7 +146,7 @@ fn array<'a, const N: usize>(rest: &mut &'a [u8]) -> Result<&'a [u8; N], Bad> {
     Ok(array)
 }
 
-/// Reads a varint: seven bits a byte, the lowest first. What goes beyond 64 bits is damage.
+/// Reads a varint: seven bits per byte, the lowest first. More than 64 bits is damage.
 #[inline]
 pub(super) fn varint(rest: &mut &[u8]) -> Result<u64, Bad> {
     let mut number = 0;

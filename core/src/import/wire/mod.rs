@@ -1,11 +1,11 @@
-//! The wire format of protocol buffers: what Perfetto's and XLA's traces are written in.
+//! The wire format of protocol buffers, which Perfetto's and XLA's traces use.
 //!
 //! ```text
 //! bytes ─ Records ─ record ─ Fields ─ (number, value) … ─→ a reader that knows some of the numbers
 //! ```
 //!
-//! A trace is one message whose repeated field 1 holds the records, so it streams. Types generated from
-//! the schemas of Perfetto and XLA, of which some sixty fields are read, would be many times this code.
+//! A trace is one message whose repeated field 1 holds the records, so it can be streamed. Only some sixty fields are
+//! read; types generated from the schemas of Perfetto and XLA would be many times this code.
 
 mod fields;
 mod records;
@@ -20,12 +20,12 @@ use super::format::{FormatReader, Head, Sniffed};
 use super::warning::Warnings;
 use crate::trace::Trace;
 
-/// How deeply messages are nested at most where a reader follows them.
+/// Deepest nesting of messages that a reader follows.
 pub(super) const MOST_DEPTH: u32 = 16;
 
-/// Tells a format by the fields of its first record: by the first of them that says yes or no.
+/// Detects a format by the fields of its first record: the first one that `tell` answers decides.
 ///
-/// A text that begins with a blank line has the same first byte, and is no record.
+/// A text that starts with a blank line has the same first byte, but is not a record.
 pub(super) fn sniff(head: Head, tell: impl Fn(u32, Value) -> Option<bool>) -> Sniffed {
     let (mut rest, is_json) = match head.bytes.split_first() {
         Some((&RECORD, rest)) => (rest, begins_json(rest)),
@@ -45,7 +45,7 @@ pub(super) fn sniff(head: Head, tell: impl Fn(u32, Value) -> Option<bool>) -> Sn
     }
 }
 
-/// Whether a text goes on as JSON does; `None` where nothing but white space has come.
+/// Whether a text continues like JSON; `None` if there is only white space so far.
 fn begins_json(text: &[u8]) -> Option<bool> {
     let mut visible = text.iter().filter(|byte| !byte.is_ascii_whitespace());
     match visible.next()? {
@@ -54,12 +54,12 @@ fn begins_json(text: &[u8]) -> Option<bool> {
     }
 }
 
-/// What records held so far.
+/// Counts of what the records held so far.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Tally {
     /// Events, of any kind.
     n_events: u32,
-    /// Anything of the format was read.
+    /// Whether anything of the format was read.
     pub(super) is_any: bool,
 }
 
@@ -70,12 +70,12 @@ impl Tally {
     }
 }
 
-/// What is read from records.
+/// The data read from records.
 pub(super) trait Recording: RecordReader + fmt::Debug + Default {
-    /// What it held so far.
+    /// The counts so far.
     fn tally(&self) -> Tally;
 
-    /// What was read, after the last record.
+    /// The trace and its warnings, after the last record.
     fn into_trace(self) -> (Trace, Warnings);
 }
 
@@ -104,7 +104,7 @@ impl<R: Recording> FormatReader for WireReader<R> {
         self.records.end(&mut self.recording);
         match self.recording.tally().is_any {
             true => Ok(()),
-            // It began like one, by chance.
+            // It started like one by coincidence.
             false => Err(ImportError::new(ImportErrorKind::NotJson, 0)),
         }
     }

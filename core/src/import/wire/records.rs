@@ -1,35 +1,35 @@
-//! The records of a trace, as its bytes come, and the way to the next one after damage.
+//! The records of a trace, as its bytes arrive, and the search for the next one after damage.
 
 use super::fields::{Bad, Fields, varint};
 use crate::import::warning::WarningKind;
 
-/// Largest record that is waited for; a longer one is damage.
+/// Largest record accepted; a longer one is damage.
 const MOST_RECORD: u64 = 64 << 20;
 
-/// So many fields of what may be a record are tried.
+/// At most this many fields of a possible record are checked.
 const MOST_TRIED: usize = 64;
 
-/// More than this behind the last record is no cut record, but a length that claims too much.
+/// More than this after the last record is not a record that was cut off, but a length that is too large.
 const HIDDEN: usize = 64 << 10;
 
 /// The tag of the field that holds records: number 1, with a length.
 pub(in crate::import) const RECORD: u8 = 0x0a;
 
-/// Who is handed the records of a trace.
+/// Receives the records of a trace.
 pub(in crate::import) trait RecordReader {
-    /// Reads a record that stands at an offset of the trace.
+    /// Reads the record at an offset of the trace.
     fn record(&mut self, record: &[u8], offset: u64);
 
-    /// Takes note of what is wrong with the bytes.
+    /// Records a warning about the bytes.
     fn warn(&mut self, kind: WarningKind, offset: u64);
 }
 
-/// Takes the bytes of a trace in chunks and hands on its records.
+/// Takes the bytes of a trace in chunks and passes on its records.
 #[derive(Debug, Default)]
 pub(in crate::import) struct Records {
-    /// What came and is not handed on.
+    /// Bytes received but not passed on.
     carry: Vec<u8>,
-    /// How long that has to become before anything can be done with it.
+    /// How long `carry` has to become before it can be processed.
     wanted: usize,
     /// Bytes before `carry`.
     offset: u64,
@@ -37,20 +37,20 @@ pub(in crate::import) struct Records {
     is_lost: bool,
 }
 
-/// What stands at a place.
+/// What was found at a position.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Found {
-    /// A record, between these places behind it.
+    /// A record, from and to these offsets.
     Record(usize, usize),
-    /// Another field of the trace, which ends so far behind.
+    /// Another field of the trace, which ends at this offset.
     Other(usize),
-    /// It takes so many bytes to tell.
+    /// This many bytes are needed to decide.
     More(usize),
     Damaged,
 }
 
 impl Records {
-    /// Takes a chunk and hands on each record that is complete.
+    /// Takes a chunk and passes on each record that is complete.
     pub(in crate::import) fn push(&mut self, mut chunk: &[u8], reader: &mut impl RecordReader) {
         while !self.carry.is_empty() && !chunk.is_empty() {
             let missing = self.wanted.saturating_sub(self.carry.len()).max(1);
@@ -69,10 +69,10 @@ impl Records {
             .extend_from_slice(chunk.get(used..).unwrap_or(&[]));
     }
 
-    /// What is left at the end of the trace: it was cut, or a damaged length hides records.
+    /// Handles what is left at the end of the trace: it was cut off, or a damaged length hides records.
     pub(in crate::import) fn end(&mut self, reader: &mut impl RecordReader) {
         let window = std::mem::take(&mut self.carry);
-        // What seemed to be a record may not, now that all bytes are there.
+        // What seemed to be an incomplete record may not be one, now that all bytes are there.
         let used = self.read(&window, false, reader);
         let Some((_, rest)) = window.get(used..).and_then(<[u8]>::split_first) else {
             return;
@@ -89,12 +89,12 @@ impl Records {
         self.offset = at + 1 + rest.len() as u64;
     }
 
-    /// Bytes that came.
+    /// Bytes received.
     pub(in crate::import) fn n_bytes(&self) -> u64 {
         self.offset + self.carry.len() as u64
     }
 
-    /// Hands on the records of a window; returns how much of it is done with.
+    /// Passes on the records of a window; returns how many bytes are done.
     fn read(&mut self, window: &[u8], is_end: bool, reader: &mut impl RecordReader) -> usize {
         let mut pos = 0;
         while let Some(rest) = window.get(pos..).filter(|rest| !rest.is_empty()) {
@@ -128,7 +128,7 @@ impl Records {
     }
 }
 
-/// What a trace goes on with.
+/// What comes next in a trace.
 fn find(bytes: &[u8]) -> Found {
     let mut rest = bytes;
     let mut read = || {
@@ -155,7 +155,7 @@ fn find(bytes: &[u8]) -> Found {
     }
 }
 
-/// What stands at a place where a record may begin: one whose fields are as they should be.
+/// Checks a position where a record may start: one whose fields are valid.
 fn find_again(bytes: &[u8]) -> Found {
     if bytes.first() != Some(&RECORD) {
         return Found::Damaged;
@@ -163,7 +163,7 @@ fn find_again(bytes: &[u8]) -> Found {
     let found = find(bytes);
     let (start, end) = match found {
         Found::Record(start, end) => (start, end),
-        // A length that is too short to tell.
+        // The length itself is incomplete.
         Found::More(wanted) if wanted == bytes.len() + 1 && bytes.len() < 11 => return found,
         Found::More(end) => {
             let mut rest = bytes.get(1..).unwrap_or(&[]);

@@ -10,7 +10,7 @@ use crate::import::args_text::ArgsText;
 use crate::import::wire::Fields;
 use crate::trace::Category;
 
-/// When an event ran, and what it is called.
+/// An event's time and name.
 pub(super) struct Timed<'a> {
     pub(super) name: Cow<'a, str>,
     pub(super) start_ns: i64,
@@ -18,7 +18,7 @@ pub(super) struct Timed<'a> {
 }
 
 impl<'a> Timed<'a> {
-    /// `None` for what stands for several events, which have no time.
+    /// `None` for an event that stands for several (aggregated), which has no time.
     fn read<'p: 'a>(
         plane: &'a Plane<'p>,
         line: &Line,
@@ -48,7 +48,7 @@ impl<'a> Timed<'a> {
     }
 }
 
-/// What a GPU did.
+/// An activity of a GPU.
 pub(super) struct GpuEvent<'a> {
     pub(super) timed: Option<Timed<'a>>,
     pub(super) category: Category,
@@ -101,7 +101,7 @@ impl<'a> GpuEvent<'a> {
 
     /// `regs:40 static_shared:0 dynamic_shared:0 grid:64,1,1 block:128,1,1 occ_pct:50`
     fn kernel(&mut self, details: &str) {
-        /// More registers of a thread than any GPU has are no registers: ROCm leaves them unset.
+        /// ROCm leaves registers unset: a value above what any GPU has per thread is not a register count.
         const MOST_REGISTERS: u64 = 1024;
         let number = |key: &str| detail(details, key)?.parse::<u64>().ok();
         for key in ["grid", "block"] {
@@ -132,13 +132,13 @@ impl<'a> GpuEvent<'a> {
     }
 }
 
-/// The value behind `key:`.
+/// The value after `key:`.
 fn detail<'a>(details: &'a str, key: &str) -> Option<&'a str> {
     let mut all = details.split_ascii_whitespace();
     all.find_map(|one| one.strip_prefix(key)?.strip_prefix(':'))
 }
 
-/// What a thread did.
+/// An event of a CPU thread.
 pub(super) struct HostEvent<'a> {
     pub(super) timed: Timed<'a>,
     pub(super) correlation: Option<u64>,

@@ -1,10 +1,10 @@
-//! Programs of XLA (HLO): from an instruction to an operator with the shapes of its operands.
+//! XLA programs (HLO): maps an instruction to an operator with the shapes of its operands.
 
 use crate::base::map::Map;
 use crate::import::args_text::push_text;
 use crate::import::wire::{Fields, Value};
 
-/// More operands than this, or sizes of one, are damage.
+/// More operands than this, or sizes per operand, are damage.
 const MOST_OPERANDS: usize = 4096;
 const MOST_SIZES: usize = 32;
 
@@ -12,7 +12,7 @@ const MOST_SIZES: usize = 32;
 #[derive(Debug, Default)]
 pub(super) struct Program<'a> {
     by_name: Map<&'a [u8], Fields<'a>>,
-    /// Shapes of results, by the number of the instruction.
+    /// Shapes of results, by instruction number.
     shapes: Map<u64, Value<'a>>,
 }
 
@@ -20,11 +20,11 @@ pub(super) struct Program<'a> {
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Operator {
     pub(super) name: String,
-    /// Where in the user's program it comes from: its path there, and its file and line, which is 0 where nothing says so.
+    /// Its origin in the user's program: path, file and line; the line is 0 if unknown.
     pub(super) path: String,
     pub(super) file: String,
     pub(super) line: u64,
-    /// Arguments as PyTorch's JSON writes them.
+    /// Arguments in the form of PyTorch's JSON.
     pub(super) dims: String,
     pub(super) types: String,
     pub(super) concrete: String,
@@ -71,7 +71,7 @@ impl<'a> Program<'a> {
         program
     }
 
-    /// An instruction as an operator; `None` for one that the program does not have.
+    /// An instruction as an operator; `None` if the program does not have it.
     pub(super) fn operator(&self, name: &str) -> Option<Operator> {
         let instruction = Instruction::read(self.by_name.get(name.as_bytes())?.clone());
         let shapes = instruction.operands.iter();
@@ -89,7 +89,7 @@ impl<'a> Program<'a> {
             shapes.truncate(2);
             let settings = instruction.convolution(&mut shapes);
             let n_settings = settings.as_ref().map_or(0, Vec::len);
-            // The operands, no bias, and what says how far the filter moves.
+            // The operands, no bias, and the settings of the convolution.
             let values = ["", "", ""].map(str::to_owned).into_iter();
             let values: Vec<String> = values.chain(settings.into_iter().flatten()).collect();
             if n_settings > 0 {
@@ -145,9 +145,8 @@ impl<'a> Instruction<'a> {
         self.opcode == b"convolution" || TARGETS.contains(&self.target)
     }
 
-    /// Stride, padding, dilation, whether it is transposed, output padding and groups, as PyTorch has
-    /// them; and the operands with their dimensions in PyTorch's order. `None` for what it has no
-    /// words for.
+    /// Stride, padding, dilation, whether it is transposed, output padding and groups, in PyTorch's form; reorders the
+    /// dimensions of the operands to PyTorch's order. `None` for a convolution that PyTorch cannot express.
     fn convolution(&self, shapes: &mut [Shape]) -> Option<Vec<String>> {
         let [input, filter] = shapes else { return None };
         let mut order = Order::default();
@@ -204,7 +203,7 @@ impl<'a> Instruction<'a> {
     }
 }
 
-/// Where the dimensions of a convolution stand.
+/// The positions of a convolution's dimensions.
 #[derive(Default)]
 struct Order {
     batch: usize,
@@ -220,7 +219,7 @@ fn pick(sizes: &[i64], firsts: [usize; 2], spatial: &[usize]) -> Option<Vec<i64>
     places.map(|at| sizes.get(*at).copied()).collect()
 }
 
-/// The shape of an array; of several the first one's.
+/// The shape of an array, or of the first one if there are several.
 #[derive(Debug, Clone, Default)]
 struct Shape {
     dtype: &'static str,
@@ -248,7 +247,7 @@ impl Shape {
     }
 }
 
-/// A type of elements (`PrimitiveType`) as PyTorch calls it.
+/// PyTorch's name of an element type (`PrimitiveType`).
 fn dtype(number: u64) -> &'static str {
     match number {
         1 => "bool",
@@ -274,7 +273,7 @@ fn dtype(number: u64) -> &'static str {
     }
 }
 
-/// `cudnn-conv` of `cudnn-conv.1.0`: the numbers tell the instructions of a program apart.
+/// `cudnn-conv` for `cudnn-conv.1.0`: the numbers distinguish the instructions of a program.
 fn without_number(name: &str) -> &str {
     name.trim_end_matches(|letter: char| letter.is_ascii_digit() || letter == '.')
 }

@@ -11,7 +11,7 @@ pub(super) const PS: i64 = 1000;
 pub(super) struct Line<'a> {
     pub(super) id: u64,
     pub(super) name: Cow<'a, str>,
-    /// When it begins. In picoseconds, times since 1970 would not fit.
+    /// Its start time. In picoseconds, times since 1970 would overflow.
     pub(super) start_ns: i64,
     pub(super) fields: Fields<'a>,
 }
@@ -42,7 +42,7 @@ impl<'a> Line<'a> {
     }
 }
 
-/// The stream that a line is: `Stream #7(Kernel,MemcpyD2H)`.
+/// The stream of a line such as `Stream #7(Kernel,MemcpyD2H)`.
 pub(super) fn stream(name: &str) -> Option<&str> {
     let rest = name.strip_prefix("Stream #")?;
     let end = rest.find(|letter: char| !letter.is_ascii_digit());

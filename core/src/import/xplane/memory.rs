@@ -1,9 +1,9 @@
-//! What XLA's allocator of a GPU reports.
+//! Reports of XLA's GPU allocator.
 
 use super::plane::Stat;
 use crate::trace::{MemoryDevice, MemoryEvent, TraceBuilder, TrackId};
 
-/// What a report says.
+/// The content of a report.
 #[derive(Debug, Default)]
 pub(super) struct Report {
     /// `GPU_7_bfc`
@@ -33,7 +33,7 @@ impl Report {
         }
     }
 
-    /// Adds it to the memory columns, if it is a report of a GPU's allocator.
+    /// Adds it to the memory columns if it comes from a GPU allocator.
     pub(super) fn add(
         self,
         name: &str,
@@ -51,7 +51,7 @@ impl Report {
         };
         let pid = builder.string("CPU");
         let memory = &mut builder.trace.memory;
-        // PyTorch's number of CUDA devices, which stands for those of any vendor here.
+        // PyTorch's number for CUDA devices, used here for GPUs of any vendor.
         let device = memory.device(MemoryDevice {
             pid,
             kind: 1,
@@ -65,7 +65,7 @@ impl Report {
                 addr: self.addr,
                 bytes: sign * bytes,
                 allocated: self.allocated,
-                // The allocator holds all that it may use from the start.
+                // The allocator reserves all the memory that it may use from the start.
                 reserved: self.allocated.saturating_add(self.available),
             });
         }

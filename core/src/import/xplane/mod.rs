@@ -7,8 +7,8 @@
 //!                      └ hlo: an instruction, its operands and their shapes ─→ operators
 //! ```
 //!
-//! A kernel names the instruction that it is of; that becomes an operator around the call that launched
-//! the kernel, with the shapes of its operands as arguments.
+//! A kernel names its HLO instruction. The instruction becomes an operator around the call that launched the kernel,
+//! with the shapes of its operands as arguments.
 
 mod event;
 mod hlo;
@@ -23,7 +23,7 @@ use super::format::{FormatReader, Head, Sniffed};
 use super::wire::{self, Value, WireReader};
 use reader::Reader;
 
-/// Whether it begins with a plane: its second field is its name.
+/// Whether it starts with a plane: its second field is its name.
 pub(super) fn sniff(head: Head) -> Sniffed {
     wire::sniff(head, |number, value| match (number, value) {
         (1, Value::Varint(_)) => None,
@@ -32,7 +32,7 @@ pub(super) fn sniff(head: Head) -> Sniffed {
     })
 }
 
-/// Begins to read one.
+/// A new reader for this format.
 pub(super) fn reader() -> Box<dyn FormatReader> {
     Box::<WireReader<Reader>>::default()
 }

@@ -1,4 +1,4 @@
-//! Operators: the instructions of the programs that ran, around the calls that launched their kernels.
+//! Operators: the instructions of the programs that ran, placed around the calls that launched their kernels.
 
 use super::hlo::Program;
 use crate::base::map::Map;
@@ -8,33 +8,33 @@ use crate::trace::{
     Category, EventId, EventTable, LinkId, NewEvent, OpArgsText, StringId, TrackId,
 };
 
-/// The instruction that a kernel is of.
+/// The instruction that a kernel belongs to.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Instruction {
     pub(super) program: Option<u64>,
     pub(super) name: String,
 }
 
-/// More kernels of one run are damage.
+/// More kernels per run are damage.
 const MOST_KERNELS: usize = 256;
 
-/// Most bytes of programs that are kept.
+/// Maximum total size of programs.
 const MOST_PROGRAM_BYTES: usize = 1 << 30;
 
-/// What is needed to tell the operators.
+/// The data needed to derive the operators.
 #[derive(Debug, Default)]
 pub(super) struct Operators {
     programs: Map<u64, Vec<u8>>,
     program_bytes: usize,
-    /// By the id that joins a call and its kernels; `None` where these are of several instructions.
+    /// By the id that joins a call and its kernels; `None` if the kernels belong to several instructions.
     launched: Map<LinkId, Option<(Instruction, StringId)>>,
     calls: Vec<(LinkId, EventId)>,
 }
 
-/// An instruction that ran: calls of one thread that follow each other.
+/// One execution of an instruction: consecutive calls of one thread.
 struct Run<'a> {
     instruction: &'a Instruction,
-    /// The kernels that they launched.
+    /// The kernels that the calls launched.
     kernels: Vec<StringId>,
     track: TrackId,
     start_ns: i64,
@@ -42,7 +42,7 @@ struct Run<'a> {
 }
 
 impl Operators {
-    /// Keeps a program; false where it is one too many.
+    /// Keeps a program; false if it exceeds the limit.
     pub(super) fn program(&mut self, id: u64, proto: &[u8]) -> bool {
         self.program_bytes = self.program_bytes.saturating_add(proto.len());
         let has_room = self.program_bytes <= MOST_PROGRAM_BYTES;
@@ -52,7 +52,7 @@ impl Operators {
         has_room
     }
 
-    /// Takes note of a kernel.
+    /// Records a kernel.
     pub(super) fn kernel(&mut self, id: LinkId, instruction: Instruction, kernel: StringId) {
         if instruction.program.is_none() || instruction.name.is_empty() {
             return;
@@ -67,7 +67,7 @@ impl Operators {
         }
     }
 
-    /// Takes note of a call.
+    /// Records a call.
     pub(super) fn call(&mut self, id: LinkId, event: EventId) {
         self.calls.push((id, event));
     }
@@ -121,8 +121,8 @@ impl Operators {
         }
     }
 
-    /// What ran, in the order of threads and time. An instruction that launches several kernels is one
-    /// run; where a kernel comes again, the next one begins.
+    /// The executions, ordered by thread and time. An instruction that launches several kernels is one run; when a
+    /// kernel repeats, the next run starts.
     fn runs(&self, events: &EventTable) -> Vec<Run<'_>> {
         let mut runs: Vec<Run> = Vec::new();
         let mut goes_on = false;

@@ -1,4 +1,4 @@
-//! What a plane says before its events: names, and statistics by name.
+//! The header of a plane: names, and statistics by name.
 
 use std::borrow::Cow;
 
@@ -11,20 +11,20 @@ use crate::import::wire::{Bad, Fields, Value};
 #[derive(Debug, Default)]
 pub(super) struct Plane<'a> {
     pub(super) name: Cow<'a, str>,
-    /// Names of events. Ids can be negative; as numbers without a sign they differ all the same.
+    /// Names of events. Ids can be negative; cast to unsigned they are still distinct.
     events: HashMap<u64, Named<'a>, FxBuildHasher>,
     stats: HashMap<u64, Cow<'a, str>, FxBuildHasher>,
     fields: Option<Fields<'a>>,
 }
 
-/// What events refer to by number.
+/// Metadata that events refer to by number.
 #[derive(Debug, Default)]
 pub(super) struct Named<'a> {
     pub(super) name: Cow<'a, str>,
     fields: Option<Fields<'a>>,
 }
 
-/// The value of a statistic; fractions are not looked at.
+/// The value of a statistic; fractions are ignored.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Stat<'a> {
     Number(i128),
@@ -61,7 +61,7 @@ fn entry(fields: Fields<'_>) -> (u64, Fields<'_>) {
 }
 
 impl<'a> Plane<'a> {
-    /// Reads names; what is damaged ends the plane there.
+    /// Reads names; stops at damage.
     pub(super) fn read(record: &'a [u8]) -> (Plane<'a>, Option<Bad>) {
         let mut fields = Fields::of(record);
         let mut plane = Plane {
@@ -80,7 +80,7 @@ impl<'a> Plane<'a> {
                     for (number, value) in fields {
                         match number {
                             2 => of.name = value.text(),
-                            // How it is to be shown.
+                            // Its display name.
                             4 if of.name.is_empty() => of.name = value.text(),
                             _ => {}
                         }
@@ -99,7 +99,7 @@ impl<'a> Plane<'a> {
         (plane, fields.bad())
     }
 
-    /// The fields of the plane with one number.
+    /// The fields of the plane with a given number.
     fn all(&self, number: u32) -> impl Iterator<Item = Value<'a>> + use<'a> {
         let fields = self.fields.clone().into_iter().flatten();
         fields
@@ -112,24 +112,24 @@ impl<'a> Plane<'a> {
         self.all(3).map(Value::fields)
     }
 
-    /// What is said of the plane itself.
+    /// Passes on the statistics of the plane itself.
     pub(super) fn each_stat(&self, mut told: impl FnMut(&str, Stat)) {
         for stat in self.all(6) {
             self.stat(stat, &mut told);
         }
     }
 
-    /// What its events can be called: with their ids.
+    /// The names of its events, with their ids.
     pub(super) fn named(&self) -> impl Iterator<Item = (u64, &Named<'a>)> {
         self.events.iter().map(|(id, named)| (*id, named))
     }
 
-    /// What an event is called.
+    /// The name of an event.
     pub(super) fn event(&self, id: u64) -> Option<&Named<'a>> {
         self.events.get(&id)
     }
 
-    /// Hands on what is said of an event, or of all of its name.
+    /// Passes on the statistics of an event or of an event name.
     pub(super) fn stats_of(&self, fields: &Fields, field: u32, told: &mut impl FnMut(&str, Stat)) {
         for (number, value) in fields.clone() {
             if number == field {
@@ -138,7 +138,7 @@ impl<'a> Plane<'a> {
         }
     }
 
-    /// Hands on what is said of all events of a name.
+    /// Passes on the statistics shared by all events of a name.
     pub(super) fn stats_of_name(&self, named: &Named, told: &mut impl FnMut(&str, Stat)) {
         if let Some(fields) = &named.fields {
             self.stats_of(fields, 5, told);
@@ -153,7 +153,7 @@ impl<'a> Plane<'a> {
                 3 => value = Some(Stat::Number(i128::from(of.number()))),
                 4 => value = Some(Stat::Number(i128::from(of.signed()))),
                 5 | 6 => value = Some(Stat::Text(of.bytes())),
-                // Texts that are often said have a number among the names.
+                // Frequent texts are interned and referred to by number.
                 7 => {
                     let text = self.stats.get(&of.number());
                     value = text.map(|text| Stat::Text(text.as_bytes()));

@@ -1,4 +1,4 @@
-//! Planes, one by one, to threads and streams with their events.
+//! Reads planes one by one, to threads and streams with their events.
 
 use std::collections::BTreeMap;
 
@@ -11,17 +11,17 @@ use crate::import::warning::{WarningKind, Warnings};
 use crate::import::wire::{Fields, RecordReader, Recording, Tally};
 use crate::trace::{DeviceProperties, Source, Trace, TrackId, lifetime};
 
-/// The plane of what the profiler says of itself.
+/// The plane with the profiler's own metadata.
 const ENVIRONMENT: &str = "Task Environment";
 
-/// So many of them are kept, of files that were put together.
+/// At most this many profiler times are kept, for files that were concatenated.
 const MOST_PROFILERS: usize = 1 << 16;
 
 /// Reads the planes of a trace.
 #[derive(Debug, Default)]
 pub(super) struct Reader {
     pub(super) events: Unordered,
-    /// GPUs that did something.
+    /// GPUs that had activity.
     devices: BTreeMap<u64, DeviceProperties>,
     pub(super) operators: Operators,
     tally: Tally,
@@ -59,7 +59,7 @@ impl Reader {
     fn gpu(&mut self, plane: &Plane, gpu: u64, offset: u64) {
         let n_before = self.events.builder.trace.events.len();
         for line in plane.lines().map(Line::read) {
-            // Other lines say again, by module or step, what the streams did.
+            // Other lines repeat, by module or step, what the streams did.
             let Some(stream) = stream(&line.name) else {
                 continue;
             };
@@ -113,7 +113,7 @@ impl Reader {
         }
     }
 
-    /// Says that a line or an event ends before its bytes do.
+    /// Warns if a line or an event is damaged before its end.
     fn tell_damage(&mut self, fields: &Fields, offset: u64) {
         if fields.are_damaged() {
             self.warn(WarningKind::UnreadableEvent, offset);
@@ -130,7 +130,7 @@ impl Reader {
         track
     }
 
-    /// Keeps when the profiler ran.
+    /// Records when the profiler ran.
     fn profiler(&mut self, plane: &Plane) {
         let (mut start, mut stop) = (None, None);
         plane.each_stat(|name, stat| match name {

@@ -36,7 +36,7 @@ impl Reader {
             name,
             track,
             ts_ns: timed.start_ns,
-            // One that is not written is zero.
+            // A missing duration is zero.
             dur_ns: Some(timed.dur_ns.unwrap_or(0)),
             external_id: None,
             correlation,
@@ -59,7 +59,7 @@ impl Reader {
         if memory.add(&timed.name, timed.start_ns, track, &mut self.events.builder) {
             return;
         }
-        // A mark, which takes no time.
+        // A marker without a duration.
         let Some(dur_ns) = timed.dur_ns else { return };
         let builder = &mut self.events.builder;
         let correlation = correlation.map(|id| builder.link(id));
@@ -90,7 +90,7 @@ impl Reader {
     }
 }
 
-/// A Python frame as PyTorch calls it: `$api.py:2754 wait` is `api.py(2754): wait`.
+/// A Python frame in PyTorch's notation: `$api.py:2754 wait` becomes `api.py(2754): wait`.
 fn frame(name: &str) -> Option<String> {
     let name = name.strip_prefix('$')?;
     let framed = || {
@@ -99,6 +99,6 @@ fn frame(name: &str) -> Option<String> {
         let is_line = !line.is_empty() && line.bytes().all(|byte| byte.is_ascii_digit());
         is_line.then(|| format!("{file}({line}): {function}"))
     };
-    // One that is built in has no place.
+    // A built-in has no file.
     Some(framed().unwrap_or_else(|| format!("<built-in {name}>")))
 }

@@ -1,4 +1,4 @@
-//! Ranks that arrive last because they waited elsewhere, followed to where the delay began.
+//! Traces the delay of ranks that arrive last because they waited elsewhere back to where it started.
 
 use super::{Cause, Why};
 use crate::base::group::grouped;
@@ -10,13 +10,13 @@ use crate::job::delay::Excess;
 use crate::job::flow::{Flow, Node, Part};
 use crate::job::what_if::Asked;
 
-/// So many collectives are followed back.
+/// At most this many collectives are followed back.
 const MOST_BACK: usize = 32;
 
-/// Who arrives less late than that is as good as in time.
+/// A rank that is late by less than this counts as on time.
 const LEAST_LATE_NS: i64 = 20_000;
 
-/// Waits for a rank that others caused.
+/// Waits for a rank that was itself delayed by another one.
 struct Blamed {
     victim: usize,
     step: usize,
@@ -25,7 +25,7 @@ struct Blamed {
     caused_ns: i64,
 }
 
-/// A rank for which others wait because of another rank, in some steps.
+/// A rank that others wait for because of another rank, in some steps.
 struct Victim {
     rank: usize,
     culprit: usize,
@@ -106,7 +106,7 @@ pub(super) fn victims(analysis: &Asked, least_ns: &[i64]) -> Vec<Cause> {
     causes
 }
 
-/// Who made the last rank of a collective late, where it was another one.
+/// The rank that delayed the last rank of a collective, if it was another one.
 fn follow(job: &Job, flow: &Flow, node: &Node) -> Option<Blamed> {
     let parts = flow.parts_of(node);
     let are_together = node.waits_for_all && !node.is_loose && parts.len() > 1;

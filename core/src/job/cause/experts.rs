@@ -1,11 +1,11 @@
-//! What ranks with more tokens for their experts need longer for them.
+//! How much longer ranks with more tokens for their experts take for them.
 
 use crate::base::map::Map;
 use crate::job::what_if::Asked;
 
-/// The work on tokens, against that of the peers.
+/// The work on tokens, compared with that of the peers.
 pub(super) struct Experts {
-    /// By step and rank: the elements that it gets, and what is the mean of its groups.
+    /// By step and rank: the number of elements that it gets, and the mean of its groups.
     loads: Map<(usize, usize), (f64, f64)>,
     /// By step and rank.
     more_ns: Map<(usize, usize), i64>,
@@ -48,12 +48,12 @@ impl Experts {
         Experts { loads, more_ns }
     }
 
-    /// By how much longer a rank works on tokens than its peers in a step.
+    /// How much longer a rank works on tokens than its peers in a step.
     pub(super) fn of(&self, step: usize, rank: usize) -> i64 {
         self.more_ns.get(&(step, rank)).copied().unwrap_or(0)
     }
 
-    /// The tokens of a rank against the mean of its groups in some steps.
+    /// The number of tokens of a rank relative to the mean of its groups in some steps.
     pub(super) fn share(&self, rank: usize, steps: &[usize]) -> f64 {
         let loads = steps
             .iter()

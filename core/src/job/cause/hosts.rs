@@ -1,9 +1,9 @@
-//! Hosts of which every rank holds others up.
+//! Hosts on which every rank delays others.
 
 use super::Cause;
 use crate::job::Job;
 
-/// The ranks of each host of several ranks that all have a cause of their own, with that host.
+/// The hosts with several ranks that all have a cause of their own, with these ranks.
 pub(crate) fn slow_hosts(job: &Job, causes: &[Cause]) -> Vec<(usize, Vec<usize>)> {
     if job.hosts.len() < 2 || !job.are_hosts_named {
         return Vec::new();

@@ -5,16 +5,16 @@ use crate::job::same_work::{Same, SlowCategory};
 use crate::job::what_if::Asked;
 use crate::names::Family;
 
-/// Categories of kernels are alike if none takes less than so much of what all of them take beyond others.
+/// Categories of kernels count as alike if the relative excess of each is at least this share of that of all together.
 const LEAST_ALIKE: f64 = 0.5;
 
-/// A category with a smaller share of the work does not count for that, in percent.
+/// A category with a smaller share of the work is ignored for that, in percent.
 const LEAST_OF_WORK_PERCENT: i64 = 5;
 
-/// One kernel is named where it has at least so much of the excess, in percent.
+/// A single kernel is named if it has at least this share of the excess, in percent.
 const MOST_OF_EXCESS_PERCENT: i64 = 80;
 
-/// What is as fast as the memory: each element is read and written once, or a few times.
+/// Memory-bound families: each element is read and written once, or a few times.
 const OF_MEMORY: [Family; 4] = [
     Family::Normalization,
     Family::Elementwise,

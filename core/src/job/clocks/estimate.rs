@@ -1,28 +1,28 @@
-//! By how much the clock of one rank is ahead of that of another.
+//! Estimates how far the clock of one rank is ahead of that of another.
 
 use crate::base::interval::Interval;
 use crate::base::sort::Arrange;
 use crate::base::stats::median;
 
-/// Of the collectives of two ranks the quickest part counts, because large messages end apart.
+/// Of the collectives of two ranks, the fastest 1/`PART` are used, because large messages do not end at the same time.
 const PART: usize = 4;
 
-/// And those that take longer by at most one part of so many.
+/// Also used are those that take longer by at most 1/`SIMILAR`.
 const SIMILAR: i64 = 20;
 
-/// Or at least so many.
+/// At least this many are used.
 const LEAST_SAMPLES: usize = 5;
 
-/// With as many a drift is estimated, too.
+/// With this many samples, the drift is estimated, too.
 const LEAST_FOR_DRIFT: usize = 20;
 
-/// The slope of a line is taken from so many of them, evenly over time.
+/// The slope is computed from at most this many samples, evenly spaced in time.
 const MOST_FOR_SLOPE: usize = 128;
 
-/// And from pairs that are apart by at least so much of the window.
+/// Only pairs that are at least this share of the window apart are used.
 const LEAST_APART: f64 = 0.3;
 
-/// Less than that is chance: the ends of one collective on ranks of one host are as far apart.
+/// A smaller spread is due to chance: the ends of one collective on ranks of one host are this far apart.
 const LEAST_SPREAD_NS: f64 = 500.0;
 
 /// A collective of two ranks.
@@ -30,18 +30,18 @@ const LEAST_SPREAD_NS: f64 = 500.0;
 pub(super) struct Sample {
     /// When the first ended it.
     at_ns: i64,
-    /// By how much later the second ended it.
+    /// How much later the second ended it.
     ahead_ns: i64,
-    /// The second is ahead by at least that,
+    /// The second clock is ahead by at least this,
     least_ns: i64,
-    /// and at most that, because each began before the other ended.
+    /// and by at most this, because each rank started before the other ended.
     most_ns: i64,
-    /// How long it took the one that waited least.
+    /// The duration on the rank that waited least.
     length_ns: i64,
 }
 
 impl Sample {
-    /// When two ranks ran it, each on its own clock.
+    /// From the times at which two ranks ran it, each on its own clock.
     pub(super) fn new(one: Interval, other: Interval) -> Sample {
         Sample {
             at_ns: one.end_ns,
@@ -53,18 +53,18 @@ impl Sample {
     }
 }
 
-/// By how much a clock is ahead of another.
+/// How far one clock is ahead of another.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Estimate {
     /// In the middle of the window.
     pub(super) ahead_ns: f64,
-    /// By how much it goes faster.
+    /// How much faster it runs.
     pub(super) drift: f64,
-    /// The median deviation of the samples.
+    /// The median absolute deviation of the samples.
     pub(super) spread_ns: f64,
-    /// How many samples count.
+    /// Number of samples used.
     pub(super) n: usize,
-    /// Whether one difference of the clocks is possible for all collectives.
+    /// Whether a single clock difference is consistent with all collectives.
     pub(super) is_possible: bool,
 }
 
@@ -74,7 +74,7 @@ impl Estimate {
         let mut quickest = samples.clone();
         quickest.arrange_by_key(|sample| (sample.length_ns, sample.at_ns));
         let part = (samples.len() / PART).max(LEAST_SAMPLES);
-        // Messages of one size take as long: all of them tell as much.
+        // Messages of one size take equally long, so all of them are equally useful.
         let longest = quickest.iter().take(part).next_back();
         let longest_ns =
             longest.map_or(0, |of| of.length_ns.saturating_add(of.length_ns / SIMILAR));
@@ -109,7 +109,7 @@ impl Estimate {
                 false => middle,
             },
             drift,
-            // One or two samples do not scatter; then the bounds tell how much is known.
+            // One or two samples have no scatter; their bounds give the uncertainty instead.
             spread_ns: match n {
                 1 | 2 => spread_ns.max((most - least).abs() / 2.0),
                 _ => spread_ns,
@@ -119,7 +119,7 @@ impl Estimate {
         })
     }
 
-    /// Of two clocks that are the same.
+    /// An estimate for two clocks that are the same.
     pub(super) fn same(spread_ns: f64) -> Estimate {
         Estimate {
             ahead_ns: 0.0,
@@ -130,7 +130,7 @@ impl Estimate {
         }
     }
 
-    /// What several tell together, each at least as vague as that.
+    /// Combines several estimates, each with at least this uncertainty.
     pub(super) fn mean(of: &[Estimate], least_ns: f64) -> Estimate {
         let weights = |has_drift: bool| {
             let of = of.iter();
@@ -152,7 +152,7 @@ impl Estimate {
         }
     }
 
-    /// By how much the other clock is ahead of this one.
+    /// How far the other clock is ahead of this one.
     pub(super) fn reversed(self) -> Estimate {
         Estimate {
             ahead_ns: -self.ahead_ns,
@@ -161,14 +161,13 @@ impl Estimate {
         }
     }
 
-    /// How little it tells: least for the best.
+    /// The uncertainty of the estimate; the best one has the smallest.
     pub(super) fn weight(&self) -> f64 {
         self.spread_ns.max(LEAST_SPREAD_NS) / (self.n.max(1) as f64).sqrt()
     }
 }
 
-/// The slope of a line through samples in order of time, as Theil and Sen take it: the median of the
-/// slopes of pairs.
+/// The Theil–Sen slope of samples in order of time: the median of the slopes of pairs.
 fn slope(samples: &[Sample]) -> f64 {
     let every = samples.len().div_ceil(MOST_FOR_SLOPE).max(1);
     let samples: Vec<Sample> = samples.iter().step_by(every).copied().collect();

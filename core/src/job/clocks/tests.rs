@@ -1,7 +1,7 @@
 use crate::job::Job;
 use crate::job::testing::TestJob;
 
-/// By rank: by how many microseconds its clock is ahead, rounded.
+/// How many microseconds the clock of each rank is ahead, rounded.
 fn offsets_us(job: &Job) -> Vec<i64> {
     let clocks = job.clocks.of_rank.iter();
     clocks
@@ -9,8 +9,7 @@ fn offsets_us(job: &Job) -> Vec<i64> {
         .collect()
 }
 
-/// A number of all-reduces of all ranks, 1 ms apart: every rank arrives, the last one after 50 µs, and
-/// all end within 2 µs.
+/// Adds a number of all-reduces of all ranks, 1 ms apart. The ranks arrive within 50 µs, and all end within 2 µs.
 fn with_all_reduces(job: &mut TestJob, ranks: u32, n: i64) {
     job.step(1, 0, (n + 1) * 1_000_000);
     let all: Vec<u32> = (0..ranks).collect();

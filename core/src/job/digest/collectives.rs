@@ -1,4 +1,4 @@
-//! The collectives of a rank: kernels of communication with what the profiler wrote about them.
+//! The collectives of a rank: communication kernels with what the profiler recorded about them.
 
 use super::own_time::{Activity, Gap, Ran, before};
 use super::steps::Steps;
@@ -15,7 +15,7 @@ use crate::profile::timeline::GpuClass;
 use crate::trace::event_args::{arg, number};
 use crate::trace::{Category, EventId, TrackId};
 
-/// Of a launch that is late for less nobody asks why.
+/// The cause of a launch is not looked up if it is late by less than this.
 const LEAST_LATE_NS: i64 = 50_000;
 
 pub(super) fn find(profile: &Profile, steps: &Steps, texts: &mut Texts) -> Found {
@@ -63,7 +63,7 @@ pub(super) fn find(profile: &Profile, steps: &Steps, texts: &mut Texts) -> Found
     }
 }
 
-/// Where a collective stands among what its rank does.
+/// A collective in relation to the other activity of its rank.
 struct Place {
     step: Option<u32>,
     before: Option<u32>,
@@ -80,7 +80,7 @@ fn row(
     place: Place,
 ) -> Collective {
     let trace = &profile.trace;
-    // What only the operator says: ranks of a point-to-point transfer, the strides of a group.
+    // Only the operator has the ranks of a point-to-point transfer and the strides of a group.
     let op = ops_above(profile, work).find(|op| is_record(profile, *op));
     let said = said_by(profile, work).or(op);
     let of = |key: &str| {
@@ -126,7 +126,7 @@ fn row(
     }
 }
 
-/// `null` and nothing tell nothing.
+/// `null` and empty texts carry no information.
 fn is_told(text: &str) -> bool {
     !text.is_empty() && text != "null"
 }
@@ -135,7 +135,7 @@ fn is_record(profile: &Profile, op: EventId) -> bool {
     profile.trace.name(op) == "record_param_comms"
 }
 
-/// The groups that collectives name, each once.
+/// The groups that collectives name, each listed once.
 #[derive(Default)]
 struct Groups {
     all: Vec<GroupText>,
@@ -144,7 +144,7 @@ struct Groups {
 
 impl Groups {
     fn id(&mut self, group: GroupText) -> u32 {
-        // Not all collectives tell the strides of their group.
+        // Not all collectives contain the strides of their group.
         let key = GroupText {
             start_stride: None,
             ..group.clone()
@@ -181,9 +181,9 @@ fn activity(profile: &Profile, begin_ns: Option<i64>) -> Activity {
 /// What the CPU did while a launch was late.
 struct Late {
     activities: CpuActivities,
-    /// Top-level spans of each thread by start: operators, ranges, runtime calls.
+    /// Top-level spans of each thread, sorted by start: operators, ranges, runtime calls.
     spans: Map<TrackId, Vec<(Interval, EventId)>>,
-    /// Of each thread of launches: when.
+    /// Time and thread of each launch.
     launches: Vec<(i64, TrackId)>,
 }
 
@@ -211,8 +211,7 @@ impl Late {
         }
     }
 
-    /// What the launching thread did for most of the late part of a gap; empty where nothing recorded
-    /// takes most of it.
+    /// What the launching thread did for most of the late part of a gap; empty if no recorded event covers most of it.
     fn cause(&self, profile: &Profile, gap: Gap) -> String {
         let late = gap.late();
         let Some(launched_ns) = gap.launched_ns.filter(|_| late.length() >= LEAST_LATE_NS) else {
@@ -229,7 +228,7 @@ impl Late {
         let spans = self.spans.get(track).map_or(&[][..], Vec::as_slice);
         let within = |span: &Interval| span.overlap(late).map_or(0, Interval::length);
         let longest = spans.iter().filter(|(span, _)| within(span) > most);
-        // The innermost of those that take most of it says most.
+        // Of the events that cover most of it, the innermost is the most specific.
         let longest = longest.min_by_key(|(span, event)| (span.length(), *event));
         longest.map_or_else(String::new, |(_, event)| {
             profile.trace.name(*event).to_owned()

@@ -8,17 +8,17 @@ use flate2::write::GzEncoder;
 
 use super::{Digest, VERSION};
 
-/// How the JSON of a digest begins.
+/// The start of a digest's JSON.
 const START: &[u8] = b"{\"dormer_digest\":";
 
-/// A digest is never larger; what is, is something else.
+/// A digest is never larger than this; a larger file is something else.
 const MOST_BYTES: u64 = 256 << 20;
 
 impl Digest {
-    /// The file of a digest.
+    /// The contents of the digest's file.
     pub fn to_file(&self) -> Vec<u8> {
         let mut file = GzEncoder::new(Vec::new(), Compression::default());
-        // Writing to memory does not fail, and neither do its types.
+        // Writing to memory cannot fail, and neither can serializing these types.
         let written = serde_json::to_vec(self).map(|json| file.write_all(&json));
         debug_assert!(matches!(written, Ok(Ok(()))));
         file.finish().unwrap_or_default()
@@ -35,8 +35,7 @@ impl Digest {
         is_read && start == START
     }
 
-    /// A digest of the bytes of a file; `None` where they are something else, an error where they are a
-    /// digest that cannot be read.
+    /// Parses the bytes of a file. `None` if they are not a digest, an error if they are a digest that cannot be read.
     pub fn from_file(bytes: &[u8]) -> Option<Result<Digest, String>> {
         let mut json = Vec::new();
         match bytes.starts_with(&[0x1f, 0x8b]) {

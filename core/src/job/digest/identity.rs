@@ -1,4 +1,4 @@
-//! Who a rank is: its number, its job's size and groups, its host.
+//! The identity of a rank: its number, its job's size and groups, its host.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -7,27 +7,27 @@ use crate::hardware::detect;
 use crate::job::coordinates::Coordinates;
 use crate::trace::{Trace, distributed};
 
-/// What told the number of a rank.
+/// Where the number of a rank comes from.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum RankFrom {
     /// `distributedInfo`.
     Metadata,
-    /// The events of a file into which a tool has put several ranks.
+    /// The events of a file that a tool merged from several ranks.
     Merged,
     /// The arguments of a collective of the group of all ranks.
     Collectives,
     /// The name of the file.
     FileName,
-    /// Its place in the layout of a server, by the name of its file or of its processes.
+    /// Its coordinates in the layout of a server, from the name of its file or of its processes.
     Coordinates,
-    /// Nothing did.
+    /// The number is unknown.
     #[default]
     Unknown,
 }
 
 impl RankFrom {
-    /// For people.
+    /// Its display name.
     pub(crate) fn label(self) -> &'static str {
         match self {
             RankFrom::Metadata => "metadata",
@@ -51,27 +51,27 @@ pub(crate) struct NamedGroup {
     pub(crate) ranks: Vec<u32>,
 }
 
-/// Who a rank is.
+/// The identity of a rank.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Identity {
     pub(crate) rank: Option<u32>,
     pub(crate) rank_from: RankFrom,
-    /// Its place in the layout of a server, where a name tells it.
+    /// Its coordinates in the layout of a server, if a name contains them.
     #[serde(default)]
     pub(crate) coordinates: Option<Coordinates>,
     pub(crate) world_size: Option<u32>,
     pub(crate) backend: String,
     /// Empty where the trace does not name it.
     pub(crate) host: String,
-    /// GPUs of the host that the profiler describes.
+    /// Number of GPUs of the host, as described by the profiler.
     pub(crate) n_devices: u32,
     /// The name of the first of them.
     pub(crate) device: String,
-    /// Which GPU of the table they are; empty where that cannot be told.
+    /// Its row in the table of GPUs; empty where undetermined.
     #[serde(default)]
     pub(crate) gpu: String,
     pub(crate) groups: Vec<NamedGroup>,
-    /// `trace_id`: two files with the same are one recording.
+    /// `trace_id`: two files with the same id are one recording.
     pub(crate) trace_id: String,
 }
 
@@ -114,7 +114,7 @@ fn group(config: &Value) -> NamedGroup {
     }
 }
 
-/// A string without its quotes, a number as it is written.
+/// A string without its quotes, a number as written.
 fn text(value: Option<&Value>) -> String {
     match value {
         None | Some(Value::Null) => String::new(),
@@ -123,7 +123,7 @@ fn text(value: Option<&Value>) -> String {
     }
 }
 
-/// A value beside the events.
+/// A value of the trace's metadata.
 pub(crate) fn of_trace(trace: &Trace, key: &str) -> String {
     let mut metadata = trace.metadata.iter();
     let found = metadata.find(|(of, _)| of == key);
@@ -131,7 +131,7 @@ pub(crate) fn of_trace(trace: &Trace, key: &str) -> String {
     text(value.as_ref())
 }
 
-/// What is to be added to the times of a trace.
+/// The offset to add to the times of a trace.
 pub(crate) fn base_ns(trace: &Trace) -> Option<i64> {
     of_trace(trace, "baseTimeNanoseconds").parse().ok()
 }
@@ -140,7 +140,7 @@ fn base_name(file: &str) -> &str {
     file.rsplit(['/', '\\']).next().unwrap_or(file)
 }
 
-/// The rank that the name of a file tells: `rank0_trace.json`, `rank[3]`, `rank-7.Apr_03.pt.trace.json`.
+/// The rank in the name of a file: `rank0_trace.json`, `rank[3]`, `rank-7.Apr_03.pt.trace.json`.
 fn of_name(file: &str) -> Option<u32> {
     let file = base_name(file).to_ascii_lowercase();
     file.match_indices("rank").find_map(|(at, word)| {

@@ -1,8 +1,8 @@
-//! What a job keeps of one rank: its collectives, its steps, its work by kernel and shape.
+//! The summary that a job keeps of one rank: its collectives, its steps, its work by kernel and shape.
 //!
-//! A trace of 1 GB becomes at most 1 MB, so that a job of many ranks fits where one trace does:
-//! each file is read, profiled, reduced to its digest and dropped. Times are those of the rank's own
-//! clock, as the trace has them; `base_ns` is to be added to compare ranks.
+//! A trace of 1 GB becomes at most 1 MB, so that a job of many ranks fits where one trace does: each file is read,
+//! profiled, reduced to its digest and dropped. Times are on the rank's own clock, as in the trace; add `base_ns` to
+//! compare ranks.
 
 mod collectives;
 mod file;
@@ -26,50 +26,50 @@ use own_time::Activity;
 
 pub(crate) use identity::{Identity, NamedGroup, RankFrom, base_ns, of_trace};
 
-/// The layout of a digest in files; another one is not read.
+/// The version of the file layout; other versions are not read.
 pub const VERSION: u32 = 2;
 
-/// The file that a digest is of.
+/// The file that a digest was made from.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SourceFile {
-    /// Its name, with the folders below the one that was given.
+    /// Its name, with the folders below the given one.
     pub name: String,
     /// Its size.
     pub bytes: u64,
 }
 
-/// What a job keeps of one rank.
+/// The summary that a job keeps of one rank.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Digest {
     /// [`VERSION`].
     pub dormer_digest: u32,
-    /// Where it comes from.
+    /// The trace file.
     pub file: SourceFile,
     /// Size of the decompressed text.
     pub text_bytes: u64,
-    /// Who it is.
+    /// Rank, host, GPU.
     pub(crate) identity: Identity,
-    /// What is to be added to times, in nanoseconds since 1970; `None` where the trace does not tell.
+    /// Offset to add to times to get nanoseconds since 1970; `None` where the trace does not say.
     pub(crate) base_ns: Option<i64>,
-    /// What was wrong with the trace.
+    /// Problems found in the trace.
     pub(crate) warnings: Vec<Warning>,
     /// Every text, once; the first is empty.
     pub(crate) texts: Vec<String>,
     /// Process groups as collectives name them.
     pub(crate) groups: Vec<GroupText>,
-    /// By start on the CPU.
+    /// Sorted by start on the CPU.
     pub(crate) steps: Vec<Step>,
-    /// By start.
+    /// Sorted by start.
     pub(crate) collectives: Vec<Collective>,
-    /// By step, then in order of appearance.
+    /// Sorted by step, then in order of appearance.
     pub(crate) work: Vec<Work>,
     /// How the time of all GPU activity splits; `None` without any.
     pub(crate) gpu: Option<GpuTime>,
-    /// The same of GPU activity whose launching call is known, as the reference counts it.
+    /// The same for GPU activity whose launching call is known, as the reference counts it.
     pub(crate) attributed: Option<GpuTime>,
 }
 
-/// A text of a digest.
+/// Index of a text in [`Digest::texts`].
 pub(crate) type TextId = u32;
 
 /// A process group as a collective names it.
@@ -125,20 +125,20 @@ impl From<GpuTimeline> for GpuTime {
 pub(crate) struct Step {
     /// Its name.
     pub(crate) name: TextId,
-    /// Its number among the steps of the run, where its name tells.
+    /// Its number among the steps of the run, where its name contains one.
     pub(crate) number: Option<u64>,
     /// On the CPU.
     pub(crate) host: Interval,
-    /// How the GPU time that belongs to it splits; empty without GPU activity.
+    /// How the GPU time that belongs to it splits; zero without GPU activity.
     pub(crate) gpu: GpuTime,
-    /// A kernel computes, or without a GPU an operator runs, between the first start and the last end of
+    /// Time in which a kernel computes, or without a GPU an operator runs, between the first start and the last end of
     /// its collectives.
     pub(crate) between_ns: i64,
     /// Time in which the CPU loads data.
     pub(crate) loading_ns: i64,
 }
 
-/// The time of a rank between a collective and the one before it: all that is the rank's own.
+/// The time of a rank between a collective and the previous one, in which it depends on no other rank.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct OwnTime {
     /// From the end of the last collective that ended before it to its start.
@@ -147,12 +147,12 @@ pub(crate) struct OwnTime {
     pub(crate) work_ns: i64,
     /// Copies run and nothing computes.
     pub(crate) copies_ns: i64,
-    /// Nothing runs, and what runs next was not launched yet.
+    /// Nothing runs because the next activity has not been launched yet.
     pub(crate) late_ns: i64,
 }
 
 impl OwnTime {
-    /// Nothing runs although the next kernel was launched, or another collective runs.
+    /// Time in which nothing runs although the next kernel was launched, or in which another collective runs.
     pub(crate) fn idle_ns(&self) -> i64 {
         self.total_ns - self.work_ns - self.copies_ns - self.late_ns
     }
@@ -161,7 +161,7 @@ impl OwnTime {
 /// One collective, or one end of a point-to-point transfer, as one rank ran it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Collective {
-    /// Its group among [`Digest::groups`]; `None` where the trace does not name one.
+    /// Its group, as an index into [`Digest::groups`]; `None` where the trace does not name one.
     pub(crate) group: Option<u32>,
     /// `Collective name`; empty where the trace has none.
     pub(crate) name: TextId,
@@ -169,11 +169,11 @@ pub(crate) struct Collective {
     pub(crate) kernel: TextId,
     /// Type of the elements.
     pub(crate) dtype: TextId,
-    /// Elements that the rank gives.
+    /// Number of elements that the rank sends.
     pub(crate) given: Option<u64>,
-    /// Elements that the rank gets.
+    /// Number of elements that the rank receives.
     pub(crate) got: Option<u64>,
-    /// How what it gives and gets is split over the ranks.
+    /// How the elements it sends and receives are split over the ranks.
     pub(crate) splits: [TextId; 2],
     /// The other rank of a point-to-point transfer, by its position in the group.
     pub(crate) peer: Option<u32>,
@@ -183,49 +183,49 @@ pub(crate) struct Collective {
     pub(crate) seq: Option<u64>,
     /// Its stream.
     pub(crate) stream: Option<i64>,
-    /// Its step among [`Digest::steps`].
+    /// Its step, as an index into [`Digest::steps`].
     pub(crate) step: Option<u32>,
     /// When it ran.
     pub(crate) span: Interval,
-    /// Whether the sheets of the reference count it.
+    /// Whether the reference counts it in its sheets.
     pub(crate) is_in_sheets: bool,
-    /// The collective that ended last before it started, among [`Digest::collectives`].
+    /// The last collective that ended before this one started, as an index into [`Digest::collectives`].
     pub(crate) before: Option<u32>,
-    /// The rank's own time before it; `None` where nothing tells when that began.
+    /// The rank's own time before it; `None` where the start of that time is unknown.
     pub(crate) own: Option<OwnTime>,
-    /// What the CPU did while the launch was late; empty where nothing tells.
+    /// What the CPU did while the launch was late; empty where unknown.
     pub(crate) late_by: TextId,
-    /// Of its time nothing computes beside it. Version 1 did not tell.
+    /// The part of its time during which nothing computes. Absent in version 1.
     #[serde(default)]
     pub(crate) exposed_ns: i64,
 }
 
-/// Work of a step that has one kernel, operator and shapes.
+/// All calls in a step that share kernel, operator and shapes.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Work {
-    /// Its step among [`Digest::steps`].
+    /// Its step, as an index into [`Digest::steps`].
     pub(crate) step: Option<u32>,
     /// Its kernel; empty without a GPU.
     pub(crate) kernel: TextId,
-    /// The operator that launched it; empty where that is not known.
+    /// The operator that launched it; empty where unknown.
     pub(crate) op: TextId,
     /// Shapes of the operator's arguments.
     pub(crate) shapes: TextId,
     /// The category of the kernel.
     pub(crate) category: TextId,
-    /// How often.
+    /// Number of calls.
     pub(crate) calls: u32,
-    /// All of their time.
+    /// Their total time.
     pub(crate) total_ns: i64,
 }
 
 impl Digest {
-    /// Reduces a profile.
+    /// Reduces a profile to a digest.
     pub fn new(profile: &Profile, file: SourceFile) -> Digest {
         Digest::of(profile, file, true)
     }
 
-    /// The same without the work of each kernel, which takes the longest.
+    /// The same without [`Digest::work`], which takes the longest to collect.
     pub(crate) fn without_work(profile: &Profile, file: SourceFile) -> Digest {
         Digest::of(profile, file, false)
     }
@@ -272,12 +272,12 @@ impl Digest {
         own.unwrap_or_else(|| (0..self.steps.len() as u64).collect())
     }
 
-    /// The numbers of its steps; none where they have none.
+    /// The numbers of its steps, of those that have one.
     pub(crate) fn numbered_steps(&self) -> Vec<u64> {
         self.steps.iter().filter_map(|step| step.number).collect()
     }
 
-    /// From the first to the last that is known of it, in nanoseconds since 1970.
+    /// From the first to the last known event, in nanoseconds since 1970.
     pub(crate) fn span(&self, base_ns: i64) -> Interval {
         let steps = self.steps.iter().map(|step| step.host);
         let collectives = self.collectives.iter().map(|of| of.span);
@@ -290,8 +290,8 @@ impl Digest {
         }
     }
 
-    /// Looks for its rank in its collectives where the metadata does not tell it: they say the position
-    /// in their group, and the ranks of that.
+    /// Finds the rank through its collectives where the metadata does not give it: they contain the rank's position in
+    /// their group and the list of ranks of the group.
     pub(crate) fn find_rank(&mut self) {
         if matches!(
             self.identity.rank_from,
@@ -311,7 +311,7 @@ impl Digest {
         }
     }
 
-    /// What a collective does.
+    /// The kind of a collective.
     pub(crate) fn kind(&self, of: &Collective) -> CollectiveKind {
         let name = match self.text(of.name) {
             "" => self.text(of.kernel),
@@ -320,21 +320,21 @@ impl Digest {
         CollectiveKind::of_name(name)
     }
 
-    /// Size of an element of a collective; `None` for a type that is not known.
+    /// Size of one element of a collective; `None` for an unknown type.
     pub(crate) fn element_bytes(&self, of: &Collective) -> Option<f64> {
         collective_element_bytes(self.text(of.dtype))
     }
 }
 
-/// The collectives of a rank, with all else that it did.
+/// The collectives of a rank, and its other activity.
 struct Found {
     groups: Vec<GroupText>,
-    /// By start.
+    /// Sorted by start.
     rows: Vec<Collective>,
     activity: Activity,
 }
 
-/// Texts as they are met, each once.
+/// Interned texts.
 pub(crate) struct Texts {
     all: Vec<String>,
     ids: Map<String, TextId>,

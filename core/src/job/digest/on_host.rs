@@ -1,8 +1,8 @@
-//! Collectives of a trace without GPU activity: the ranges in which a thread asks for them.
+//! Collectives of a trace without GPU activity: the ranges in which a thread calls them.
 //!
-//! Gloo writes no record of its collectives. What is known is the call, `c10d::allreduce_`, on the
-//! thread that made it: the main thread for a broadcast, that of autograd for gradients. Work is what
-//! operators of such threads do in between.
+//! Gloo writes no record of its collectives. Only the call is known, `c10d::allreduce_`, on the thread that made it:
+//! the main thread for a broadcast, the autograd thread for gradients. Work is what the operators of these threads do
+//! in between.
 
 use super::own_time::{Activity, before};
 use super::steps::Steps;
@@ -13,10 +13,10 @@ use crate::base::sort::Arrange;
 use crate::profile::Profile;
 use crate::trace::{Category, Dims, EventId, Trace, TrackId, event_args};
 
-/// How operators of `torch.distributed` begin.
+/// Prefix of operators of `torch.distributed`.
 const OF_DISTRIBUTED: &str = "c10d::";
 
-/// How ranges of Gloo begin.
+/// Prefix of Gloo's ranges.
 const OF_GLOO: &str = "gloo:";
 
 pub(super) fn find(profile: &Profile, steps: &Steps, texts: &mut Texts) -> Found {
@@ -78,8 +78,8 @@ pub(super) fn find(profile: &Profile, steps: &Steps, texts: &mut Texts) -> Found
     }
 }
 
-/// The ends of calls: those of the library's own ranges, which run on threads of its own until the
-/// others have answered, where there is one for each call; else those of the calls.
+/// When calls end. If there is one range of the library for each call, the ends of these ranges, which run on the
+/// library's own threads until the other ranks have answered; otherwise the ends of the calls.
 fn ends(trace: &Trace, calls: &[EventId]) -> Vec<Interval> {
     let events = &trace.events;
     let ranges = events.of_category(|of| of == Category::UserAnnotation);
@@ -96,7 +96,7 @@ fn ends(trace: &Trace, calls: &[EventId]) -> Vec<Interval> {
     }
 }
 
-/// Elements of the largest tensor of a call.
+/// Number of elements of the largest tensor of a call.
 fn elements(trace: &Trace, call: EventId) -> Option<u64> {
     let args = trace.args.get(trace.events.op_args(call)?)?;
     let tensors = args.dims.as_deref()?.iter().map(|dims| match dims {

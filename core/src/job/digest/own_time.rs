@@ -1,5 +1,4 @@
-//! The time of a rank between two of its collectives, split by what it did: it needs no clock of
-//! another rank.
+//! The time of a rank between two of its collectives, split by what it did. This needs no clock of another rank.
 
 use super::OwnTime;
 use crate::base::interval::{Coverage, Interval, difference, union};
@@ -9,20 +8,20 @@ use crate::base::sort::Arrange;
 pub(super) struct Activity {
     work: Coverage,
     copies: Coverage,
-    /// Nothing ran: before the first piece of activity and between two, with when the next was launched.
+    /// Times in which nothing ran: before the first activity and between two, with the time the next was launched.
     gaps: Vec<Gap>,
 }
 
-/// A time in which nothing ran.
+/// A time in which nothing runs.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Gap {
     pub(super) span: Interval,
-    /// When what ran next was launched; `None` where that is not known.
+    /// When the next activity was launched; `None` where unknown.
     pub(super) launched_ns: Option<i64>,
 }
 
 impl Gap {
-    /// The part of it in which what runs next was not launched yet.
+    /// The part of it in which the next activity was not launched yet.
     pub(super) fn late(self) -> Interval {
         let Interval { start_ns, end_ns } = self.span;
         let until_ns = self
@@ -32,12 +31,12 @@ impl Gap {
     }
 }
 
-/// What ran: its time and when it was launched.
+/// The time of an activity, and when it was launched.
 pub(super) type Ran = (Interval, Option<i64>);
 
 impl Activity {
-    /// Of kernels that compute, of copies, and of all that ran, communication included. Where the rank is
-    /// known to have begun before the first of that, by its steps, that time is one in which nothing ran.
+    /// From computing kernels, copies, and all activity including communication. Where steps show that the rank started
+    /// before its first activity, nothing ran in the time in between.
     pub(super) fn new(
         work: Vec<Interval>,
         copies: Vec<Interval>,
@@ -63,7 +62,7 @@ impl Activity {
         }
     }
 
-    /// What a time went to, and the gap in it that is late for longest.
+    /// How a time splits, and the gap in it that is late the longest.
     pub(super) fn split(&self, span: Interval) -> (OwnTime, Option<Gap>) {
         let first = self
             .gaps
@@ -93,7 +92,7 @@ impl Activity {
     }
 }
 
-/// For each of some spans the one that ended last before it started, by position.
+/// For each span, the index of the last one that ended before it started.
 pub(super) fn before(spans: &[Interval]) -> Vec<Option<u32>> {
     let mut by_end: Vec<(i64, u32)> = (spans.iter().zip(0..))
         .map(|(span, at)| (span.end_ns, at))
@@ -141,7 +140,7 @@ mod tests {
                 late_ns: 13,
             }
         );
-        // 2 ns behind the launch at 28, and 15 before 50: that was launched long before.
+        // 2 ns after the launch at 28, and 15 before 50, which was launched long before.
         assert_eq!(own.idle_ns(), 17);
         assert_eq!(longest.unwrap().span, span(15, 30));
     }
@@ -162,7 +161,7 @@ mod tests {
             (own.late_ns, own.idle_ns(), longest.map(|gap| gap.span))
         };
         assert_eq!(first(Some(0)), (40, 10, Some(span(0, 50))));
-        // Where nothing tells when the rank began, nothing tells that it was late.
+        // If the start of the rank is unknown, so is whether it was late.
         assert_eq!(first(None), (0, 50, None));
     }
 

@@ -1,4 +1,4 @@
-//! The steps of a rank: where they are on CPU and GPU, and how their time splits.
+//! The steps of a rank: when they run on CPU and GPU, and how their time splits.
 
 use super::{Found, GpuTime, Step, Texts};
 use crate::base::interval::{Coverage, Interval, sum, union};
@@ -18,7 +18,7 @@ pub(super) struct Steps {
 }
 
 impl Steps {
-    /// The profiler's steps where it has any, else what the program or a serving engine named.
+    /// The profiler's steps if there are any, else those marked by the program or a serving engine.
     pub(super) fn new(profile: &Profile) -> Steps {
         let mut windows = step_windows(profile);
         let is_numbered = |window: &StepWindow| step_number(&window.step.name).is_some();
@@ -36,7 +36,7 @@ impl Steps {
         self.of_work.of(work).map(|at| at as u32)
     }
 
-    /// The step that lasts on the CPU at a time.
+    /// The step that is running on the CPU at a given time.
     pub(super) fn at(&self, ns: i64) -> Option<u32> {
         let mut steps = self.windows.iter().zip(0..);
         steps.find_map(|(window, at)| window.step.span.contains(ns).then_some(at))
@@ -77,7 +77,7 @@ impl Steps {
     }
 }
 
-/// How the GPU time of any part of the trace splits.
+/// How GPU time splits, for any interval of the trace.
 struct Time {
     computation: Coverage,
     exposed_comm: Coverage,
@@ -128,7 +128,7 @@ impl Loading {
         }
     }
 
-    /// On the thread of a step; on all threads of a trace whose step's thread loads nothing.
+    /// On the thread of the step; if that thread loads no data, on all threads of the trace.
     fn within(&self, profile: &Profile, step: EventId, span: Interval) -> i64 {
         let of = |track| {
             self.activities

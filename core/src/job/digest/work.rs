@@ -1,5 +1,5 @@
-//! The work of a rank by step, kernel, operator and shapes: to see whether another rank does the same
-//! in less time, or something else.
+//! The work of a rank by step, kernel, operator and shapes, to find out whether another rank does the same in less
+//! time, or something else.
 
 use super::steps::Steps;
 use super::{TextId, Texts, Work};
@@ -13,8 +13,7 @@ use crate::profile::tree::NodeId;
 use crate::profile::tree::own_cpu_ns;
 use crate::trace::{Category, Dims, EventId, OpArgsId, StringId, Trace};
 
-/// More rows than this of one rank are those of shapes that never repeat; the ones that take least
-/// time are left out.
+/// One rank has more rows than this only with shapes that never repeat; the rows with the least time are then dropped.
 const MOST_ROWS: usize = 50_000;
 
 pub(super) fn find(profile: &Profile, steps: &Steps, texts: &mut Texts) -> Vec<Work> {
@@ -59,7 +58,7 @@ fn key(row: &Work) -> (Option<u32>, TextId, TextId, TextId) {
     (row.step, row.kernel, row.op, row.shapes)
 }
 
-/// Operators that communicate with nobody.
+/// Operators that do not communicate.
 pub(super) fn operators(profile: &Profile) -> impl Iterator<Item = (NodeId, EventId)> {
     let (trace, tree) = (&profile.trace, &profile.tree);
     let ops = tree
@@ -73,7 +72,7 @@ fn is_communication(op: &str) -> bool {
     op.starts_with("c10d::") || op == "record_param_comms"
 }
 
-/// Rows as they add up.
+/// Rows, while they are summed up.
 struct Rows<'a> {
     trace: &'a Trace,
     texts: &'a mut Texts,

@@ -1,4 +1,4 @@
-//! What was given: ranks that are missing, traces of other jobs.
+//! Problems with the input: missing ranks, traces of other jobs.
 
 use super::Seen;
 use crate::base::format;
@@ -6,13 +6,13 @@ use crate::base::value::{Table, Value};
 use crate::job::shown::{JobCard, ShownTable};
 use crate::job::world::{SetApart, Why};
 
-/// Rows of evidence.
+/// Maximum number of rows of evidence.
 const MOST_ROWS: usize = 20;
 
-/// So many ranks are named.
+/// At most this many ranks are named.
 const MOST_NAMED: usize = 8;
 
-/// Ranks of which there is no trace: what others wait for them is not known.
+/// Ranks without a trace: how long others wait for them is unknown.
 pub(super) fn missing(seen: &Seen) -> Vec<JobCard> {
     let missing = seen.job.missing();
     if missing.is_empty() || seen.job.ranks.is_empty() {

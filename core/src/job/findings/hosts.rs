@@ -1,4 +1,4 @@
-//! Hosts of which all ranks hold the others up, and why.
+//! Hosts on which all ranks delay the others, and why.
 
 use super::Seen;
 use super::ranks::{late_by, most_times, times};
@@ -6,18 +6,18 @@ use crate::job::cause::{self, Cause, Why};
 use crate::job::shown::JobCard;
 use crate::job::what_if::WhatIf;
 
-/// A host of which all ranks hold the others up.
+/// A host on which all ranks delay the others.
 pub(super) struct SlowHost {
-    /// Among those of the job.
+    /// As an index into the hosts of the job.
     host: usize,
-    /// Its ranks, among those of the job.
+    /// Its ranks, as indices into those of the job.
     pub(super) ranks: Vec<usize>,
     worth_ns: i64,
-    /// In these steps.
+    /// The steps in which they do.
     steps: Vec<usize>,
 }
 
-/// The hosts of which all ranks hold the others up, with what they are worth.
+/// The hosts on which all ranks delay the others, with what fixing each would save.
 pub(super) fn find(seen: &Seen) -> Vec<SlowHost> {
     let hosts = cause::slow_hosts(seen.job, &seen.analysis.causes).into_iter();
     let hosts = hosts.filter_map(|(host, ranks)| {
@@ -34,7 +34,7 @@ pub(super) fn find(seen: &Seen) -> Vec<SlowHost> {
     hosts.collect()
 }
 
-/// All ranks of a host hold the others up: then it is the host.
+/// If all ranks of a host delay the others, the host is the cause.
 pub(super) fn slow_host(seen: &Seen) -> Vec<JobCard> {
     let cards = seen.slow_hosts.iter().filter_map(|of| {
         let name = seen.job.hosts.get(of.host)?;
@@ -56,7 +56,7 @@ pub(super) fn slow_host(seen: &Seen) -> Vec<JobCard> {
     cards.collect()
 }
 
-/// What holds the ranks of a host up, in sentences, and whether all of them launch late.
+/// Sentences about why the ranks of a host delay others, and whether all of them launch late.
 fn of_host(seen: &Seen, host: &SlowHost) -> (Vec<String>, bool) {
     let causes = seen.analysis.causes.iter();
     let own = causes.filter(|cause| host.ranks.contains(&cause.rank));

@@ -1,7 +1,7 @@
-//! What to do about a job: each finding says which rank, group or step it is about, and what it is worth
-//! by the [replay](super::replay), never by adding waits.
+//! Findings about a job. Each names the rank, group or step that it is about, and quantifies its saving by the
+//! [replay](super::replay), never by adding up waits.
 //!
-//! To add a finding: a row of [`RULES`].
+//! To add a finding, add a row to [`RULES`].
 
 mod given;
 mod hosts;
@@ -24,25 +24,25 @@ use crate::base::sort::Arrange;
 use hosts::SlowHost;
 use together::Together;
 
-/// A finding is worth at least so much of the step,
+/// A finding saves at least this share of the step,
 const LEAST_PERCENT: f64 = 1.0;
 
-/// and at least so much.
+/// and at least this much time.
 const LEAST_NS: i64 = 100_000;
 
-/// What rules look at.
+/// What rules have access to.
 pub(super) struct Seen<'a> {
     pub(super) job: &'a Job,
     pub(super) analysis: &'a Analysis,
     pub(super) set_apart: &'a [SetApart],
-    /// Ranks that hide each other: with slower kernels,
+    /// Ranks that hide each other, because their kernels are slower,
     slow_together: Option<Together<'a>>,
-    /// and that launch late.
+    /// and because they launch late.
     late_together: Option<Together<'a>>,
     slow_hosts: Vec<SlowHost>,
 }
 
-/// One thing that Dormer can find about a job.
+/// One kind of finding about a job.
 struct Rule {
     /// Its name in files.
     key: &'static str,
@@ -132,8 +132,8 @@ const RULES: &[Rule] = &[
     },
 ];
 
-/// All findings, what is worth most first; those that nothing tells the worth of behind them, in the order
-/// of the rules. The bound of the job closes the list.
+/// All findings, largest saving first; those without a known saving follow in the order of the rules. The bound of the
+/// job comes last.
 pub(super) fn find(job: &Job, analysis: &Analysis, set_apart: &[SetApart]) -> Vec<JobCard> {
     let mut seen = Seen {
         job,
@@ -167,7 +167,7 @@ pub(super) fn find(job: &Job, analysis: &Analysis, set_apart: &[SetApart]) -> Ve
 }
 
 impl Seen<'_> {
-    /// A rank for people: "rank 5 on node1".
+    /// The display name of a rank: "rank 5 on node1".
     fn rank(&self, at: usize) -> String {
         let Some(rank) = self.job.ranks.get(at) else {
             return String::new();
@@ -187,7 +187,7 @@ impl Seen<'_> {
         self.job.ranks.get(at).map_or(0, |rank| rank.number)
     }
 
-    /// Ranks for people, "rank 2", "ranks 2 and 5", "12 ranks"; and their numbers.
+    /// The display name of several ranks ("rank 2", "ranks 2 and 5", "12 ranks"), and their numbers.
     fn ranks(&self, of: &[usize]) -> (String, Vec<u32>) {
         let mut numbers: Vec<u32> = of.iter().map(|at| self.number(*at)).collect();
         numbers.sort_unstable();
@@ -200,7 +200,7 @@ impl Seen<'_> {
         (named, numbers)
     }
 
-    /// Steps for people: "step 6", "steps 6 and 7", "all steps".
+    /// The display name of steps: "step 6", "steps 6 and 7", "all steps".
     fn steps(&self, of: &[usize]) -> String {
         if of.len() == self.job.steps.len() && of.len() > 1 {
             return "all steps".to_owned();
@@ -215,7 +215,7 @@ impl Seen<'_> {
         }
     }
 
-    /// How long some steps take; `None` where that is not known.
+    /// Total duration of some steps; `None` where unknown.
     fn length_ns(&self, of: &[usize]) -> Option<i64> {
         let replay = self.analysis.replay.as_ref()?;
         let steps = replay.steps.iter().filter(|step| of.contains(&step.step));
@@ -227,7 +227,7 @@ impl Seen<'_> {
         (0..self.job.steps.len()).collect()
     }
 
-    /// Time over some steps, as the time of one of them and a percentage; `None` below the gate.
+    /// Converts a time over some steps to the time per step and a percentage; `None` below the gate.
     fn large(&self, ns: i64, steps: &[usize]) -> Option<(i64, f64)> {
         let n_steps = i64::try_from(steps.len()).ok().filter(|n| *n > 0)?;
         let percent = percent_of(ns, self.length_ns(steps)?)?;
@@ -235,7 +235,7 @@ impl Seen<'_> {
         (of_a_step_ns >= LEAST_NS && percent >= LEAST_PERCENT).then_some((of_a_step_ns, percent))
     }
 
-    /// A card that is worth something over some steps; `None` below the gate.
+    /// Adds the saving over some steps to a card; `None` below the gate.
     fn worth(&self, card: JobCard, ns: Option<i64>, steps: &[usize]) -> Option<JobCard> {
         let ns = ns?;
         let (of_a_step_ns, percent) = self.large(ns, steps)?;
@@ -253,7 +253,7 @@ impl Seen<'_> {
         })
     }
 
-    /// The steps in which a change gains anything to speak of, with what it gains there.
+    /// The steps in which a change saves a relevant amount, and the total saving there.
     fn gains(&self, gain: &Gain) -> (i64, Vec<usize>) {
         let Some(replay) = &self.analysis.replay else {
             return (0, Vec::new());
@@ -268,12 +268,12 @@ impl Seen<'_> {
         (ns, gaining.into_iter().map(|(step, _)| step).collect())
     }
 
-    /// What a change gains, where it gains anything to speak of.
+    /// What a change saves, if the amount is relevant.
     fn gain(&self, of: WhatIf) -> (Option<i64>, Vec<usize>) {
         self.told(self.analysis.gain(self.job, of))
     }
 
-    /// A gain, where it is anything to speak of.
+    /// A gain, if the amount is relevant.
     fn told(&self, gain: Option<Gain>) -> (Option<i64>, Vec<usize>) {
         let Some(gain) = gain else {
             return (None, Vec::new());

@@ -7,18 +7,18 @@ use crate::job::network::{Link, Path, SMALL_BYTES, message_bytes, ranks_of};
 use crate::job::shown::{JobCard, ShownTable};
 use crate::job::what_if::WhatIf;
 
-/// Rows of evidence.
+/// Maximum number of rows of evidence.
 const MOST_ROWS: usize = 10;
 
-/// So many of them in a step are too many.
+/// This many small messages in a step are too many.
 const MANY_SMALL: usize = 1_000;
 
-/// A path for people: "ranks 3 and 7", "the ranks of mesh_dp 33".
+/// The display name of a path: "ranks 3 and 7", "the ranks of mesh_dp 33".
 fn path(seen: &Seen, path: Path) -> String {
     prose(seen, path).replace('`', "")
 }
 
-/// The same in a sentence, where names of groups are code.
+/// The same in a sentence, with names of groups as code.
 fn prose(seen: &Seen, path: Path) -> String {
     match path.pair {
         Some((one, other)) => format!("ranks {one} and {other}"),
@@ -82,7 +82,7 @@ pub(super) fn slow_link(seen: &Seen) -> Vec<JobCard> {
     seen.worth(card, worth_ns, &steps).into_iter().collect()
 }
 
-/// Large messages that use little of what their link can carry.
+/// Large messages that use a small part of what their link can carry.
 pub(super) fn link_bandwidth(seen: &Seen) -> Vec<JobCard> {
     let network = &seen.analysis.network;
     let below = network.below_figure.iter();
@@ -144,7 +144,7 @@ pub(super) fn link_bandwidth(seen: &Seen) -> Vec<JobCard> {
     seen.worth(card, worth_ns, &steps).into_iter().collect()
 }
 
-/// The steps in which all links are slow, together.
+/// The steps in which all links are slow, in one card.
 pub(super) fn slow_period(seen: &Seen) -> Vec<JobCard> {
     let mut slow = seen.analysis.slow_steps(seen.job);
     slow.retain(|(slow, ns)| seen.large(*ns, &[slow.step]).is_some());
@@ -186,7 +186,7 @@ pub(super) fn slow_period(seen: &Seen) -> Vec<JobCard> {
         .collect()
 }
 
-/// One rank sends many small messages: their latency adds up.
+/// One rank sends many small messages, and their latency adds up.
 pub(super) fn small_messages(seen: &Seen) -> Vec<JobCard> {
     let n_steps = seen.job.steps.len().max(1);
     let counts = seen.job.ranks.iter().enumerate().map(|(at, rank)| {

@@ -1,4 +1,4 @@
-//! Ranks that hold the others up, and why.
+//! Ranks that delay the others, and why.
 
 use std::cmp::Reverse;
 
@@ -9,13 +9,13 @@ use crate::base::value::{Table, Value};
 use crate::job::cause::{Cause, Slower, Why};
 use crate::job::shown::{JobCard, ShownTable};
 
-/// Rows of evidence.
+/// Maximum number of rows of evidence.
 const MOST_ROWS: usize = 10;
 
-/// What the CPU does where it waits for data.
+/// The name of the CPU's activity while it waits for data.
 pub(super) const LOADING: &str = "Data loading";
 
-/// A card for each cause of a kind that is worth something.
+/// A card for each cause of one kind with a saving above the gate.
 fn of_causes(seen: &Seen, card: impl Fn(&Seen, &Cause) -> Option<JobCard>) -> Vec<JobCard> {
     let causes = seen.analysis.causes.iter();
     let cards = causes.filter_map(|cause| {
@@ -27,7 +27,7 @@ fn of_causes(seen: &Seen, card: impl Fn(&Seen, &Cause) -> Option<JobCard>) -> Ve
     cards.collect()
 }
 
-/// Ranks that others wait for only because they waited for this one.
+/// A sentence about ranks that others wait for only because these waited for this one.
 fn victims(seen: &Seen, cause: &Cause) -> Option<String> {
     let all = seen.analysis.causes.iter();
     let waiting = all.filter(|of| {
@@ -107,7 +107,7 @@ pub(super) fn slow(seen: &Seen) -> Vec<JobCard> {
     })
 }
 
-/// How many times as long the slowest of some ranks takes for the same kernels.
+/// The largest ratio of some ranks: how many times as long as others the slowest takes for the same kernels.
 pub(super) fn most_times(causes: &[&Cause]) -> f64 {
     let ratios = causes.iter().filter_map(|cause| match cause.why {
         Why::SlowerKernels { ratio, .. } => Some(ratio),
@@ -116,7 +116,7 @@ pub(super) fn most_times(causes: &[&Cause]) -> f64 {
     ratios.fold(1.0, f64::max)
 }
 
-/// The kernels of a rank that take longest beyond those of others.
+/// The kernels of a rank with the largest excess over those of other ranks.
 fn slow_work(seen: &Seen, rank: usize) -> ShownTable {
     let slow = seen.analysis.same_work.slow.iter();
     let rows = slow.filter(|of| of.rank == rank).take(MOST_ROWS);
@@ -184,7 +184,7 @@ pub(super) fn late(seen: &Seen) -> Vec<JobCard> {
     })
 }
 
-/// What the CPUs of ranks that launch late do most meanwhile, where that is one thing: "Data loading".
+/// What the CPUs of ranks that launch late mostly do meanwhile, if it is one thing: "Data loading".
 pub(super) fn late_by(causes: &[&Cause]) -> Option<String> {
     let by = causes.iter().filter_map(|cause| match &cause.why {
         Why::HostLate { by, .. } => by.first(),
@@ -279,7 +279,7 @@ pub(super) fn idle(seen: &Seen) -> Vec<JobCard> {
         let Why::Idle { idle_ns } = &cause.why else {
             return None;
         };
-        // Without a GPU it is not known whether anything was launched.
+        // Without a GPU it is unknown whether anything was launched.
         seen.job.ranks.get(cause.rank)?.digest.gpu?;
         Some(JobCard {
             title: format!("Rank {} is idle before collectives", seen.number(cause.rank)),
@@ -295,7 +295,7 @@ pub(super) fn idle(seen: &Seen) -> Vec<JobCard> {
     })
 }
 
-/// Slow, and worth nothing until something else is fixed.
+/// Slow ranks whose fix saves nothing until something else is fixed.
 pub(super) fn without_effect(seen: &Seen) -> Vec<JobCard> {
     let gain = |cause: &Cause| {
         let n_steps = cause.steps.len().max(1) as i64;
@@ -324,7 +324,7 @@ pub(super) fn without_effect(seen: &Seen) -> Vec<JobCard> {
     cards.collect()
 }
 
-/// Ranks with slower kernels that are worth too little, alone and with others, and how many times as long these take.
+/// Ranks with slower kernels whose fix saves too little, alone and together, and how many times as long these take.
 fn without_worth<'a>(seen: &Seen<'a>) -> Vec<(&'a Cause, f64)> {
     let causes = seen.analysis.causes.iter().filter(|_| seen.job.has_gpu());
     let slow = causes.filter_map(|cause| {

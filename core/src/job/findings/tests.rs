@@ -10,8 +10,8 @@ const MS: i64 = 1_000_000;
 
 const GEMM: TestWork = TestWork("gemm_kernel", "aten::mm", "8×8, 8×8", "GEMM");
 
-/// Four ranks, four steps of 22 ms: 20 ms of work and an all-reduce of 2 ms. One rank needs so much longer
-/// for its work, which the others wait for.
+/// Four ranks, four steps of 22 ms: 20 ms of work and an all-reduce of 2 ms. One rank needs `more_ns` longer for its
+/// work, and the others wait for it.
 fn job(slow: usize, more_ns: i64) -> TestJob {
     let mut job = TestJob::new(4);
     let length_ns = 22 * MS + more_ns;
@@ -27,7 +27,7 @@ fn job(slow: usize, more_ns: i64) -> TestJob {
     job
 }
 
-/// Key, ranks and worth in milliseconds over all steps.
+/// Key, ranks and saving in milliseconds over all steps.
 fn found(job: TestJob) -> Vec<(String, Vec<u32>, Option<i64>)> {
     let job = job.job();
     let cards = find(&job, &Analysis::new(&job), &[]).into_iter();
@@ -48,7 +48,7 @@ fn a_rank_whose_kernels_are_slow_holds_the_others_up() {
     assert_eq!(found.last().unwrap().0, "no_waiting");
 }
 
-/// Of 3, 8 and 64 ranks on two clocks 5 ms apart, the first, one in the middle and the last: 20 ms of work,
+/// With 3, 8 and 64 ranks on two clocks 5 ms apart, and with the first, a middle or the last rank slow: 20 ms of work,
 /// 30 on the slow one.
 #[test]
 fn whichever_of_many_ranks_is_slow_is_named() {
@@ -76,7 +76,7 @@ fn whichever_of_many_ranks_is_slow_is_named() {
             let told: Vec<(&[u32], i64)> = told
                 .map(|(_, ranks, worth)| (&ranks[..], worth.unwrap()))
                 .collect();
-            // 10 ms in each of 24 steps; clocks are known to a few nanoseconds.
+            // 10 ms in each of 24 steps; clocks are accurate to a few nanoseconds.
             let [(ranks, worth)] = told.as_slice() else {
                 panic!("{n} ranks, {slow} slow: {found:?}");
             };
@@ -97,8 +97,7 @@ fn a_rank_with_more_calls_has_more_work() {
     assert_eq!(found(job)[0], ("uneven_work".to_owned(), vec![3], Some(40)));
 }
 
-/// Two groups of three, each with four all-reduces: those of ranks 3 to 5 take 6 ms in place of 2. Rank 2 was
-/// not read.
+/// Two groups of three, each with four all-reduces; those of ranks 3 to 5 take 6 ms instead of 2. Rank 2 was not read.
 #[test]
 fn a_slow_group_is_compared_with_those_that_lack_a_rank() {
     let mut job = TestJob::new(6);
@@ -121,7 +120,7 @@ fn a_slow_group_is_compared_with_those_that_lack_a_rank() {
     );
 }
 
-/// Rank 0 gets 600 tokens, the other two 150 each, and works on them for 40 ms in place of 10.
+/// Rank 0 gets 600 tokens, the other two 150 each, and works on them for 40 ms instead of 10.
 #[test]
 fn hot_experts_are_told_without_a_rank() {
     let mut job = TestJob::new(3);
@@ -166,7 +165,7 @@ fn a_rank_on_which_nothing_runs_is_named_where_it_has_a_gpu() {
     assert!(!found(idle()).contains(&card));
 }
 
-/// Rank 2 holds rank 1 up in their group, and so rank 1 rank 0 in another.
+/// Rank 2 delays rank 1 in their group, and rank 1 therefore delays rank 0 in another.
 #[test]
 fn a_card_names_the_ranks_that_are_late_because_of_its_rank() {
     let mut job = TestJob::new(3);
@@ -197,7 +196,7 @@ fn a_pipeline_that_waits_longer_than_it_must_is_told() {
     assert!(found.contains(&bubble), "{found:?}");
 }
 
-/// One slow step of three is no fault of the pipeline: the median step tells.
+/// One slow step of three is not the pipeline's fault: the median step decides.
 #[test]
 fn a_pipeline_is_told_of_by_the_median_step() {
     for (waits, expected) in [
@@ -215,8 +214,8 @@ fn a_pipeline_is_told_of_by_the_median_step() {
     }
 }
 
-/// In 100 ms rank 0 waits 50 for rank 1, hidden by work; then data moves for 40 that nothing hides on rank 0,
-/// and work on rank 1.
+/// In 100 ms rank 0 waits 50 for rank 1, hidden by work; then data moves for 40, exposed on rank 0 and hidden by work
+/// on rank 1.
 ///
 /// ```text
 /// ms         0                     50        51          91    100
@@ -241,7 +240,7 @@ fn hidden_waiting_is_no_part_of_exposed_communication() {
     let cards = find(&job, &Analysis::new(&job), &[]);
     let keys: Vec<&str> = cards.iter().map(|card| card.key.as_str()).collect();
     assert!(keys.contains(&"exposed_communication"), "{keys:?}");
-    // Where nothing hides the waiting, it is what is exposed.
+    // Exposed waiting accounts for all of the exposed time.
     for rank in &mut job.ranks {
         rank.digest.collectives[0].exposed_ns = 51 * MS;
     }
@@ -286,7 +285,7 @@ fn clocks_that_differ_are_told_and_blame_nobody() {
     assert_eq!(keys, ["clocks_apart"]);
 }
 
-/// Stages of a pipeline do different work: ranks are held against those of their own stage.
+/// Stages of a pipeline do different work, so ranks are compared with those of their own stage.
 ///
 /// ```text
 /// ms         0    10   20   30   40
@@ -318,8 +317,8 @@ fn a_stage_with_more_work_makes_none_of_its_ranks_slow() {
     );
 }
 
-/// All-reduces of 268 MB between two H100 take 20 ms: 13 GB/s of 450. With half of the figure they take
-/// 1.2 ms, and four steps are 75 ms shorter.
+/// All-reduces of 268 MB between two H100 take 20 ms: 13 GB/s of 450. At half of that bandwidth they take 1.2 ms, and
+/// four steps are 75 ms shorter.
 #[test]
 fn large_messages_that_use_little_of_their_link_are_told() {
     let mut job = TestJob::new(2).gpu("H100");
@@ -344,7 +343,7 @@ fn ranks_that_are_missing_are_told() {
     assert_eq!(found, [("missing_ranks".to_owned(), vec![2])]);
 }
 
-/// A trace of a job of two ranks lies among those of one of four.
+/// A trace of a job with two ranks is among those of a job with four.
 #[test]
 fn traces_of_another_job_are_told() {
     let mut digests = job(1, 0).digests();

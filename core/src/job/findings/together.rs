@@ -1,5 +1,5 @@
-//! Ranks with the same sort of cause that hide each other: with one of them fixed the others wait for the next.
-//! What they are worth together is more than what they are worth one by one.
+//! Ranks with the same kind of cause that hide each other: if one of them is fixed, the others wait for the next.
+//! Fixing all of them together saves more than the sum of fixing each alone.
 
 use super::Seen;
 use super::ranks::{LOADING, late_action, late_by, most_times, times};
@@ -9,22 +9,22 @@ use crate::job::replay::Gain;
 use crate::job::shown::JobCard;
 use crate::job::what_if::WhatIf;
 
-/// Of so many ranks it is asked whether each of them counts: a question costs a run of the job.
+/// Up to this many ranks are checked one by one for whether they count: each check replays the job.
 const MOST_ASKED: usize = 32;
 
-/// Ranks that are worth more together.
+/// Ranks that save more if fixed together.
 #[derive(Debug, Default)]
 pub(super) struct Together<'a> {
     pub(super) causes: Vec<&'a Cause>,
-    /// In these steps.
+    /// In the given steps.
     pub(super) worth_ns: i64,
     pub(super) steps: Vec<usize>,
-    /// What those that are worth something alone gain, one by one.
+    /// What fixing only those with a saving of their own saves.
     pub(super) alone_ns: i64,
 }
 
 impl Together<'_> {
-    /// Among the ranks of the job, by number.
+    /// Indices into the ranks of the job, sorted.
     pub(super) fn ranks(&self) -> Vec<usize> {
         let mut ranks: Vec<usize> = self.causes.iter().map(|cause| cause.rank).collect();
         ranks.sort_unstable();
@@ -36,7 +36,7 @@ impl Together<'_> {
     }
 }
 
-/// The ranks whose kernels are slower and that hide each other.
+/// Ranks that hide each other because their kernels are slower.
 pub(super) fn slow<'a>(seen: &Seen<'a>) -> Option<Together<'a>> {
     let is_slow = |cause: &&Cause| match cause.why {
         Why::SlowerKernels { slower_ns, .. } => seen.large(slower_ns, &cause.steps).is_some(),
@@ -46,7 +46,7 @@ pub(super) fn slow<'a>(seen: &Seen<'a>) -> Option<Together<'a>> {
     find(seen, causes.filter(is_slow).collect())
 }
 
-/// The ranks that launch late and that hide each other.
+/// Ranks that hide each other because they launch late.
 pub(super) fn late<'a>(seen: &Seen<'a>) -> Option<Together<'a>> {
     let is_late = |cause: &&Cause| match cause.why {
         Why::HostLate { late_ns, .. } => seen.large(late_ns, &cause.steps).is_some(),
@@ -65,7 +65,7 @@ fn find<'a>(seen: &Seen<'a>, mut causes: Vec<&'a Cause>) -> Option<Together<'a>>
     }
     let mut all = gain(&causes)?;
     if causes.len() <= MOST_ASKED {
-        // A rank counts where without it the others gain less: else something else holds it up.
+        // A rank counts if the others save less without it; otherwise something else delays it.
         let counts = |at: usize| {
             let mut others = causes.clone();
             others.remove(at);
@@ -103,7 +103,7 @@ fn find<'a>(seen: &Seen<'a>, mut causes: Vec<&'a Cause>) -> Option<Together<'a>>
     })
 }
 
-/// Ranks that hide each other, unless they are all of a host that is told.
+/// Ranks that hide each other, unless they are exactly the ranks of a host that has its own card.
 fn hide_each_other<'a, 'b>(
     seen: &'b Seen,
     of: &'b Option<Together<'a>>,
@@ -114,7 +114,7 @@ fn hide_each_other<'a, 'b>(
     })
 }
 
-/// What the ranks have in common, where they are all of a host.
+/// A sentence about the host of the ranks, if they are all ranks of one host.
 fn of_one_host(seen: &Seen, ranks: &[usize]) -> Option<String> {
     let host = |at: &usize| seen.job.ranks.get(*at).map(|rank| rank.host);
     let first = ranks.first().and_then(host)?;
@@ -129,7 +129,7 @@ fn of_one_host(seen: &Seen, ranks: &[usize]) -> Option<String> {
     are_all.then(|| format!("They are all ranks of {name}: look at this node first."))
 }
 
-/// What it takes to gain anything.
+/// A sentence about why the ranks have to be fixed together.
 fn only_together(of: &Together) -> String {
     let n_steps = of.steps.len().max(1) as i64;
     match of.alone_ns / n_steps {
@@ -141,7 +141,7 @@ fn only_together(of: &Together) -> String {
     }
 }
 
-/// Several ranks that are slow, each of which hides the others: what all of them together are worth.
+/// Several slow ranks that hide each other, with what fixing all of them saves.
 pub(super) fn slow_card(seen: &Seen) -> Vec<JobCard> {
     card(seen, &seen.slow_together, |slow, named| {
         let most = times(most_times(&slow.causes));
@@ -156,7 +156,7 @@ pub(super) fn slow_card(seen: &Seen) -> Vec<JobCard> {
     })
 }
 
-/// Several ranks that launch late, each of which hides the others.
+/// Several ranks that launch late and hide each other.
 pub(super) fn late_card(seen: &Seen) -> Vec<JobCard> {
     card(seen, &seen.late_together, |late, named| {
         let by = late_by(&late.causes);
@@ -178,7 +178,7 @@ pub(super) fn late_card(seen: &Seen) -> Vec<JobCard> {
     })
 }
 
-/// What is said of the ranks by name, and what they have in common.
+/// Builds the card from what `say` says about the ranks, and adds what they have in common.
 fn card(
     seen: &Seen,
     together: &Option<Together>,

@@ -1,4 +1,4 @@
-//! What concerns all ranks: experts, pipelines, communication that nothing hides, clocks, the bound.
+//! Findings about all ranks: experts, pipelines, exposed communication, clocks, the bound.
 
 use std::collections::BTreeMap;
 
@@ -12,16 +12,17 @@ use crate::job::pipeline::{Bubble, bubbles, imbalance};
 use crate::job::shown::{JobCard, ShownTable};
 use crate::job::what_if::WhatIf;
 
-/// Stages of a pipeline are uneven from so many times the mean on.
+/// Stages of a pipeline count as uneven from this multiple of the mean on.
 const UNEVEN_STAGES: f64 = 1.1;
 
-/// A pipeline waits for longer than it must from so many percentage points of the step on.
+/// A pipeline waits longer than necessary if it exceeds the inevitable bubble by this many percentage points of the
+/// step.
 const BUBBLE_POINTS: f64 = 5.0;
 
-/// Communication that nothing hides and that is no waiting is much from this share of the run on.
+/// Exposed communication without waiting is worth a finding from this share of the run on.
 const EXPOSED_PERCENT: f64 = 10.0;
 
-/// Clocks that are further apart say that nothing keeps them together.
+/// Clocks that are further apart than this are not synchronized.
 const APART_NS: f64 = 1e6;
 
 pub(super) fn hot_experts(seen: &Seen) -> Vec<JobCard> {
@@ -65,12 +66,12 @@ pub(super) fn hot_experts(seen: &Seen) -> Vec<JobCard> {
 
 pub(super) fn pipeline_bubble(seen: &Seen) -> Vec<JobCard> {
     let analysis = seen.analysis;
-    // Without it clocks cannot be compared.
+    // No replay means that clocks cannot be compared.
     let Some(replay) = &analysis.replay else {
         return Vec::new();
     };
     let all = bubbles(seen.job, &analysis.layout, &analysis.timings, replay);
-    // A rank's median step: one that something else held up says nothing of the pipeline.
+    // The median step of a rank is used: a step delayed by something else says nothing about the pipeline.
     let mut of_ranks: BTreeMap<usize, Vec<(f64, &Bubble)>> = BTreeMap::new();
     for bubble in &all {
         if let Some((waits, inevitable)) = bubble.percent().zip(bubble.inevitable_percent()) {
@@ -111,8 +112,8 @@ pub(super) fn pipeline_bubble(seen: &Seen) -> Vec<JobCard> {
     }]
 }
 
-/// What is exposed beyond the waiting for other ranks: the mean of all ranks. Of a collective that is hidden in
-/// part the exposed part counts as waiting as far as it can be, so that this is the least.
+/// Exposed communication without waiting for other ranks, averaged over all ranks. If a collective is hidden in part,
+/// as much as possible of its exposed part counts as waiting, so this is a lower bound.
 pub(super) fn exposed_communication(seen: &Seen) -> Vec<JobCard> {
     let ranks = seen.job.ranks.iter().zip(&seen.analysis.delays.of_ranks);
     let shares = ranks.filter_map(|(rank, delay)| {
@@ -171,7 +172,7 @@ pub(super) fn clocks_apart(seen: &Seen) -> Vec<JobCard> {
     }]
 }
 
-/// If all ranks of each collective needed as long for their own work: what waiting costs in all.
+/// The total cost of waiting: what would be saved if all ranks of each collective needed the same own time.
 pub(super) fn no_waiting(seen: &Seen) -> Vec<JobCard> {
     let Some(gain) = &seen.analysis.no_waiting else {
         return Vec::new();

@@ -1,4 +1,4 @@
-//! The order of collectives: each after all that come before it on any rank.
+//! The order of collectives: each follows all that precede it on any rank.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -6,11 +6,11 @@ use std::collections::BinaryHeap;
 use super::{Flow, Node, Part};
 use crate::base::sort::Arrange;
 
-/// Sorts the nodes of a flow, of those that may come next the one that begins first. Where ranks
-/// contradict each other, as clocks and overlapping collectives may, the one that begins first goes on
-/// from when it began.
+/// Sorts the nodes of a flow topologically; among nodes that may come next, the earliest is first. Where the orders of
+/// ranks contradict each other, as with inaccurate clocks or overlapping collectives, the earliest node comes next
+/// without waiting for its predecessors.
 pub(super) fn sorted(mut flow: Flow) -> Flow {
-    // By node: how many of its parts wait for others, and which nodes wait for it.
+    // For each node, how many of its parts have open predecessors, and which nodes follow it.
     let mut open: Vec<usize> = vec![0; flow.nodes.len()];
     let mut followers: Vec<Vec<usize>> = vec![Vec::new(); flow.nodes.len()];
     for part in &flow.parts {
@@ -51,7 +51,7 @@ pub(super) fn sorted(mut flow: Flow) -> Flow {
     reordered(&mut flow, &order)
 }
 
-/// A flow with its nodes in another order, and its parts in that of the nodes.
+/// A flow with its nodes in another order, and its parts in the order of the nodes.
 fn reordered(flow: &mut Flow, order: &[usize]) -> Flow {
     let mut nodes: Vec<Node> = Vec::with_capacity(flow.nodes.len());
     let mut parts: Vec<Part> = Vec::with_capacity(flow.parts.len());
@@ -77,7 +77,7 @@ fn reordered(flow: &mut Flow, order: &[usize]) -> Flow {
     let own_nodes: Vec<usize> = parts.iter().map(|part| part.node).collect();
     for part in &mut parts {
         let before = part.before.and_then(|at| places.get(at).copied());
-        // What comes later despite of all that cannot be waited for.
+        // A predecessor that still comes later cannot be waited for.
         part.before = before.filter(|at| own_nodes.get(*at).is_some_and(|node| *node < part.node));
     }
     Flow { nodes, parts }

@@ -1,6 +1,6 @@
-//! What the peers of each rank did before a collective: the median of the others of its stage of the
-//! pipeline. A rank without any is compared with its own other steps, and only in how late it launched: other
-//! stages do different work, and its own may differ from step to step.
+//! What the peers of each rank did before a collective: the median of the others of its pipeline stage. A rank without
+//! peers is compared with its own other steps, and only in how late it launched, since other stages do different work,
+//! and its own work may differ from step to step.
 
 use super::{Flow, Node};
 use crate::base::group::grouped;
@@ -10,25 +10,25 @@ use crate::job::Job;
 use crate::job::digest::OwnTime;
 use crate::job::roles::Layout;
 
-/// What collectives of groups of the same kind have in common: which group that is, who has which end
-/// of a transfer, the step, and the number in it.
+/// The key shared by collectives of groups of the same kind: the kind of group and the end of a transfer, the step, and
+/// the number within the step.
 type Alike<'a> = (Lane<'a>, Option<usize>, usize);
 
-/// What parts of groups of the same kind have in common.
+/// The key shared by parts of groups of the same kind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 struct Lane<'a> {
     description: &'a str,
     n_ranks: usize,
     kind: &'a str,
-    /// Of a transfer the positions of its ends, and whether this one sends.
+    /// For a transfer, the positions of its ends, and whether this rank sends.
     transfer: Option<(usize, usize, bool)>,
     stage: Option<usize>,
 }
 
-/// What the same collective of a rank has in all steps: its rank, its group, and the number in the step.
+/// The key shared by the same collective of a rank in all steps: its rank, its group, and the number within the step.
 type InSteps<'a> = (usize, Option<usize>, Lane<'a>, usize);
 
-/// A step is compared with the median of the others of a rank where there are at least so many of them.
+/// A step is compared with the median of the rank's other steps if there are at least this many.
 const LEAST_OTHER_STEPS: usize = 2;
 
 /// Finds the peers of all parts.
@@ -39,7 +39,7 @@ pub(super) fn find(job: &Job, layout: &Layout, flow: &mut Flow) {
     let mut alike = vec![0; flow.parts.len()];
     let mut in_steps: Vec<(InSteps, usize)> = Vec::new();
     for node in &flow.nodes {
-        // Both ends of a transfer have a lane of their own, and each stage has.
+        // Both ends of a transfer have a lane of their own, and so has each stage.
         let mut of_node: Vec<(Option<Lane>, usize)> = Vec::new();
         for (part, place) in flow.parts_of(node).iter().zip(flow.places_of(node)) {
             let (lane, group) = lane(job, layout, node, part.rank);
@@ -73,7 +73,7 @@ pub(super) fn find(job: &Job, layout: &Layout, flow: &mut Flow) {
     for (part, set) in flow.parts.iter_mut().zip(alike) {
         part.alike = set;
     }
-    // Groups of which several ranks of a stage were read tell by themselves; the rest asks those alike.
+    // Groups in which several ranks of a stage were read use their own median; the rest use that of similar groups.
     let is_transfer = |node: &Node| {
         let matched = node.matched.and_then(|at| job.collectives.get(at));
         matched.is_some_and(|of| of.pair.is_some())
@@ -105,7 +105,7 @@ pub(super) fn find(job: &Job, layout: &Layout, flow: &mut Flow) {
     alone(flow, in_steps);
 }
 
-/// Who has no peers is compared with its own other steps, in how late it launched.
+/// Compares ranks without peers with their own other steps, in how late they launched.
 fn alone(flow: &mut Flow, in_steps: Vec<(InSteps, usize)>) {
     for (_, places) in grouped(in_steps, Vec::push) {
         let places: Vec<usize> = places;
@@ -131,7 +131,7 @@ fn alone(flow: &mut Flow, in_steps: Vec<(InSteps, usize)>) {
     }
 }
 
-/// What a part of a node has in common with those of other groups, and its group.
+/// The key that a part of a node shares with those of other groups, and its group.
 fn lane<'a>(
     job: &'a Job,
     layout: &Layout,
@@ -162,7 +162,7 @@ fn lane<'a>(
     found().map_or((None, None), |(lane, at)| (Some(lane), Some(at)))
 }
 
-/// Of each the median of the others; `None` where there are none.
+/// For each one the median of the others; `None` where there are none.
 fn of_others(all: &[OwnTime]) -> Vec<Option<OwnTime>> {
     if all.len() < 2 {
         return vec![None; all.len()];

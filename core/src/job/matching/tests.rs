@@ -2,7 +2,7 @@ use crate::job::Job;
 use crate::job::testing::TestJob;
 use crate::job::world::World;
 
-/// Of each collective how many ranks were read of how many, and its step.
+/// For each collective, the number of ranks read, the group size, and its step.
 fn told(job: &Job) -> Vec<(usize, usize, Option<usize>)> {
     let all = job.collectives.iter();
     all.map(|of| (of.members.len(), of.expected, of.step))
@@ -80,7 +80,7 @@ fn collectives_without_a_group_are_of_ranks_that_were_not_read_too() {
     assert!(job.collectives.iter().all(|of| !of.is_complete()));
 }
 
-/// Rank 1 lacks the second of three: by order alone its third would be matched with the second of rank 0.
+/// Rank 1 lacks the second of three; matched by order alone, its third would pair with the second of rank 0.
 #[test]
 fn seq_tells_which_one_a_rank_lacks() {
     let mut job = TestJob::new(2);
@@ -96,7 +96,7 @@ fn seq_tells_which_one_a_rank_lacks() {
     assert_eq!(told(&job), [both, one, both]);
 }
 
-/// Two collectives of one coalesced call share a number: their order tells which is which.
+/// Two collectives of one coalesced call share a number; their order identifies them.
 #[test]
 fn of_equal_seq_the_order_tells() {
     let mut job = TestJob::new(2);

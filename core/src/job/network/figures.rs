@@ -1,24 +1,23 @@
-//! What links can carry, to hold what they did carry against.
+//! What links can carry, for comparison with what they did carry.
 //!
-//! Inside of a host the table of GPUs tells it. Between hosts nothing in a trace does: whoever knows the
-//! network cards says it.
+//! Within a host, the table of GPUs has the bandwidth of links. Between hosts it is not in the trace; the user has to
+//! give the bandwidth of the NICs.
 
 use super::{Path, ranks_of};
 use crate::hardware::{Vendor, find};
 use crate::job::Job;
 
-/// AMD's GPUs of a host have a link to each of seven others; a group uses those between its ranks.
+/// Each AMD GPU of a host has a link to each of seven others; a group uses the links between its ranks.
 const LINKS_OF_AMD: f64 = 7.0;
 
 /// What the user knows of the network.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct NetworkFigures {
-    /// What a rank can send to other hosts, one way, in units of 10⁹ bytes a second; `None` where nobody
-    /// says.
+    /// What a rank can send to other hosts, in one direction, in 10⁹ bytes per second; `None` if not given.
     pub between_hosts_gbps: Option<f64>,
 }
 
-/// What a path can carry one way, in units of 10⁹ bytes a second; `None` where nothing tells.
+/// What a path can carry in one direction, in 10⁹ bytes per second; `None` if unknown.
 pub(super) fn figure_gbps(
     job: &Job,
     figures: NetworkFigures,
@@ -42,7 +41,7 @@ pub(super) fn figure_gbps(
         Some(Vendor::Amd) => ((ranks.len() as f64 - 1.0) / LINKS_OF_AMD).min(1.0),
         _ => 1.0,
     };
-    // The table has both directions together.
+    // The value in the table is the sum of both directions.
     Some(gpu.link_gbps? / 2.0 * used).filter(|gbps| *gbps > 0.0)
 }
 
@@ -51,8 +50,8 @@ mod tests {
     use crate::job::network::{Network, NetworkFigures};
     use crate::job::testing::TestJob;
 
-    /// Ranks 0 and 1 on a host, 2 on another; all-reduces of 4 MiB of floats, which a link between two
-    /// carries once, in 1 ms.
+    /// Ranks 0 and 1 on one host, 2 on another; all-reduces of 4 MiB of floats, which a link between two ranks carries
+    /// once, in 1 ms.
     fn shares(gpu: &str, between_hosts_gbps: Option<f64>) -> Vec<Option<f64>> {
         let mut job = TestJob::new(3).gpu(gpu).host(2, "b", 0, 0.0);
         job.step(1, 0, 100_000_000);
@@ -73,11 +72,11 @@ mod tests {
 
     #[test]
     fn links_are_held_against_their_figures() {
-        // 4.19 MB in 1 ms are 4.19 GB/s. An H100 sends 450 GB/s, all of it to one other if it must;
-        // an MI300X 448 GB/s over seven links, one of which goes to the other rank.
+        // 4.19 MB in 1 ms are 4.19 GB/s. An H100 sends 450 GB/s, all of it to a single other GPU if needed; an MI300X
+        // 448 GB/s over seven links, one of which goes to the other rank.
         assert_eq!(shares("H100", None), [Some(1.0), None]);
         assert_eq!(shares("MI300X", None), [Some(7.0), None]);
-        // Between hosts there is a figure where someone says it: 50 GB/s for 400 Gbit/s.
+        // Between hosts the bandwidth is known if given: 50 GB/s for 400 Gbit/s.
         assert_eq!(shares("H100", Some(50.0)), [Some(1.0), Some(8.0)]);
         assert_eq!(shares("", Some(50.0)), [None, Some(8.0)]);
     }

@@ -1,4 +1,4 @@
-//! What the heatmap can show: a number for each rank in each step.
+//! The measures of the heatmap: a number for each rank in each step.
 
 use super::{Measure, MeasureUnit, Seen, steps_of};
 use crate::base::group::grouped;
@@ -8,7 +8,7 @@ use crate::job::digest::GpuTime;
 use crate::job::sheets::{Place, Waits};
 use crate::job::{Analysis, Job};
 
-/// All that are known of some rank in some step; the one to show first comes first.
+/// All measures that are known for some rank in some step; the one to show first comes first.
 pub(super) fn of(seen: &Seen) -> Vec<Measure> {
     let Seen {
         job,
@@ -120,11 +120,11 @@ pub(super) fn of(seen: &Seen) -> Vec<Measure> {
     all
 }
 
-/// By rank and step: how long launches were late before the collectives of the step.
+/// How late launches were before the collectives of a step, by rank and step.
 fn late_ns(job: &Job) -> Map<Place, i64> {
     let mut all: Map<Place, i64> = Map::default();
     for (rank, of) in job.ranks.iter().enumerate() {
-        // By step of the rank: that of the job.
+        // For each step of the rank, the step of the job.
         let mut steps = vec![None; of.digest.steps.len()];
         for (at, step) in job.steps.iter().enumerate() {
             let own = step.of_rank.get(rank).copied().flatten();
@@ -143,7 +143,7 @@ fn late_ns(job: &Job) -> Map<Place, i64> {
     all
 }
 
-/// By rank and step: what its experts get, against the mean.
+/// The load of a rank's experts relative to the mean, by rank and step.
 fn tokens(analysis: &Analysis, job: &Job) -> Map<Place, f64> {
     let loads = analysis.exchanges.iter().flat_map(|exchange| {
         let of = job.collectives.get(exchange.dispatch);

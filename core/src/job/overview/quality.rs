@@ -1,4 +1,4 @@
-//! What is to be known of the data before its figures are trusted, in sentences.
+//! Sentences about data quality, to read before trusting the figures.
 
 use crate::base::format;
 use crate::import::warning::Severity;
@@ -6,10 +6,10 @@ use crate::job::Job;
 use crate::job::sheets::matching_notes;
 use crate::job::world::SetApart;
 
-/// Of what could not be matched so many sentences are shown; the sheet has all.
+/// At most this many sentences about unmatched collectives are shown; the sheet has all.
 const MOST_NOTES: usize = 20;
 
-/// What is missing, set apart, damaged, or could not be matched, sentence by sentence.
+/// Sentences about what is missing, set apart, damaged, or could not be matched.
 pub(super) fn lines(job: &Job, set_apart: &[SetApart]) -> Vec<String> {
     let missing: Vec<String> = job.missing().iter().map(u32::to_string).collect();
     let mut notes = Vec::new();

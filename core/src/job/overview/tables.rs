@@ -20,14 +20,13 @@ use crate::job::timing::Timing;
 use crate::job::what_if::WhatIf;
 use crate::job::{Analysis, Job, Rank};
 
-/// Rows of the tables of links and of groups; the sheets have all.
+/// Maximum number of rows of the tables of links and of groups; the sheets have all.
 const MOST_ROWS: usize = 100;
 
-/// Of so many hosts, those with the slowest ranks, it is asked what they are worth: each question costs a run of the
-/// job.
+/// The saving is only computed for this many hosts, those with the slowest ranks, because each one replays the job.
 const MOST_HOSTS_ASKED: usize = 16;
 
-/// All of them, what to look at first before the others.
+/// All tables, most important first.
 pub(super) fn of(seen: &Seen) -> Vec<ShownTable> {
     let Seen { job, analysis, .. } = seen;
     let mut tables = vec![ranks(seen)];
@@ -44,18 +43,18 @@ pub(super) fn of(seen: &Seen) -> Vec<ShownTable> {
     tables
 }
 
-/// A rank with what its row shows.
+/// A rank with the data of its row.
 struct RankRow<'a> {
     at: usize,
     rank: &'a Rank,
     delay: Option<&'a Delay>,
-    /// The cause that is worth most.
+    /// The cause with the largest saving.
     cause: Option<&'a Cause>,
-    /// Over all steps; `None` where nothing tells.
+    /// Over all steps; `None` where unknown.
     waits: Option<Waits>,
 }
 
-/// Those that hold others up most stand first.
+/// Sorted so that the ranks that delay others the most come first.
 fn rank_rows<'a>(seen: &Seen<'a>) -> Vec<RankRow<'a>> {
     let Seen {
         job,
@@ -68,7 +67,7 @@ fn rank_rows<'a>(seen: &Seen<'a>) -> Vec<RankRow<'a>> {
             at,
             rank,
             delay: analysis.delays.of_ranks.get(at),
-            // They stand in order of their worth.
+            // Causes are sorted by saving, so this is the largest.
             cause: analysis.causes.iter().find(|cause| cause.rank == at),
             waits: of_steps.reduce(Waits::and),
         }
@@ -87,7 +86,7 @@ impl RankRow<'_> {
     }
 }
 
-/// Why a rank holds others up, in a few words.
+/// Why a rank delays others, in a few words.
 fn why(job: &Job, why: &Why) -> String {
     match why {
         Why::SlowerKernels { ratio, .. } => format!("the same kernels take {ratio:.2}×"),
@@ -108,7 +107,7 @@ fn why(job: &Job, why: &Why) -> String {
     }
 }
 
-/// One row a rank: times are those of a step on average.
+/// One row per rank; times are averages per step.
 fn ranks(seen: &Seen) -> ShownTable {
     let Seen { job, analysis, .. } = seen;
     let n_steps = job.steps.len().max(1) as i64;
@@ -120,7 +119,7 @@ fn ranks(seen: &Seen) -> ShownTable {
             _ => Value::NO_NS,
         }
     };
-    // Without a GPU nothing is known of its time.
+    // Without a GPU there are no GPU times.
     let on_gpu = |row: &RankRow, of: &dyn Fn(&GpuTime) -> i64| match row.rank.digest.gpu {
         Some(_) => mean(row.at, &|step| of(&step.gpu)),
         None => Value::NO_NS,
@@ -186,17 +185,17 @@ fn ranks(seen: &Seen) -> ShownTable {
     }
 }
 
-/// A host with what its row shows.
+/// A host with the data of its row.
 struct HostRow<'a> {
     name: &'a str,
     n_ranks: usize,
-    /// Its rank that causes most delay.
+    /// Its rank that causes the most delay.
     slowest: Option<(u32, i64)>,
-    /// A step on average, if all of its ranks kept up, or had no cause to hold others up; `None` where nothing tells.
+    /// The saving per step if all of its ranks kept up, or had no cause to delay others; `None` where unknown.
     worth_ns: Option<i64>,
 }
 
-/// One row a host, of which there are several.
+/// One row per host, for jobs with several.
 fn hosts(seen: &Seen) -> ShownTable {
     let Seen { job, analysis, .. } = seen;
     let n_steps = job.steps.len().max(1) as i64;
@@ -222,8 +221,8 @@ fn hosts(seen: &Seen) -> ShownTable {
     let mut rows: Vec<(usize, HostRow)> = rows.collect();
     rows.arrange_by_key(|(host, row)| (by_delay(row), *host));
     for (host, row) in rows.iter_mut().take(MOST_HOSTS_ASKED) {
-        // Without the same work on another host nothing tells what it would be: then what the causes of its ranks are
-        // worth.
+        // Without the same work on another host there is nothing to compare with; then the saving is that of fixing the
+        // causes of its ranks.
         let gain = analysis.gain(job, WhatIf::HostKeepsUp(*host));
         let causes = analysis.causes.iter();
         let own = causes.filter(|cause| {
@@ -268,7 +267,7 @@ fn hosts(seen: &Seen) -> ShownTable {
     }
 }
 
-/// How fast the data moved, the longest first.
+/// How fast the data moved, largest total time first.
 fn links(job: &Job, analysis: &Analysis) -> Table {
     let mut links: Vec<&Link> = analysis.network.links.iter().collect();
     let all_ns = |link: &Link| link.median_ns.saturating_mul(link.collectives.len() as i64);
@@ -335,7 +334,7 @@ fn layout(analysis: &Analysis) -> Table {
     )
 }
 
-/// What each process group is for, and what tells that.
+/// The role of each process group, and what it was derived from.
 fn groups(job: &Job, analysis: &Analysis) -> Table {
     let n = job.groups.len();
     let title = match n > MOST_ROWS {
@@ -378,7 +377,7 @@ fn groups(job: &Job, analysis: &Analysis) -> Table {
     )
 }
 
-/// One row a host: ranks of a host share a clock.
+/// One row per host: ranks of a host share a clock.
 fn clocks(job: &Job) -> Table {
     let hosts = job.hosts.iter().enumerate().map(|(host, name)| {
         let ranks = job.ranks.iter().zip(&job.clocks.of_rank);

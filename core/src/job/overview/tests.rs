@@ -7,8 +7,7 @@ const MS: i64 = 1_000_000;
 
 const GEMM: TestWork = TestWork("gemm_kernel", "aten::mm", "8×8, 8×8", "GEMM");
 
-/// Two ranks on each of two hosts, four steps; rank 1 takes 30 ms for what the others do in 20, and all meet after
-/// 32.
+/// Two hosts with two ranks each, four steps; rank 1 takes 30 ms for what the others do in 20, and all finish after 32.
 ///
 /// ```text
 /// ms              0           20     30  32
@@ -34,7 +33,7 @@ fn overview(job: &Job) -> JobOverview {
     JobOverview::new(job, &Analysis::new(job), &[])
 }
 
-/// The rows of a table, as far as these columns.
+/// The rows of a table, limited to the first columns.
 fn rows(overview: &JobOverview, key: &str, n_columns: usize) -> Vec<Vec<String>> {
     let mut tables = overview.tables.iter();
     let table = tables.find(|table| table.key == key).unwrap();
@@ -49,7 +48,7 @@ fn the_answer_says_who_is_slow_and_where_the_others_wait() {
     assert!(headline.starts_with("Rank 1: "), "{headline}");
     let ends = "The other ranks wait most in all-reduce.";
     assert!(headline.ends_with(ends), "{headline}");
-    // The all-reduce of the first step, when rank 1 comes to it.
+    // The all-reduce of the first step, when rank 1 reaches it.
     let collective = overview.cards[0].collective.as_ref().unwrap();
     assert_eq!(
         (collective.rank, &*collective.kind, collective.start_ns),
@@ -57,8 +56,8 @@ fn the_answer_says_who_is_slow_and_where_the_others_wait() {
     );
 }
 
-/// In each of four steps another rank takes 30 ms, for no reason that the trace tells: none of them is worth
-/// anything by itself.
+/// In each of four steps another rank takes 30 ms, for no reason visible in the trace; fixing any single one saves
+/// nothing.
 fn in_turn() -> TestJob {
     let mut job = TestJob::new(4);
     for step in 0..4 {

@@ -1,4 +1,4 @@
-//! What a rank has that others lack: more calls, other shapes, other operators.
+//! Work that a rank has and others lack: more calls, other shapes, other operators.
 
 use std::cmp::Reverse;
 
@@ -9,17 +9,17 @@ use crate::base::map::Map;
 use crate::base::sort::Arrange;
 use crate::job::roles::Layout;
 
-/// Of a rank so many rows are kept.
+/// Maximum number of rows kept per rank.
 const MOST_ROWS: usize = 50;
 
-/// An operator that has to be larger by so much of its time on the others, so that shapes that differ on
-/// every rank are not told.
+/// An operator must take this much longer on the rank than on the others, in percent of its time there, so that shapes
+/// that differ on every rank are not reported.
 const LEAST_MORE_PERCENT: i64 = 5;
 
-/// Work of a rank of which others have less.
+/// Work that a rank has more of than others.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub(crate) struct MoreWork {
-    /// Among the ranks of the job.
+    /// As an index into the ranks of the job.
     pub(crate) rank: usize,
     pub(crate) kernel: String,
     pub(crate) op: String,
@@ -27,11 +27,11 @@ pub(crate) struct MoreWork {
     pub(crate) calls: u64,
     /// The median of the others of its stage.
     pub(crate) peers_calls: u64,
-    /// What the calls beyond that take.
+    /// How long the additional calls take.
     pub(crate) excess_ns: i64,
 }
 
-/// Of items by key, rank and step: what ranks have more of, over all steps.
+/// The work that ranks have more of, over all steps; items are sorted by key, rank and step.
 pub(super) fn find(
     items: &[Item],
     texts: &[String],
@@ -39,7 +39,7 @@ pub(super) fn find(
     n_ranks: usize,
 ) -> Vec<MoreWork> {
     let mut rows = Vec::new();
-    // Whatever the shapes: by how much more of a kernel and operator a rank has, at the speed of others.
+    // Whatever the shapes: how much more time a rank spends in a kernel and operator, at the speed of the others.
     let of_kernel = |item: &Item| (item.key.0, item.key.1);
     for of_kernel in items.chunk_by(|one, other| of_kernel(one) == of_kernel(other)) {
         let mut times = vec![0_i64; n_ranks];

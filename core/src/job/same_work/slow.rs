@@ -1,4 +1,4 @@
-//! Work of which a rank takes longer than others do for the same: by kernel, and by category.
+//! Work that takes longer on a rank than the same work on others, by kernel and by category.
 
 use std::cmp::Reverse;
 
@@ -9,13 +9,13 @@ use crate::base::map::Map;
 use crate::base::sort::Arrange;
 use crate::job::digest::TextId;
 
-/// Of a rank so many rows that take longer are kept, those that cost most.
+/// Maximum number of slow rows kept per rank, those with the largest excess.
 const MOST_ROWS: usize = 50;
 
-/// Work of which a rank takes longer than others.
+/// Work that takes longer on a rank than on others.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub(crate) struct SlowWork {
-    /// Among the ranks of the job.
+    /// As an index into the ranks of the job.
     pub(crate) rank: usize,
     pub(crate) kernel: String,
     pub(crate) op: String,
@@ -23,19 +23,19 @@ pub(crate) struct SlowWork {
     pub(crate) category: String,
     pub(crate) calls: u64,
     pub(crate) total_ns: i64,
-    /// What as many calls take at the median of all ranks, step by step.
+    /// How long the same number of calls takes at the median of all ranks, step by step.
     pub(crate) expected_ns: i64,
-    /// On how many ranks.
+    /// Number of ranks that have this work.
     pub(crate) n_ranks: usize,
 }
 
 impl SlowWork {
-    /// A call on average.
+    /// Time per call, on average.
     pub(crate) fn mean_ns(&self) -> f64 {
         self.total_ns as f64 / self.calls.max(1) as f64
     }
 
-    /// A call at the median of all ranks.
+    /// Time per call at the median of all ranks.
     pub(crate) fn peers_ns(&self) -> f64 {
         self.expected_ns as f64 / self.calls.max(1) as f64
     }
@@ -45,23 +45,23 @@ impl SlowWork {
         self.total_ns as f64 / self.expected_ns.max(1) as f64
     }
 
-    /// By how much longer.
+    /// How much longer it takes.
     pub(crate) fn excess_ns(&self) -> i64 {
         self.total_ns.saturating_sub(self.expected_ns)
     }
 }
 
-/// Kernels of one category on a rank, in a step or in all.
+/// Kernels of one category on a rank, in one step or in all.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub(crate) struct SlowCategory {
     pub(crate) category: String,
-    /// Different kernels with operator and shapes.
+    /// Number of distinct combinations of kernel, operator and shapes.
     pub(crate) n: usize,
     pub(crate) shared_ns: i64,
     pub(crate) expected_ns: i64,
 }
 
-/// A kernel on a rank in some steps, or without a GPU an operator, whatever its shapes.
+/// A kernel (without a GPU, an operator) on a rank in some steps, over all shapes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct SlowKernel {
     pub(crate) name: String,
@@ -70,7 +70,7 @@ pub(crate) struct SlowKernel {
 }
 
 impl SameWork {
-    /// What a rank shares with others in some steps, with what it takes at the median of all ranks.
+    /// The work that a rank shares with others in some steps, with its expected time at the median of all ranks.
     fn shared_of(&self, rank: usize, steps: &[usize]) -> impl Iterator<Item = (&Item, i64)> {
         let is_of = move |item: &&Item| {
             item.rank == rank && item.step.is_some_and(|step| steps.contains(&step))
@@ -79,7 +79,7 @@ impl SameWork {
         items.filter_map(|item| Some((item, item.expected_ns?)))
     }
 
-    /// The kernel of a rank, or without a GPU its operator, that takes longest beyond others in some steps.
+    /// The kernel of a rank (without a GPU, the operator) with the largest excess over other ranks in some steps.
     pub(crate) fn slowest(&self, rank: usize, steps: &[usize]) -> Option<SlowKernel> {
         let mut sums: Map<TextId, (i64, i64)> = Map::default();
         for (item, expected_ns) in self.shared_of(rank, steps) {
@@ -104,7 +104,7 @@ impl SameWork {
         })
     }
 
-    /// The work of a rank by category, in some steps: what it shares with others; the largest excess first.
+    /// The work that a rank shares with others, by category, in some steps; largest excess first.
     pub(crate) fn categories(&self, rank: usize, steps: &[usize]) -> Vec<SlowCategory> {
         let mut found: Vec<(TextId, Vec<Key>, SlowCategory)> = Vec::new();
         for (item, expected_ns) in self.shared_of(rank, steps) {
@@ -122,7 +122,7 @@ impl SameWork {
                 found.len() - 1
             });
             if let Some((_, keys, category)) = found.get_mut(at) {
-                // Rows of one key stand together.
+                // Rows with the same key are adjacent.
                 if keys.last() != Some(&item.key) {
                     keys.push(item.key);
                 }
@@ -142,7 +142,7 @@ impl SameWork {
     }
 }
 
-/// Of items by key, rank and step: the rows with the largest excess.
+/// The rows with the largest excess; items are sorted by key, rank and step.
 pub(super) fn find(items: &[Item], texts: &[String]) -> Vec<SlowWork> {
     let mut rows: Vec<SlowWork> = Vec::new();
     for of_key in items.chunk_by(|one, other| one.key == other.key) {

@@ -1,5 +1,5 @@
-//! Sheets `nccl_all2allv`, `nccl_summary_all2allv` and `nccl_all2allv_heatmap`: exchanges in which
-//! each rank sends what it likes.
+//! Sheets `nccl_all2allv`, `nccl_summary_all2allv` and `nccl_all2allv_heatmap`: all-to-alls with parts of different
+//! sizes.
 
 use super::Input;
 use super::by_rank::{self, ByRank, Together, identity, node_span};
@@ -9,16 +9,16 @@ use crate::base::group::grouped;
 use crate::base::sort::Arrange;
 use crate::base::stats::Stats;
 
-/// What the reference counts as such.
+/// The only name that the reference includes in these sheets.
 const NAME: &str = "all_to_allv";
 
-/// An exchange with what its columns need.
+/// An all-to-all with the data of its columns.
 pub(super) struct Row<'a> {
     joint: Joint<'a>,
     first: &'a Call<'a>,
     wall_us: f64,
     durations: Stats,
-    /// What ranks give, in units of 1024² bytes.
+    /// What ranks send, in MiB.
     given: Option<Stats>,
     throughputs: Option<Stats>,
 }
@@ -67,7 +67,7 @@ impl<'a> Row<'a> {
     }
 }
 
-/// Units of 1024² bytes in a time, as units of 1024³ bytes a second.
+/// Converts MiB in a time to GiB per second.
 fn per_second(mib: f64, us: f64) -> Option<f64> {
     let rate = mib / 1024.0 / (us / 1e6);
     Some(rate).filter(|rate| rate.is_finite())
@@ -120,7 +120,7 @@ pub(super) fn exchange_body<'a>(input: &'a Input<'a>) -> Body<'a> {
     by_rank::body(columns(), rows(input), |row| &row.joint)
 }
 
-/// Exchanges of one group and type.
+/// All-to-alls with the same group and type.
 pub(super) struct Alike<'a> {
     first: &'a Call<'a>,
     n: usize,
@@ -237,10 +237,10 @@ pub(super) fn heatmap_body(input: &Input) -> Body<'static> {
     body(&heatmap(), rows)
 }
 
-/// Two ranks: who sends, who receives.
+/// The sending and the receiving rank.
 type Pair = (u32, u32);
 
-/// The numbers of a list, `[10, 20]`; `None` where it was cut or is none.
+/// The numbers of a list, `[10, 20]`; `None` if it was truncated or is not a list.
 pub(super) fn pieces(list: &str) -> Option<Vec<u64>> {
     let list = list.strip_prefix('[')?.strip_suffix(']')?.trim();
     if list.is_empty() {

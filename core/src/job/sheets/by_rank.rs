@@ -5,10 +5,10 @@ use super::table::{Body, Col, columns, known, text};
 use crate::base::map::Map;
 use crate::report::sheet::{Cell, Column};
 
-/// The columns of such a sheet. In front of the label of a column of ranks stands `rank_R_`.
+/// The columns of such a sheet. Labels of columns of ranks start with `rank_R_`.
 pub(super) struct ByRank<J, P> {
     pub(super) before: Vec<Col<J>>,
-    /// Of all ranks of a row before [`ByRank::then`] of any.
+    /// Written for all ranks of a row before [`ByRank::then`] of any.
     pub(super) first: Vec<Col<P>>,
     pub(super) then: Vec<Col<P>>,
     pub(super) behind: Vec<Col<J>>,
@@ -20,7 +20,7 @@ pub(super) trait Together<'a> {
     fn first(&self) -> &Call<'a>;
 }
 
-/// Which collective a row is of.
+/// The columns that identify the collective of a row.
 pub(super) fn identity<'a, J: Together<'a>>() -> Vec<Col<J>> {
     columns![J:
         "collective_id", Text, |of| text(&of.first().id()), "Process group and position in it.";
@@ -32,7 +32,7 @@ pub(super) fn identity<'a, J: Together<'a>>() -> Vec<Col<J>> {
     ]
 }
 
-/// How far its group reaches.
+/// The column that says whether its group spans nodes.
 pub(super) fn node_span<'a, J: Together<'a>>() -> Vec<Col<J>> {
     columns![J:
         "node_span", Text, |of| text(of.first().node_span), "Whether the group is of one node (intra_node) or several (inter_node).";
@@ -64,7 +64,7 @@ impl<'a, J> ByRank<J, Part<'a>> {
 }
 
 impl<J, P> ByRank<J, P> {
-    /// The columns with R for the number of a rank; labels of columns of ranks carry it already.
+    /// The columns, with R for the number of a rank, which the labels already contain.
     pub(super) fn described(self) -> Vec<Column> {
         let of_ranks = self.first.into_iter().chain(self.then);
         let of_ranks: Vec<Column> = of_ranks.map(|one| one.column).collect();
@@ -83,8 +83,7 @@ struct Block {
     is_first: bool,
 }
 
-/// A sheet of these rows. The columns of ranks stand in the order in which rows need them, as the
-/// reference has them.
+/// A sheet of these rows. Columns of ranks are in the order in which rows need them, as in the reference.
 pub(super) fn body<'a, J: 'a>(
     columns: ByRank<J, Part<'a>>,
     rows: Vec<J>,
@@ -110,7 +109,7 @@ pub(super) fn body<'a, J: 'a>(
     }
 }
 
-/// Of all ranks of a row the first columns, then the others; in the order in which rows need them.
+/// The first columns of all ranks of a row, then the others; in the order in which rows need them.
 fn blocks<'a, J>(rows: &[J], joint: fn(&J) -> &Joint<'a>) -> Vec<Block> {
     let mut blocks: Vec<Block> = Vec::new();
     let mut known: Map<Block, usize> = Map::default();
@@ -129,7 +128,7 @@ fn blocks<'a, J>(rows: &[J], joint: fn(&J) -> &Joint<'a>) -> Vec<Block> {
     blocks
 }
 
-/// A column of ranks as one of a rank.
+/// Turns a generic column of ranks into that of one rank.
 fn of_number(column: &Column, rank: u32) -> Column<String> {
     let label = column
         .label

@@ -1,5 +1,5 @@
-//! The collectives that sheets with the reference's names count: which, what they are called, when
-//! each rank ran them.
+//! The collectives in the sheets with the reference's names: which are counted, their names, and when each rank ran
+//! them.
 
 use super::nodes::{Nodes, UNKNOWN_SPAN};
 use crate::base::interval::Interval;
@@ -10,16 +10,16 @@ use crate::job::groups::ranks_of;
 use crate::job::matching::{Matched, Member};
 use crate::job::{Job, Rank};
 
-/// What the reference calls the group of kernels without metadata.
+/// The reference's name for the group of kernels without metadata.
 const UNKNOWN_GROUP: &str = "Unknown_Group";
 
-/// What it calls the group where no kernel has metadata, and each rank has one stream.
+/// Its name for the group if no kernel has metadata and each rank has a single stream.
 const ALL: &str = "all";
 
-/// The clock that times of ranks are compared on.
+/// The clock on which times of ranks are compared.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Clock {
-    /// Each rank's own, as the reference takes them.
+    /// Each rank's own, as in the reference.
     Raw,
     /// The common one.
     Corrected,
@@ -28,17 +28,17 @@ pub(super) enum Clock {
 /// One collective of one rank.
 #[derive(Debug, Clone)]
 pub(super) struct Call<'a> {
-    /// Its position among the ranks of the job, and the collective among those of its digest.
+    /// Its rank, as an index into those of the job, and its collective, as an index into those of the digest.
     pub(super) member: Member,
     pub(super) rank: &'a Rank,
     pub(super) of: &'a Collective,
-    /// The name of its group, or what stands for it.
+    /// The name of its group, or a placeholder.
     pub(super) group: &'a str,
-    /// The ranks of its group, where the trace tells them.
+    /// The ranks of its group, where the trace contains them.
     pub(super) ranks: Option<&'a [u32]>,
     /// Its position among the collectives of its group.
     pub(super) index: u64,
-    /// `allreduce`, `_allgather_base`; empty where nothing tells.
+    /// `allreduce`, `_allgather_base`; empty if unknown.
     pub(super) name: &'a str,
     /// Size of an element.
     pub(super) element_bytes: Option<f64>,
@@ -47,7 +47,7 @@ pub(super) struct Call<'a> {
 }
 
 impl<'a> Call<'a> {
-    /// The group and the position in it.
+    /// The group and the index within it.
     pub(super) fn id(&self) -> String {
         format!("{}_{}", self.group, self.index)
     }
@@ -56,12 +56,12 @@ impl<'a> Call<'a> {
         &self.rank.digest
     }
 
-    /// How many ranks take part, as the trace tells.
+    /// The group size from the trace.
     pub(super) fn group_size(&self) -> Option<u32> {
         self.digest().groups.get(self.of.group? as usize)?.size
     }
 
-    /// The ranks of its group, as Python writes them.
+    /// The ranks of its group, formatted as a Python list.
     pub(super) fn ranks_text(&self) -> String {
         match self.ranks {
             Some(ranks) => {
@@ -76,13 +76,13 @@ impl<'a> Call<'a> {
         self.digest().text(self.of.dtype)
     }
 
-    /// How what it contributes (0) or receives (1) is split over the ranks, as the trace has it.
+    /// How the elements it sends (0) or receives (1) are split over the ranks, as in the trace.
     pub(super) fn split(&self, side: usize) -> &'a str {
         let id = self.of.splits.get(side).copied().unwrap_or(0);
         self.digest().text(id)
     }
 
-    /// A number of elements in units of 1024² bytes.
+    /// Converts a number of elements to MiB.
     pub(super) fn mib(&self, elements: Option<u64>) -> Option<f64> {
         let bytes = elements? as f64 * self.element_bytes?;
         Some(bytes / 1_048_576.0)
@@ -93,13 +93,13 @@ impl<'a> Call<'a> {
     }
 }
 
-/// What one rank did in a collective, on a clock.
+/// What one rank did in a collective, on the given clock.
 #[derive(Debug)]
 pub(super) struct Part<'a> {
     pub(super) call: &'a Call<'a>,
-    /// As it is written: on the scale of the trace.
+    /// The written value: on the time scale of the trace.
     pub(super) ts_ns: i64,
-    /// Start and end to be compared with those of other ranks, in microseconds; and their difference.
+    /// Start and end for comparison with other ranks, in microseconds; and their difference.
     pub(super) start_us: f64,
     pub(super) end_us: f64,
     pub(super) dur_us: f64,
@@ -114,12 +114,12 @@ pub(super) struct Part<'a> {
 /// A collective of several ranks.
 #[derive(Debug)]
 pub(super) struct Joint<'a> {
-    /// By number of the rank; at least one.
+    /// Sorted by number of the rank; at least one.
     pub(super) parts: Vec<Part<'a>>,
 }
 
 impl<'a> Joint<'a> {
-    /// What its first rank did: the reference takes sizes and names from it.
+    /// The part of its first rank, from which the reference takes sizes and names.
     pub(super) fn first(&self) -> Option<&Part<'a>> {
         self.parts.first()
     }
@@ -135,26 +135,26 @@ impl<'a> Joint<'a> {
     }
 }
 
-/// The largest of some numbers, none of which is less than zero.
+/// The largest of some non-negative numbers.
 fn most(numbers: impl Iterator<Item = f64>) -> f64 {
     numbers.fold(0.0, f64::max)
 }
 
-/// All that these sheets count.
+/// All collectives that these sheets count.
 #[derive(Debug)]
 pub(super) struct Calls<'a> {
     pub(super) job: &'a Job,
     pub(super) nodes: Nodes,
-    /// By rank, then by time.
+    /// Sorted by rank, then by time.
     pub(super) all: Vec<Call<'a>>,
-    /// By rank and collective of its digest: the position among all.
+    /// For each rank and collective of its digest, the index into `all`.
     at: Map<(usize, u32), usize>,
 }
 
 /// The groups that a digest names, with their ranks.
 pub(super) type RanksOfGroups = Vec<Vec<Option<Vec<u32>>>>;
 
-/// By rank and group of its digest: the ranks of it.
+/// The ranks of each group, by rank and group of its digest.
 pub(super) fn ranks_of_groups(job: &Job) -> RanksOfGroups {
     let of_digest = |digest: &Digest| {
         let groups = digest.groups.iter();
@@ -232,8 +232,8 @@ impl<'a> Calls<'a> {
         self.at.get(&(of.rank, of.at)).copied()
     }
 
-    /// A rank that lacks collectives counts from a later one on: what belongs together has the number
-    /// of the rank that counted most.
+    /// A rank that lacks collectives has lower numbers for the later ones, so matched collectives all get the highest
+    /// number that any of their ranks counted.
     fn number_alike(&mut self) {
         let matched = self.job.collectives.iter();
         for matched in matched.filter(|matched| matched.pair.is_none()) {
@@ -254,8 +254,7 @@ impl<'a> Calls<'a> {
         }
     }
 
-    /// The collectives of several ranks that have such a name, in the order in which the first of
-    /// their ranks ran them.
+    /// The matched collectives whose names are wanted, in the order in which the first of their ranks ran them.
     pub(super) fn joint(&self, clock: Clock, is_wanted: impl Fn(&str) -> bool) -> Vec<Joint<'_>> {
         let wanted = self.job.collectives.iter().filter_map(|matched| {
             let mut places = matched.members.iter().filter_map(|of| self.place(*of));
@@ -275,8 +274,8 @@ impl<'a> Calls<'a> {
         let spans = calls.map(|call| (call, self.span(call, clock)));
         let spans: Vec<(&Call, Interval)> = spans.collect();
         let base_ns = self.job.ranks.first().map_or(0, |rank| rank.base_ns);
-        // The reference subtracts microseconds of the trace from each other, with what floating-point
-        // numbers of their size can hold.
+        // The reference subtracts the microseconds of the trace from each other, with the precision that floating-point
+        // numbers of that size have.
         let origin_ns = match clock {
             Clock::Raw => base_ns,
             Clock::Corrected => {
@@ -330,7 +329,7 @@ fn us(ns: i64) -> f64 {
     ns as f64 / 1e3
 }
 
-/// What a collective is called; kernels of one name tell it themselves.
+/// The name of a collective; some are known from the name of the kernel.
 fn name<'a>(digest: &'a Digest, of: &Collective) -> &'a str {
     match digest.text(of.name) {
         "" if digest.text(of.kernel).contains("cross_device_reduce") => "allreduce",
@@ -338,7 +337,7 @@ fn name<'a>(digest: &'a Digest, of: &Collective) -> &'a str {
     }
 }
 
-/// Whether no kernel names a group and each rank has one stream of them at most.
+/// Whether no kernel names a group and each rank has at most one stream with collectives.
 fn is_without_groups(job: &Job) -> bool {
     job.ranks.iter().all(|rank| {
         let all = rank.digest.collectives.iter();

@@ -15,7 +15,7 @@ pub(super) struct Row<'a> {
 }
 
 impl Row<'_> {
-    /// Only where it was estimated at all.
+    /// Empty where it was not estimated.
     fn us(&self, ns: f64) -> Cell {
         float(self.clock.is_joined.then_some(ns / 1e3))
     }

@@ -1,5 +1,5 @@
-//! Sheets `collectives` and `links`: every collective of the job on the common clock, and how fast those
-//! of one group, type and size are.
+//! Sheets `collectives` and `links`: every collective of the job on the common clock, and the speed of those with the
+//! same group, type and size.
 
 use super::Input;
 use super::table::{
@@ -14,11 +14,11 @@ use crate::job::network::{Link, bus_bytes, is_uneven, message_bytes};
 use crate::job::timing::Timing;
 use crate::report::sheet::Cell;
 
-/// A collective with what its columns need.
+/// A collective with the data of its columns.
 pub(super) struct Row<'a> {
     job: &'a Job,
     of: &'a Matched,
-    /// What its first rank says about it.
+    /// The record of its first rank.
     digest: &'a Digest,
     first: &'a Collective,
     group: Option<&'a Group>,
@@ -28,7 +28,7 @@ pub(super) struct Row<'a> {
 }
 
 impl Row<'_> {
-    /// What each rank contributes to an exchange of uneven sizes.
+    /// The bytes that each rank sends in an all-to-all with uneven parts.
     fn contributions(&self) -> Option<Vec<f64>> {
         let rows = self.of.rows(&self.job.ranks);
         let rows = rows.map(|(rank, of)| message_bytes(&rank.digest, of));
@@ -48,10 +48,10 @@ impl Row<'_> {
         Some(all.into_iter().reduce(f64::max)? / mean)
     }
 
-    /// Bytes over the transfer; bytes a nanosecond are 10⁹ bytes a second.
+    /// Bytes divided by transfer time; a byte per nanosecond is 10⁹ bytes per second.
     fn gbps(&self, bytes: Option<f64>) -> Option<f64> {
         let ns = self.transfer_ns().filter(|ns| *ns > 0)?;
-        // Without a group nothing tells how many ranks took part.
+        // Without a group the number of participating ranks is unknown.
         self.group?;
         Some(bytes? / ns as f64)
     }
@@ -61,7 +61,7 @@ impl Row<'_> {
         Some(starts.min()?.saturating_sub(self.origin_ns))
     }
 
-    /// How long its data moved, where that is known.
+    /// How long its data moved, where known.
     fn transfer_ns(&self) -> Option<i64> {
         let timing = self.timing.filter(|timing| !timing.is_impossible)?;
         Some(timing.transfer_ns)
@@ -112,7 +112,7 @@ pub(super) fn collectives<'a>() -> Vec<Col<Row<'a>>> {
     ]
 }
 
-/// By collective of the job.
+/// One row per collective of the job.
 fn rows<'a>(input: &'a Input) -> Vec<Row<'a>> {
     let job = input.job;
     let starts = input.analysis.timings.iter().flatten();
@@ -138,7 +138,7 @@ pub(super) fn collectives_body<'a>(input: &'a Input<'a>) -> Body<'a> {
     long_body(collectives(), rows(input))
 }
 
-/// The collectives of one group and message.
+/// The collectives with the same group and message.
 pub(super) struct LinkRow<'a> {
     link: &'a Link,
     group: Option<&'a Group>,

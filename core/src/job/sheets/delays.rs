@@ -1,5 +1,5 @@
-//! Sheets `slow_work`, `more_work` and `what_if`: which work takes longer on a rank than on others, what a
-//! rank has more of, and what changes would be worth.
+//! Sheets `slow_work`, `more_work` and `what_if`: which work takes longer on a rank than on others, what a rank has
+//! more of, and what changes would save.
 
 use super::Input;
 use super::table::{Body, Col, body, columns, float, int, known, ms, text};
@@ -12,7 +12,7 @@ use crate::job::same_work::{MoreWork, SlowWork};
 use crate::job::what_if::WhatIf;
 use crate::job::{Job, Rank};
 
-/// Of so many ranks, those with the largest delays, it is asked what changes would be worth.
+/// Changes are only evaluated for this many ranks, those with the largest delays.
 pub(super) const MOST_RANKS: usize = 64;
 
 /// Work of a rank.
@@ -74,7 +74,7 @@ pub(super) fn more_work_body(input: &Input) -> Body<'static> {
     body(&more_work(), rows)
 }
 
-/// A change with what it gains.
+/// A change with what it saves.
 pub(super) struct Change {
     what: &'static str,
     rank: Option<u32>,
@@ -135,14 +135,14 @@ pub(super) fn what_if_body(input: &Input) -> Body<'static> {
             gain_of(slow.step, ns),
         )
     });
-    // What gains nothing is worth no row.
+    // Changes that save nothing get no row.
     let worth = all.chain(slow_steps).filter(|of| of.gain.total_ns > 0);
     let mut changes: Vec<Change> = worth.collect();
     changes.arrange_by_key(|change| std::cmp::Reverse(change.gain.total_ns));
     body(&what_if(), changes)
 }
 
-/// The ranks that need longer than their peers, or that hold others up although they have none.
+/// The ranks that need longer than their peers, or that have slow kernels without such an excess.
 fn delaying<'a>(input: &Input<'a>) -> impl Iterator<Item = (usize, &'a Delay)> {
     let analysis = input.analysis;
     let delays = analysis.delays.of_ranks.iter().enumerate();
@@ -154,7 +154,7 @@ fn has_slow_kernels(input: &Input, rank: usize) -> bool {
     causes.any(|cause| cause.rank == rank && matches!(cause.why, Why::SlowerKernels { .. }))
 }
 
-/// About how many of them it is not asked what changes would be worth.
+/// Number of ranks for which changes are not evaluated.
 pub(super) fn n_not_asked(input: &Input) -> usize {
     delaying(input).count().saturating_sub(MOST_RANKS)
 }
@@ -169,7 +169,7 @@ fn changes(input: &Input) -> Vec<(&'static str, WhatIf)> {
             WhatIf::SlowRanks,
         ),
     ];
-    // Ranks that others never wait for gain nothing; each question costs a run of the job.
+    // Ranks that others never wait for save nothing; each evaluation replays the job.
     let mut delays: Vec<(usize, &Delay)> = delaying(input).collect();
     delays.arrange_by_key(|(rank, delay)| (std::cmp::Reverse(delay.excess.total_ns), *rank));
     for (rank, delay) in delays.into_iter().take(MOST_RANKS) {
@@ -205,7 +205,7 @@ fn changes(input: &Input) -> Vec<(&'static str, WhatIf)> {
     all
 }
 
-/// Names what a change is about.
+/// Fills in what a change is about.
 fn about(input: &Input, of: WhatIf, change: Change) -> Change {
     let job: &Job = input.job;
     let network = &input.analysis.network;

@@ -1,4 +1,4 @@
-//! Sheet `groups`: the process groups of a job and what goes on in them.
+//! Sheet `groups`: the process groups of a job and their collectives.
 
 use super::Input;
 use super::table::{Body, Col, body, bytes, columns, int, known, ms, text};
@@ -11,7 +11,7 @@ use crate::job::timing::Timing;
 use crate::job::{Job, Rank};
 use crate::report::sheet::Cell;
 
-/// A group with what its columns need.
+/// A group with the data of its columns.
 pub(super) struct Row<'a> {
     group: &'a Group,
     role: Option<RoleOf>,

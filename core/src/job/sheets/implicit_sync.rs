@@ -1,5 +1,5 @@
-//! Sheets `nccl_implicit_sync`, `nccl_summary_implicit_sync` and `straggler_summary`: collectives that
-//! no rank leaves before the last one has come, who waited in them and for how long.
+//! Sheets `nccl_implicit_sync`, `nccl_summary_implicit_sync` and `straggler_summary`: collectives that no rank leaves
+//! before the last one has arrived, which ranks waited in them, and for how long.
 
 use super::Input;
 use super::by_rank::{self, ByRank, Together, identity, node_span};
@@ -13,7 +13,7 @@ use crate::base::value::rounded;
 use crate::job::Rank;
 use crate::names::collective::CollectiveKind;
 
-/// What the reference counts as such.
+/// The names that the reference includes in these sheets.
 const NAMES: [&str; 11] = [
     "allreduce",
     "allreduce_coalesced",
@@ -28,7 +28,7 @@ const NAMES: [&str; 11] = [
     "all_to_all",
 ];
 
-/// A collective with what its columns need.
+/// A collective with the data of its columns.
 pub(super) struct Row<'a> {
     joint: Joint<'a>,
     first: &'a Call<'a>,
@@ -67,7 +67,7 @@ impl<'a> Row<'a> {
         })
     }
 
-    /// What the reference takes for the size of the message.
+    /// What the reference uses as the size of the message.
     fn mib(&self) -> Option<f64> {
         self.first.mib(match self.kind {
             CollectiveKind::AllGather => self.first.of.got,
@@ -75,7 +75,7 @@ impl<'a> Row<'a> {
         })
     }
 
-    /// In units of 1024³ bytes a second, as the reference has it.
+    /// In GiB per second, as in the reference.
     fn algorithm_bandwidth(&self) -> Option<f64> {
         let bandwidth = self.mib()? / 1024.0 / (self.latency_us / 1e6);
         Some(bandwidth).filter(|bandwidth| bandwidth.is_finite())
@@ -117,7 +117,7 @@ pub(super) fn columns<'a>() -> ByRank<Row<'a>, Part<'a>> {
     }
 }
 
-/// The rows on a clock; none where clocks cannot be compared and should be.
+/// The rows on a clock; empty for the common clock if clocks cannot be compared.
 fn rows<'a>(input: &'a Input, clock: Clock) -> Vec<Row<'a>> {
     if clock == Clock::Corrected && !input.job.clocks.are_comparable {
         return Vec::new();
@@ -130,7 +130,7 @@ pub(super) fn sync_body<'a>(input: &'a Input<'a>, clock: Clock) -> Body<'a> {
     by_rank::body(columns(), rows(input, clock), |row| &row.joint)
 }
 
-/// Collectives of one name, type and size.
+/// Collectives with the same name, type and size.
 pub(super) struct Alike<'a> {
     rows: Vec<&'a Row<'a>>,
     first: &'a Row<'a>,
@@ -196,14 +196,14 @@ pub(super) fn summary_body(input: &Input) -> Body<'static> {
     body(&summary(), alike)
 }
 
-/// What a rank waited in these collectives.
+/// How long a rank waited in these collectives.
 pub(super) struct Straggler<'a> {
     rank: &'a Rank,
     wait_us: f64,
     n_own: usize,
     n_last: usize,
     n_first: usize,
-    /// Of the whole job.
+    /// Over the whole job.
     n_all: usize,
     communication_ns: i64,
     node: Option<i64>,
@@ -227,13 +227,13 @@ fn tenths(number: f64) -> crate::report::sheet::Cell {
     float(Some(rounded(number, 1)))
 }
 
-/// Who waited least, who started last most often. The reference takes the rank that waited least for
-/// the one that holds the others up; waits are inherited through other groups, so it need not be.
+/// The ranks that waited the least and that started last the most often. The reference blames the rank that waited the
+/// least; since waits propagate through other groups, that need not be the cause.
 pub(super) fn straggler_body(input: &Input, clock: Clock) -> Body<'static> {
     let rows = rows(input, clock);
     let mut of_ranks: Map<usize, Waits> = Map::default();
     for row in &rows {
-        // Of equal ones the first.
+        // On a tie, the first.
         let last = row.joint.parts.iter().reduce(|last, next| {
             let is_later = next.wait_us < last.wait_us;
             if is_later { next } else { last }

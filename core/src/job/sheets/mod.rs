@@ -1,7 +1,7 @@
-//! The sheets of a job. Eight have the reference's names, columns and order of rows, on the clocks that
-//! the traces were recorded with; the others are Dormer's own.
+//! The sheets of a job. Eight have the reference's names, columns and order of rows, on the clocks that the traces were
+//! recorded with; the others are specific to Dormer.
 //!
-//! To add a sheet: a module with its columns and rows, and a row of [`SHEETS`].
+//! To add a sheet, add a module with its columns and rows, and a row to [`SHEETS`].
 
 mod all_to_all;
 mod by_rank;
@@ -32,24 +32,24 @@ use step_times::RankStep;
 pub(in crate::job) use step_times::{Place, Waits, waits, waits_in};
 use table::{Body, described};
 
-/// A sheet of a job; some columns carry the number of a rank.
+/// A sheet of a job; some column names contain the number of a rank.
 pub type JobSheet = Sheet<String>;
 
 /// A kind of sheet.
 #[derive(Debug)]
 pub struct SheetKind {
-    /// The reference's name, or Dormer's own.
+    /// The reference's name, or Dormer's own name.
     pub name: &'static str,
-    /// What it shows, for people.
+    /// Its displayed title.
     pub title: &'static str,
-    /// Whether it is Dormer's own.
+    /// Whether it is specific to Dormer.
     pub is_own: bool,
-    /// Its columns; R stands for the number of a rank.
+    /// Its columns; R is a placeholder for the number of a rank.
     pub columns: fn() -> Vec<Column>,
     body: for<'a> fn(&'a Input<'a>) -> Body<'a>,
 }
 
-/// What sheets are made from.
+/// The inputs of sheets.
 struct Input<'a> {
     job: &'a Job,
     set_apart: &'a [SetApart],
@@ -198,8 +198,7 @@ pub const SHEETS: &[SheetKind] = &[
     },
 ];
 
-/// The sheets of a job that have rows, in the order of [`SHEETS`]; files that were set apart are named
-/// among them.
+/// The sheets of a job that have rows, in the order of [`SHEETS`]; one of them lists the files that were set apart.
 pub fn sheets(job: &Job, analysis: &Analysis, set_apart: &[SetApart]) -> Vec<JobSheet> {
     let made = sheets_of_at_most(usize::MAX, job, analysis, set_apart).into_iter();
     made.map(|made| made.sheet).collect()
@@ -208,24 +207,24 @@ pub fn sheets(job: &Job, analysis: &Analysis, set_apart: &[SetApart]) -> Vec<Job
 /// A sheet that has rows.
 #[derive(Debug)]
 pub struct Made {
-    /// Without rows where there are more than were asked for.
+    /// Its rows are empty if there are more than requested.
     pub sheet: JobSheet,
     /// How many there are.
     pub n_rows: usize,
 }
 
 impl Made {
-    /// Whether its rows are here.
+    /// Whether it contains all its rows.
     pub fn is_whole(&self) -> bool {
         self.sheet.rows.len() == self.n_rows
     }
 }
 
-/// A sheet with columns for each of a thousand ranks has few rows and many cells.
+/// The most cells a sheet may have: one with columns for each of a thousand ranks has few rows but many cells.
 const MOST_CELLS: usize = 8_000_000;
 
-/// The same, where those with more rows than so many, or more than eight million cells, have none: [`stream`]
-/// hands them on.
+/// Like [`sheets`], but leaves out the rows of sheets with more than `n_rows` rows or more than eight million cells;
+/// [`stream`] returns those.
 pub fn sheets_of_at_most(
     n_rows: usize,
     job: &Job,
@@ -237,7 +236,7 @@ pub fn sheets_of_at_most(
     let made = SHEETS.iter().map(|kind| {
         let Body { columns, mut rows } = (kind.body)(&input);
         let n = n_rows.min(MOST_CELLS / columns.len().max(1));
-        // Rows that are not kept are not made to be counted, where their number is known.
+        // Rows that are not kept need not be built just to be counted, where their number is known.
         let (least, most) = rows.size_hint();
         let known = most.filter(|most| *most == least && *most > n);
         let mut first: Vec<Vec<Cell>> = match known {
@@ -263,8 +262,8 @@ pub fn sheets_of_at_most(
     made.filter(|made| made.n_rows > 0).collect()
 }
 
-/// Hands the columns of a sheet on, then its rows, one after the other as they are made; false where there
-/// is none of this name.
+/// Passes the columns of a sheet to `head`, then each row to `row` as it is built; false if there is no sheet of this
+/// name.
 pub fn stream(
     name: &str,
     job: &Job,
@@ -284,7 +283,7 @@ pub fn stream(
     true
 }
 
-/// What a sheet shows, for people, by its name.
+/// The displayed title of a sheet, by its name.
 pub fn title(name: &str) -> &'static str {
     let kind = SHEETS.iter().find(|kind| kind.name == name);
     kind.map_or("", |kind| kind.title)

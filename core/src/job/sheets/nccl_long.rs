@@ -1,4 +1,4 @@
-//! Sheets `nccl_long` and `nccl_summary_long`: every collective of every rank, and what they add up to.
+//! Sheets `nccl_long` and `nccl_summary_long`: every collective of every rank, and their totals.
 
 use super::Input;
 use super::calls::Call;
@@ -35,7 +35,7 @@ pub(super) fn long_body<'a>(input: &'a Input<'a>) -> Body<'a> {
     table::long_body(long(), input.calls.all.iter().cloned())
 }
 
-/// Collectives of one rank that are alike.
+/// Similar collectives of one rank.
 pub(super) struct Alike<'a> {
     first: &'a Call<'a>,
     stats: Stats,
@@ -67,8 +67,8 @@ pub(super) fn summary<'a>() -> Vec<Col<Alike<'a>>> {
     ]
 }
 
-/// What is the same in all collectives of a row: rank, group with its ranks, name, size of the group,
-/// type, elements in and out, splits, stream.
+/// What all collectives of a row have in common: rank, group with its ranks, name, group size, type, elements in and
+/// out, splits, stream.
 type Key<'a> = (
     u32,
     &'a str,
@@ -81,7 +81,7 @@ type Key<'a> = (
     i64,
 );
 
-/// `None` unless the trace tells all of it.
+/// `None` unless the trace contains all of it.
 fn key<'a>(of: &Call<'a>) -> Option<Key<'a>> {
     let is_told = |text: &&'a str| !text.is_empty();
     Some((

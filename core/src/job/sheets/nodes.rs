@@ -4,22 +4,22 @@ use crate::base::map::Map;
 use crate::base::sort::Arrange;
 use crate::job::Job;
 
-/// Where nothing tells whether ranks are of one node.
+/// The value where it is unknown whether ranks are on one node.
 pub(super) const UNKNOWN_SPAN: &str = "unknown";
 
 /// The nodes of a job.
 #[derive(Debug)]
 pub(super) enum Nodes {
-    /// As many ranks a node as it has GPUs.
+    /// Each node has as many ranks as GPUs.
     OfSize(u32),
-    /// By name: of each rank that was read its number and its node.
+    /// By host name: the node of each rank that was read, by number of the rank.
     Named(Map<u32, usize>),
-    /// The traces describe neither.
+    /// The traces contain neither.
     Unknown,
 }
 
 impl Nodes {
-    /// By the number of GPUs, as the reference counts nodes, unless the names of hosts tell otherwise.
+    /// By the number of GPUs, as the reference counts nodes, unless that contradicts the names of hosts.
     pub(super) fn new(job: &Job) -> Nodes {
         let sizes = || job.ranks.iter().map(|rank| rank.digest.identity.n_devices);
         let size = sizes().max().filter(|size| *size > 0);
@@ -59,7 +59,7 @@ impl Nodes {
         }
     }
 
-    /// Whether some ranks are of one node, in the reference's words.
+    /// Whether some ranks are on one node, in the reference's terms.
     pub(super) fn span(&self, ranks: &[u32]) -> &'static str {
         let nodes: Option<Vec<i64>> = ranks.iter().map(|rank| self.of(*rank)).collect();
         match nodes.as_deref() {

@@ -1,4 +1,4 @@
-//! Sheets `experts` and `pipeline`: what ranks get to work on, and how long stages wait for each other.
+//! Sheets `experts` and `pipeline`: how the work on tokens is distributed, and how long stages wait for each other.
 
 use super::Input;
 use super::table::{Body, Col, body, columns, float, int, known, ms, ms_of};

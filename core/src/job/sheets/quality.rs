@@ -1,5 +1,4 @@
-//! Sheet `job_quality`: what is missing, what was set apart, what was wrong with traces, what could not
-//! be matched.
+//! Sheet `job_quality`: what is missing, was set apart, was wrong with traces, or could not be matched.
 
 use super::Input;
 use super::delays::{MOST_RANKS, n_not_asked};
@@ -10,7 +9,7 @@ use crate::base::sort::Arrange;
 use crate::import::warning::Severity;
 use crate::job::Job;
 
-/// Something that is not as it should be.
+/// A problem with the data.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(in crate::job) struct Note {
     pub(super) kind: &'static str,
@@ -41,7 +40,7 @@ pub(super) fn quality_body(input: &Input) -> Body<'static> {
     body(&notes_columns(), notes)
 }
 
-/// Of collectives that are incomplete or could not be matched, and of clocks.
+/// Notes about collectives that are incomplete or could not be matched, and about clocks.
 pub(in crate::job) fn matching_notes(job: &Job) -> Vec<Note> {
     let mut notes = incomplete(job);
     notes.extend(left_out(job));
@@ -50,7 +49,7 @@ pub(in crate::job) fn matching_notes(job: &Job) -> Vec<Note> {
 }
 
 impl Note {
-    /// The note in a sentence that says what it is about: "Rank 1, group mesh_tp 3 (2×): …".
+    /// The note as a sentence that starts with its subject: "Rank 1, group mesh_tp 3 (2×): …".
     pub(in crate::job) fn line(&self) -> String {
         let rank = self.rank.map(|rank| format!("rank {rank}"));
         let group = Some(&self.group).filter(|group| !group.is_empty());
@@ -112,7 +111,7 @@ fn warnings(input: &Input) -> Vec<Note> {
     notes.collect()
 }
 
-/// Collectives of which not all ranks were read, by group and by how many were.
+/// Collectives for which not all ranks were read, by group and number of ranks read.
 fn incomplete(job: &Job) -> Vec<Note> {
     let incomplete = job.collectives.iter().filter(|of| !of.is_complete());
     let keyed = incomplete.map(|of| ((of.group, of.members.len(), of.expected), ()));
@@ -201,7 +200,7 @@ fn clocks(job: &Job) -> Vec<Note> {
     notes
 }
 
-/// Ranks that `what_if` has no rows for.
+/// Ranks for which `what_if` has no rows.
 fn not_asked(input: &Input) -> Option<Note> {
     let n = n_not_asked(input);
     (n > 0).then(|| Note {

@@ -1,4 +1,4 @@
-//! Sheets `ranks` and `rank_steps`: where the time of each rank went, over all and step by step.
+//! Sheets `ranks` and `rank_steps`: where the time of each rank went, in total and step by step.
 
 use super::Input;
 use super::step_times::{RankStep, TimeBy, Told, Waits, added};
@@ -33,7 +33,7 @@ pub(super) fn rank_steps<'a>() -> Vec<Col<&'a RankStep<'a>>> {
     joined([before, exposed(), between, share_and_delay(), behind])
 }
 
-/// A row that tells of a rank, over all or in a step.
+/// A row about a rank, in total or in a step.
 trait HasTold {
     fn told(&self) -> &Told<'_>;
 }
@@ -50,7 +50,7 @@ impl HasTold for Row<'_> {
     }
 }
 
-/// What of the GPU time is no computation.
+/// The parts of GPU time that are not computation.
 fn exposed<R: HasTold>() -> Vec<Col<R>> {
     columns![R:
         "exposed communication ms", Ms, |of| of.told().gpu_ms(|gpu| gpu.exposed_comm_ns), "Communication, waiting for other ranks included, while nothing computes.";
@@ -59,7 +59,7 @@ fn exposed<R: HasTold>() -> Vec<Col<R>> {
     ]
 }
 
-/// How often it came last, how much longer than its peers it needs, and where its own time goes.
+/// How often it was last, how much longer than its peers it needs, and where its own time goes.
 fn share_and_delay<R: HasTold>() -> Vec<Col<R>> {
     columns![R:
         "times last", Count, |of| known(of.told().waits.map(|of| of.last)), "In how many collectives that none can leave before all have started it started last.";
@@ -86,7 +86,7 @@ fn last_share(waits: Waits) -> Option<f64> {
     )
 }
 
-/// Empty where no collective was matched.
+/// Empty if no collective was matched.
 fn waits_ms(waits: Option<Waits>, of: fn(&Waits) -> i64) -> Cell {
     let waits = waits.filter(|waits| waits.collectives > 0);
     ms_of(waits.as_ref().map(of))
@@ -96,7 +96,7 @@ pub(super) fn rank_steps_body(input: &Input) -> Body<'static> {
     body(&rank_steps(), &input.steps)
 }
 
-/// A rank with what its columns need.
+/// A rank with the data of its columns.
 pub(super) struct Row<'a> {
     rank: &'a Rank,
     host: &'a str,

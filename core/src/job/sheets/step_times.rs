@@ -1,4 +1,4 @@
-//! How long steps take on each rank, and what it did and waited in each of them.
+//! How long steps take on each rank, and what it did and how long it waited in each of them.
 
 use super::table::ms_of;
 use crate::base::interval::sum;
@@ -9,12 +9,12 @@ use crate::job::flow::{Node, Part};
 use crate::job::{Analysis, Job, Rank};
 use crate::report::sheet::Cell;
 
-/// What a step's time was told by.
+/// What the time of a step was derived from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum TimeBy {
-    /// From the end of the last collective of all ranks in the step before to that in this one.
+    /// From the end of the last collective of all ranks in the previous step to that in this step.
     Collectives,
-    /// The profiler's step on the CPU, which ends where the CPU runs ahead.
+    /// The profiler's step on the CPU, whose end may precede that on the GPU because the CPU runs ahead.
     Cpu,
 }
 
@@ -27,24 +27,24 @@ impl TimeBy {
     }
 }
 
-/// What a rank waited in the collectives of a step.
+/// How long a rank waited in the collectives of a step.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(in crate::job) struct Waits {
     pub(in crate::job) collectives: usize,
-    /// How long data moved in them, in kernels of its own.
+    /// How long data moved in them, within the rank's own kernels.
     pub(in crate::job) transfer_ns: i64,
-    /// Of how many nobody can leave before all have started. The following is of these alone: who sends a
-    /// broadcast need not wait for those that receive it.
+    /// How many of them no rank can leave before all have started. The following fields count only these: the sender of
+    /// a broadcast need not wait for the receivers.
     pub(in crate::job) waiting: usize,
     /// In how many of them it started last.
     pub(in crate::job) last: usize,
-    /// How long it waited for the last one, in kernels of its own.
+    /// How long it waited for the last one, within its own kernels.
     pub(in crate::job) waited_ns: i64,
     /// How long others waited for it where it was last.
     pub(in crate::job) caused_ns: i64,
 }
 
-/// What is told of a rank over all, and of each of its steps.
+/// Data about a rank in total, or in one of its steps.
 #[derive(Debug)]
 pub(super) struct Told<'a> {
     /// How its GPU time splits; `None` without a GPU.
@@ -53,9 +53,9 @@ pub(super) struct Told<'a> {
     pub(super) own: OwnTime,
     /// `None` where clocks cannot be compared.
     pub(super) waits: Option<Waits>,
-    /// How much longer than that of its peers its own time was, and what that went to.
+    /// How much longer its own time was than that of its peers, and how that splits.
     pub(super) delay: Option<&'a Delay>,
-    /// How many times as long the same work took.
+    /// How many times as long as on other ranks the same work took.
     pub(super) ratio: Option<f64>,
 }
 
@@ -76,11 +76,11 @@ pub(super) struct RankStep<'a> {
     pub(super) time_ns: i64,
     pub(super) time_by: TimeBy,
     pub(super) told: Told<'a>,
-    /// The longest computation between collectives of all ranks over the mean one.
+    /// The longest computation between collectives of all ranks, divided by the mean.
     pub(super) imbalance: Option<f64>,
 }
 
-/// By rank, then by step.
+/// Sorted by rank, then by step.
 pub(super) fn steps<'a>(job: &'a Job, analysis: &'a Analysis) -> Vec<RankStep<'a>> {
     let waits = waits(job, analysis);
     let ends = ends(job);
@@ -130,7 +130,7 @@ pub(super) fn steps<'a>(job: &'a Job, analysis: &'a Analysis) -> Vec<RankStep<'a
 }
 
 impl Waits {
-    /// Of two steps.
+    /// The sum of two steps.
     pub(in crate::job) fn and(self, other: Waits) -> Waits {
         Waits {
             collectives: self.collectives + other.collectives,
@@ -152,10 +152,10 @@ pub(super) fn added(all: OwnTime, one: OwnTime) -> OwnTime {
     }
 }
 
-/// A rank and a step, both by position.
+/// A rank and a step, both as indices.
 pub(in crate::job) type Place = (usize, usize);
 
-/// By rank and step; none where clocks cannot be compared.
+/// By rank and step; empty where clocks cannot be compared.
 pub(in crate::job) fn waits(job: &Job, analysis: &Analysis) -> Map<Place, Waits> {
     let mut all: Map<Place, Waits> = Map::default();
     let nodes = analysis.flow.nodes.iter();
@@ -182,8 +182,8 @@ pub(in crate::job) fn waits(job: &Job, analysis: &Analysis) -> Map<Place, Waits>
     all
 }
 
-/// How long each rank of a collective waited for the last one; `None` where it need not have, or nobody else is
-/// known to take part.
+/// How long each rank of a collective waited for the last one; `None` where it need not have waited, or where no other
+/// participant is known.
 pub(in crate::job) fn waits_in(job: &Job, analysis: &Analysis, node: &Node) -> Vec<Option<i64>> {
     let parts = analysis.flow.parts_of(node);
     let is_known = job.clocks.are_comparable
@@ -196,13 +196,13 @@ pub(in crate::job) fn waits_in(job: &Job, analysis: &Analysis, node: &Node) -> V
     waits.collect()
 }
 
-/// How much of its kernel a rank was in before the last one had started.
+/// How much of its kernel a rank spent before the last one had started.
 fn before_all(node: &Node, part: &Part) -> i64 {
     let ns = node.begin_ns.saturating_sub(part.span.start_ns);
     ns.clamp(0, part.span.length().max(0))
 }
 
-/// On each rank's own clock: the end of the last collective of all ranks in a step.
+/// The end of the last collective of all ranks in a step, on each rank's own clock.
 fn ends(job: &Job) -> Map<Place, i64> {
     let mut all: Map<Place, i64> = Map::default();
     let of_all = job.collectives.iter().filter(|of| {

@@ -1,15 +1,15 @@
-//! What sheets of a job are written with: each column beside the cell that it holds.
+//! Building blocks of a job's sheets: each column next to the function that fills its cells.
 
 use crate::base::stats::Stats;
 use crate::report::sheet::{Cell, Column};
 
-/// A column with how it is filled from what its row is about.
+/// A column, and how its cell is computed from the row.
 pub(super) struct Col<R> {
     pub(super) column: Column,
     pub(super) cell: fn(&R) -> Cell,
 }
 
-/// The columns of a sheet, a row for each: label, unit, cell, meaning.
+/// The columns of a sheet, one per line: label, unit, cell, meaning.
 macro_rules! columns {
     ($of:ty: $($label:expr, $unit:ident, $cell:expr, $doc:expr;)+) => {
         vec![$($crate::job::sheets::table::Col::<$of> {
@@ -20,8 +20,7 @@ macro_rules! columns {
 }
 pub(super) use columns;
 
-/// Mean, median, least and most of a number that each collective of a row has: columns `label_mean` and
-/// so on.
+/// Mean, median, minimum and maximum of a number that each collective of a row has: columns `label_mean` and so on.
 macro_rules! spread {
     ($of:ty: $label:literal, $unit:ident, $stats:expr, $doc:literal) => {
         $crate::job::sheets::table::columns![$of:
@@ -34,7 +33,7 @@ macro_rules! spread {
 }
 pub(super) use spread;
 
-/// Lists of columns, one after the other.
+/// Concatenates lists of columns.
 pub(super) fn joined<R, const N: usize>(lists: [Vec<Col<R>>; N]) -> Vec<Col<R>> {
     lists.into_iter().flatten().collect()
 }
@@ -42,11 +41,11 @@ pub(super) fn joined<R, const N: usize>(lists: [Vec<Col<R>>; N]) -> Vec<Col<R>> 
 /// Columns and rows of a sheet.
 pub(super) struct Body<'a> {
     pub(super) columns: Vec<Column<String>>,
-    /// Made as they are asked for.
+    /// Built on demand.
     pub(super) rows: Box<dyn Iterator<Item = Vec<Cell>> + 'a>,
 }
 
-/// A sheet whose columns are the same in every job, and that has no more rows than memory holds.
+/// A sheet with the same columns for every job, and with rows that fit in memory.
 pub(super) fn body<R>(columns: &[Col<R>], rows: impl IntoIterator<Item = R>) -> Body<'static> {
     let rows: Vec<Vec<Cell>> = rows.into_iter().map(|row| cells(columns, &row)).collect();
     Body {
@@ -55,7 +54,7 @@ pub(super) fn body<R>(columns: &[Col<R>], rows: impl IntoIterator<Item = R>) -> 
     }
 }
 
-/// A sheet with a row for each collective: in a large job millions, which are made one after the other.
+/// A sheet with a row for each collective. A large job has millions, so they are built one by one.
 pub(super) fn long_body<'a, R: 'a>(
     columns: Vec<Col<R>>,
     rows: impl IntoIterator<Item = R, IntoIter: 'a>,
@@ -71,7 +70,7 @@ pub(super) fn cells<R>(columns: &[Col<R>], row: &R) -> Vec<Cell> {
     columns.iter().map(|one| (one.cell)(row)).collect()
 }
 
-/// One of the numbers of a row's statistics, where they are known.
+/// One number of a row's statistics, where known.
 pub(super) fn of_stats<R>(
     row: &R,
     stats: fn(&R) -> Option<Stats>,
@@ -80,12 +79,12 @@ pub(super) fn of_stats<R>(
     float(stats(row).as_ref().map(number))
 }
 
-/// The columns alone.
+/// The columns without their cells.
 pub(super) fn described<R>(columns: Vec<Col<R>>) -> Vec<Column> {
     columns.into_iter().map(|one| one.column).collect()
 }
 
-/// Text; what is empty is unknown.
+/// Text; an empty text is unknown.
 pub(super) fn text(text: &str) -> Cell {
     match text {
         "" => Cell::Empty,
@@ -98,12 +97,12 @@ pub(super) fn int(number: impl TryInto<i64>) -> Cell {
     number.try_into().map_or(Cell::Empty, Cell::Int)
 }
 
-/// A count, where it is known.
+/// A count, where known.
 pub(super) fn known(number: Option<impl TryInto<i64>>) -> Cell {
     number.map_or(Cell::Empty, int)
 }
 
-/// A number, where it is known.
+/// A number, where known.
 pub(super) fn float(number: Option<f64>) -> Cell {
     number
         .filter(|number| number.is_finite())
@@ -120,17 +119,17 @@ pub(super) fn ms(ns: i64) -> Cell {
     Cell::Float(ns as f64 / 1e6)
 }
 
-/// Nanoseconds as microseconds, where they are known.
+/// Nanoseconds as microseconds, where known.
 pub(super) fn us_of(ns: Option<i64>) -> Cell {
     ns.map_or(Cell::Empty, us)
 }
 
-/// Nanoseconds as milliseconds, where they are known.
+/// Nanoseconds as milliseconds, where known.
 pub(super) fn ms_of(ns: Option<i64>) -> Cell {
     ns.map_or(Cell::Empty, ms)
 }
 
-/// A size in bytes, where it is known.
+/// A size in bytes, where known.
 pub(super) fn bytes(number: Option<f64>) -> Cell {
     let whole = number.filter(|number| number.is_finite());
     whole.map_or(Cell::Empty, |number| Cell::Int(number.round() as i64))

@@ -1,7 +1,7 @@
 use super::*;
 use crate::job::testing::TestJob;
 
-/// Ranks of a job of three whose files are called so, and which say nothing of themselves.
+/// The ranks found for a job of three whose files have these names and no metadata.
 fn named(names: [&str; 3]) -> Vec<(u32, RankFrom)> {
     let mut job = TestJob::new(3);
     job.step(1, 0, 100);
@@ -27,11 +27,11 @@ fn coordinates_tell_the_rank_where_nothing_else_does() {
     let names = ["7-TP-0-DP-0.json", "7-TP-1-DP-0.json", "7-TP-2-DP-0.json"];
     let expected = [0, 1, 2].map(|rank| (rank, RankFrom::Coordinates));
     assert_eq!(named(names), expected);
-    // Names that tell nothing give no rank, whatever their order.
+    // Names without information give no rank, whatever their order.
     assert_eq!(named(["a.json", "b.json", "c.json"]), []);
 }
 
-/// A file that says `{"rank": 1}` and nothing of its job is of the job of the others.
+/// A file that says `{"rank": 1}` and nothing about its job belongs to the job of the others.
 #[test]
 fn a_rank_alone_is_enough() {
     let mut job = TestJob::new(2);
@@ -64,7 +64,7 @@ fn the_same_recording_counts_once() {
     assert_eq!(world.windows[0].ranks.len(), 2);
 }
 
-/// Three ranks of a group from a time on, in a step of a number.
+/// Three ranks of a group that start at a given time, in a step with a given number.
 fn run(number: u64, start_ns: i64, group: &[u32]) -> Vec<Digest> {
     let mut job = TestJob::new(3);
     job.step(number, start_ns, start_ns + 100);
@@ -77,7 +77,7 @@ fn run(number: u64, start_ns: i64, group: &[u32]) -> Vec<Digest> {
 
 const HOUR_NS: i64 = 3_600_000_000_000;
 
-/// Files of other runs, called so.
+/// Renames the file of a digest.
 fn called(mut digest: Digest, name: &str) -> Digest {
     digest.file.name = name.to_owned();
     digest
@@ -96,7 +96,7 @@ fn told(digests: Vec<Digest>) -> (Vec<(String, Why)>, Vec<Vec<u32>>) {
     (apart.collect(), windows.collect())
 }
 
-/// Ranks 0, 1 and 2 are of one group; a file of rank 1 says that it was of one with rank 0 alone.
+/// Ranks 0, 1 and 2 are in one group; a file of rank 1 says that it was in one with rank 0 only.
 #[test]
 fn a_stale_file_sets_none_of_the_others_apart() {
     for (start_ns, step) in [(0, 1), (-HOUR_NS, 1), (-HOUR_NS, 9)] {
@@ -116,7 +116,7 @@ fn the_same_steps_at_another_time_are_another_run() {
     assert_eq!(told(all.collect()), (apart, vec![vec![0, 1, 2]]));
 }
 
-/// Of the older window rank 2 has no steps.
+/// In the older window rank 2 has no steps.
 #[test]
 fn a_rank_without_steps_takes_its_window_from_none_of_the_others() {
     let mut older = run(1, -HOUR_NS, &[0, 1, 2]);
@@ -139,7 +139,7 @@ fn of_two_files_of_a_rank_the_one_with_more_in_it_counts() {
     assert_eq!(told(all.collect()), (apart, vec![vec![0, 1, 2]]));
 }
 
-/// Metadata tell nothing; collectives of rank 2 say that it is the third of ranks 0, 1 and 2.
+/// Metadata is missing; collectives of rank 2 say that it is the third of ranks 0, 1 and 2.
 #[test]
 fn collectives_tell_the_rank_where_metadata_do_not() {
     let mut digests = run(1, 0, &[0, 1, 2]);

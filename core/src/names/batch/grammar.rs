@@ -1,18 +1,18 @@
-//! How each engine writes a batch: one row for each grammar.
+//! How each engine writes a batch: one row per grammar.
 
 use super::{Batch, Engine, Images, Phase, Sums, Tier};
 use crate::names::words::leading_digits;
 
-/// How the annotations of an engine are written.
+/// A format of an engine's annotations.
 struct Grammar {
     engine: Engine,
     form: Form,
 }
 
 enum Form {
-    /// Text with a decimal number for each name in braces; nothing follows.
+    /// Text with a decimal number for each name in braces, with no text after it.
     Numbers(&'static str),
-    /// Words between an opening and a bracket, of which some are known.
+    /// Words between the opening text and a closing bracket, some of them known.
     Words {
         open: &'static str,
         read: fn(&mut Batch, &Words),
@@ -20,7 +20,7 @@ enum Form {
     },
 }
 
-/// Of each name the first row that fits.
+/// The first matching row applies.
 #[rustfmt::skip]
 const GRAMMARS: &[Grammar] = &[
     Grammar { engine: Engine::Vllm, form: Form::Numbers("execute_{tokens}_context_{c}(sq{c_sq}sk{c_sk}sqsq{c_sqsq}sqsk{c_sqsk})_generation_{g}(sq{g_sq}sk{g_sk}sqsq{g_sqsq}sqsk{g_sqsk})") },
@@ -41,11 +41,11 @@ const SGLANG: &[&str] = &[
 
 const ATOM: &[&str] = &["bs", "tok", "p", "d", "spec", "tbo", "sqsq", "sqsk", "sk"];
 
-/// What the mode of a step of SGLang says.
+/// A mode of an SGLang step.
 struct Mode {
     name: &'static str,
     phase: Phase,
-    /// Whether its sums go under context; `None` for both.
+    /// Whether its sums belong to context; `None` if to both.
     is_context: Option<bool>,
     is_speculative: bool,
 }
@@ -76,17 +76,16 @@ const MODES: &[Mode] = &[
     speculative("DRAFT_EXTEND_V2", Phase::Draft),
     mode("SPLIT_PREFILL", Phase::Prefill, Some(true)),
     mode("DLLM_EXTEND", Phase::Prefill, Some(true)),
-    // Requests whose context was read in elsewhere: nothing is computed.
+    // Requests whose prefill ran elsewhere: nothing is computed.
     mode("PREBUILT", Phase::Idle, None),
 ];
 
-/// The batch that an annotation names; `None` for any other annotation.
+/// Parses the batch from an annotation's name; `None` for any other annotation.
 pub fn parse(name: &str) -> Option<Batch> {
     GRAMMARS.iter().find_map(|grammar| grammar.read(name))
 }
 
-/// An annotation of a batch with nothing but the words and numbers of its grammar; `None` for any
-/// other annotation.
+/// A batch annotation reduced to the known words and numbers of its grammar; `None` for any other annotation.
 pub fn without_own_words(name: &str) -> Option<String> {
     let grammar = GRAMMARS.iter().find(|one| one.read(name).is_some())?;
     let Form::Words { open, known, .. } = grammar.form else {
@@ -136,7 +135,7 @@ impl Grammar {
     }
 }
 
-/// Reads the numbers of a name that is written as a pattern.
+/// Reads the numbers from a name that matches a pattern.
 fn numbers(pattern: &str, name: &str, batch: &mut Batch) -> Option<()> {
     let mut rest = name;
     let mut parts = pattern.split('{');
@@ -170,7 +169,7 @@ fn numbers(pattern: &str, name: &str, batch: &mut Batch) -> Option<()> {
     Some(())
 }
 
-/// The sum that goes by a name: `c` and `g` for requests, `c_sq` and the like.
+/// The sum with this name: `c` and `g` for requests, `c_sq` and the like.
 fn sum_of<'a>(batch: &'a mut Batch, field: &str) -> Option<&'a mut Option<u64>> {
     let (of, sum) = field.split_once('_').unwrap_or((field, ""));
     let sums = match of {
@@ -233,7 +232,7 @@ fn sglang(batch: &mut Batch, words: &Words) {
     batch.phase = mode.map_or(Phase::Mixed, |mode| mode.phase);
     let is_read = batch.context != Sums::default() || batch.generation != Sums::default();
     match mode.and_then(|mode| mode.is_context) {
-        // A mode that nobody knows: what its requests do follows from their sums.
+        // Unknown mode: derive the phase from the sums.
         None if mode.is_none() && is_read => {
             batch.phase = phase_of(&batch.context, &batch.generation)
         }
@@ -245,7 +244,7 @@ fn sglang(batch: &mut Batch, words: &Words) {
             };
             own.requests = own.requests.or(requests);
             own.sq = own.sq.or(tokens);
-            // Without speculation each request grows by a token.
+            // Without speculative decoding each request generates one token.
             if !is_context {
                 own.sq = own.sq.or(requests);
             }
@@ -266,7 +265,7 @@ fn atom_prefill(batch: &mut Batch, words: &Words) {
     batch.generation = Sums::NONE;
 }
 
-/// `decode[bs=117/128 tok=117 p=1 d=116 spec=1]`: of 117 requests, padded to 128, one is read in.
+/// `decode[bs=117/128 tok=117 p=1 d=116 spec=1]`: one of 117 requests, padded to 128, is in prefill.
 fn atom_decode(batch: &mut Batch, words: &Words) {
     let all = atom_sums(batch, words);
     batch.is_speculative = words.number("spec").is_some_and(|drafted| drafted > 0);
@@ -303,7 +302,7 @@ fn atom_sums(batch: &mut Batch, words: &Words) -> Sums {
 mod tests {
     use super::*;
 
-    /// Of an annotation: engine, tier, phase, requests, tokens, KV tokens.
+    /// Engine, tier, phase, requests, tokens and KV tokens of an annotation.
     type Read = (Engine, Tier, Phase, [Option<u64>; 3]);
 
     #[test]
@@ -339,7 +338,7 @@ mod tests {
             ("decode[bs=4 tok=103 p=1 d=3]", Some((Atom, Plain, Mixed, [Some(4), Some(103), None]))),
             ("execute_diffusion_1_256x512", Some((Xdit, Plain, Diffusion, [None, None, None]))),
             ("model_inference", Some((Xdit, Plain, Diffusion, [None, None, None]))),
-            // The last resort, which names no batch, and what is none.
+            // Annotations without a batch.
             ("ProfilerStep#3", None),
             ("model_inference of mine", None),
             ("my execute_new_1_cached_2", None),

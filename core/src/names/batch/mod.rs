@@ -1,10 +1,8 @@
-//! What serving engines and diffusion runners write into the name of the annotation around a step:
-//! the batch that it works on.
+//! Batches of steps, from the annotation names that serving engines and diffusion runners write around a step.
 //!
-//! Of each request i of a step q_i tokens are computed, and attend to k_i tokens: earlier ones and
-//! those q_i, so that a request that grows by a token and has 9 in the cache has k = 10. An
-//! annotation has sums over its requests, for those that are read in (context) and those that
-//! grow (generation): sq = Σ q, sk = Σ k, sqsq = Σ q², sqsk = Σ q·k.
+//! A step computes q_i tokens for each request i, and these attend to k_i tokens: earlier ones and the q_i themselves.
+//! A request that decodes one token with 9 in the cache has k = 10. An annotation contains sums over its requests,
+//! separately for those in prefill (context) and in decode (generation): sq = Σ q, sk = Σ k, sqsq = Σ q², sqsk = Σ q·k.
 
 mod grammar;
 
@@ -13,7 +11,7 @@ use crate::base::labels::labelled;
 pub use grammar::{parse, without_own_words};
 
 labelled! {
-    /// Who writes such annotations.
+    /// The engines that write such annotations.
     pub enum Engine {
         /// vLLM.
         Vllm => "vLLM" as "vllm",
@@ -27,7 +25,7 @@ labelled! {
 }
 
 impl Engine {
-    /// What has it record the capture of its graphs, in code font.
+    /// The settings that record graph capture, in code font.
     pub(crate) fn capture_flags(self) -> &'static str {
         match self {
             Engine::Vllm => {
@@ -39,7 +37,7 @@ impl Engine {
         }
     }
 
-    /// What chooses the sizes that its graphs are captured for, in code font.
+    /// The settings of the sizes that graphs are captured for, in code font.
     pub(crate) fn graph_sizes_flags(self) -> Option<&'static str> {
         match self {
             Engine::Vllm => Some("`cudagraph_capture_sizes` in `--compilation-config`"),
@@ -48,7 +46,7 @@ impl Engine {
         }
     }
 
-    /// What lets it launch kernel by kernel, without graphs, in code font.
+    /// The flag that launches kernels individually, without graphs, in code font.
     pub(crate) fn eager_flag(self) -> Option<&'static str> {
         match self {
             Engine::Vllm | Engine::Atom => Some("`--enforce-eager`"),
@@ -59,12 +57,12 @@ impl Engine {
 }
 
 labelled! {
-    /// How much an annotation says. Where a trace has detailed ones, plain ones name no steps: an
-    /// engine may write both around the same step.
+    /// How detailed an annotation is. If a trace has detailed ones, plain ones do not count as steps: an engine may
+    /// write both around the same step.
     pub enum Tier {
-        /// Requests, and tokens at most.
+        /// Only the number of requests, and perhaps of tokens.
         Plain => "plain",
-        /// With the sums that the work of attention depends on.
+        /// With the sums that the FLOPs of attention depend on.
         Detailed => "detailed",
     }
 }
@@ -72,29 +70,29 @@ labelled! {
 labelled! {
     /// What the requests of a step do.
     pub enum Phase {
-        /// All are read in: context only.
+        /// All are in prefill: context only.
         Prefill => "prefill" as "prefill",
-        /// All grow: generation only.
+        /// All are in decode: generation only.
         Decode => "decode" as "decode",
-        /// Some of both, or nothing tells which.
+        /// Both, or unknown.
         Mixed => "mixed" as "mixed",
-        /// Tokens are drafted, which another model then verifies.
+        /// Draft tokens are generated, which another model then verifies.
         Draft => "draft" as "draft",
-        /// There are none.
+        /// There are no requests.
         Idle => "idle" as "idle",
-        /// Images are made.
+        /// Images are generated.
         Diffusion => "diffusion" as "diffusion",
     }
 }
 
-/// Sums over the requests of one phase; `None` for what the annotation does not say.
+/// Sums over the requests of one phase; `None` for values that the annotation does not have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Sums {
-    /// How many.
+    /// Number of requests.
     pub requests: Option<u64>,
     /// Tokens that are computed.
     pub sq: Option<u64>,
-    /// Tokens that are attended to, the new ones included.
+    /// Tokens that are attended to, including the new ones.
     pub sk: Option<u64>,
     /// Σ q².
     pub sqsq: Option<u64>,
@@ -112,17 +110,17 @@ impl Sums {
         sqsk: Some(0),
     };
 
-    /// Pairs of a query and a key, where each query sees its own token and all before it.
+    /// Number of (query, key) pairs with a causal mask.
     fn causal_pairs(&self) -> Option<f64> {
         let [sq, sqsq, sqsk] = [self.sq?, self.sqsq?, self.sqsk?].map(|sum| sum as f64);
         Some(sqsk - (sqsq - sq) / 2.0)
     }
 }
 
-/// Images that a diffusion pipeline makes.
+/// Images that a diffusion pipeline generates.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Images {
-    /// How many at once.
+    /// Batch size.
     pub batch: u64,
     /// In pixels.
     pub height: u64,
@@ -133,23 +131,23 @@ pub struct Images {
 /// The batch of a step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Batch {
-    /// Who wrote it.
+    /// The engine that wrote it.
     pub engine: Engine,
-    /// How much it says.
+    /// How detailed it is.
     pub tier: Tier,
     /// What its requests do.
     pub phase: Phase,
-    /// Requests that are read in.
+    /// Requests in prefill.
     pub context: Sums,
-    /// Requests that grow.
+    /// Requests in decode.
     pub generation: Sums,
-    /// Of context and generation together, where the annotation does not tell them apart.
+    /// Context and generation combined, if the annotation does not separate them.
     pub both: Sums,
-    /// The number of requests that the step's graph was captured for, where it is larger.
+    /// The number of requests that the step's graph was captured for, if larger.
     pub padded_to: Option<u64>,
-    /// What a diffusion pipeline makes.
+    /// What a diffusion pipeline generates.
     pub images: Option<Images>,
-    /// The annotation says that tokens are drafted or verified.
+    /// Whether the annotation says that tokens are drafted or verified.
     pub is_speculative: bool,
 }
 
@@ -170,23 +168,23 @@ impl Batch {
         self.sum(|sums| sums.sq)
     }
 
-    /// Tokens that are attended to, the new ones included.
+    /// Tokens that are attended to, including the new ones.
     pub fn kv_tokens(&self) -> Option<u64> {
         self.sum(|sums| sums.sk)
     }
 
-    /// Tokens that are attended to and not computed: of the cache, or of earlier chunks.
+    /// Tokens that are attended to but not computed: from the cache, or from earlier chunks.
     pub fn cached_tokens(&self) -> Option<u64> {
         self.kv_tokens()?.checked_sub(self.tokens()?)
     }
 
-    /// Tokens that a request attends to in the mean, of those that grow.
+    /// Average number of tokens that a request in decode attends to.
     pub fn mean_context(&self) -> Option<f64> {
         let (sk, requests) = (self.generation.sk?, self.generation.requests?);
         (requests > 0).then(|| sk as f64 / requests as f64)
     }
 
-    /// Pairs of a query and a key that attention computes, of context and of generation.
+    /// Number of (query, key) pairs that attention computes, for context and for generation.
     pub fn pairs(&self) -> Option<[f64; 2]> {
         let grows_by_one = self.generation.sq? <= self.generation.requests?;
         let generation = match grows_by_one {
@@ -196,13 +194,13 @@ impl Batch {
         Some([self.context.causal_pairs()?, generation?])
     }
 
-    /// Whether tokens are drafted and verified, so that fewer are put out than are computed.
+    /// Whether speculative decoding is used, so that fewer tokens are output than computed.
     pub fn speculates(&self) -> bool {
         let tokens = self.generation.sq.zip(self.generation.requests);
         self.is_speculative || tokens.is_some_and(|(tokens, requests)| tokens > requests)
     }
 
-    /// Whether it says what the work of attention depends on.
+    /// Whether it has the lengths that the FLOPs of attention depend on.
     pub fn has_lengths(&self) -> bool {
         self.tier == Tier::Detailed && self.tokens().is_some_and(|tokens| tokens > 0)
     }

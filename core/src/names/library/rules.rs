@@ -1,6 +1,6 @@
-//! The rules that give a name its [`Library`]. The first rule that fits decides.
+//! The rules that give a name its [`Library`]. The first matching rule decides.
 //!
-//! Each rule carries a name as traces have it, which is its test: no earlier rule may take it.
+//! Each rule has an example from a trace, which is its test: no earlier rule may match it.
 
 use super::super::rule::Pattern::{Holds, PythonName, Starts};
 use super::super::rule::{Rule, rule};
@@ -40,10 +40,10 @@ pub(super) const KERNEL_RULES: &[Rule<Library>] = &[
     rule(Starts("memory_copy_"), GpuRuntime, "MEMORY_COPY_HOST_TO_DEVICE"),
     rule(Starts("__amd_rocclr_"), GpuRuntime, "__amd_rocclr_fillBufferAligned.kd"),
 
-    // torch.compile names its kernels after the ops they fuse, so this goes before those words.
+    // torch.compile names its kernels after the ops they fuse, so this precedes the rules for those words.
     rule(Starts("triton_"), Triton, "triton_red_fused_add_addmm_mul_native_layer_norm_split_16"),
 
-    // DNN libraries; before the products and attention that stand in their names.
+    // DNN libraries; before GEMMs and attention, whose words their names contain.
     rule(Holds("cudnn"), CuDnn, "cudnn_generated_fort_native_sdpa_sm90_flash_fprop_wgmma_f16_knob_3_64x128x128"),
     rule(Holds("xmma_fprop"), CuDnn, "sm90_xmma_fprop_implicit_gemm_bf16bf16_bf16f32_f32_nhwckrsc_nhwc_tilesize128"),
     rule(Holds("xmma_dgrad"), CuDnn, "sm80_xmma_dgrad_implicit_gemm_f16f16_f16f32_f32_nhwckrsc_nhwc_tilesize128"),
@@ -66,7 +66,7 @@ pub(super) const KERNEL_RULES: &[Rule<Library>] = &[
     rule(Starts("micro_sdpa"), OneDnn, "micro_sdpa"),
     rule(Holds("xetla"), XeTla, "gpu::xetla::fmha::FmhaForwardKernel<gpu::xetla::fmha_forward_t>"),
 
-    // Libraries that name themselves; before the templates they are made from.
+    // Libraries whose kernels contain their name; before the templates they are built from.
     rule(Holds("aiter"), Aiter, "_ZN5aiter24add_rmsnorm_quant_kernelIDF16bDF16bLi64ELi8ELb0ELb0ELb1ELi1EEEv"),
     rule(Holds("flashinfer"), FlashInfer, "void flashinfer::BatchPrefillWithPagedKVCacheKernel<1, 2>"),
     rule(Holds("deep_gemm::"), DeepGemm, "void deep_gemm::sm90_fp8_gemm_1d2d_impl<0u, 7168u, 2048u>"),
@@ -80,7 +80,7 @@ pub(super) const KERNEL_RULES: &[Rule<Library>] = &[
     rule(Holds("routingdeepseek"), TensorRtLlm, "void routingDeepSeek::routingMainKernel<KernelParams>"),
     rule(Holds("marlin"), Marlin, "void marlin::Marlin<__nv_bfloat16, 256, 1, 8, 8>"),
     rule(Holds("vllm::"), Vllm, "void vllm::paged_attention_v1_kernel<__nv_bfloat16, 128, 16>"),
-    // Products with few rows, of the engine's extension for AMD.
+    // Skinny GEMMs, from the engine's extension for AMD.
     rule(Holds("wvsplitk"), Vllm, "void wvSplitK_hf_sml_<__hip_bfloat16, 64, 2, 16, 8, 2, 1>"),
     rule(Holds("llgemm1"), Vllm, "void LLGemm1_kernel<__half, 4>"),
     rule(Holds("sgl_hip"), Sglang, "_ZN7sgl_hip10activation18act_and_mul_kernelI14__hip_bfloat16"),
@@ -97,7 +97,7 @@ pub(super) const KERNEL_RULES: &[Rule<Library>] = &[
     rule(Holds("cuapplylayernorm"), Apex, "void cuApplyLayerNorm<float, float, c10::BFloat16>"),
     rule(Holds("distadam"), Apex, "DistAdamCapturableFunctor"),
 
-    // Attention; before the templates it is made from.
+    // Attention; before the templates it is built from.
     rule(Holds("splitkv_mla"), FlashMla, "void sm90::flash_fwd_splitkv_mla_kernel<Traits<cutlass::bfloat16_t>>"),
     rule(Holds("fwd_mla_combine"), FlashMla, "void smxx::mla_combine::flash_fwd_mla_combine_kernel<cutlass::bfloat16_t>"),
     rule(Holds("flash_fwd"), FlashAttention, "void pytorch_flash::flash_fwd_kernel<pytorch_flash::Flash_fwd_kernel_traits<64, 128, 128, 4>>"),
@@ -105,7 +105,7 @@ pub(super) const KERNEL_RULES: &[Rule<Library>] = &[
     rule(Holds("flash::"), FlashAttention, "void cutlass::device_kernel<flash::enable_sm90<flash::FlashAttnFwdSm90<CollectiveMainloop>>>"),
     rule(Holds("fmha_cutlass"), MemEfficientAttention, "fmha_cutlassF_bf16_aligned_64x64_rf_sm80(PyTorchMemEffAttention::AttentionKernel)"),
 
-    // AMD's templates and products.
+    // AMD's templates and GEMMs.
     rule(Holds("ck_tile"), ComposableKernel, "_ZN7ck_tile6kentryILi2ENS_38FmhaBatchPrefillWithPagedKVCacheKernel"),
     rule(Starts("_zn2ck"), ComposableKernel, "_ZN2ck16tensor_operation6device12_GLOBAL__N_139kernel_grouped_conv_fwd_xdl_cshuffle_v3"),
     rule(Holds(" ck::"), ComposableKernel, "void ck::kernel_gemm_xdl_cshuffle_v3<ck::GridwiseGemm_xdl_cshuffle_v3>"),
@@ -115,7 +115,7 @@ pub(super) const KERNEL_RULES: &[Rule<Library>] = &[
     rule(Holds("rocblas"), RocBlas, "void rocblas_gemvt_sn_kernel<false, 256, 4, int>"),
     rule(Holds("rocprim"), RocPrim, "void rocprim::ROCPRIM_400400_NS::detail::trampoline_kernel<rocprim::partition_config_selector>"),
 
-    // NVIDIA's templates and products.
+    // NVIDIA's templates and GEMMs.
     rule(Holds("nvjet"), CuBlas, "nvjet_sm100_tst_24x64_64x16_4x1_v_bz_TNN"),
     rule(Holds("cublas"), CuBlas, "sm90_xmma_gemm_bf16bf16_bf16f32_f32_tn_n_tilesize128x128x64_warpgroupsize1x1x1_execute_segment_k_off_kernel__5x_cublas"),
     rule(Holds("xmma_gemm"), CuBlas, "sm80_xmma_gemm_f32f32_f32f32_f32_tn_n_tilesize32x32x8_stage3"),
@@ -133,7 +133,7 @@ pub(super) const KERNEL_RULES: &[Rule<Library>] = &[
     rule(Starts("hopper_"), CuBlas, "hopper_dgemm_128x64_tn"),
     rule(Holds("cutlass"), Cutlass, "void cutlass::Kernel2<cutlass_80_tensorop_bf16_s16816gemm_relu_bf16_64x64_64x6_tn_align8>"),
 
-    // PyTorch's own; before the primitives that its kernels are handed to as arguments.
+    // PyTorch's own; before the primitives that take its kernels as template arguments.
     rule(Holds("at_cuda_detail::cub"), Cub, "void at_cuda_detail::cub::DeviceRadixSortSingleTileKernel<at_cuda_detail::cub::DeviceRadixSortPolicy>"),
     rule(Starts("void cub::"), Cub, "void cub::CUB_200101_900_NS::DeviceSelectSweepKernel<cub::policy>"),
     rule(Starts("void thrust::"), Cub, "void thrust::THRUST_200302_800_NS::cuda_cub::core::_kernel_agent<at::native::policy>"),
@@ -147,7 +147,7 @@ pub(super) const KERNEL_RULES: &[Rule<Library>] = &[
     rule(Holds("cub::"), Cub, "std::enable_if<true>::type cub::DeviceScanKernel<float>"),
     rule(Holds("thrust::"), Cub, "std::enable_if<true>::type thrust::transform_kernel<float>"),
 
-    // Compilers of Python, by what only they can have named.
+    // Python compilers, by names that only they generate.
     rule(Holds("flydsl"), FlyDsl, "qk_norm_rope_H32_D512_RD64_flydsl"),
     rule(Holds("tilelang"), TileLang, "tilelang_sparse_fwd_kernel"),
     rule(Holds("triton"), Triton, "create_flashattn_kv_indices_triton"),

@@ -1,8 +1,8 @@
-//! A document as one HTML page that needs nothing else: for printing, mail and archives.
+//! A document as one self-contained HTML page: for printing, mail and archives.
 
 use super::{Block, DocTable, Document, Span, line, slug};
 
-/// Writes a document as a page of its own. No script, no address outside itself.
+/// Writes a document as a standalone page, without scripts or external URLs.
 pub fn html(document: &Document) -> String {
     let title = document.headings().next().map_or("", |(_, text, _)| text);
     let mut out = format!(
@@ -19,7 +19,7 @@ pub fn html(document: &Document) -> String {
     out
 }
 
-/// A document as a part of another page, which has to know `report.css`.
+/// A document as part of another page, which has to include `report.css`.
 pub fn part(document: &Document) -> String {
     let mut out = String::new();
     contents(&mut out, document);
@@ -110,7 +110,7 @@ fn write(spans: &[Span]) -> String {
         .collect()
 }
 
-/// Text for an element or an attribute in double quotes.
+/// Escapes text for an element or a double-quoted attribute.
 pub fn escape(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for letter in text.chars() {

@@ -2,8 +2,8 @@
 
 use super::{Block, DocTable, Document, Span, line};
 
-/// Writes a document as Markdown. Names from the trace stand in code spans, which no renderer
-/// interprets; everything else is escaped.
+/// Writes a document as Markdown. Names from the trace are put in code spans, which no renderer interprets; everything
+/// else is escaped.
 pub fn markdown(document: &Document) -> String {
     let mut out = String::new();
     for block in &document.blocks {
@@ -51,13 +51,13 @@ fn write_table(out: &mut String, table: &DocTable) {
     }
 }
 
-/// A name as a code span: nothing in it is markup, whatever it holds.
+/// A name as a code span, so that nothing in it is interpreted as markup.
 fn code(name: &str) -> String {
     let name = name.replace(|letter: char| letter.is_control(), " ");
     if name.trim().is_empty() {
         return "(no name)".to_owned();
     }
-    // A fence longer than any run of backticks inside; a pipe would end the table's cell.
+    // A fence longer than any run of backticks inside. A pipe would end the table cell.
     let runs = name.split(|letter| letter != '`');
     let fence = "`".repeat(runs.map(str::len).max().unwrap_or(0) + 1);
     let is_at_end = name.starts_with('`') || name.ends_with('`');
@@ -65,7 +65,7 @@ fn code(name: &str) -> String {
     format!("{fence}{pad}{}{pad}{fence}", name.replace('|', "\\|"))
 }
 
-/// Words that may hold a name from the trace.
+/// Escapes text that may contain a name from the trace.
 fn escape(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for letter in text.chars() {

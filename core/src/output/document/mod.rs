@@ -1,8 +1,8 @@
-//! A document: headings, sentences and tables, before it is Markdown or HTML.
+//! A document: headings, sentences and tables, before it becomes Markdown or HTML.
 //!
-//! Reports are built as this and written by [`markdown()`] and [`html()`](html::html), so that
-//! both say the same, and so that a checker can read what was written. Text from a trace stands in
-//! [`Span::Code`]; both writers escape everything.
+//! Reports are built in this form and written by [`markdown()`] and [`html()`](html::html), so that both have the same
+//! content and a checker can read what was written. Text from a trace is in [`Span::Code`]; both writers escape
+//! everything.
 
 pub mod html;
 mod markdown;
@@ -17,28 +17,28 @@ use serde::{Deserialize, Serialize};
 
 use crate::base::value::Value;
 
-/// What is read in one line or cell.
+/// The content of one line or cell.
 pub type Line = Vec<Span>;
 
 /// A piece of a line.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Span {
-    /// Words.
+    /// Plain text.
     Text(String),
-    /// Words that stand out.
+    /// Bold text.
     Bold(String),
-    /// A name from the trace, quoted as it is.
+    /// A name from the trace, quoted verbatim.
     Code(String),
-    /// A way to a heading of this document, by its [`slug`].
+    /// A link to a heading of this document, by its [`slug`].
     Link {
-        /// What is read.
+        /// The link text.
         text: String,
-        /// Where it leads.
+        /// The slug it points to.
         slug: String,
     },
 }
 
-/// Words with names in backticks: "`aten::mm` takes 3 ms".
+/// Text with names in backticks: "`aten::mm` takes 3 ms".
 pub fn line(text: &str) -> Line {
     let parts = text.split('`').enumerate();
     parts
@@ -50,14 +50,14 @@ pub fn line(text: &str) -> Line {
         .collect()
 }
 
-/// A line that starts with its name: "**Issue:** …".
+/// A line that starts with a label: "**Issue:** …".
 pub fn field(label: &str, text: &str) -> Line {
     let mut spans = vec![Span::Bold(format!("{label}:")), Span::Text(" ".to_owned())];
     spans.extend(line(text));
     spans
 }
 
-/// What is read of some spans.
+/// The plain text of some spans.
 pub fn plain(spans: &[Span]) -> String {
     spans
         .iter()
@@ -68,7 +68,7 @@ pub fn plain(spans: &[Span]) -> String {
         .collect()
 }
 
-/// A value as a cell; what is quoted from a trace or a file as a name.
+/// A value as a cell; text quoted from a trace or a file becomes a name.
 pub fn cell(value: &Value) -> Line {
     match value {
         Value::Quoted(text) => vec![Span::Code(text.clone())],
@@ -92,8 +92,7 @@ pub enum Block {
     Bullets(Vec<Line>),
     /// A table.
     Table(DocTable),
-    /// A picture, as SVG of our own making, with what it shows in a sentence. Markdown has the
-    /// sentence alone.
+    /// A picture, as SVG that we generate, with a sentence that says what it shows. Markdown has only the sentence.
     Picture {
         /// The SVG.
         svg: String,
@@ -103,8 +102,8 @@ pub enum Block {
 }
 
 impl Block {
-    /// What is read of it, row by row and cell by cell: a paragraph, an item of a list and a caption
-    /// are rows of one cell; a table begins with its heads.
+    /// Its text, row by row and cell by cell: a paragraph, a list item and a caption are rows with one cell; a table
+    /// starts with its column heads.
     pub(crate) fn rows(&self) -> Vec<Vec<Line>> {
         match self {
             Block::Heading { text, .. } => vec![vec![line(text)]],
@@ -147,7 +146,7 @@ impl Document {
         self.blocks.push(Block::Text(line(text)));
     }
 
-    /// Adds a paragraph that starts with its name.
+    /// Adds a paragraph that starts with a label.
     pub fn field(&mut self, label: &str, text: &str) {
         self.blocks.push(Block::Text(field(label, text)));
     }
@@ -157,7 +156,7 @@ impl Document {
         texts.into_iter().for_each(|text| self.text(text.as_ref()));
     }
 
-    /// Adds a list; nothing for one without items.
+    /// Adds a list, unless it is empty.
     pub fn bullets(&mut self, items: impl IntoIterator<Item = Line>) {
         let items: Vec<Line> = items.into_iter().collect();
         if !items.is_empty() {
@@ -165,7 +164,7 @@ impl Document {
         }
     }
 
-    /// Adds a table; nothing for one without rows.
+    /// Adds a table, unless it has no rows.
     pub fn table(&mut self, table: impl Into<DocTable>) {
         let table = table.into();
         if !table.rows.is_empty() {
@@ -173,12 +172,12 @@ impl Document {
         }
     }
 
-    /// Adds all of another document.
+    /// Appends another document.
     pub fn append(&mut self, other: Document) {
         self.blocks.extend(other.blocks);
     }
 
-    /// Says something where nothing was said.
+    /// Adds a paragraph if the document is empty.
     pub fn or_text(&mut self, text: &str) {
         if self.blocks.is_empty() {
             self.text(text);
@@ -193,7 +192,7 @@ impl Document {
         })
     }
 
-    /// The blocks below a heading, up to the next one of its level or above.
+    /// The blocks below a heading, up to the next heading of its level or above.
     pub fn section(&self, heading: &str) -> Option<&[Block]> {
         let mut blocks = self.blocks.iter().enumerate();
         blocks.find_map(|(at, block)| match block {
@@ -205,7 +204,7 @@ impl Document {
     }
 }
 
-/// The blocks below the heading in a place, up to the next one of its level or above.
+/// The blocks below the heading at a position, up to the next heading of its level or above.
 pub(crate) fn below(blocks: &[Block], at: usize, level: u8) -> &[Block] {
     let rest = blocks.get(at + 1..).unwrap_or_default();
     let ends =
@@ -214,7 +213,7 @@ pub(crate) fn below(blocks: &[Block], at: usize, level: u8) -> &[Block] {
     rest.get(..end).unwrap_or_default()
 }
 
-/// The way to a heading, as common Markdown renderers make it: small letters, digits and hyphens.
+/// The anchor of a heading, as common Markdown renderers make it: lower-case letters, digits and hyphens.
 pub fn slug(heading: &str) -> String {
     heading
         .chars()

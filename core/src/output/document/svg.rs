@@ -1,5 +1,5 @@
-//! Pictures as SVG without script. Colors are those of the page, one for each category, in a
-//! shade that reads on light and on dark paper.
+//! Pictures as SVG without scripts. Colors are the page's, one for each category, in a shade that is readable on a
+//! light and on a dark background.
 
 use super::html::escape;
 use crate::names::Family;
@@ -27,7 +27,7 @@ pub(crate) fn color(family: Family) -> &'static str {
 pub(crate) const IDLE: &str = "#8884";
 const RULE: &str = "#8888";
 
-/// An SVG of a height, with what it shows for those who do not see it.
+/// An SVG of a given height, with a text alternative.
 pub(crate) struct Svg {
     text: String,
 }
@@ -43,7 +43,7 @@ impl Svg {
         }
     }
 
-    /// A bar; `title` is read when it is pointed at.
+    /// A bar; `title` is its tooltip.
     pub(crate) fn rect(
         &mut self,
         x: f64,
@@ -59,7 +59,7 @@ impl Svg {
         ));
     }
 
-    /// A line of a scale; `dashes` as in SVG, empty for a whole line.
+    /// A line of a scale; `dashes` as in SVG, empty for a solid line.
     pub(crate) fn line(&mut self, from: (f64, f64), to: (f64, f64), dashes: &str) {
         self.text.push_str(&format!(
             "<line x1=\"{:.1}\" y1=\"{:.1}\" x2=\"{:.1}\" y2=\"{:.1}\" stroke=\"{RULE}\" stroke-dasharray=\"{dashes}\"/>",
@@ -67,7 +67,7 @@ impl Svg {
         ));
     }
 
-    /// Words at a place: `anchor` is start, middle or end.
+    /// Text at a position: `anchor` is start, middle or end.
     pub(crate) fn text(&mut self, x: f64, y: f64, anchor: &str, text: &str) {
         self.text.push_str(&format!(
             "<text x=\"{x:.1}\" y=\"{y:.1}\" text-anchor=\"{anchor}\">{}</text>",
@@ -75,13 +75,13 @@ impl Svg {
         ));
     }
 
-    /// A small square of a color with what it stands for.
+    /// A small colored square with its label.
     pub(crate) fn legend(&mut self, x: f64, y: f64, fill: &str, title: &str, text: &str) {
         self.rect(x, y - 10.0, 11.0, 11.0, fill, title);
         self.text(x + 18.0, y, "start", text);
     }
 
-    /// A mark; `title` is read when it is pointed at.
+    /// A mark; `title` is its tooltip.
     pub(crate) fn circle(&mut self, at: (f64, f64), radius: f64, fill: &str, title: &str) {
         self.text.push_str(&format!(
             "<circle cx=\"{:.1}\" cy=\"{:.1}\" r=\"{radius:.1}\" fill=\"{fill}\" fill-opacity=\"0.75\"><title>{}</title></circle>",

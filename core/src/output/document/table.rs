@@ -1,4 +1,4 @@
-//! Tables of documents, and what stands in their cells.
+//! Tables of documents and their cells.
 
 use serde::{Deserialize, Serialize};
 
@@ -7,12 +7,12 @@ use crate::base::format;
 use crate::base::value::Table;
 use crate::compare::Pair;
 
-/// Words alone, whatever they hold.
+/// Plain text without quoted names.
 pub(crate) fn text(text: impl Into<String>) -> Line {
     vec![Span::Text(text.into())]
 }
 
-/// A name from the trace; the middle of a long one is left out.
+/// A name from the trace; a long one is shortened in the middle.
 pub(crate) fn code(name: &str, max_chars: usize) -> Line {
     vec![Span::Code(format::middle_ellipsis(name, max_chars))]
 }
@@ -32,14 +32,14 @@ pub(crate) fn count(n: impl TryInto<u64>) -> Line {
 /// A table of a document.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct DocTable {
-    /// Heads of the columns, and whether they hold numbers.
+    /// Column heads, and whether the column holds numbers.
     pub columns: Vec<(String, bool)>,
     /// Cells; each row as long as `columns`.
     pub rows: Vec<Vec<Line>>,
 }
 
 impl DocTable {
-    /// A table with a row for each of some things, without columns yet.
+    /// A table with one row per item, without columns yet.
     pub(crate) fn of<T>(things: impl IntoIterator<Item = T>) -> Rows<T> {
         let things: Vec<T> = things.into_iter().collect();
         let rows = vec![Vec::new(); things.len()];
@@ -51,8 +51,8 @@ impl DocTable {
     }
 }
 
-/// A table in the making, column by column: a head, and what is shown of each thing. Columns whose
-/// head starts with `>` hold numbers.
+/// A table under construction, column by column: a head, and what is shown for each item. Columns whose head starts
+/// with `>` hold numbers.
 pub(crate) struct Rows<T> {
     things: Vec<T>,
     table: DocTable,

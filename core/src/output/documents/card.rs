@@ -1,4 +1,4 @@
-//! A recommendation: its card of a few lines, its details, its reproducer.
+//! A recommendation: a short card, its details and its reproducer.
 
 use super::Subject;
 use crate::findings::{Confidence, Priority, Replay};
@@ -6,7 +6,7 @@ use crate::output::document::{Block, DocTable, Document, Span, field, line, slug
 use crate::output::replay::mark;
 use crate::report::cards::Light;
 
-/// A finding as the documents say it.
+/// A finding as shown in the documents.
 pub(super) struct Card<'a> {
     pub(super) number: usize,
     pub(super) title: &'a str,
@@ -15,14 +15,14 @@ pub(super) struct Card<'a> {
     pub(super) kernel: &'a str,
     pub(super) reasoning: &'a [String],
     pub(super) impact: String,
-    /// The time in `impact` as files for programs have it; `None` where it is not known.
+    /// The time in `impact` as it is in the JSON files; `None` if unknown.
     pub(super) saves: Option<String>,
     /// What that is estimated from.
     pub(super) basis: &'static str,
     pub(super) priority: Priority,
     pub(super) confidence: Option<Confidence>,
     pub(super) replay: Option<&'a Replay>,
-    /// The part of the details that it stands in.
+    /// The section of the details that it is in.
     pub(super) place: String,
 }
 
@@ -32,7 +32,7 @@ impl Card<'_> {
         format!("{icon} Priority {}: {}", self.number, self.title)
     }
 
-    /// The heading among the details. Unique: the number is.
+    /// The heading in the details. It is unique because the number is.
     pub(super) fn detail_heading(&self) -> String {
         format!("P{} {}", self.number, self.title)
     }
@@ -45,7 +45,7 @@ impl Card<'_> {
         format!("Severity: {}.", self.priority.label())
     }
 
-    /// The details: what was measured stands in `data`, what that is worth in `projection`.
+    /// The details: measurements are in `data`, the projected saving in `projection`.
     pub(super) fn details(
         &self,
         document: &mut Document,

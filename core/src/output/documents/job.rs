@@ -3,10 +3,10 @@
 use crate::job::overview::{JobCard, JobOverview, ShownTable};
 use crate::output::document::{DocTable, Document, Line, line, text};
 
-/// Rows of a table that a document shows; the files have all.
+/// Maximum rows of a table in a document; the files have all rows.
 const MOST_ROWS: usize = 64;
 
-/// The report of a job: the sentence, what to do, the evidence.
+/// The report of a job: the headline, what to do, and the evidence.
 pub(crate) fn report(overview: &JobOverview) -> Document {
     let mut document = Document::new("Job Report");
     document.text(&overview.headline);

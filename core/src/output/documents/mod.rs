@@ -1,16 +1,15 @@
-//! The documents about one trace and about two: the fair one for those who decide, the rough one
-//! for those who check.
+//! The documents about one trace and about two: the fair one for decision makers, the rough one for reviewers.
 //!
 //! ```text
 //! Subject ─fair→ Document         summary, warnings, recommendations, details, appendix
 //!         ├illustrated→ Document  the same with pictures
-//!         └rough→ Document        every step with its raw tables, gaps, questions, and whether all
-//!                                 that was written holds ([`check`])
+//!         └rough→ Document        every step with its raw tables, gaps, questions, and the results
+//!                                 of checking all that was written ([`check`])
 //! ```
 //!
-//! One skeleton and one list of rules serve both; a `Subject` says what differs.
+//! Both share one skeleton and one list of rules; a `Subject` provides what differs.
 
-/// Methods of a [`Subject`] that are functions elsewhere.
+/// Methods of a [`Subject`] that are implemented as functions elsewhere.
 macro_rules! written_by {
     ($($method:ident -> $type:ty = $write:path;)+) => {
         $(fn $method(&self) -> $type {
@@ -44,9 +43,9 @@ fn part(title: impl Into<String>, write: impl FnOnce(&mut Document)) -> Part {
     (title.into(), document)
 }
 
-/// Headings and labels in which the documents of one trace and of two differ.
+/// Headings and labels that differ between the documents of one trace and of two.
 struct Words {
-    /// What a card says is wrong: "Issue", or "Gap" to the reference.
+    /// The label of a card's problem: "Issue", or "Gap" to the reference.
     problem: &'static str,
     details: &'static str,
     /// The third section of the rough document.
@@ -82,18 +81,16 @@ struct Shown {
     section: String,
     /// The first cell of the row.
     label: &'static str,
-    /// The time behind each of the next cells, and the whole that it is a share of where it is
-    /// written as one.
+    /// The time in each of the next cells, and the whole that it is a share of if it is written as a share.
     cells: Vec<(i64, i64)>,
 }
 
-/// What documents are about. Sections in the order in which they are written, then what checks hold
-/// them against.
+/// What documents are about: the sections in output order, then the data that checks compare them with.
 trait Subject {
     fn words(&self) -> &'static Words;
     fn title(&self) -> String;
 
-    /// What part of the trace it is about, where that is not all of it.
+    /// The part of the trace it covers, if that is not all of it.
     fn window(&self) -> Option<String> {
         None
     }
@@ -107,12 +104,12 @@ trait Subject {
 
     fn recommendations(&self) -> String;
 
-    /// What is said before the cards.
+    /// The text before the cards.
     fn lead(&self) -> Vec<String>;
 
     fn cards(&self) -> Vec<Card<'_>>;
 
-    /// That findings were left out.
+    /// States that findings were left out.
     fn small(&self) -> Option<String>;
 
     fn details(&self) -> Vec<Part>;
@@ -126,18 +123,17 @@ trait Subject {
     /// What could not be analyzed.
     fn gaps(&self) -> Document;
 
-    /// What somebody with the model at hand can answer.
+    /// Questions that somebody who knows the model can answer.
     fn questions(&self) -> Vec<String>;
 
     fn files(&self) -> Vec<File> {
         Vec::new()
     }
 
-    /// Names that traces give to models and devices; they stand in sentences as they are.
+    /// Names of models and devices from the trace; they are used in sentences without quotes.
     fn names(&self) -> Vec<&str>;
 
-    /// Names of operators and kernels that tables may quote; `None` where the traces are not at
-    /// hand.
+    /// Names of operators and kernels that tables may quote; `None` if the traces are not available.
     fn quotable(&self) -> Option<Names> {
         None
     }
@@ -147,40 +143,40 @@ trait Subject {
     /// The rows of the summary's table, in order.
     fn rows(&self) -> &'static [&'static str];
 
-    /// The operations that take the longest, with their times; `None` where no document lists them.
+    /// The operations that take the longest, with their times; `None` if no document lists them.
     fn bottlenecks(&self) -> Option<Vec<(String, i64)>> {
         None
     }
 
     fn shown(&self) -> Vec<Shown>;
 
-    /// Where parts do not sum up to their whole; `None` where nothing was measured.
+    /// Parts that do not add up to their whole; `None` if nothing was measured.
     fn wrong_sums(&self) -> Option<Vec<String>>;
 
-    /// Where findings or rows are out of order.
+    /// Findings or rows that are out of order.
     fn wrong_order(&self) -> Vec<String>;
 
-    /// Where more is saved than there is.
+    /// Savings that exceed what is there.
     fn wrong_savings(&self) -> Vec<String>;
 
-    /// Where a judgement does not follow from its figure, in `fair` too.
+    /// Verdicts that do not follow from their figure, in `fair` too.
     fn wrong_judgements(&self, fair: &Document) -> Vec<String>;
 }
 
 /// What can be written about one trace, an [`Input`](single::Input), and about two, a
 /// [`Comparison`](crate::compare::Comparison).
 pub trait Documents {
-    /// The document for those who decide.
+    /// The document for decision makers.
     fn fair(&self) -> Document;
 
     /// The same with pictures, for one printed page.
     fn illustrated(&self) -> Document;
 
-    /// The working notes for those who check.
+    /// The working notes for reviewers.
     fn rough(&self) -> Document;
 
-    /// Whether all that is written holds: both documents and the files of each analysis, against
-    /// each other and against what they are written from.
+    /// Checks all that is written: both documents and the files of each analysis, against each other and against their
+    /// source.
     fn checks(&self) -> Vec<Check>;
 }
 
@@ -241,7 +237,7 @@ fn fair(subject: &dyn Subject, with_pictures: bool) -> Document {
     document
 }
 
-/// The rough document up to the heading of the checks, which need it.
+/// The rough document up to the heading of the checks, which need it as input.
 fn notes(subject: &dyn Subject) -> Document {
     let mut document = Document::new(&format!("{} (Rough)", subject.title()));
     document.texts(subject.window());
@@ -266,7 +262,7 @@ fn notes(subject: &dyn Subject) -> Document {
     document
 }
 
-/// Parts under headings of the third level; one without a title has none.
+/// Parts under level-3 headings; one without a title gets no heading.
 fn write(document: &mut Document, parts: Vec<Part>) {
     for (title, part) in parts {
         if !title.is_empty() {

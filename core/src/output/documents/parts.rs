@@ -1,4 +1,4 @@
-//! Tables and sentences of both kinds of documents.
+//! Tables and sentences that both kinds of documents share.
 
 use crate::assess::{ThresholdInfo, Thresholds};
 use crate::base::format;
@@ -9,7 +9,7 @@ use crate::profile::timeline::GpuTimeline;
 
 pub(super) type Read = fn(&GpuTimeline) -> i64;
 
-/// How the time of the GPU splits. The first four sum up to the fifth.
+/// How GPU time splits. The first four add up to the fifth.
 pub(super) const TIMELINE: [(&str, Read); 8] = [
     ("Computation", |whole| whole.computation_ns),
     ("Exposed communication", |whole| whole.exposed_comm_ns),
@@ -21,7 +21,7 @@ pub(super) const TIMELINE: [(&str, Read); 8] = [
     ("All copies, hidden or not", |whole| whole.memcpy_ns),
 ];
 
-/// That rows are left out of a table, and where they are: "1 more is in the sheet."
+/// States that a table is missing rows, and where they are: "1 more is in the sheet."
 pub(super) fn more(n_rows: usize, shown: usize, place: &str) -> Option<String> {
     let n = n_rows.saturating_sub(shown);
     let is = if n == 1 { "is" } else { "are" };
@@ -35,8 +35,8 @@ pub(super) fn figures(facts: &[Fact]) -> DocTable {
         .into()
 }
 
-/// What some efficiencies are worth: the time of kernels, `run_ns` of the run of `total_ns`, at
-/// other efficiencies than theirs.
+/// Projected savings at other efficiencies: `time_ns` is the current kernel time, of which `run_ns` count toward the
+/// run of `total_ns`.
 pub(super) fn projection(
     time_ns: i64,
     run_ns: i64,

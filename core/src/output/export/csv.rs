@@ -1,16 +1,16 @@
-//! A sheet as a CSV file, as `pandas.read_csv` and Python's `csv` read it.
+//! A sheet as a CSV file, readable by `pandas.read_csv` and Python's `csv`.
 //!
-//! RFC 4180 with `\n` line ends. Numbers have the fewest digits that read back as the same number,
-//! flags are `True` and `False`, an unknown is empty.
+//! RFC 4180 with `\n` line ends. Numbers have the fewest digits that parse back to the same number, flags are `True`
+//! and `False`, unknown values are empty.
 
 use crate::report::sheet::{Cell, Column, Sheet};
 
-/// Where the CSV file of a sheet belongs.
+/// The path of a sheet's CSV file.
 pub(super) fn path<S: AsRef<str>>(folder: &str, sheet: &Sheet<S>) -> String {
     format!("{folder}/{}.csv", sheet.name.as_ref())
 }
 
-/// The bytes of the CSV file of a sheet.
+/// The bytes of a sheet's CSV file.
 pub fn csv<S: AsRef<str>>(sheet: &Sheet<S>) -> Vec<u8> {
     let mut out = head(&sheet.columns);
     for cells in &sheet.rows {
@@ -19,13 +19,13 @@ pub fn csv<S: AsRef<str>>(sheet: &Sheet<S>) -> Vec<u8> {
     out.into_bytes()
 }
 
-/// The first line of such a file.
+/// The header line.
 pub(super) fn head<S: AsRef<str>>(columns: &[Column<S>]) -> String {
     let columns = columns.iter();
     line(columns.map(|column| text(column.label.as_ref())))
 }
 
-/// A line of it.
+/// A data line.
 pub(super) fn row(cells: &[Cell]) -> String {
     line(cells.iter().map(cell))
 }
@@ -39,16 +39,16 @@ fn cell(cell: &Cell) -> String {
     match cell {
         Cell::Text(written) => text(written),
         Cell::Int(number) => number.to_string(),
-        // Debug is the shortest text that reads back, and keeps ".0" so that a column of whole
-        // numbers stays a column of floats.
+        // Debug prints the shortest text that parses back, and keeps ".0", so a column of whole numbers stays a float
+        // column.
         Cell::Float(number) if number.is_finite() => format!("{number:?}"),
         Cell::Flag(flag) => if *flag { "True" } else { "False" }.to_owned(),
         Cell::Empty | Cell::Float(_) => String::new(),
     }
 }
 
-/// Text from a trace is hostile: spreadsheets run cells that begin like a formula. An apostrophe
-/// in front makes them text.
+/// Text from a trace is untrusted: spreadsheets run cells that start like a formula. A leading apostrophe makes them
+/// text.
 fn text(text: &str) -> String {
     let is_formula = text.starts_with(['=', '+', '-', '@', '\t', '\r']);
     let mark = if is_formula { "'" } else { "" };

@@ -1,10 +1,10 @@
-//! How files are listed and made, whatever they are made from.
+//! How files are listed and made, independent of their source.
 
 use super::{Artifact, Listed, mime};
 use crate::base::labels::labelled;
 
 labelled! {
-    /// What a kind of file is there for.
+    /// The purpose of a kind of file.
     pub enum Group {
         /// To be read.
         Reports => "Reports to read",
@@ -17,27 +17,27 @@ labelled! {
     }
 }
 
-/// A kind of file that is made from an `I`.
+/// A kind of file, made from an `I`.
 #[derive(Debug)]
 pub struct Exporter<I> {
-    /// What `--format` takes.
+    /// Its name for `--format`.
     pub format: &'static str,
     /// What it is, for people.
     pub title: &'static str,
-    /// What it is there for.
+    /// Its purpose.
     pub group: Group,
-    /// Who opens it, and with what: a sentence.
+    /// Who opens it, and with what, in a sentence.
     pub purpose: &'static str,
-    /// Making one of its files takes no time that anybody would notice.
+    /// Whether making one of its files takes no noticeable time.
     pub is_quick: bool,
-    /// Lists the files without making them: cheap, however large they are.
+    /// Lists the files without making them: cheap, no matter how large they are.
     pub list: fn(&I) -> Vec<Listed>,
-    /// Makes the listed file of this path; `None` where it cannot be made.
+    /// Makes the listed file with this path; `None` if it cannot be made.
     pub write: fn(&I, &str) -> Option<Vec<u8>>,
 }
 
 impl<I> Exporter<I> {
-    /// Makes all files of this kind, one after the other as they are asked for.
+    /// Makes all files of this kind lazily, one after the other.
     pub fn artifacts<'a>(&'a self, input: &'a I) -> impl Iterator<Item = Artifact> + 'a {
         let listed = (self.list)(input).into_iter();
         listed.filter_map(|file| self.artifact(input, file))
@@ -54,18 +54,18 @@ impl<I> Exporter<I> {
 
 /// What files can be made from.
 pub trait Source: Sized {
-    /// Every kind of file, in the order in which they are offered.
+    /// Every kind of file, in display order.
     fn exporters() -> Vec<Exporter<Self>>;
 
-    /// Whether a file may be larger than memory, and is handed on as it is made.
+    /// Whether a file may be larger than memory and is written while it is made.
     fn is_streamed(&self, _path: &str) -> bool {
         false
     }
 
-    /// Hands such a file on, piece by piece.
+    /// Writes such a file, piece by piece.
     fn stream(&self, _path: &str, _sink: &mut dyn FnMut(&[u8])) {}
 
-    /// All files, none of them made yet.
+    /// Lists all files without making them.
     fn files(&self) -> Vec<Listed> {
         let exporters = Self::exporters().into_iter();
         exporters
@@ -73,7 +73,7 @@ pub trait Source: Sized {
             .collect()
     }
 
-    /// Makes one file; `None` where there is none of this path.
+    /// Makes one file; `None` if there is none with this path.
     fn artifact(&self, path: &str) -> Option<Artifact> {
         Self::exporters().iter().find_map(|exporter| {
             let mut files = (exporter.list)(self).into_iter();
@@ -91,7 +91,7 @@ pub trait Source: Sized {
         files.collect()
     }
 
-    /// All files as one archive; `None` where it cannot be written.
+    /// All files as one archive; `None` if it cannot be written.
     fn archive(&self) -> Option<Vec<u8>> {
         let exporters = Self::exporters();
         let files = exporters

@@ -154,15 +154,15 @@ fn digest_path(rank: &Rank) -> String {
     format!("digests/rank{:05}.json.gz", rank.number)
 }
 
-/// The sheets that a workbook can hold: those of a very large job with columns for each rank, or with more
-/// rows than are kept, are in the CSV files alone.
+/// The sheets that fit in a workbook. Sheets of a very large job that have too many columns (one per rank), or more
+/// rows than are kept, are only in the CSV files.
 fn fitting<'a>(input: &'a job::Input) -> impl Iterator<Item = &'a JobSheet> {
     let whole = input.sheets().iter().filter(|made| made.is_whole());
     let sheets = whole.map(|made| &made.sheet);
     sheets.filter(|sheet| sheet.columns.len() <= xlsx::MOST_COLUMNS)
 }
 
-/// Workbooks that have sheets: one without any is none.
+/// The workbooks that have sheets; a workbook without any is left out.
 fn listed<const N: usize>(books: [(&str, &'static str, usize); N]) -> Vec<Listed> {
     let books = books.into_iter().filter(|(.., n_sheets)| *n_sheets > 0);
     books.map(|(path, title, _)| file(path, title)).collect()
@@ -196,7 +196,7 @@ fn trace_tables(input: &Input) -> Vec<Listed> {
         .collect()
 }
 
-/// The CSV file of this path among those of some sheets.
+/// The CSV file with this path among those of some sheets.
 fn table<'a, S: AsRef<str> + 'a>(
     sheets: impl IntoIterator<Item = &'a Sheet<S>>,
     path: &str,

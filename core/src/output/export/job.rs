@@ -1,4 +1,4 @@
-//! What files about a job are made from.
+//! The input of files about a job.
 
 use std::cell::{OnceCell, RefCell};
 
@@ -8,19 +8,19 @@ use crate::job::sheets::{Made, sheets_of_at_most, stream};
 use crate::job::world::SetApart;
 use crate::job::{Analysis, Job, NetworkFigures};
 
-/// Sheets with more rows, or with more than eight million cells, are in CSV files alone, which are written row
-/// by row: neither a workbook nor JSON is read in parts.
+/// Sheets with more rows, or with more than eight million cells, are only in CSV files, which are written row by row:
+/// neither a workbook nor JSON is read in parts.
 pub const MOST_ROWS: usize = 200_000;
 
-/// Where CSV files belong.
+/// The folder of CSV files.
 pub(super) const FOLDER: &str = "job_csvs";
 
-/// What the files are made from.
+/// The input of the files.
 #[derive(Debug)]
 pub struct Input<'a> {
-    /// The ranks of one window of the profiler, put together.
+    /// The merged ranks of one window of the profiler.
     pub job: &'a Job,
-    /// Files that take no part in it.
+    /// Files that were excluded from the job.
     pub set_apart: &'a [SetApart],
     figures: NetworkFigures,
     analysis: OnceCell<Analysis>,
@@ -29,7 +29,7 @@ pub struct Input<'a> {
 }
 
 impl<'a> Input<'a> {
-    /// Of a job and the files that were set apart from it.
+    /// For a job and the files that were excluded from it.
     pub fn new(job: &'a Job, set_apart: &'a [SetApart]) -> Input<'a> {
         Input {
             job,
@@ -41,24 +41,24 @@ impl<'a> Input<'a> {
         }
     }
 
-    /// The same with what is known of the network.
+    /// The same with figures of the network.
     pub fn with_network(self, figures: NetworkFigures) -> Input<'a> {
         Input { figures, ..self }
     }
 
-    /// What it comes to, made when it is first asked for.
+    /// Its analysis, computed on first use.
     pub fn analysis(&self) -> &Analysis {
         self.analysis
             .get_or_init(|| Analysis::with(self.job, self.figures))
     }
 
-    /// What is shown of it, made when it is first asked for.
+    /// Its overview, computed on first use.
     pub fn overview(&self) -> &JobOverview {
         let make = || JobOverview::new(self.job, self.analysis(), self.set_apart);
         self.overview.get_or_init(make)
     }
 
-    /// Its sheets, made when they are first asked for; those with more than [`MOST_ROWS`] rows without any.
+    /// Its sheets, computed on first use; those with more than [`MOST_ROWS`] rows have no rows here.
     pub fn sheets(&self) -> &[Made] {
         let make = || sheets_of_at_most(MOST_ROWS, self.job, self.analysis(), self.set_apart);
         self.sheets.get_or_init(make)
@@ -81,14 +81,14 @@ impl<'a> Input<'a> {
         Some(bytes)
     }
 
-    /// The same piece by piece.
+    /// The same, piece by piece.
     pub(super) fn stream_csv(&self, path: &str, sink: &mut dyn FnMut(&[u8])) {
         if let Some(made) = self.sheet_of(path) {
             self.csv_of(made, sink);
         }
     }
 
-    /// Whether the rows of the sheet of a CSV file are more than are kept.
+    /// Whether the sheet of a CSV file has more rows than are kept.
     pub(super) fn is_long(&self, path: &str) -> bool {
         self.sheet_of(path).is_some_and(|made| !made.is_whole())
     }

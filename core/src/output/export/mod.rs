@@ -1,6 +1,6 @@
 //! Files that Dormer writes. The command line and the page offer the same ones.
 //!
-//! To add a kind of file: a row of `exporters` in `formats`, for one trace, for two, for a job.
+//! To add a kind of file, add a row to `exporters` in `formats`, for one trace, for two, or for a job.
 
 pub(crate) mod categories;
 pub mod csv;
@@ -15,16 +15,16 @@ pub use exporter::{Exporter, Group, Source};
 
 /// The documents as Markdown.
 pub mod markdown {
-    /// For those who decide.
+    /// For decision makers.
     pub const FAIR: &str = "standalone_analysis_fair.md";
-    /// For those who check.
+    /// For reviewers.
     pub const ROUGH: &str = "standalone_analysis_rough.md";
 }
 
 /// One file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Artifact {
-    /// Where it belongs, relative to the output folder; `/` between folders.
+    /// Its path relative to the output folder, with `/` between folders.
     pub path: String,
     /// Its media type.
     pub mime: &'static str,
@@ -35,9 +35,9 @@ pub struct Artifact {
 /// A file that can be made.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Listed {
-    /// Where it belongs, relative to the output folder; `/` between folders.
+    /// Its path relative to the output folder, with `/` between folders.
     pub path: String,
-    /// What it is, for people.
+    /// A readable title.
     pub title: &'static str,
 }
 
@@ -48,7 +48,7 @@ fn file(path: impl Into<String>, title: &'static str) -> Listed {
     }
 }
 
-/// The media type of a file by the end of its name.
+/// The media type of a file, by its extension.
 pub(crate) fn mime(path: &str) -> &'static str {
     let (_, ending) = path.rsplit_once('.').unwrap_or_default();
     MIMES

@@ -1,4 +1,4 @@
-//! What files about two traces are made from.
+//! The input of files about two traces.
 
 use std::cell::OnceCell;
 use std::sync::Arc;
@@ -7,8 +7,8 @@ use crate::compare::sheets::{ComparisonSheet, sheets};
 use crate::compare::tree::TreeDiff;
 use crate::compare::{Comparison, Side};
 
-/// What files, tables and views of two traces share, each made once, when it is first asked for. A
-/// cache belongs to two sides: where one of them changes, it is thrown away.
+/// Results that files, tables and views of two traces share, each computed on first use. A cache belongs to two sides:
+/// if one of them changes, it has to be discarded.
 #[derive(Debug, Default)]
 pub struct Cache {
     comparison: OnceCell<Comparison>,
@@ -17,16 +17,16 @@ pub struct Cache {
 }
 
 impl Cache {
-    /// What both say about each other, where anything asked for it before.
+    /// The comparison, if it was already computed.
     pub fn comparison(&self) -> Option<&Comparison> {
         self.comparison.get()
     }
 }
 
-/// What the files are made from.
+/// The input of the files.
 #[derive(Debug, Clone, Copy)]
 pub struct Input<'a> {
-    /// The trace that the target is held against.
+    /// The trace that the target is compared with.
     pub reference: Side<'a>,
     /// The trace to improve.
     pub target: Side<'a>,
@@ -34,7 +34,7 @@ pub struct Input<'a> {
 }
 
 impl<'a> Input<'a> {
-    /// Of two sides, whose names differ, and what is known of them already.
+    /// For two sides with different names, and the results already known about them.
     pub fn new(reference: Side<'a>, target: Side<'a>, cache: &'a Cache) -> Input<'a> {
         Input {
             reference,
@@ -43,13 +43,13 @@ impl<'a> Input<'a> {
         }
     }
 
-    /// What both say about each other.
+    /// The comparison of both.
     pub fn comparison(&self) -> &'a Comparison {
         let make = || Comparison::new(self.reference, self.target);
         self.cache.comparison.get_or_init(make)
     }
 
-    /// The call trees of both as one; to keep it, it is cloned.
+    /// The call trees of both, merged; clone it to keep it.
     pub fn tree(&self) -> &'a Arc<TreeDiff> {
         let make = || Arc::new(TreeDiff::new(self.reference, self.target));
         self.cache.tree.get_or_init(make)
@@ -72,7 +72,7 @@ mod tests {
     use crate::sample;
     use crate::testing::Timetable;
 
-    /// The sample beside a small trace.
+    /// The sample trace and a small trace.
     fn with_input(check: impl Fn(&Input)) {
         let reference = Profile::new(import(sample::TRACE.as_bytes()).unwrap());
         let small = Timetable::new().work("aten::mm", "gemm", 40..80);

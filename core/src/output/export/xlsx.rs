@@ -1,7 +1,7 @@
 //! All sheets as one workbook, for Excel, LibreOffice and `pandas.read_excel`.
 //!
-//! Text from a trace is written as text, never as a formula. The same report gives the same bytes:
-//! the workbook's date is a fixed one.
+//! Text from a trace is written as text, never as a formula. The same report gives the same bytes: the date of the
+//! workbook is fixed.
 
 use rust_xlsxwriter::{
     DocProperties, ExcelDateTime, Format, FormatAlign, Workbook, Worksheet, XlsxError,
@@ -9,17 +9,17 @@ use rust_xlsxwriter::{
 
 use crate::report::sheet::{Cell, Column, Sheet, Unit};
 
-/// What Excel holds in a cell, in UTF-16 units.
+/// Maximum text length of an Excel cell, in UTF-16 units.
 const MAX_TEXT: usize = 32_767;
-/// What Excel holds in a sheet, the header included.
+/// Maximum rows of an Excel sheet, header included.
 const MAX_ROWS: usize = 1_048_576;
-/// What Excel holds in a row.
+/// Maximum columns of an Excel sheet.
 pub(super) const MOST_COLUMNS: usize = 16_384;
-/// What Excel takes as the name of a sheet.
+/// Maximum length of an Excel sheet name.
 const MAX_NAME: usize = 31;
-/// Integers beyond this are no longer exact in Excel's numbers; they are written as text.
+/// Integers beyond this are not exact in Excel and are written as text.
 const MAX_EXACT: i64 = 1 << 53;
-/// Rows that decide on the width of a column.
+/// Number of rows that determine the width of a column.
 const N_MEASURED: usize = 200;
 /// The narrowest and the widest column, in characters.
 const WIDTHS: (usize, usize) = (8, 60);
@@ -42,8 +42,8 @@ pub fn workbook<'a, S: AsRef<str> + 'a>(
     workbook.save_to_buffer()
 }
 
-/// A name as long as Excel takes it. Where the cut makes it one of the `taken` names, all in lower
-/// case as Excel compares them, its end counts: `…~2`.
+/// A name shortened to what Excel accepts. If that is one of the `taken` names (in lower case, as Excel compares them),
+/// a number is put at its end: `…~2`.
 fn free_name(name: &str, taken: &[String]) -> String {
     let cut = |length: usize| -> String { name.chars().take(length).collect() };
     let mut free = cut(MAX_NAME);
@@ -117,7 +117,7 @@ fn number_format(unit: Unit) -> &'static str {
     }
 }
 
-/// Text as long as a cell can hold.
+/// Text shortened to what a cell can hold.
 fn fitting(text: &str) -> &str {
     let mut n_units = 0;
     let cut = text.char_indices().find(|(_, letter)| {
@@ -130,7 +130,7 @@ fn fitting(text: &str) -> &str {
     }
 }
 
-/// A width that shows the column's head, its filter button and most of its cells.
+/// A width that fits the column's head, its filter button and most of its cells.
 fn width<S: AsRef<str>>(column: &Column<S>, position: usize, rows: &[Vec<Cell>]) -> usize {
     let cells = rows.iter().take(N_MEASURED);
     let widest = cells
@@ -163,7 +163,7 @@ mod tests {
             .collect()
     }
 
-    /// What a cell of a workbook is as a cell of a sheet; all its numbers are floats.
+    /// Converts a workbook cell to a sheet cell; all its numbers are floats.
     fn cell(data: &Data) -> Cell {
         match data {
             Data::Empty => Cell::Empty,

@@ -287,7 +287,7 @@ record! {
     }
 }
 
-/// What to do, as a JSON value.
+/// The findings as a JSON value.
 pub fn findings(profile: &Profile, report: &Report) -> Json {
     Findings::of(profile, report)
 }
@@ -315,7 +315,7 @@ fn of_run(ns: i64, total_ns: Option<i64>) -> Option<f64> {
     Some(rounded(ns as f64 / total_ns as f64 * 100.0, 2))
 }
 
-/// Share of the kernel time of all that computes.
+/// Share of the kernel time of all computation.
 pub(crate) fn percent_of_compute(report: &Report, outcome: &Outcome) -> Option<f64> {
     let compute_ns = report.timelines.compute_ns()?;
     round(percent_of(outcome.time_ns, compute_ns), 2)

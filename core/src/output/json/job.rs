@@ -171,14 +171,14 @@ mod tests {
             ..JobOverview::default()
         };
         let text = json(&job, &overview, &[], &[]).to_string();
-        // The meaning of the keys comes first.
+        // The meanings of the keys come first.
         assert!(text.starts_with(r#"{"$schema":{"#), "{text}");
         let file: Json = serde_json::from_str(&text).unwrap();
         assert_eq!(file["missing"], serde_json::json!([1]));
         assert_eq!(file["ranks"][1]["rank"], 2);
         assert_eq!(file["ranks"][1]["told_by"], "file name");
         assert_eq!(file["hosts"], Json::Null);
-        // Every key has its meaning.
+        // Every key has a meaning.
         let explained = |record: &str, value: &Json| {
             let keys = value.as_object().unwrap().keys();
             let known = &file["$schema"][record];

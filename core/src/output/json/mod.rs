@@ -1,6 +1,6 @@
-//! Files for programs: their keys, each with its meaning, type and value in one place.
+//! JSON files for programs: their keys, each with meaning, type and value in one place.
 //!
-//! `record!` makes of each row a key with its value, and a row of `docs/json.md`.
+//! `record!` turns each row into a key with its value, and into a row of `docs/json.md`.
 
 pub mod comparison;
 mod doc;
@@ -25,8 +25,8 @@ pub(crate) type Schema = (
     &'static [(&'static str, &'static str)],
 );
 
-/// Records of a file: what each is made from, and its keys with meaning and value. Behind `..` are
-/// the keys of another record.
+/// Defines the records of a file: the source of each, and its keys with meaning and value. `..` adds the keys of
+/// another record.
 macro_rules! record {
     ($(
         #[doc = $about:literal]
@@ -65,7 +65,7 @@ pub(crate) fn value(record: impl Serialize) -> Json {
     serde_json::to_value(record).unwrap_or_default()
 }
 
-/// A value as the text of a file, indented; numbers in its sentences without separators.
+/// A value as the text of a file, indented; numbers in its sentences have no thousands separators.
 pub(crate) fn pretty(json: &Json) -> Vec<u8> {
     let text = serde_json::to_string_pretty(json);
     format::ungrouped(&text.unwrap_or_default()).into_bytes()
@@ -101,7 +101,7 @@ pub(crate) fn us(ns: i64) -> f64 {
     rounded(ns as f64 / 1e3, 3)
 }
 
-/// A number with as many decimals as mean something, where it is known.
+/// A number, if known, rounded to a meaningful number of decimals.
 pub(crate) fn round(number: Option<f64>, decimals: i32) -> Option<f64> {
     number.map(|number| rounded(number, decimals))
 }

@@ -1,15 +1,15 @@
-//! Everything a report says, as one JSON document for programs.
+//! A whole report as one JSON document for programs.
 //!
 //! ```text
 //! format    1; it changes when a key changes its meaning or goes
 //! options   what the report was made with: the GPU and its figures, what is counted, thresholds
-//! window    the part of the trace that is analyzed alone; null: all of it
-//! overview  the answer in a sentence, the split of the GPU's time, the longest of each kind
+//! window    the part of the trace that is analyzed; null: all of it
+//! overview  the result in a sentence, how GPU time splits, the longest of each kind
 //! warnings  what was wrong with the trace, how often, and where first
 //! sheets    every sheet: name, columns (label, unit, doc), rows of cells in their order
 //! ```
 //!
-//! Times are in the unit that ends their key, `_ns` for nanoseconds; an unknown is `null`.
+//! The unit of a time is at the end of its key, such as `_ns` for nanoseconds; an unknown value is `null`.
 
 use serde_json::{Value, json};
 

@@ -1,4 +1,4 @@
-//! Records of several files.
+//! Records that several files share.
 
 use std::collections::BTreeMap;
 

@@ -10,7 +10,7 @@ use super::words::is_number;
 use crate::base::sort::Gather;
 use crate::trace::{Dims, OpArgs, ShapeId, StringId, Trace, extra_args};
 
-/// Types of arguments as PyTorch names them.
+/// Argument types as PyTorch names them.
 #[rustfmt::skip]
 const TYPES: &[&str] = &[
     "", "Bool", "Device", "Double", "Float", "GenericList", "Int", "Layout", "None", "Scalar", "ScalarList",
@@ -32,7 +32,7 @@ const VALUES: &[&str] = &[
     "cuda:0",
 ];
 
-/// Arguments whose values are numbers, or lists of them.
+/// Arguments whose values are numbers or lists of numbers.
 #[rustfmt::skip]
 const NUMBERS: &[&str] = &[
     "Fwd thread id", "Global rank start", "Global rank stride", "Group size", "In msg nelems", "In split size",
@@ -43,7 +43,7 @@ const NUMBERS: &[&str] = &[
     "Total Allocated", "Total Reserved", "Bytes",
 ];
 
-/// Types of elements as collectives name them.
+/// Element types as collectives name them.
 #[rustfmt::skip]
 const DTYPES: &[&str] = &[
     "BFloat16", "Bool", "Byte", "Char", "Double", "Float", "Float8_e4m3fn", "Float8_e4m3fnuz", "Float8_e5m2",
@@ -99,10 +99,10 @@ fn is_value(part: &str) -> bool {
     is_number || VALUES.contains(&part)
 }
 
-/// The other arguments of an event, JSON without its brackets; `None` where none of them is known.
+/// The other arguments of an event, as JSON without its braces; `None` if none of them is known.
 pub(super) fn extra(text: &str, placeholders: &mut Placeholders) -> Option<String> {
     let args = extra_args::object(text)?;
-    // In an order of its own: that of a `Map` depends on what else is built.
+    // Sorted, as the order of a `Map` depends on enabled crate features.
     let args: BTreeMap<String, Value> = args.into_iter().gather();
     let mut shown = BTreeMap::new();
     for (key, value) in &args {
@@ -137,7 +137,7 @@ fn argument(key: &str, value: &Value, placeholders: &mut Placeholders) -> Option
     Some(Value::String(shown))
 }
 
-/// Numbers and flags, lists of them, and texts that hold nothing else.
+/// Numbers and flags, lists of them, and texts that contain nothing else.
 fn is_numeric(value: &Value) -> bool {
     match value {
         Value::Number(_) | Value::Bool(_) | Value::Null => true,

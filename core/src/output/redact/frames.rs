@@ -1,8 +1,8 @@
 //! Names of Python frames.
 //!
 //! ```text
-//! torch/nn/functional.py(2318): linear        a function of a file, relative to where packages lie
-//! <built-in function linear>                  a function that is not Python's
+//! torch/nn/functional.py(2318): linear        a function in a file, relative to the package folder
+//! <built-in function linear>                  a function not written in Python
 //! nn.Module: Linear_3                         a module, with the number of the instance
 //! ```
 
@@ -11,9 +11,9 @@ use super::words::{described, is_number};
 use crate::names::MODULE;
 use crate::profile::model_info::GENERIC;
 
-/// Files that come with the framework.
+/// Files that belong to the framework.
 const FRAMEWORK: [&str; 2] = ["torch/", "triton/"];
-/// What says that memory is being tidied.
+/// The frame of a garbage collection.
 const COLLECTION: &str = "<built-in function collect>";
 
 pub(super) fn name(name: &str, placeholders: &mut Placeholders) -> String {
@@ -45,7 +45,7 @@ pub(super) fn name(name: &str, placeholders: &mut Placeholders) -> String {
     placeholders.of("frame", name)
 }
 
-/// `Linear_3`: its class and its number.
+/// `Linear_3`: a class and an instance number.
 fn module(instance: &str, placeholders: &mut Placeholders) -> String {
     let (class, number) = match instance.rsplit_once('_') {
         Some((class, number)) if is_number(number) => (class, Some(number)),
@@ -64,7 +64,7 @@ fn parts(name: &str) -> Option<(&str, &str, &str)> {
     is_number(line).then_some((file, line, function))
 }
 
-/// What a file or a function of the framework can be called.
+/// Whether a text has only characters that occur in names of framework files and functions.
 fn is_plain(text: &str) -> bool {
     let is_fine = |byte: u8| byte.is_ascii_alphanumeric() || b"_./<>-".contains(&byte);
     text.bytes().all(is_fine) && !text.contains("..")

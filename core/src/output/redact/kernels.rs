@@ -1,8 +1,7 @@
 //! Names of kernels, copies and fills.
 //!
-//! The name of a C++ kernel spells out its template arguments, and so may hold names from anywhere.
-//! It stays only where every single identifier in it is known: by the library whose namespace it
-//! stands in, or as a word of the language.
+//! The name of a C++ kernel spells out its template arguments, so it may contain names from anywhere. It is kept only
+//! if every single identifier in it is known: by its library's namespace, or as a word of the language.
 
 use super::placeholder::Placeholders;
 use super::words::{described, in_name, is_identifier, is_number};
@@ -11,7 +10,7 @@ use crate::perf::table;
 use crate::profile::timeline::{GpuClass, is_communication_name};
 use crate::trace::Category;
 
-/// Namespaces of libraries that anybody can get.
+/// Namespaces of publicly available libraries.
 #[rustfmt::skip]
 const LIBRARIES: &[&str] = &[
     "aiter", "at", "at_cuda_detail", "c10", "cask_cudnn", "ck", "ck_tile", "cub", "cublasLt", "cudnn", "cute",
@@ -20,10 +19,10 @@ const LIBRARIES: &[&str] = &[
     "tensorrt_llm", "thrust", "torch", "transformer_engine", "vllm", "xformers",
 ];
 
-/// Namespaces that anybody may call so: what stands in them has to consist of known words.
+/// Namespaces with common names: their content has to consist of known words.
 const PLAIN_NAMESPACES: &[&str] = &["cuda", "flash", "hip", "internal"];
 
-/// Words of the language, and types that stand in no namespace.
+/// Words of the language, and types without a namespace.
 #[rustfmt::skip]
 const LANGUAGE: &[&str] = &[
     "HIP_vector_type", "OffsetCalculator", "TrivialOffsetCalculator", "function_traits", "__half", "__half2",
@@ -36,7 +35,7 @@ const LANGUAGE: &[&str] = &[
     "nhwc2nchw_params_t", "ncclDevKernelArgsStorage",
 ];
 
-/// Kernels that stand in no namespace, by how their names begin: generators made the rest.
+/// Prefixes of kernels without a namespace; the rest of their names is generated.
 #[rustfmt::skip]
 const KERNELS: &[&str] = &[
     "Cijk_", "FlashAttnFwd", "Flash_fwd_", "Flash_bwd_", "Flash_kernel_traits", "GammaBeta", "MIOpen",
@@ -47,8 +46,7 @@ const KERNELS: &[&str] = &[
     "nhwcToNchwKernel", "nvjet_", "wvSplitK_",
 ];
 
-/// Kernels that stand in no namespace and whose names begin with a word that anybody may use: the
-/// rest has to consist of known words.
+/// Prefixes of kernels without a namespace that anybody might use: the rest has to consist of known words.
 #[rustfmt::skip]
 const PLAIN_KERNELS: &[&str] = &[
     "ampere_", "batched_transpose_", "blackwell_", "bmm_", "cuCompute", "cudnn_", "cunn_", "cutlass_", "flash_bwd_",
@@ -57,7 +55,7 @@ const PLAIN_KERNELS: &[&str] = &[
     "splitKreduce_", "transpose_CNHW2NCHW", "transpose_NCHW2CNHW", "turing_", "volta_", "winograd_",
 ];
 
-/// Words of such names in lower case, beside the common ones and those of one or two letters.
+/// Words of such names in lower case, in addition to the common ones and those of one or two letters.
 #[rustfmt::skip]
 const PLAIN_WORDS: &[&str] = &[
     "algo", "align", "aligned", "ampere", "barrier", "batch", "batched", "beta", "bfloat", "bias", "blackwell", "cga", "cgemm",
@@ -84,7 +82,7 @@ const WHOLE: &[&str] = &[
     "rotary_embedding_kernel",
 ];
 
-/// How the names of kernels begin that `torch.compile` makes.
+/// Prefixes of kernels that `torch.compile` generates.
 const COMPILED: &[&str] = &[
     "triton_for_fused_",
     "triton_per_fused_",
@@ -93,7 +91,7 @@ const COMPILED: &[&str] = &[
     "triton_tem_fused_",
 ];
 
-/// Stands for `(anonymous namespace)` while a name is read.
+/// Replaces `(anonymous namespace)` while a name is parsed.
 const ANONYMOUS: &str = "anonymous_namespace";
 
 pub(super) fn name(name: &str, placeholders: &mut Placeholders) -> String {
@@ -105,14 +103,14 @@ pub(super) fn name(name: &str, placeholders: &mut Placeholders) -> String {
     }
     let placeholder = placeholders.of("kernel", name);
     let word = described(placeholder.clone(), name);
-    // What the name says of the work must stay what it was.
+    // The analysis must derive the same from the new name.
     let meaning = Meaning::of(name);
     let family = of_family(meaning.family);
     let candidates = [
         word.clone(),
         format!("{placeholder}_{family}"),
         format!("triton_{placeholder}"),
-        // A kernel of PyTorch's that was given a function of the user's.
+        // A PyTorch kernel instantiated with a user's function.
         format!("void at::native::{word}_kernel"),
     ];
     let same = candidates
@@ -121,7 +119,7 @@ pub(super) fn name(name: &str, placeholders: &mut Placeholders) -> String {
     same.unwrap_or(word)
 }
 
-/// What an analysis takes from the name of a kernel alone.
+/// What an analysis derives from the name of a kernel alone.
 #[derive(PartialEq)]
 struct Meaning {
     family: Family,
@@ -141,7 +139,7 @@ impl Meaning {
     }
 }
 
-/// A word that makes a name one of its family.
+/// A word that assigns a name to its family.
 fn of_family(family: Family) -> &'static str {
     match family {
         Family::Gemm => "gemm",
@@ -164,7 +162,7 @@ pub(super) fn copy(name: &str, category: Category, placeholders: &mut Placeholde
     placeholders.known_or(is_copy(name), kind, name)
 }
 
-/// What runtimes call copies and fills: `Memcpy DtoH (Device -> Pinned)`.
+/// Runtime names of copies and fills: `Memcpy DtoH (Device -> Pinned)`.
 fn is_copy(name: &str) -> bool {
     const STARTS: &[&str] = &[
         "Memcpy",
@@ -207,7 +205,7 @@ fn is_known(name: &str) -> bool {
     let of_path = |letter: char| !letter.is_alphanumeric() && letter != '_' && letter != ':';
     for path in name.split(of_path).filter(|path| !path.is_empty()) {
         let mut parts = path.split("::").filter(|part| !part.is_empty());
-        // A path that goes on behind template arguments: `Sequence<1>::type`.
+        // A path that continues after template arguments: `Sequence<1>::type`.
         let goes_on = path.starts_with("::");
         let Some(first) = parts.find(|part| *part != ANONYMOUS) else {
             continue;
@@ -248,7 +246,7 @@ fn is_kernel(name: &str) -> bool {
         || PLAIN_KERNELS.iter().any(of_words)
 }
 
-/// Whether an identifier has nothing but numbers, one or two letters and words of kernels in it:
+/// Whether an identifier consists only of numbers, words of one or two letters, and kernel words:
 /// `bf16_s16816gemm_bf16_128x64_ldg8_f2f_stages_64x4_tn`.
 fn consists_of_words(identifier: &str) -> bool {
     let runs = identifier.split(|letter: char| letter == '_' || letter.is_ascii_digit());
@@ -258,7 +256,7 @@ fn consists_of_words(identifier: &str) -> bool {
     })
 }
 
-/// The words that capitals begin: `nchwToNhwc` is `nchw`, `To`, `Nhwc`; `2DWith` is `2`, `D`, `With`.
+/// Splits at capitals: `nchwToNhwc` is `nchw`, `To`, `Nhwc`; `2DWith` is `2`, `D`, `With`.
 pub(super) fn at_capitals(run: &str) -> impl Iterator<Item = &str> {
     let is = |at: usize, kind: fn(&u8) -> bool| run.as_bytes().get(at).is_some_and(kind);
     let is_start = |at: usize| {
@@ -273,8 +271,8 @@ pub(super) fn at_capitals(run: &str) -> impl Iterator<Item = &str> {
         .filter_map(|(start, end)| run.get(start..end))
 }
 
-/// A kernel that `torch.compile` made, with the operators that it fuses: `triton_poi_fused_add_mul_3`.
-/// Operators that are not PyTorch's become `op`. `None` for any other name.
+/// A kernel that `torch.compile` generated, with the operators that it fuses: `triton_poi_fused_add_mul_3`. Operators
+/// that are not PyTorch's become `op`. `None` for any other name.
 pub(super) fn compiled(name: &str, placeholders: &mut Placeholders) -> Option<String> {
     if !is_identifier(name) {
         return None;
@@ -294,13 +292,13 @@ pub(super) fn compiled(name: &str, placeholders: &mut Placeholders) -> Option<St
             false => shown.push("op"),
         }
     }
-    // No known word is "op", so the number makes it a name of its own.
+    // No known word is "op", so the number makes the name unique.
     let number = placeholders.of("compiled", name);
     let number = number.trim_start_matches("compiled_");
     Some(format!("{start}{}_{number}", shown.join("_")))
 }
 
-/// Whether a word is one of PyTorch's operators' names, or a number.
+/// Whether a word occurs in the names of PyTorch's operators, or is a number.
 pub(super) fn is_word(word: &str) -> bool {
     #[rustfmt::skip]
     const OTHERS: &[&str] = &[
@@ -363,16 +361,16 @@ mod tests {
         let cases = [
             ("acme_gemm_v3", "kernel_1_gemm"),
             ("secret", "kernel_2"),
-            // A name among the template arguments is enough.
+            // One unknown name among the template arguments is enough.
             ("void at::native::vectorized_elementwise_kernel<4, acme::Secret<float>>", "void at::native::kernel_3_elementwise_kernel"),
             ("void cutlass::gemm::Kernel<AcmeSecretMainloop>", "kernel_4_gemm"),
             ("triton_acme_secret_0", "triton_kernel_5"),
             ("triton_poi_fused_acme_secret_add_0", "triton_poi_fused_op_add_1"),
             ("acme_nccl_secret", "kernel_6_nccl"),
-            // Between GPUs as well, and no collective of the reference's.
+            // Also between GPUs, and not one of TraceLens's collectives.
             ("acme_secret_userbuffers", "kernel_7_all_reduce"),
             ("void größe<float>()", "kernel_8"),
-            // What begins like a library's, or stands in a namespace that many have.
+            // Starts like a library's kernel, or has a common namespace.
             ("flash_fwd_acmecorp_zeus", "kernel_9_flash_fwd"),
             ("bmm_acmecorp_zeus_kernel", "kernel_10_gemm"),
             ("hopper_acmecorp_gemm", "kernel_11_gemm"),

@@ -1,26 +1,25 @@
-//! A trace without names of its own: what is shown to people who may not know what ran.
+//! A trace without private names, to show to people who may not know what ran.
 //!
 //! ```text
 //! Profile ─redact→ Profile → Report → files
 //! ```
 //!
-//! The redacted trace is built anew from the recorded one, so that no text can stay by oversight:
-//! each use of a text (the name of a kernel, of a Python frame, a value among the arguments, …) has
-//! a rule of its own, and a text goes over only where its rule knows it. Whatever is not known
-//! becomes a placeholder, `kernel_1`, the same for the same text. Everything that follows is made
-//! from that trace as from any other.
+//! The redacted trace is built from scratch, so that no text can remain by oversight: each use of a text (the name of a
+//! kernel, of a Python frame, a value among the arguments, …) has its own rule, and a text is copied only if its rule
+//! recognizes it. Everything else becomes a placeholder such as `kernel_1`, the same one for the same text. All output
+//! is then made from that trace as from any other.
 //!
-//! | stays | goes |
+//! | kept | replaced or removed |
 //! |---|---|
-//! | times, ids, streams, shapes, strides, types, numbers and flags among arguments | text among arguments, arguments nobody here knows, trace metadata |
+//! | times, ids, streams, shapes, strides, types, numbers and flags among arguments | text among arguments, unknown arguments, trace metadata |
 //! | operators of PyTorch and of well-known libraries | other operators: `op_1` |
 //! | kernels of PyTorch and of vendors' libraries | other kernels: `kernel_1` |
 //! | PyTorch's own Python frames and modules | other frames: `file_1.py(7): function_1`; other modules: `module_1` |
 //! | `ProfilerStep#3`, collectives, steps of PyTorch's optimizers, lengths of the requests of a step | other annotations: `annotation_1` |
 //! | GPUs that are in the table | other devices: `device_1`; names of processes, threads and groups |
 //!
-//! A placeholder goes on with the common words that were in the name, `kernel_1_rms_norm`: they say
-//! what kind of work it is, which the analysis rests on.
+//! A placeholder also contains the common words of the name, as in `kernel_1_rms_norm`: they say what kind of work it
+//! is, which the analysis depends on.
 
 mod arguments;
 mod frames;
@@ -48,7 +47,7 @@ use crate::trace::{
 };
 use placeholder::Placeholders;
 
-/// Replaces every name that is the trace's own; of a part of a trace it is the same part.
+/// Replaces all private names; for a window of a trace, keeps the same window.
 pub fn redact(plain: &Profile) -> Profile {
     let mut whole = Profile::new(Imported {
         trace: Redactor::new(&plain.trace).run(),
@@ -63,7 +62,7 @@ pub fn redact(plain: &Profile) -> Profile {
     let Some(of) = &plain.window else {
         return whole;
     };
-    // A step of the profiler has a number; any other has the program's name.
+    // A profiler step has a number; any other step has a name from the program.
     let numbered = |step: &&String| step_number(step).is_some();
     let device = of.window.device.as_deref();
     whole.window(&Window {
@@ -75,7 +74,7 @@ pub fn redact(plain: &Profile) -> Profile {
     })
 }
 
-/// What a GPU is called among the redacted tracks, which keep their ids.
+/// The name of a GPU among the redacted tracks, which keep their ids.
 fn shown_device(device: &str, old: &Trace, new: &Trace) -> Option<String> {
     let mut tracks = old.tracks.iter();
     let (id, _) = tracks.find(|(_, track)| old.strings.get(track.pid) == device)?;
@@ -106,7 +105,7 @@ impl<'a> Redactor<'a> {
 
     fn run(mut self) -> Trace {
         let old = self.old;
-        // Tracks and links keep their ids: both tables are built in their old order.
+        // Tracks and links keep their ids: both tables are built in their original order.
         for (_, track) in old.tracks.iter() {
             self.track(track);
         }
@@ -148,7 +147,7 @@ impl<'a> Redactor<'a> {
         trace.devices = devices;
         trace.n_events_read = old.n_events_read;
         trace.source = old.source;
-        // A process is called as its tracks are, which keep their ids.
+        // A process has the name of its tracks, which keep their ids.
         trace.memory = old.memory.renamed(|pid| {
             let mut tracks = old.tracks.iter();
             let track = tracks.find(|(_, track)| track.pid == pid);
@@ -160,7 +159,7 @@ impl<'a> Redactor<'a> {
         trace
     }
 
-    /// The name of an event by what it was recorded as.
+    /// The new name of an event, depending on its category.
     fn name(&mut self, name: StringId, category: Category) -> StringId {
         if let Some(known) = self.names.get(&(name, category)) {
             return *known;
@@ -206,7 +205,7 @@ impl<'a> Redactor<'a> {
         Some(shown)
     }
 
-    /// A GPU of the table has its name there.
+    /// A GPU in the hardware table has that table's name.
     fn device(&mut self, device: &DeviceProperties) -> DeviceProperties {
         let name = device.name.trim();
         let known = hardware::of_name(name).map(|gpu| gpu.name.to_string());

@@ -6,8 +6,8 @@ use super::words::{described, is_identifier, is_number};
 use crate::names::known_op;
 use crate::perf::table;
 
-/// Namespaces of operators that PyTorch and well-known libraries register. `_C` is not one: any
-/// extension may be called so, and of those the tables know single operators.
+/// Namespaces of operators that PyTorch and well-known libraries register. `_C` is not one of them: any extension may
+/// use it, so only the operators in the tables are known.
 #[rustfmt::skip]
 const LIBRARIES: &[&str] = &[
     "_c10d_functional", "aiter", "aten",
@@ -16,7 +16,7 @@ const LIBRARIES: &[&str] = &[
     "symm_mem", "torchao", "torchvision", "transformer_engine", "vllm", "xformers",
 ];
 
-/// Names that PyTorch gives to what is no registered operator.
+/// Names that PyTorch gives to events that are not registered operators.
 #[rustfmt::skip]
 const FRAMEWORK: &[&str] = &[
     "record_param_comms", "detach", "detach_", "torch::autograd::AccumulateGrad", "torch::autograd::GraphRoot",
@@ -37,7 +37,7 @@ pub(super) fn name(name: &str, placeholders: &mut Placeholders) -> String {
     }
 }
 
-/// An operator, or what autograd evaluates.
+/// An operator, or a function that autograd evaluates.
 fn function_name(name: &str, placeholders: &mut Placeholders) -> String {
     if is_known(name) {
         return name.to_owned();
@@ -49,11 +49,11 @@ fn function_name(name: &str, placeholders: &mut Placeholders) -> String {
     if name.starts_with(NODE) {
         return format!("{NODE}{placeholder}>");
     }
-    // The word in front is what tells a kernel that Python compiled.
+    // The prefix identifies a kernel that Python compiled.
     if let Some(rest) = name.strip_prefix("triton") {
         return format!("triton_{}", described(placeholder, rest));
     }
-    // A function of the user's with a gradient: PyTorch puts the word behind its name.
+    // A user's function with a gradient: PyTorch appends the word to its name.
     match name.strip_suffix("Backward") {
         Some(own) => format!("{}_Backward", described(placeholder, own)),
         None => described(placeholder, name),
@@ -76,8 +76,8 @@ fn is_known(name: &str) -> bool {
     is_node(name)
 }
 
-/// A node of PyTorch's own backward graph: `AddmmBackward0`. Those of users have no number, and
-/// words that no operator has.
+/// A node of PyTorch's own backward graph: `AddmmBackward0`. Users' nodes have no number, and contain words that no
+/// operator has.
 fn is_node(name: &str) -> bool {
     let stem = name.trim_end_matches(|letter: char| letter.is_ascii_digit());
     let operator = stem.strip_suffix("Backward");
@@ -85,7 +85,7 @@ fn is_node(name: &str) -> bool {
     is_identifier(name) && stem.len() < name.len() && operator.is_some_and(words)
 }
 
-/// Whether a word is in the name of one of PyTorch's operators, as nodes spell it: `Addmm`, `2D`.
+/// Whether a word occurs in the name of one of PyTorch's operators, as nodes spell it: `Addmm`, `2D`.
 fn is_word_of_node(word: &str) -> bool {
     #[rustfmt::skip]
     const OTHERS: &[&str] = &[

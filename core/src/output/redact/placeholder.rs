@@ -1,4 +1,4 @@
-//! What stands in for a name: the same for the same name, in one trace.
+//! Placeholders for names: within a trace, the same name gets the same placeholder.
 
 use crate::base::map::Map;
 
@@ -21,7 +21,7 @@ impl Placeholders {
         format!("{kind}_{number}")
     }
 
-    /// A name that is known, and a placeholder for any other.
+    /// A known name unchanged, and a placeholder for any other.
     pub(super) fn known_or(&mut self, is_known: bool, kind: &'static str, name: &str) -> String {
         match is_known {
             true => name.to_owned(),

@@ -1,11 +1,11 @@
-//! Names of annotations, and of what else spans a time.
+//! Names of annotations and of other ranges.
 
 use super::operators::is_collective;
 use super::placeholder::Placeholders;
 use crate::names::batch;
 use crate::trace::annotations::step_number;
 
-/// Ranges that the framework names.
+/// Ranges named by the framework.
 #[rustfmt::skip]
 const FRAMEWORK: &[&str] = &[
     "DistributedDataParallel.forward", "Python GC", "gc.collect", "PyTorch Profiler (0)",
@@ -14,7 +14,7 @@ const FRAMEWORK: &[&str] = &[
     "Iteration Start: PyTorch Profiler", "Record Window End",
 ];
 
-/// Ranges that the framework names and that go on with names of the program.
+/// Prefixes of ranges named by the framework that continue with names from the program.
 const STARTS: &[&str] = &[
     "CachingAutotuner.benchmark_all_configs",
     "_compile.compile_inner",
@@ -28,7 +28,7 @@ const OPTIMIZERS: &[&str] = &[
     "RMSprop", "Rprop", "SGD", "SparseAdam",
 ];
 
-/// An annotation, on the host or on the GPU.
+/// An annotation on the CPU or on the GPU.
 pub(super) fn name(name: &str, placeholders: &mut Placeholders) -> String {
     if let Some(known) = of_framework(name) {
         return known;
@@ -58,7 +58,7 @@ fn of_framework(name: &str) -> Option<String> {
     start.map(|start| (*start).to_owned())
 }
 
-/// `Optimizer.step#AdamW.step`: what it does, and its class.
+/// `Optimizer.step#AdamW.step`: the action, and the optimizer class.
 fn optimizer(name: &str) -> Option<(&str, &str)> {
     let (step, class) = name.strip_prefix("Optimizer.")?.split_once('#')?;
     let class = class.strip_suffix(step)?.strip_suffix('.')?;

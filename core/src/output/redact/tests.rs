@@ -51,7 +51,7 @@ fn read(trace: &str) -> Profile {
     Profile::new(import(trace.as_bytes()).unwrap())
 }
 
-/// Everything that is written about a trace, alone and beside the sample.
+/// All files about a trace, alone and compared with the sample.
 fn files(profile: &Profile) -> Vec<Artifact> {
     let sample = read(sample::TRACE);
     let report = Report::new(profile, &ReportOptions::default());
@@ -67,7 +67,7 @@ fn files(profile: &Profile) -> Vec<Artifact> {
     files
 }
 
-/// What is in a file, and in the files that it packs.
+/// The text of a file, and of the files packed in it.
 fn texts(path: &str, bytes: &[u8]) -> Vec<(String, String)> {
     let mut texts = vec![(
         path.to_owned(),
@@ -94,7 +94,7 @@ fn no_file_has_a_secret() {
     assert_eq!(with_secrets(&redacted), [] as [&str; 0]);
 }
 
-/// No view can show one either: the trace itself has none.
+/// So no view can show one either: the trace itself has none.
 #[test]
 fn no_text_of_the_trace_has_a_secret() {
     let trace = redact(&read(TRACE)).trace;

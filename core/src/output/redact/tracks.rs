@@ -6,7 +6,7 @@ use super::words::is_number;
 use crate::trace::{StringId, Track};
 
 impl Redactor<'_> {
-    /// Adds a track under what can be shown of it. Distinct tracks stay distinct.
+    /// Adds a track with redacted names. Distinct tracks stay distinct.
     pub(super) fn track(&mut self, track: &Track) {
         let strings = &self.old.strings;
         let placeholders = &mut self.placeholders;
@@ -33,7 +33,7 @@ impl Redactor<'_> {
     }
 }
 
-/// What the profiler itself calls them stays: numbers, `stream 7`, `GPU 0`, `thread 12 (python)`.
+/// Names from the profiler itself are kept: numbers, `stream 7`, `GPU 0`, `thread 12 (python)`.
 fn shown(name: &str, kind: &'static str, placeholders: &mut Placeholders) -> String {
     #[rustfmt::skip]
     const WORDS: &[&str] = &[

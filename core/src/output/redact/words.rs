@@ -1,7 +1,6 @@
-//! Words that say what kind of work something is, and nothing about whose it is.
+//! Words that say what kind of work something is, without revealing whose it is.
 
-/// Words of kernels, operators and modules, in lower case. Of two that begin alike the longer one
-/// stands first.
+/// Words of kernels, operators and modules, in lower case. If one is a prefix of another, the longer one comes first.
 #[rustfmt::skip]
 const WORDS: &[&str] = &[
     "scaled_dot_product", "attention", "attn", "fmha", "flash", "sdpa", "mla", "mqa", "kv_cache", "kvcache",
@@ -19,7 +18,7 @@ const WORDS: &[&str] = &[
     "block", "head", "fused_add", "backward", "forward", "triton", "bwd", "fwd", "memcpy", "memset",
 ];
 
-/// The words of a name in their order, each at the first letter that begins one.
+/// The words contained in a name, in order of position.
 pub(super) fn in_name(name: &str) -> Vec<&'static str> {
     let lower = name.to_ascii_lowercase();
     let mut found = Vec::new();
@@ -39,7 +38,7 @@ pub(super) fn in_name(name: &str) -> Vec<&'static str> {
     found
 }
 
-/// A placeholder with the words of the name behind it.
+/// A placeholder followed by the words of the name.
 pub(super) fn described(placeholder: String, name: &str) -> String {
     in_name(name)
         .into_iter()

@@ -13,18 +13,18 @@ use crate::report::Report;
 pub struct Candidate {
     /// Its position in [`Profile::operations`].
     pub operation: usize,
-    /// Both large and slow; the others are offered.
+    /// Whether it is both large and slow; the others are only offered.
     pub is_recommended: bool,
     /// Why: half a sentence.
     pub reason: String,
 }
 
-/// The operations of a report that are worth a reproducer: the recommended ones, then those that
-/// are offered; the longest first.
+/// The operations of a report that are worth a reproducer: the recommended ones, then the offered ones; each group
+/// longest first.
 ///
-/// Recommended is what is both large and far from roofline. Offered is what is one of the two,
-/// what is below the efficiency that a bottleneck is judged by, what has a low-precision type, and what
-/// a finding offers one for.
+/// An operation is recommended if it is both large and far below the roofline. It is offered if it is one of the two,
+/// if it is below the efficiency that defines a bottleneck, if it has a low-precision type, or if a finding offers a
+/// reproducer for it.
 pub fn candidates(profile: &Profile, report: &Report) -> Vec<Candidate> {
     let compute_ns = report.timelines.compute_ns();
     let all = profile.operations().iter().zip(&report.judged).enumerate();
@@ -39,7 +39,7 @@ pub fn candidates(profile: &Profile, report: &Report) -> Vec<Candidate> {
             })
         })
         .collect();
-    // Stable: within each the longest stays first.
+    // Stable sort: within each group, the longest stays first.
     found.arrange_by_key(|candidate| !candidate.is_recommended);
     found
 }

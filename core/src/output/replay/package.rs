@@ -1,4 +1,4 @@
-//! The package: the calls as JSON, the program that runs them, and a page that says how.
+//! The package: the calls as JSON, the program that runs them, and a README.
 
 use serde_json::{Value, json};
 
@@ -17,11 +17,11 @@ use crate::profile::call::recorded::Recorded;
 use crate::profile::operations::Operation;
 use crate::report::Report;
 
-/// The program that runs a package. It needs nothing but PyTorch.
+/// The program that runs a package. It requires only PyTorch.
 pub const RUNNER: &str = include_str!("batched_replay.py");
 /// The name of [`RUNNER`].
 pub const RUNNER_NAME: &str = "batched_replay.py";
-/// What a package says about itself, before the lists of what is in it.
+/// The general text of a package's README, before the lists of its content.
 pub const README: &str = include_str!("README.md");
 
 /// An operation that can be run again.
@@ -41,30 +41,30 @@ pub struct LeftOut {
     pub candidate: Candidate,
     /// Its name.
     pub name: String,
-    /// Why it cannot.
+    /// The reason.
     pub reason: Reason,
 }
 
 /// Some operations of a report, ready to be run again.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Package {
-    /// What is in it, in order.
+    /// Its content, in order.
     pub entries: Vec<Entry>,
     /// What could not be rebuilt.
     pub left_out: Vec<LeftOut>,
-    /// The GPU that rooflines are of.
+    /// The GPU of the rooflines.
     gpu: Option<String>,
 }
 
 impl Entry {
-    /// As the runner reads it.
+    /// The JSON that the runner reads.
     pub(super) fn json(&self) -> &Value {
         &self.json
     }
 }
 
 impl Package {
-    /// The operations that are worth it, the recommended ones first.
+    /// The operations that are worth a reproducer, recommended ones first.
     pub fn new(profile: &Profile, report: &Report) -> Package {
         Package::with(profile, report, candidates(profile, report))
     }
@@ -82,7 +82,7 @@ impl Package {
         Package::with(profile, report, vec![candidate])
     }
 
-    /// A package of these operations. Calls that are the same on several threads are one.
+    /// A package of these operations. Equal calls on several threads are merged.
     pub fn with(profile: &Profile, report: &Report, candidates: Vec<Candidate>) -> Package {
         let mut package = Package {
             gpu: report.options.gpu.as_ref().map(|gpu| gpu.name.to_string()),
@@ -121,7 +121,7 @@ impl Package {
         package
     }
 
-    /// `replay_ir.json`: a list, an operation a line.
+    /// `replay_ir.json`: a list, one operation per line.
     pub fn ir(&self) -> Vec<u8> {
         let entries = self.entries.iter().map(|entry| entry.json.to_string());
         let lines: Vec<String> = entries.collect();
@@ -154,8 +154,7 @@ impl Package {
         out
     }
 
-    /// The package as a file; `None` where it cannot be written. The same report gives the same
-    /// bytes.
+    /// The package as a file; `None` if it cannot be written. The same report gives the same bytes.
     pub fn zip(&self) -> Option<Vec<u8>> {
         let files = [
             ("README.md", self.readme().into_bytes()),
@@ -204,7 +203,7 @@ fn entry_json(
     })
 }
 
-/// The element type that most GPU time is spent on: it stands in where none is recorded.
+/// The element type with the most GPU time; it is used if none is recorded.
 fn common_dtype(profile: &Profile) -> Option<&str> {
     let mut times: Vec<(&str, i64)> = Vec::new();
     for operation in profile.operations() {
@@ -219,7 +218,7 @@ fn common_dtype(profile: &Profile) -> Option<&str> {
             None => times.push((dtype, operation.kernel_ns)),
         }
     }
-    // The first of equals.
+    // The first among equals.
     times.arrange_by_key(|(_, ns)| std::cmp::Reverse(*ns));
     times.first().map(|(dtype, _)| *dtype)
 }
@@ -232,7 +231,7 @@ pub(crate) fn mark(is_recommended: bool) -> &'static str {
     }
 }
 
-/// Lines in a block that nothing in them can end.
+/// Lines in a code block, escaped so that none can end it.
 fn listed(out: &mut String, lines: Vec<String>, none: &str) {
     out.push_str(&match lines.is_empty() {
         true => format!("{none}\n"),

@@ -1,22 +1,22 @@
-//! A reproducer as a few lines of Python, to be pasted into a shell that has PyTorch.
+//! A reproducer as a few lines of Python, to paste into a shell with PyTorch.
 //!
-//! Written from the same facts as the package: the operator, its arguments by name, and what tensors
-//! are filled with. Names and texts of a trace become literals and never code.
+//! Made from the same data as the package: the operator, its arguments by name, and how tensors are filled. Names and
+//! texts from a trace become literals, never code.
 
 use serde_json::Value;
 
 use super::package::Entry;
 
-/// Longest list of tensors that is written one by one.
+/// Longest list of tensors that is written element by element.
 const MOST_TENSORS: usize = 4;
-/// Words that cannot be names of variables.
+/// Words that cannot be variable names.
 #[rustfmt::skip]
 const RESERVED: &[&str] = &[
     "and", "as", "class", "def", "del", "else", "for", "from", "if", "import", "in", "is", "lambda",
     "not", "or", "pass", "return", "try", "while", "with", "dev", "torch", "Timer", "run",
 ];
 
-/// Element types as the profiler writes them in C++, by PyTorch's names.
+/// Element types as the profiler writes them in C++, and their names in PyTorch.
 #[rustfmt::skip]
 const DTYPES: &[(&str, &str)] = &[
     ("double", "float64"), ("float", "float32"), ("c10::half", "float16"),
@@ -31,7 +31,7 @@ const DTYPES: &[(&str, &str)] = &[
     ("unsigned long", "uint64"), ("bool", "bool"),
 ];
 
-/// Element types by PyTorch's number of them, as arguments are recorded.
+/// Element types by PyTorch's number for them, as recorded in arguments.
 #[rustfmt::skip]
 const DTYPE_CODES: &[(i64, &str)] = &[
     (0, "uint8"), (1, "int8"), (2, "int16"), (3, "int32"), (4, "int64"), (5, "float16"),
@@ -46,8 +46,8 @@ const MEMORY_FORMATS: &[(i64, &str)] = &[
 ];
 
 impl Entry {
-    /// A program that makes the arguments, calls the operator and times it; `None` where it has a type
-    /// that Python has no word for, or no name that can be called.
+    /// A program that creates the arguments, calls the operator and times it; `None` if a type has no Python name, or
+    /// the operator cannot be called by name.
     pub fn python(&self) -> Option<String> {
         program(self.json())
     }
@@ -107,7 +107,7 @@ fn program(entry: &Value) -> Option<String> {
     Some(lines.join("\n") + "\n")
 }
 
-/// The name of an argument as that of a variable.
+/// A variable name for an argument.
 fn variable(name: &str) -> String {
     match RESERVED.contains(&name) {
         true => format!("{name}_"),
@@ -148,7 +148,7 @@ fn tensors(value: &Value) -> Option<String> {
     ))
 }
 
-/// A tensor that is filled as its operator wants it; of the size that `size` names, where it names one.
+/// A tensor, filled as its operator requires; with the size in the variable `size`, if given.
 fn tensor(spec: &Value, size: Option<&str>) -> Option<String> {
     let recorded = spec["dtype"].as_str()?.to_ascii_lowercase();
     let (_, dtype) = DTYPES.iter().find(|(known, _)| *known == recorded)?;
@@ -166,7 +166,7 @@ fn tensor(spec: &Value, size: Option<&str>) -> Option<String> {
     let high = spec["high"].as_i64().unwrap_or(8);
     let is_real = dtype.starts_with("float") || dtype.starts_with("bfloat");
     let is_narrow = dtype.contains("float8") || dtype.contains("float4");
-    // Random numbers are made in single precision where a type has none of its own.
+    // Random numbers are generated in single precision if the type does not support it.
     let as_real = |made: &str, after: &str| match is_narrow {
         true => format!("({made}{shape}, device=dev){after}).to(torch.{dtype})"),
         false => format!("{made}{shape}, device=dev, dtype=torch.{dtype}){after}"),
@@ -214,7 +214,7 @@ fn tensor(spec: &Value, size: Option<&str>) -> Option<String> {
     })
 }
 
-/// A value that is no tensor, as Python writes it.
+/// A value that is not a tensor, as a Python literal.
 fn literal(value: &Value, of_type: &str) -> Option<String> {
     let named = |known: &[(i64, &str)], code: i64| {
         let found = known.iter().find(|(known, _)| *known == code);
@@ -231,7 +231,7 @@ fn literal(value: &Value, of_type: &str) -> Option<String> {
             Some(whole) if of_type.starts_with("float") => format!("{whole}.0"),
             _ => number.to_string(),
         },
-        // Numbers that JSON has no word for are written as texts.
+        // Numbers that JSON cannot express are written as text.
         Value::String(text) if !of_type.starts_with("str") => {
             format!("float({})", Value::String(text.clone()))
         }
@@ -260,7 +260,7 @@ fn tuple(sizes: &[i64]) -> String {
     format!("({}{end})", items.join(", "))
 }
 
-/// Whether a tensor lies in memory as a new one of its shape does.
+/// Whether a tensor has the memory layout of a new one with its shape.
 fn is_dense(spec: &Value) -> bool {
     let (Some(sizes), Some(strides)) = (integers(&spec["shape"]), integers(&spec["strides"]))
     else {
@@ -270,14 +270,14 @@ fn is_dense(spec: &Value) -> bool {
     let along = sizes.iter().zip(&strides).rev();
     sizes.len() != strides.len()
         || along.into_iter().all(|(size, stride)| {
-            // The stride of a size of one says nothing.
+            // The stride of a dimension of size one does not matter.
             let is_so = *size == 1 || *stride == step;
             step = step.saturating_mul((*size).max(1));
             is_so
         })
 }
 
-/// How many elements the memory of a tensor has.
+/// The number of elements in a tensor's storage.
 fn storage(sizes: &[i64], strides: &[i64]) -> Option<i64> {
     if sizes.contains(&0) {
         return Some(0);
@@ -290,9 +290,9 @@ fn storage(sizes: &[i64], strides: &[i64]) -> Option<i64> {
         })
 }
 
-/// Where each of some groups of nearly equal size ends, whole vectors where they can be.
+/// The ends of groups of nearly equal size, aligned to 16 elements if possible.
 fn group_ends(n_groups: i64, high: i64) -> Option<Vec<i64>> {
-    /// More are no few lines.
+    /// With more groups, the list would be too long.
     const MOST: i64 = 512;
     let n = Some(n_groups).filter(|n| (1..=MOST).contains(n))?;
     let step = if high >= n.checked_mul(16)? { 16 } else { 1 };

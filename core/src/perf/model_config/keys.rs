@@ -1,4 +1,4 @@
-//! Reads the file.
+//! Parses the configuration file.
 
 use serde_json::{Map, Value};
 
@@ -8,20 +8,20 @@ use super::{
 };
 use crate::base::file_error::FileError;
 
-/// Longer documents are no configuration: the longest have some hundred kilobytes.
+/// Longer documents are not configurations: the longest have a few hundred kilobytes.
 pub const MAX_FILE_BYTES: usize = 1 << 22;
-/// No size of a model is larger.
+/// The maximum of any size.
 const MAX_SIZE: u64 = 1 << 32;
 /// Classes of diffusion transformers with the blocks whose GEMMs are known.
 const KNOWN_BLOCKS: [&str; 3] = ["FluxTransformer2D", DROPS_TEXT, "QwenImageTransformer2D"];
-/// The one whose last block gives the image alone.
+/// The class whose last double-stream block outputs only the image.
 const DROPS_TEXT: &str = "SD3Transformer2D";
-/// The inner size of an MLP over the hidden size, in diffusion models that do not say.
+/// The ratio of an MLP's inner size to the hidden size, for diffusion models that do not specify it.
 const MLP_RATIO: f64 = 4.0;
-/// Longest name, in characters.
+/// Maximum length of a name, in characters.
 const MAX_NAME: usize = 80;
 
-/// Whether a file is a model's configuration, by its content. A trace is none.
+/// Whether a file is a model's configuration, by its content. A trace is not.
 pub fn is_config(bytes: &[u8]) -> bool {
     let text = (bytes.len() <= MAX_FILE_BYTES)
         .then(|| std::str::from_utf8(bytes).ok())
@@ -63,7 +63,7 @@ pub fn parse(text: &str) -> Result<ModelConfig, FileError> {
     }
 }
 
-/// Sizes of one object, some of which have several names.
+/// The keys of one object; some sizes have several names.
 struct Keys<'a>(&'a Map<String, Value>);
 
 impl<'a> Keys<'a> {
@@ -72,7 +72,7 @@ impl<'a> Keys<'a> {
         values.find(|value| !value.is_null())
     }
 
-    /// A size; `None` where it is missing, an error where it is none.
+    /// A size; `None` if it is missing, an error if it is not a size.
     fn size(&self, names: &[&'static str]) -> Result<Option<u64>, FileError> {
         let Some(value) = self.value(names) else {
             return Ok(None);
@@ -85,7 +85,7 @@ impl<'a> Keys<'a> {
         })
     }
 
-    /// A size above 0 without which something cannot be computed.
+    /// A required size above 0; `what` cannot be computed without it.
     fn needed(&self, names: &[&'static str], what: &str) -> Result<u64, FileError> {
         let size = self.size(names)?.filter(|size| *size > 0);
         size.ok_or_else(|| {
@@ -139,7 +139,7 @@ fn diffusion(keys: &Map<String, Value>) -> Result<ModelConfig, FileError> {
 }
 
 fn language(all: &Map<String, Value>) -> Result<ModelConfig, FileError> {
-    // A model that also sees images has its sizes one level down.
+    // Multimodal models have their sizes one level down.
     let inner = ["text_config", "language_config", "llm_config"]
         .iter()
         .find_map(|key| all.get(*key)?.as_object());
@@ -263,8 +263,7 @@ fn experts(keys: &Keys) -> Result<Option<Experts>, FileError> {
     }))
 }
 
-/// A list of the kind of each layer says which see a window; without one all do, or every so many see
-/// all of the context.
+/// `layer_types` lists which layers have a window. Without it all layers do, except every `sliding_window_pattern`-th.
 fn windows(keys: &Keys, layers: u64) -> Result<Option<Windows>, FileError> {
     let is_off = keys.value(&["use_sliding_window"]) == Some(&Value::Bool(false));
     let size = keys
@@ -287,7 +286,7 @@ fn windows(keys: &Keys, layers: u64) -> Result<Option<Windows>, FileError> {
     Ok(Some(Windows { size, layers }))
 }
 
-/// Gated are SiLU and its like everywhere, GELU in some families.
+/// SiLU and similar activations are always gated, GELU in some families.
 fn is_gated(keys: &Keys, family: &str) -> Option<bool> {
     const GATED_GELU: [&str; 2] = ["gemma", "glm"];
     const PLAIN: [&str; 9] = [

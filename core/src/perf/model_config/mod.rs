@@ -1,5 +1,5 @@
-//! What a model's configuration says of its sizes: the `config.json` of a language model or of the
-//! transformer of a diffusion pipeline, as Hugging Face writes it.
+//! Model sizes from a configuration: the `config.json` of a language model or of the transformer of a diffusion
+//! pipeline, as written by Hugging Face.
 //!
 //! ```json
 //! {
@@ -9,9 +9,8 @@
 //! }
 //! ```
 //!
-//! It is recognized by `architectures`, or by `_class_name` for diffusion. Keys that are not known
-//! are left alone; one that has to be there and is missing is named, with what cannot be computed
-//! without it.
+//! It is recognized by `architectures`, or by `_class_name` for diffusion. Unknown keys are ignored; an error for a
+//! missing required key says what cannot be computed without it.
 
 mod keys;
 mod proved;
@@ -29,7 +28,7 @@ pub(crate) use weights::Weights;
 /// The sizes of a model.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ModelConfig {
-    /// What it is called: the name of a known model, else what the file says.
+    /// Its name: that of a known model, else from the file.
     pub name: String,
     /// Its sizes.
     pub kind: ModelKind,
@@ -47,104 +46,104 @@ pub enum ModelKind {
 /// A language model.
 #[derive(Debug, Clone, PartialEq)]
 pub struct LanguageModel {
-    /// As engines name the file of its code: "gpt_oss".
+    /// The family, named like its source file in serving engines: "gpt_oss".
     pub family: String,
-    /// Layers.
+    /// Number of layers.
     pub layers: u64,
     /// Hidden size.
     pub hidden: u64,
-    /// Inner size of an MLP; `None` where every layer has experts.
+    /// Inner size of an MLP; `None` if every layer has experts.
     pub inner: Option<u64>,
-    /// Whether a gate stands beside the up projection; `None` where the file does not say.
+    /// Whether the MLP has a gate projection; `None` if the file does not say.
     pub is_gated: Option<bool>,
-    /// Query heads.
+    /// Number of query heads.
     pub heads: u64,
-    /// Heads of keys and values.
+    /// Number of key and value heads.
     pub kv_heads: u64,
     /// Head dimension.
     pub head_dim: u64,
-    /// Tokens of the vocabulary.
+    /// Vocabulary size.
     pub vocab: u64,
-    /// Attention over a compressed latent.
+    /// Multi-head latent attention (MLA).
     pub latent: Option<Latent>,
-    /// Layers that see a sliding window.
+    /// Layers with a sliding window.
     pub window: Option<Windows>,
     /// Mixture of experts.
     pub experts: Option<Experts>,
     /// The type of activations, as the profiler writes it.
     pub dtype: &'static str,
-    /// How weights are stored where that is not the type of activations.
+    /// How weights are stored, if not in the type of activations.
     pub(crate) weights: Option<Weights>,
 }
 
-/// Sizes of attention over a compressed latent.
+/// Sizes of multi-head latent attention.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Latent {
-    /// Width of the latent of keys and values.
+    /// Latent size of keys and values (`kv_lora_rank`).
     pub kv_rank: u64,
-    /// Width of the latent of queries; `None` where queries have none.
+    /// Latent size of queries (`q_lora_rank`); `None` if queries have no latent.
     pub q_rank: Option<u64>,
-    /// Width of a head without position.
+    /// Head dimension of the part without rotary embedding.
     pub nope: u64,
-    /// Width of a head with position.
+    /// Head dimension of the part with rotary embedding.
     pub rope: u64,
-    /// Width of a head's values.
+    /// Head dimension of values.
     pub values: u64,
 }
 
-/// Layers that see a sliding window.
+/// Layers with a sliding window.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Windows {
-    /// Keys that a query sees.
+    /// Number of keys that a query attends to.
     pub size: u64,
-    /// By layer; a shorter list starts anew.
+    /// By layer; a shorter list repeats.
     pub layers: Vec<bool>,
 }
 
 /// A mixture of experts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Experts {
-    /// All of them.
+    /// Number of experts.
     pub n: u64,
-    /// Of a token.
+    /// Number of experts per token.
     pub chosen: u64,
-    /// Inner size of one.
+    /// Inner size of an expert.
     pub inner: u64,
-    /// Inner size of those that every token has, together; 0 where there are none.
+    /// Total inner size of shared experts; 0 if there are none.
     pub shared_inner: u64,
-    /// So many layers at the start have an MLP in place of experts.
+    /// This many layers at the start have an MLP instead of experts.
     pub first_dense: u64,
 }
 
-/// The transformer of a diffusion pipeline: blocks that keep image and text apart, then blocks of both.
+/// The transformer of a diffusion pipeline: double-stream blocks, then single-stream blocks.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DiffusionModel {
     /// Its class: "FluxTransformer2DModel".
     pub class: String,
-    /// Blocks in which image and text have weights of their own.
+    /// Number of blocks with separate weights for image and text.
     pub double_blocks: u64,
-    /// Blocks with one set of weights.
+    /// Number of blocks with one set of weights.
     pub single_blocks: u64,
-    /// Heads.
+    /// Number of heads.
     pub heads: u64,
     /// Head dimension.
     pub head_dim: u64,
-    /// Width of the text.
+    /// Hidden size of the text encoder.
     pub text_width: Option<u64>,
-    /// Channels of a token of the image, or of a pixel where the model cuts it into patches.
+    /// Channels of an image token, or of a pixel if the model splits the image into patches.
     pub channels: Option<u64>,
-    /// The side of such a patch.
+    /// Side length of a patch.
     pub patch: u64,
     /// Inner size of an MLP.
     pub inner: u64,
-    /// Whether its blocks have the GEMMs that are known: image and text with an MLP each, then both as one.
+    /// Whether the GEMMs of its blocks are known: image and text with separate MLPs, then both combined.
     pub has_known_blocks: bool,
-    /// Whether the last block of two streams gives the image alone.
+    /// Whether the last double-stream block outputs only the image.
     pub drops_text: bool,
 }
 
 impl ModelConfig {
-    /// The language model, where it is one.
+    /// The language model, if it is one.
     pub fn language(&self) -> Option<&LanguageModel> {
         match &self.kind {
             ModelKind::Language(model) => Some(model),
@@ -152,7 +151,7 @@ impl ModelConfig {
         }
     }
 
-    /// The diffusion model, where it is one.
+    /// The diffusion model, if it is one.
     pub fn diffusion(&self) -> Option<&DiffusionModel> {
         match &self.kind {
             ModelKind::Language(_) => None,

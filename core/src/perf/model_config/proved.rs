@@ -1,5 +1,5 @@
-//! Models whose sizes were seen to be right on traces. A row is taken where family, hidden size,
-//! vocabulary and layers all agree.
+//! Models whose sizes were verified on traces. A row applies if family, hidden size, vocabulary and number of layers
+//! all match.
 
 use super::{DiffusionModel, Experts, LanguageModel, ModelConfig, ModelKind, Weights, Windows};
 
@@ -9,12 +9,12 @@ struct Row {
     layers: u64,
     hidden: u64,
     inner: u64,
-    /// Of queries; of keys and values.
+    /// Number of query heads; of key and value heads.
     heads: [u64; 2],
     head_dim: u64,
-    /// All, and of a token; of numbers of four bits.
+    /// Number of experts, and of experts per token; their weights are MXFP4.
     experts: Option<[u64; 2]>,
-    /// Every second layer sees a window, the first one included.
+    /// Every second layer has a window of this size, starting with the first.
     window: Option<u64>,
     vocab: u64,
 }
@@ -26,7 +26,7 @@ const ROWS: &[Row] = &[
     Row { name: "Qwen3-8B", family: "qwen3", layers: 36, hidden: 4096, inner: 12_288, heads: [32, 8], head_dim: 128, experts: None, window: None, vocab: 151_936 },
 ];
 
-/// The row of a family in which all of hidden size, vocabulary and layers agree.
+/// The verified model with this family, hidden size, vocabulary and number of layers.
 pub(crate) fn proved(family: &str, hidden: u64, vocab: u64, layers: u64) -> Option<ModelConfig> {
     let row = ROWS.iter().find(|row| {
         (row.family, row.hidden, row.vocab, row.layers) == (family, hidden, vocab, layers)
@@ -63,7 +63,7 @@ pub(crate) fn proved(family: &str, hidden: u64, vocab: u64, layers: u64) -> Opti
     })
 }
 
-/// What a model of these sizes is called.
+/// The name of the model with these sizes.
 pub(super) fn name_of(model: &LanguageModel) -> Option<&'static str> {
     let row = ROWS.iter().find(|row| {
         let sizes = (row.family, row.hidden, row.vocab, row.layers);
@@ -72,7 +72,7 @@ pub(super) fn name_of(model: &LanguageModel) -> Option<&'static str> {
     Some(row.name)
 }
 
-/// The same of a diffusion model.
+/// The name of a diffusion model.
 pub(super) fn name_of_diffusion(model: &DiffusionModel) -> Option<&'static str> {
     let blocks = [model.double_blocks, model.single_blocks];
     let is_flux = model.class.contains("Flux") && blocks == [19, 38] && model.hidden() == 3072;

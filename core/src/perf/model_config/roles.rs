@@ -1,4 +1,4 @@
-//! Roles of kernels in a layer, and the sizes that a configuration gives them.
+//! Roles of kernels in a layer, and their sizes according to a configuration.
 
 use super::LanguageModel;
 use crate::base::labels::labelled;
@@ -14,19 +14,19 @@ labelled! {
         Key => "key projection" as "key",
         /// Values.
         Value => "value projection" as "value",
-        /// From tokens to the latents of queries, keys and values.
+        /// From hidden states to the latents of queries, keys and values.
         LatentDown => "latent down-projection" as "latent_down",
         /// From the latent of queries to queries.
         QueryUp => "query up-projection" as "query_up",
-        /// From queries to the latent of keys, head by head.
+        /// From queries to the key latent, per head.
         KeyAbsorbed => "absorbed key projection" as "key_absorbed",
-        /// From the latent of values to values, head by head.
+        /// From the value latent to values, per head.
         ValueAbsorbed => "absorbed value projection" as "value_absorbed",
-        /// Attention that sees all of the context.
+        /// Attention over the whole context.
         Attention => "attention" as "attention",
-        /// Attention that sees a sliding window.
+        /// Attention over a sliding window.
         WindowedAttention => "attention, sliding window" as "windowed_attention",
-        /// What attention gives to the hidden size.
+        /// From attention to the hidden size.
         Output => "attention output projection" as "output",
         /// Gate and up projection in one GEMM.
         GateUp => "gate-up projection" as "gate_up",
@@ -36,7 +36,7 @@ labelled! {
         Up => "up projection" as "up",
         /// Back to the hidden size.
         Down => "down projection" as "down",
-        /// Gate and up projection of the experts that every token has.
+        /// Gate and up projection of the shared experts.
         SharedGateUp => "shared-expert gate-up projection" as "shared_gate_up",
         /// Their down projection.
         SharedDown => "shared-expert down projection" as "shared_down",
@@ -48,11 +48,11 @@ labelled! {
         ExpertsDown => "MoE down GEMM" as "experts_down",
         /// Both in one kernel.
         ExpertsFused => "MoE GEMMs" as "experts_fused",
-        /// Chooses experts.
+        /// Selects experts.
         TopK => "top-k" as "top_k",
-        /// Sorts tokens by their experts.
+        /// Sorts tokens by expert.
         Sort => "MoE token sort" as "sort",
-        /// Adds up what experts give.
+        /// Sums the results of experts.
         Combine => "MoE combine" as "combine",
         /// Pads tokens for experts.
         Pad => "MoE padding" as "pad",
@@ -60,33 +60,33 @@ labelled! {
         Norm => "norm" as "norm",
         /// Rotary embedding of queries and keys.
         Rope => "RoPE" as "rope",
-        /// New keys and values to the cache.
+        /// Writes new keys and values to the cache.
         Store => "KV cache store" as "store",
         /// The activation between gate-up and down projection.
         Activation => "activation" as "activation",
         /// From the hidden size to the vocabulary.
         LmHead => "LM head" as "lm_head",
-        /// Queries, keys or values, in a GEMM each.
+        /// Queries, keys or values, in separate GEMMs.
         AttentionInput => "query, key or value projection" as "attention_input",
         /// Queries, keys, values and the MLP's inner size in one GEMM.
         QkvAndUp => "QKV and up projection" as "qkv_and_up",
-        /// A linear layer of one row of conditioning for each image.
+        /// A linear layer on the conditioning, one row per image.
         Modulation => "modulation" as "modulation",
         /// From both the MLP's inner size and attention to the hidden size.
         MlpAndOutput => "MLP and attention output projection" as "mlp_and_output",
-        /// A GEMM of no known role.
+        /// A GEMM with an unknown role.
         Linear => "linear layer" as "linear",
     }
 }
 
 impl Role {
-    /// Whether it takes tokens to experts and back, beside their GEMMs.
+    /// Whether it moves tokens to experts and back, as opposed to the expert GEMMs.
     pub fn is_routing(self) -> bool {
         matches!(self, Role::TopK | Role::Sort | Role::Pad | Role::Combine)
     }
 }
 
-/// The weights of a GEMM: so many matrices of K × N.
+/// The weights of a GEMM: `batch` matrices of K × N.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Matrix {
     pub(crate) batch: u64,
@@ -104,23 +104,23 @@ impl Matrix {
     }
 }
 
-/// A part of a size that GPUs share evenly; `None` where they cannot.
+/// One GPU's part of an evenly divided size; `None` if it is not divisible.
 fn part(size: u64, gpus: u64) -> Option<u64> {
     (gpus > 0 && size.is_multiple_of(gpus)).then(|| size / gpus)
 }
 
 impl LanguageModel {
-    /// Query heads of one of so many GPUs, and heads of keys and values.
+    /// Query heads, and key and value heads, on each of this many GPUs.
     pub(crate) fn heads_of(&self, gpus: u64) -> Option<(u64, u64)> {
         let kv_heads = match self.latent {
             Some(_) => 1,
-            // Fewer heads than GPUs are held more than once.
+            // If there are fewer heads than GPUs, they are replicated.
             None => part(self.kv_heads.max(gpus), gpus)?,
         };
         Some((part(self.heads, gpus)?, kv_heads))
     }
 
-    /// The weights of a role on one of so many GPUs; `None` for what is no GEMM of this model.
+    /// The weights of a role on each of this many GPUs; `None` if it is not a GEMM of this model.
     pub(crate) fn matrix(&self, role: Role, gpus: u64) -> Option<Matrix> {
         let hidden = self.hidden;
         let (heads, kv_heads) = self.heads_of(gpus)?;
@@ -165,8 +165,8 @@ impl LanguageModel {
         }
     }
 
-    /// The module that the weights of a role are of, as lists of modules that are not quantized name
-    /// it; `None` for those that never are.
+    /// The module of a role's weights, as named in lists of modules that are not quantized; `None` for those that never
+    /// are.
     pub(crate) fn module(role: Role) -> Option<&'static str> {
         match role {
             Role::Router | Role::LmHead | Role::KeyAbsorbed | Role::ValueAbsorbed => None,
@@ -183,7 +183,7 @@ mod tests {
     use super::*;
     use crate::perf::model_config::{parse, tests::GPT_OSS};
 
-    /// N × K of a role on one of so many GPUs.
+    /// N × K of a role on each of this many GPUs.
     fn sizes(text: &str, role: Role, gpus: u64) -> Option<(u64, u64)> {
         let config = parse(text).unwrap();
         let matrix = config.language().unwrap().matrix(role, gpus)?;
@@ -203,7 +203,7 @@ mod tests {
             let sizes = [1, 8].map(|gpus| sizes(GPT_OSS, role, gpus));
             assert_eq!(sizes, [one, eight], "{role:?}");
         }
-        // Heads of keys and values are held twice where there are fewer than GPUs: (4 + 2) · 64.
+        // Key and value heads are replicated if there are fewer than GPUs: (4 + 2) · 64.
         assert_eq!(sizes(GPT_OSS, Role::Qkv, 16), Some((384, 2880)));
         assert_eq!(sizes(GPT_OSS, Role::Qkv, 3), None);
     }

@@ -1,6 +1,6 @@
 use super::*;
 
-/// gpt-oss-20b as far as sizes go.
+/// The sizes of gpt-oss-20b.
 pub(crate) const GPT_OSS: &str = r#"{
   "architectures": ["GptOssForCausalLM"], "model_type": "gpt_oss", "hidden_size": 2880,
   "intermediate_size": 2880, "num_hidden_layers": 24, "num_attention_heads": 64,
@@ -15,7 +15,7 @@ fn language(text: &str) -> LanguageModel {
     config.language().unwrap().clone()
 }
 
-/// A small model with some keys more.
+/// A small model with additional keys.
 fn with(keys: &str) -> LanguageModel {
     language(&format!(
         r#"{{"architectures": ["A"], "hidden_size": 8, "num_attention_heads": 2, "num_hidden_layers": 4,

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-/// Scales of FP8 blocks: four bytes for each square of so many.
+/// FP8 blocks have one four-byte scale per square with this side length.
 const BLOCK: f64 = 128.0;
 /// The usual number of weights that share a scale.
 const GROUP: f64 = 128.0;
@@ -10,18 +10,18 @@ const GROUP: f64 = 128.0;
 /// Weights that are not stored in the type of activations.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Weights {
-    /// Bytes of a weight with its share of the scales.
+    /// Bytes per weight, including its share of the scales.
     pub(crate) bytes: f64,
-    /// The type that GEMMs compute in; `None` where that is the type of activations.
+    /// The type that GEMMs compute in; `None` for the type of activations.
     pub(crate) math: Option<&'static str>,
-    /// Only those of experts.
+    /// Whether only expert weights are stored this way.
     is_of_experts: bool,
     /// Parts of names of modules that are not quantized.
     left_out: Vec<String>,
 }
 
 impl Weights {
-    /// From `quantization_config`; `None` where the method is not known.
+    /// From `quantization_config`; `None` if the method is unknown.
     pub(super) fn parse(keys: &Map<String, Value>) -> Option<Weights> {
         let text = |key: &str| keys.get(key).and_then(Value::as_str);
         let number = |key: &str| keys.get(key).and_then(Value::as_f64);
@@ -77,7 +77,7 @@ impl Weights {
         })
     }
 
-    /// Experts in blocks of 32 numbers of four bits, multiplied in the type of activations.
+    /// Expert weights in blocks of 32 four-bit numbers, multiplied in the type of activations.
     pub(super) fn mxfp4_experts() -> Weights {
         Weights {
             bytes: MXFP4.0,
@@ -87,19 +87,19 @@ impl Weights {
         }
     }
 
-    /// Whether it holds for the weights of a module: "self_attn", "mlp", "experts".
+    /// Whether it applies to the weights of a module: "self_attn", "mlp", "experts".
     pub(crate) fn hold_for(&self, module: &str) -> bool {
         let is_left_out = self.left_out.iter().any(|name| name.contains(module));
         !is_left_out && (!self.is_of_experts || module == "experts")
     }
 }
 
-/// A scale of a byte for 32 numbers of four bits.
+/// A one-byte scale for every 32 four-bit numbers.
 const MXFP4: (f64, Option<&str>) = (0.5 + 1.0 / 32.0, None);
-/// A scale of a byte for 16 numbers of four bits.
+/// A one-byte scale for every 16 four-bit numbers.
 const NVFP4: (f64, Option<&str>) = (0.5 + 1.0 / 16.0, Some("float4_e2m1fn_x2"));
 
-/// The first group of `config_groups`: bits and kind of weights, and whether activations are as narrow.
+/// The first group of `config_groups`: bits and kind of weights, and whether activations have the same type.
 fn compressed(keys: &Map<String, Value>) -> Option<(f64, Option<&'static str>)> {
     let groups = keys.get("config_groups")?.as_object()?;
     let first = groups.values().next()?;

@@ -1,4 +1,4 @@
-//! PyTorch's ops over lists of tensors: optimizers and their parts.
+//! PyTorch's ops on lists of tensors: optimizers and their parts.
 
 use super::super::optimizer;
 use super::{Row, ours};

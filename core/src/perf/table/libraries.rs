@@ -106,8 +106,8 @@ pub(super) const LIBRARIES: &[Row] = &[
     reference(Ssm, ssm::mamba_ssd, "MambaSplitConv1dScanCombinedFn").backward_label("SSM_bwd"),
     ours(ssm::selective_scan, "SelectiveScanFn"),
 
-    // The decode steps of DeepSeek-V4 are no ops of a trace but kernels that an option of the reference
-    // gives a name; how many keys each query sees is in the values of index tensors.
+    // The decode steps of DeepSeek-V4 are not ops of a trace but kernels that a TraceLens option names; the number of
+    // keys per query depends on the values of index tensors.
     reference(InferenceAttention, |_| None, "
         pseudo_v4_paged_decode_csa pseudo_v4_paged_decode_hca pseudo_v4_paged_decode_swa"),
 ];

@@ -1,4 +1,4 @@
-//! Ops of serving engines and of the kernel libraries they load.
+//! Ops of serving engines and their kernel libraries.
 
 use super::super::SheetFamily::*;
 use super::super::rms_norm::{ADDS, ALONE, fused_norm};

@@ -1,14 +1,14 @@
 //! Arithmetic over variables of any kind, as a tree.
 //!
-//! The grammar is five lines. An expression crate would bring a regular-expression engine along,
-//! a tenth of what the page loads.
+//! The grammar is five lines. An expression crate would pull in a regular expression engine, a tenth of the page's
+//! download size.
 
-/// A piece of an expression.
+/// A token of an expression.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Token<V> {
     /// A constant.
     Number(f64),
-    /// What has another value in each call.
+    /// A variable, whose value differs per call.
     Variable(V),
     /// A function; an opening parenthesis follows.
     Function(Function),
@@ -16,7 +16,7 @@ pub(super) enum Token<V> {
     Sign(char),
 }
 
-/// What can be called.
+/// A function.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Function {
     /// Of one value.
@@ -36,7 +36,7 @@ pub(super) const FUNCTIONS: [(&str, Function); 8] = [
     ("sqrt", Function::Of(f64::sqrt)),
 ];
 
-/// An expression that was read.
+/// A parsed expression.
 #[derive(Debug, Clone)]
 pub(super) enum Arithmetic<V> {
     Number(f64),
@@ -46,15 +46,14 @@ pub(super) enum Arithmetic<V> {
 }
 
 impl<V: Copy> Arithmetic<V> {
-    /// Reads an expression; `None` where the pieces make none. Parentheses recurse: the caller
-    /// bounds how deep they nest.
+    /// Parses an expression; `None` if the tokens are not one. Parentheses recurse: the caller bounds their nesting.
     pub(super) fn parse(tokens: &[Token<V>]) -> Option<Arithmetic<V>> {
         let mut parser = Parser { rest: tokens };
         let tree = parser.sum()?;
         parser.rest.is_empty().then_some(tree)
     }
 
-    /// Works it out; `None` where a variable has no value.
+    /// Evaluates it; `None` if a variable has no value.
     pub(super) fn value(&self, of: &impl Fn(V) -> Option<f64>) -> Option<f64> {
         Some(match self {
             Arithmetic::Number(number) => *number,

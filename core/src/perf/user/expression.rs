@@ -1,22 +1,21 @@
 //! Expressions over the arguments of a call: `2*in0[0]*in0[-1]*in1[0]`.
 //!
-//! What a name means is settled when the file is read, so that a mistake is found there, with its
-//! line.
+//! Names are resolved when the file is read, so that mistakes are reported then, with their line.
 
 use super::arithmetic::{Arithmetic, FUNCTIONS, Token};
 use crate::perf::OpInput;
 
-/// Longest expression, in bytes.
+/// Maximum length of an expression, in bytes.
 const MAX_BYTES: usize = 2000;
-/// Deepest nesting of parentheses.
+/// Maximum nesting of parentheses.
 const MAX_DEPTH: usize = 50;
 
-/// What a name stands for.
+/// What a name refers to.
 #[derive(Debug, Clone, Copy)]
 enum Symbol {
     /// `in0[1]`: a size of a tensor, or an item of a list; negative counts from the end.
     Item(usize, i64),
-    /// `in0.n`: number of elements, of a list of tensors of all of them.
+    /// `in0.n`: number of elements, in total for a list of tensors.
     Elements(usize),
     /// `in0.size`: bytes of an element.
     Size(usize),
@@ -30,7 +29,7 @@ enum Symbol {
     Let(usize),
 }
 
-/// An expression that can be worked out for a call.
+/// An expression that can be evaluated for a call.
 #[derive(Debug, Clone)]
 pub(super) struct Expression(Arithmetic<Symbol>);
 
@@ -48,7 +47,7 @@ impl Expression {
             .ok_or_else(|| format!("is no arithmetic expression: `{text}`"))
     }
 
-    /// Works it out; `None` where an argument it needs was not recorded.
+    /// Evaluates it; `None` if an argument it needs was not recorded.
     pub(super) fn value(&self, input: &OpInput, lets: &[f64]) -> Option<f64> {
         let value = self.0.value(&|symbol: Symbol| symbol.value(input, lets))?;
         value.is_finite().then_some(value)
@@ -91,7 +90,7 @@ impl Symbol {
     }
 }
 
-/// Reads the text from left to right, piece by piece.
+/// Reads tokens from left to right.
 struct Reader<'a> {
     text: &'a str,
     rest: &'a str,
@@ -144,7 +143,7 @@ impl<'a> Reader<'a> {
     }
 
     fn number(&mut self) -> Result<(), String> {
-        // `1e9` as well.
+        // Also `1e9`.
         let bytes = self.rest.as_bytes();
         let mut end = self.run(0, |byte| byte.is_ascii_digit() || byte == b'.');
         if matches!(bytes.get(end), Some(b'e' | b'E')) {
@@ -232,7 +231,7 @@ impl<'a> Reader<'a> {
         Ok(symbol)
     }
 
-    /// Where a run of bytes that begins somewhere ends.
+    /// The end of a run of matching bytes that starts at `start`.
     fn run(&self, start: usize, is_part: fn(u8) -> bool) -> usize {
         let bytes = self.rest.as_bytes();
         let after = bytes.get(start..).unwrap_or_default();
@@ -290,7 +289,7 @@ mod tests {
                 "log2(in0[0]) + floor(2.9) + round(1.4) + abs(-1) + sqrt(16)",
                 Some(11.0),
             ),
-            // Not recorded, or no number.
+            // Not recorded, or not a number.
             ("in9[0]", None),
             ("in0[2]", None),
             ("in0", None),

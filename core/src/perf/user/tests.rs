@@ -57,7 +57,7 @@ fn models_count_calls() {
     // 32 indices of two bytes; rows of 4.
     let gather = Some(Some((0.0, Some(576.0), String::new())));
     assert_eq!(work(&models, "my_lib::gather_rows"), gather);
-    // The longer beginning wins; bytes hang on an argument that was not recorded.
+    // The longer prefix takes precedence; bytes depend on an argument that was not recorded.
     let scaled = Some(Some((128.0, None, "vector_fp32".to_owned())));
     assert_eq!(work(&models, "my_lib::gather_scaled_rows"), scaled);
     assert_eq!(work(&models, "aten::mm"), None);
@@ -65,7 +65,7 @@ fn models_count_calls() {
 
 #[test]
 fn mistakes_name_line_and_symbol() {
-    // A line after those of a whole model, and what is said of it.
+    // A line after a complete model, and the error for it.
     let with = |line: &str| {
         let text = format!("[[model]]\nop = \"a\"\nflops = \"1\"\nbytes = \"1\"\n{line}\n");
         UserModels::parse(&text).unwrap_err()
@@ -82,7 +82,7 @@ fn mistakes_name_line_and_symbol() {
         let (line, expected) = case.trim().split_once(" | ").unwrap();
         assert_eq!(with(line).to_string(), format!("line 5: {expected}"));
     }
-    // Whole files, `;` between their lines.
+    // Whole files, with `;` between lines.
     let cases = r#"
         [[model]]; op = "a"; flops = "2*hidden"; bytes = "1" | line 3: `flops` uses `hidden`, which is neither an argument (`in0`, `in1` …) nor a `let` before it
         [[model]]; op = "*"; flops = "1"; bytes = "1" | line 2: `op` is `*`: a name, or its beginning and one `*`
@@ -146,7 +146,7 @@ fn a_model_goes_before_the_built_in_one_everywhere() {
         cells(&own, "unified_perf_summary", unified),
         [
             [one.clone(), two.clone()],
-            // Its bytes hang on an argument that was not recorded.
+            // Its bytes depend on an argument that was not recorded.
             [two.clone(), Cell::Empty],
         ]
     );

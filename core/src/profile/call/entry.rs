@@ -1,4 +1,4 @@
-//! One operation as something that can be run again.
+//! A recorded operation as a call that can be run again.
 
 use serde_json::{Value, json};
 
@@ -14,11 +14,11 @@ use crate::profile::operations::Operation;
 pub(crate) struct Call {
     /// "aten::addmm".
     pub(crate) op: String,
-    /// Which overload; `None` where the runner has to find out.
+    /// Which overload; `None` if the runner has to determine it.
     pub(crate) overload: Option<&'static str>,
     pub(crate) positional: Vec<Value>,
     pub(crate) keywords: Vec<Value>,
-    /// What had to be assumed, in whole sentences.
+    /// Assumptions that were made, as whole sentences.
     pub(crate) notes: Vec<String>,
 }
 
@@ -34,13 +34,13 @@ impl Call {
     }
 }
 
-/// Whether an operation can be run again by itself: its operator can be called by its name, and all
-/// that it needs was recorded.
+/// Whether an operation can be run again on its own: its operator can be called by name, and everything it needs was
+/// recorded.
 pub fn is_callable(profile: &Profile, operation: &Operation) -> bool {
     call(profile, operation, None).is_ok()
 }
 
-/// The call of an operation. `common_dtype` stands in for types that were not recorded.
+/// The call of an operation. `common_dtype` replaces types that were not recorded.
 pub(crate) fn call(
     profile: &Profile,
     operation: &Operation,
@@ -63,7 +63,7 @@ pub(crate) fn call(
         None => Vec::new(),
     };
     let mut first_unknown = None;
-    // An older or newer PyTorch may have recorded fewer or more arguments than the table has.
+    // An older or newer PyTorch may have recorded fewer or more arguments than the table lists.
     for may_miss in [false, true] {
         for schema in &known {
             match by_schema(&recorded, op, schema, may_miss, common_dtype) {
@@ -141,7 +141,7 @@ fn by_schema(
     Ok(call)
 }
 
-/// Whether elements of a type can point at others.
+/// Whether elements of this type can be indices.
 fn is_whole(dtype: &str) -> bool {
     matches!(dtype, "int" | "long int" | "long")
 }
@@ -205,8 +205,8 @@ fn argument(name: &str, of_type: &str, value: Value) -> Value {
     json!({ "arg_name": name, "arg_type": of_type, "value": value })
 }
 
-/// A list of tensors, each filled as its type wants it. Their types are not recorded; those without
-/// dimensions count steps, in single precision whatever the parameters are.
+/// A list of tensors, each filled according to its type. Lists have no recorded types; tensors without dimensions are
+/// step counters, which are FP32 whatever the type of the parameters.
 fn json_list(tensors: &[Tensor], notes: &mut Vec<String>, common_dtype: Option<&str>) -> Value {
     if tensors.iter().any(|tensor| !tensor.shape.is_empty()) {
         let dtype = common_dtype.unwrap_or("float");
@@ -227,7 +227,7 @@ fn json_list(tensors: &[Tensor], notes: &mut Vec<String>, common_dtype: Option<&
     Value::Array(tensors.iter().map(write).collect())
 }
 
-/// `init` says how the tensor is filled: an object that is merged in.
+/// A tensor as JSON; the object `init` says how to fill it and is merged in.
 fn json_tensor(tensor: &Tensor, init: Value, common_dtype: Option<&str>) -> Value {
     let dtype = tensor.dtype.or(common_dtype).unwrap_or("float");
     let mut value = json!({

@@ -1,5 +1,4 @@
-//! How a tensor is filled: with what its operator is defined for, and with indices that lie within
-//! what they look up.
+//! How to fill a tensor: with values that its operator is defined for, and with indices within bounds.
 
 use serde_json::{Value, json};
 
@@ -9,7 +8,7 @@ use crate::names::signatures::{Param, Schema};
 use crate::names::words::holds;
 use crate::profile::dataflow::from_start;
 
-/// How a tensor of a known operator is filled.
+/// How to fill a tensor of a known operator.
 pub(crate) fn init(
     op: &str,
     schema: &Schema,
@@ -17,13 +16,13 @@ pub(crate) fn init(
     tensor: &Tensor,
     recorded: &Recorded,
 ) -> Value {
-    /// Arguments that are divided by, or whose root is taken.
+    /// Arguments used as a divisor or under a root.
     #[rustfmt::skip]
     const POSITIVE: [&str; 10] = [
         "running_var", "save_var", "save_invstd", "invstd", "rstd", "var", "logsumexp", "scale_a",
         "scale_b", "scales",
     ];
-    /// Operators that are defined for positive numbers alone.
+    /// Operators that are defined only for positive numbers.
     #[rustfmt::skip]
     const ROOTS: [&str; 12] = [
         "log", "log2", "sqrt", "rsqrt", "log1p", "div", "div_", "reciprocal", "erfinv", "pow",
@@ -50,7 +49,7 @@ pub(crate) fn init(
         return json!({ "init": "cumulative", "high": tokens.unwrap_or(0) });
     }
     if name == "_embedding_bag" && param.name == "offsets" {
-        // Where each bag begins among the indices.
+        // Where each bag starts among the indices.
         let indices = recorded.tensors_at(1).unwrap_or_default();
         let n = indices.first().and_then(|indices| indices.shape.first());
         return json!({ "init": "cumulative", "high": n.copied().unwrap_or(0) });
@@ -82,14 +81,14 @@ fn is_real(dtype: &str) -> bool {
     dtype.starts_with("c10::") || matches!(dtype, "float" | "double")
 }
 
-/// Operators whose `index` points along the dimension that they are given.
+/// Operators whose `index` refers to the dimension given as an argument.
 #[rustfmt::skip]
 const ALONG: &[&str] = &[
     "index_select", "gather", "index_add", "index_copy", "index_fill", "index_reduce", "scatter",
     "scatter_add",
 ];
 
-/// Indices are below this: those of an operator must lie within what it looks up.
+/// Exclusive upper bound for the indices of an operator.
 fn index_bound(op: &str, param: &Param, recorded: &Recorded) -> Option<i64> {
     let sizes = |at: usize| Some(recorded.tensors_at(at)?.first()?.shape);
     let along = |shape: &[i64], at: usize| {
@@ -119,9 +118,8 @@ fn index_bound(op: &str, param: &Param, recorded: &Recorded) -> Option<i64> {
     }
 }
 
-/// Where packed sequences begin, among the arguments of an attention whose signature is not known: of
-/// the lists of whole numbers behind Q, K and V the first is that of the queries, the second that of the
-/// keys.
+/// Start offsets of packed sequences, for an attention with unknown signature: of the integer lists after Q, K and V,
+/// the first belongs to the queries and the second to the keys.
 pub(crate) fn packed_starts(op: &str, at: usize, recorded: &Recorded) -> Option<Value> {
     let is_attention = holds(op, &["attn", "attention", "_fa2_", "_fa3_", "mha"]);
     let is_packed = |at: &usize| packed_tokens(*at, recorded).is_some();
@@ -133,19 +131,19 @@ pub(crate) fn packed_starts(op: &str, at: usize, recorded: &Recorded) -> Option<
     };
     let starts: Vec<usize> = (0..recorded.len()).filter(is_starts).take(2).collect();
     let which = starts.iter().position(|starts| *starts == at)?;
-    // As many sequences of keys as of queries; other lists hold lengths.
+    // Keys have as many sequences as queries; other lists hold lengths.
     let n_starts = |at: &usize| Some(recorded.tensors_at(*at)?.first()?.shape);
     if n_starts(starts.first()?) != n_starts(&at) {
         return None;
     }
-    // Before the queries of a backward pass stands the gradient of their result.
+    // In a backward pass, the gradient of the result precedes the queries.
     let operand = operands.get(which + usize::from(is_backward(op)))?;
     let tokens = packed_tokens(*operand, recorded).filter(|_| is_attention)?;
     Some(json!({ "init": "cumulative", "high": tokens }))
 }
 
-/// Whole numbers of an operator whose signature is not known are below this, where its name tells what
-/// they point at: experts, of which each has a matrix, or places of a cache in blocks.
+/// Exclusive upper bound for the integers of an operator with unknown signature, if its name implies what they index:
+/// experts, each with its own matrix, or slots of a paged cache.
 pub(crate) fn guessed_bound(op: &str, recorded: &Recorded) -> Option<i64> {
     let mut shapes = (0..recorded.len()).filter_map(|at| {
         let tensors = recorded.tensors_at(at)?;
@@ -166,7 +164,7 @@ pub(crate) fn guessed_bound(op: &str, recorded: &Recorded) -> Option<i64> {
     None
 }
 
-/// Positions of packed sequences together: T × H × d, in some libraries 1 × T × H × d.
+/// Total positions of packed sequences: T × H × d, in some libraries 1 × T × H × d.
 fn packed_tokens(at: usize, recorded: &Recorded) -> Option<i64> {
     match recorded.tensors_at(at)?.first()?.shape {
         [tokens, _, _] | [1, tokens, _, _] => Some(*tokens),
@@ -174,7 +172,7 @@ fn packed_tokens(at: usize, recorded: &Recorded) -> Option<i64> {
     }
 }
 
-/// What the groups of a grouped product share: the rows of A, the columns of B, or the sum.
+/// The dimension that the groups of a grouped GEMM divide: the rows of A, the columns of B, or K.
 fn grouped_size(recorded: &Recorded) -> Option<i64> {
     let shape = |at: usize| Some(recorded.tensors_at(at)?.first()?.shape);
     match (shape(0)?, shape(1)?) {

@@ -1,5 +1,4 @@
-//! A recorded operation as a call that can be made again: its operator, and the arguments to call
-//! it with.
+//! Turns a recorded operation into a call that can be replayed: an operator and its arguments.
 
 pub(crate) mod entry;
 pub(crate) mod fill;

@@ -1,17 +1,17 @@
-//! Why an operation cannot be run again; the first reason is a name that nothing can be called by.
+//! Why an operation cannot be run again, starting with names that cannot be called.
 
 use crate::profile::launch::is_graph_launch;
 
-/// Why an operation cannot be run again from what a trace holds.
+/// Why an operation cannot be run again from the contents of a trace.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Reason {
-    /// The call of a kernel is not known.
+    /// The operator of a kernel is unknown.
     KernelOnly,
     /// A kernel that a compiler generated.
     Generated,
     /// A recorded graph of kernels.
     Graph,
-    /// A step of automatic differentiation.
+    /// An autograd step.
     Autograd,
     /// It needs other ranks.
     Collective,
@@ -21,15 +21,14 @@ pub enum Reason {
     NoArguments,
     /// A list of tensors without shapes.
     TensorList,
-    /// A text or another value that is not recorded: that of the argument of this name, where it has
-    /// one.
+    /// A string or another value that was not recorded, with the name of its argument if it has one.
     Value(Option<&'static str>),
-    /// A shape or stride that no tensor has.
+    /// A shape or stride that no tensor can have.
     Shape,
 }
 
 impl Reason {
-    /// Half a sentence for people.
+    /// The reason as a clause, for display.
     pub fn label(self) -> String {
         let words = match self {
             Reason::Value(Some(name)) => return format!("the value of {name} is not recorded"),
@@ -50,12 +49,12 @@ impl Reason {
     }
 }
 
-/// Kernels that `torch.compile` and its kind name.
+/// Prefixes of kernels that `torch.compile` and similar compilers generate.
 const GENERATED: [&str; 3] = ["triton_", "triton::", "inductor::"];
 /// Namespaces of collectives.
 const COLLECTIVE: [&str; 5] = ["c10d", "_c10d_functional", "_dtensor", "nccl", "rccl"];
 
-/// The name of an operator without its namespace, where it can be called by its name.
+/// The name of an operator without its namespace, if it can be called by name.
 pub(crate) fn operator(op: &str) -> Result<&str, Reason> {
     if is_graph_launch(op) {
         return Err(Reason::Graph);

@@ -7,16 +7,16 @@ use crate::names::signatures::{Kind, Param};
 use crate::perf::OpInput;
 use crate::trace::{Dims, ShapeId, list_items};
 
-/// Why an argument cannot be told from what was recorded.
+/// Why an argument cannot be reconstructed from what was recorded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Unknown {
-    /// It is of another type than the signature says: another overload was called.
+    /// Its type differs from the signature: another overload was called.
     OtherType,
-    /// A list of tensors without their shapes.
+    /// A list of tensors without shapes.
     List,
-    /// The value of this argument, which the profiler did not write down.
+    /// The value of this argument was not recorded.
     Value(&'static str),
-    /// A size or stride that no tensor has.
+    /// A size or stride that no tensor can have.
     Shape,
 }
 
@@ -27,14 +27,14 @@ pub(crate) struct Recorded<'a>(OpInput<'a>);
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Tensor<'a> {
     pub(crate) shape: &'a [i64],
-    /// `None` where it was not recorded: it lies densely.
+    /// `None` if not recorded; the tensor is then assumed to be dense.
     pub(crate) strides: Option<&'a [i64]>,
-    /// As the profiler writes it; `None` in a list, where types are not recorded.
+    /// In the profiler's notation; `None` in a list, where types are not recorded.
     pub(crate) dtype: Option<&'a str>,
 }
 
 impl<'a> Recorded<'a> {
-    /// `None` where shapes or types were not recorded.
+    /// `None` if shapes or types were not recorded.
     pub(crate) fn new(input: OpInput<'a>) -> Option<Recorded<'a>> {
         let has_tensors = input.args.types.is_some() && input.args.dims.is_some();
         has_tensors.then_some(Recorded(input))
@@ -52,7 +52,7 @@ impl<'a> Recorded<'a> {
         self.0.value(at)
     }
 
-    /// The tensor or the list of tensors that an argument is.
+    /// The tensor or tensor list at an argument position.
     pub(crate) fn tensors_at(&self, at: usize) -> Option<Vec<Tensor<'a>>> {
         let ids = |dims: &'a Dims| -> &'a [ShapeId] {
             match dims {
@@ -85,8 +85,7 @@ impl<'a> Recorded<'a> {
         is_possible.then_some(tensors)
     }
 
-    /// The value of an argument that is no tensor, as its signature wants it. A tensor is `null`
-    /// here.
+    /// The value of a non-tensor argument, converted as the signature requires. Tensors become `null`.
     pub(crate) fn fits(&self, at: usize, param: &Param) -> Result<Value, Unknown> {
         let text = self.value_at(at).trim();
         match self.type_at(at) {
@@ -112,11 +111,11 @@ impl<'a> Recorded<'a> {
         }
     }
 
-    /// The tensors of a list. One without shapes is recorded like a number: where other lists of the
-    /// call have theirs it is empty, and else nothing tells.
+    /// The tensors of a list. A list without shapes is recorded like a number: it is empty if other lists of the call
+    /// have shapes, otherwise unknown.
     pub(crate) fn list_at(&self, at: usize) -> Result<Vec<Tensor<'a>>, Unknown> {
         let tensors = self.tensors_at(at).ok_or(Unknown::Shape)?;
-        // A list of one is recorded like a tensor.
+        // A one-element list is recorded like a tensor.
         let is_known = |tensors: &[Tensor]| {
             tensors.len() > 1 || tensors.iter().any(|one| !one.shape.is_empty())
         };
@@ -135,13 +134,12 @@ impl<'a> Recorded<'a> {
         }
     }
 
-    /// Whether an argument is a number, a flag or a list of them whose value was not recorded.
+    /// Whether an argument is a number, a flag or a list of them without a recorded value.
     pub(crate) fn is_without_value(&self, at: usize) -> bool {
         matches!(self.type_at(at), "Scalar" | "ScalarList") && self.value_at(at).trim().is_empty()
     }
 
-    /// The value of an argument that is no tensor, of an operator that is not in the table; `None`
-    /// where it was not recorded.
+    /// The value of a non-tensor argument for an operator that is not in the table; `None` if it was not recorded.
     pub(crate) fn guess(&self, at: usize) -> Option<Value> {
         let text = self.value_at(at).trim();
         match self.type_at(at) {
@@ -152,8 +150,7 @@ impl<'a> Recorded<'a> {
     }
 }
 
-/// The value of an argument of which nothing was recorded: a tensor or another value that is absent,
-/// or a text.
+/// The value of an argument for which nothing was recorded: an absent tensor or value, or a string.
 fn absent(param: &Param) -> Result<Value, Unknown> {
     if param.kind == Kind::Tensor && param.is_list {
         return Err(Unknown::List);
@@ -161,19 +158,19 @@ fn absent(param: &Param) -> Result<Value, Unknown> {
     match (param.kind, param.default) {
         (Kind::Str, Some(default)) => python(default).ok_or(Unknown::Value(param.name)),
         (Kind::Str, None) => Err(Unknown::Value(param.name)),
-        // PyTorch makes a tensor that is not defined of `None`.
+        // PyTorch turns `None` into an undefined tensor.
         _ if param.is_optional || param.is_sequence_starts() => match param.default {
             Some(default) => python(default).ok_or(Unknown::Value(param.name)),
             None => Ok(Value::Null),
         },
-        // A number is written down as one, whatever its default: this is a text.
+        // A number would have been recorded as such, whatever its default, so this is a string.
         _ => Err(Unknown::OtherType),
     }
 }
 
-/// The value of a number, a flag or a list of them that the profiler wrote down without its value:
-/// PyTorch 2.0 and older do so with all of them. Factors and small constants do not change how long
-/// an operator takes, nor do these flags; dimensions, sizes and masks do.
+/// The value of a number, a flag or a list of them that was recorded without a value, as PyTorch 2.0 and older always
+/// do. Factors and small constants do not change the time of an operator, nor do these flags; dimensions, sizes and
+/// masks do.
 fn unrecorded(param: &Param) -> Result<Value, Unknown> {
     const WITHOUT_EFFECT: [&str; 2] = ["keepdim", "non_blocking"];
     let is_harmless = matches!(param.kind, Kind::Number | Kind::Float) && !param.is_list
@@ -185,7 +182,7 @@ fn unrecorded(param: &Param) -> Result<Value, Unknown> {
         .ok_or(Unknown::Value(param.name))
 }
 
-/// A default value as Python writes it.
+/// A default value in Python syntax.
 fn python(text: &str) -> Option<Value> {
     match text {
         "None" => Some(Value::Null),
@@ -202,7 +199,7 @@ fn number(text: &str, kind: Kind) -> Option<Value> {
         _ => None,
     };
     let whole = || text.parse::<i64>().ok().map(|number| json!(number));
-    // JSON has no infinity: it is written as text, which Python reads.
+    // JSON has no infinity: it is written as a string, which Python can parse.
     let real = || {
         let number: f64 = text.parse().ok()?;
         Some(match number.is_finite() {

@@ -1,4 +1,4 @@
-//! Captures of many shapes, and wrong ones: what is merged, and what is said.
+//! Captures of many kinds, including wrong ones: what is merged and what is reported.
 
 use super::tests::{LAUNCHES, Launch, capture, captures, file, merged, replays, said, shown};
 use super::{CaptureFile, Note};
@@ -6,13 +6,13 @@ use crate::import::import;
 use crate::profile::Profile;
 use crate::testing::Timetable;
 
-/// A step of vLLM that decodes so many requests, one token each.
+/// A decode step of vLLM with this many requests, one token each.
 fn step(tokens: u32) -> String {
     let sums = format!("sq{tokens}sk900sqsq{tokens}sqsk900");
     format!("execute_{tokens}_context_0(sq0sk0sqsq0sqsk0)_generation_{tokens}({sums})")
 }
 
-/// Three launches of a graph for so many rows.
+/// Three launches of a graph with this many rows.
 fn launches(rows: u32) -> [(&'static str, String, Option<&'static str>); 3] {
     [
         ("aten::mm", format!("{rows}x64, 64x16"), Some("gemm")),
@@ -21,7 +21,7 @@ fn launches(rows: u32) -> [(&'static str, String, Option<&'static str>); 3] {
     ]
 }
 
-/// A capture for so many rows, in an annotation.
+/// A capture with this many rows, inside an annotation.
 fn sized(annotation: &str, rows: u32) -> Timetable {
     let launches = launches(rows);
     let launches: Vec<Launch> = launches
@@ -31,7 +31,7 @@ fn sized(annotation: &str, rows: u32) -> Timetable {
     captures(&[(annotation, &launches)])
 }
 
-/// The first dimension of an operation's first tensor, of each of its calls.
+/// The first dimension of an operation's first tensor, for each of its calls.
 fn rows_of(profile: &Profile, op: &str) -> Vec<(i64, u64)> {
     let operations = profile.operations().iter();
     let of_op = operations.filter(|one| one.short_name(profile) == op);
@@ -81,21 +81,21 @@ fn a_recording_that_captures_and_replays_is_merged_with_itself() {
             "Operators and shapes of 3 of 3 kernels in 1 of 1 graph replays come from 1 of 1 captured graphs, recorded in this trace itself."
         ]
     );
-    // It is no file that could be taken off, and stays when others are.
+    // It is not a file that could be removed, and it stays when other files are removed.
     assert_eq!(own.coverage.as_ref().unwrap().merged_files().count(), 0);
     let without = own.without_captures().unwrap();
     assert_eq!(rows_of(&without, "aten::mm"), [(32, 1)]);
-    // Given as its own capture, it is a file like others.
+    // Given as its own capture, it is an ordinary file.
     let given = of(
         &both("a run", &[32]),
         &[file("itself", &both("a run", &[32]))],
     );
     let files: Vec<_> = given.coverage.as_ref().unwrap().merged_files().collect();
     assert_eq!(files, [("itself", "3 of 3 kernels matched".to_owned())]);
-    // A recording that only captures, or only replays, says nothing of itself.
+    // A recording that only captures, or only replays, has no coverage of itself.
     assert!(of(&capture(&LAUNCHES), &[]).coverage.is_none());
     assert!(of(&replays(&[0]), &[]).coverage.is_none());
-    // Captures that nothing replays are no problem of the recording.
+    // Captures that nothing replays are not a problem of the recording.
     let other = capture(&[("aten::relu", "4", Some("relu")); 3]);
     let other =
         other
@@ -104,7 +104,7 @@ fn a_recording_that_captures_and_replays_is_merged_with_itself() {
     assert!(of(&other, &[]).coverage.is_none());
 }
 
-/// Graphs of several sizes launch the same kernels: they are no layers of one step.
+/// Graphs of several sizes launch the same kernels: they are not layers of one step.
 #[test]
 fn sizes_of_one_recording_are_told_by_the_step() {
     let at = |annotation: &str| rows_of(&merged(&both(annotation, &[64, 32, 16]), &[]), "aten::mm");
@@ -120,7 +120,7 @@ fn sizes_of_one_recording_are_told_by_the_step() {
     );
 }
 
-/// vLLM writes one file for each size, engines that record all ranks one for each rank and size.
+/// vLLM writes one file per size; engines that record all ranks write one per rank and size.
 #[test]
 fn ranks_and_sizes_given_together_are_told_apart() {
     let of_rank = |rank: u32| format!(r#""rank": {rank}, "world_size": 2"#);
@@ -132,7 +132,7 @@ fn ranks_and_sizes_given_together_are_told_apart() {
     let mut files = Vec::new();
     for rank in 0..2 {
         for rows in [8, 16] {
-            // Each rank has a part of its own of the weights.
+            // Each rank has its own part of the weights.
             let table = sized("warm-up", rows);
             let json = table
                 .json()
@@ -156,7 +156,7 @@ fn ranks_and_sizes_given_together_are_told_apart() {
     }
 }
 
-/// A step of two layers: graphs before, between and behind the attention of each, which is launched by itself.
+/// A step of two layers: graphs before, between and after the attention of each layer, which is launched separately.
 #[test]
 fn pieces_are_merged_in_their_order() {
     let piece = |nth: usize, rows: u32| -> Vec<(&'static str, String, Option<&'static str>)> {
@@ -208,13 +208,13 @@ fn pieces_are_merged_in_their_order() {
             trace = trace.kernel(nth, kernel, start..start + 10);
         }
     }
-    // Launches of CUDA have no names.
+    // CUDA launches have no names.
     for argument in ["\"kernel\"", "\"hidden\""] {
         let files = [8, 64, 16].map(|rows| of_size(rows, argument));
         let profile = merged(&trace, &files);
         assert_eq!(profile.coverage.as_ref().unwrap().kernels(), (12, 12));
         assert_eq!(rows_of(&profile, "my::norm"), [(16, 4)]);
-        // The first piece, both in the middle, the last.
+        // The first piece, both middle pieces, the last.
         assert_eq!(rows_of(&profile, "aten::mm"), [(16, 1), (16, 1), (16, 2)]);
         let attention = "vllm::unified_attention_with_output";
         assert_eq!(rows_of(&profile, attention), [(12, 3)]);
@@ -268,7 +268,7 @@ fn notes_that_contradict_the_capture_do_not_count() {
     );
 }
 
-/// A recording that starts in the middle of a capture has an end too many.
+/// A recording that starts in the middle of a capture has an extra end.
 #[test]
 fn captures_are_told_in_a_file_that_starts_within_one() {
     let json = sized("capture_32_FULL", 32).json();
@@ -285,7 +285,7 @@ fn captures_are_told_in_a_file_that_starts_within_one() {
     assert_eq!(rows_of(&profile, "aten::mm"), [(32, 1)], "{cut}");
 }
 
-/// Requests of speculative decoding compute several tokens: the size may count either.
+/// Requests of speculative decoding compute several tokens: the size may count requests or tokens.
 #[test]
 fn captures_of_requests_hold_the_tokens_of_all_of_them() {
     let files = || {
@@ -297,13 +297,13 @@ fn captures_of_requests_hold_the_tokens_of_all_of_them() {
         let profile = merged(&replays(&[10]).annotation(&name, 0..50), &files());
         assert_eq!(rows_of(&profile, "aten::mm"), expected, "{tokens}");
     }
-    // What is no multiple of the size are no rows of tokens.
+    // Sizes that are not a multiple of the captured size are not token rows.
     let weights = file("w", &sized("capture_24_FULL", 2880));
     let profile = merged(&replays(&[10]).annotation(&step(40), 0..50), &[weights]);
     assert_eq!(rows_of(&profile, "aten::mm"), []);
 }
 
-/// Kernels of a graph below Python functions: those of a stage, of latent attention, of one fused kernel.
+/// Kernels of a graph below Python functions: MoE stages, latent attention, one fused kernel.
 #[test]
 fn functions_of_libraries_get_operators() {
     let experts =
@@ -347,7 +347,7 @@ fn functions_of_libraries_get_operators() {
         of("my::outer", "4", frame, &decode, pseudo),
         Some((10, true))
     );
-    // Another function, and one without the operator that tells its sizes.
+    // Another function, and one without the operator that provides its sizes.
     assert_eq!(
         of(
             "my::outer",
@@ -391,7 +391,7 @@ fn functions_of_libraries_get_operators() {
         ),
         Some((5, true))
     );
-    // Two of them are none.
+    // Two of them are not matched.
     let two = [fused[1], fused[1]];
     assert_eq!(
         of(
@@ -405,7 +405,7 @@ fn functions_of_libraries_get_operators() {
     );
 }
 
-/// The profiler of kernel shapes numbers its operators; sheets have them without.
+/// The profiler of kernel shapes numbers its operators; the sheets list them without the number.
 #[test]
 fn operators_of_the_shape_profiler_lose_their_number() {
     let launches = [

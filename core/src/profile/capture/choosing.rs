@@ -1,9 +1,8 @@
 //! Which capture a replay comes from.
 //!
-//! First the sequence of its kernels tells, over all captures: that needs no annotation, and
-//! serves several graphs in one step. Captures of several sizes can launch the same kernels; of
-//! those the smallest serves that holds the tokens of the step. Layers launch the same, too: there
-//! the order of the launches tells.
+//! First, the kernel sequence decides, over all captures: this needs no annotation and works for several graphs per
+//! step. Captures of several sizes may launch the same kernels; then the smallest one that holds the tokens of the step
+//! is chosen. Layers launch the same kernels, too; for them, the order of the launches decides.
 
 use std::sync::Arc;
 
@@ -44,20 +43,20 @@ pub(super) struct Replay {
     pub(super) launch: EventId,
     /// A row of [`Replays::graphs`].
     pub(super) graph: usize,
-    /// Its kernels, stream after stream, those of one by start.
+    /// Its kernels, stream by stream, sorted by start within a stream.
     pub(super) kernels: Vec<GpuId>,
 }
 
-/// Replays of one sequence of kernels.
+/// A graph, identified by its kernel sequence.
 #[derive(Debug)]
 pub(super) struct Graph<'a> {
     /// The kernels of its first replay, by start.
     kernels: Vec<Replayed<'a>>,
-    /// By kernel: its place in [`Replay::kernels`].
+    /// By kernel: its position in [`Replay::kernels`].
     places: Vec<u32>,
 }
 
-/// The replays of a trace, by launch.
+/// The replays of a trace, in launch order.
 #[derive(Debug, Default)]
 pub(super) struct Replays<'a> {
     pub(super) all: Vec<Replay>,
@@ -65,7 +64,7 @@ pub(super) struct Replays<'a> {
 }
 
 impl<'a> Replays<'a> {
-    /// Those that no capture is merged with yet.
+    /// Finds the replays that are not merged with a capture yet.
     pub(super) fn find(
         trace: &'a Trace,
         launches: &Launches,
@@ -146,42 +145,42 @@ impl<'a> Graph<'a> {
     }
 }
 
-/// The number of a kernel among the nodes of its graph, where the profiler says it.
+/// The node number of a kernel within its graph, if the profiler records it.
 fn node(trace: &Trace, kernel: EventId) -> Option<u64> {
     let args = trace.strings.get(trace.events.extra_args(kernel)?);
     let node = extra_args::value(args, "graph node id")?;
     node.parse().ok().filter(|node| *node != 0)
 }
 
-/// A segment of a file.
+/// A segment: file and position in the file.
 pub(super) type At = (usize, usize);
 
 /// How well a segment explains a graph.
 #[derive(Debug, Clone)]
 pub(super) struct Fit {
     pub(super) segment: At,
-    /// By place in [`Replay::kernels`]: the launch.
+    /// By position in [`Replay::kernels`]: the launch.
     pub(super) pairs: Pairs,
     pub(super) n_matched: usize,
 }
 
-/// What serves each replay, or why nothing does.
+/// The fit for each replay, or why there is none.
 #[derive(Debug, Default)]
 pub(super) struct Plan {
     /// The best fits of each graph.
     pub(super) fits: Vec<Vec<Fit>>,
-    /// By replay: a row of its graph's fits.
+    /// By replay: an index into the fits of its graph.
     pub(super) of_replay: Vec<Result<usize, Why>>,
 }
 
 impl Plan {
-    /// The fit that serves a replay.
+    /// The fit of a replay.
     pub(super) fn fit(&self, graph: usize, replay: usize) -> Option<&Fit> {
         let row = *self.of_replay.get(replay)?.as_ref().ok()?;
         self.fits.get(graph)?.get(row)
     }
 
-    /// What is put below which launch.
+    /// What to put below which launch.
     pub(super) fn into_merges(self, replays: &Replays, files: Vec<File>) -> Vec<Merge> {
         let mut segments: Map<At, Arc<Segment>> = Map::default();
         for (file, of_file) in files.into_iter().enumerate() {
@@ -205,7 +204,7 @@ impl Plan {
     }
 }
 
-/// Chooses for every replay.
+/// Chooses a fit for every replay.
 pub(super) fn choose(trace: &Trace, replays: &Replays, files: &[File]) -> Plan {
     let all: Vec<(At, &Segment, Vec<Launched>)> = files
         .iter()
@@ -276,13 +275,13 @@ fn launched<'a>(file: &File<'a>, segment: &Segment) -> Vec<Launched<'a>> {
     launches.collect()
 }
 
-/// Of the launches of a capture at least half have to be replayed: a part of a large capture that
-/// looks like a small graph is none.
+/// At least half of the launches of a capture must be replayed: a part of a large capture that looks like a small graph
+/// does not count.
 fn is_most(n_matched: usize, n_launches: usize) -> bool {
     n_matched * 2 >= n_launches
 }
 
-/// Whether a capture can explain enough of a graph, by how often each kernel is launched.
+/// Whether a capture can explain enough of a graph, from how often each kernel is launched.
 fn is_worth_a_look(graph: &Graph, launches: &[Launched]) -> bool {
     let (n_kernels, n_launches) = (graph.kernels.len(), launches.len());
     if !is_most(n_kernels, n_launches) || !matching::is_enough(n_launches.min(n_kernels), n_kernels)
@@ -302,7 +301,7 @@ fn is_worth_a_look(graph: &Graph, launches: &[Launched]) -> bool {
         n_common += usize::from(*left > 0);
         *left -= 1;
     }
-    // Launches without a name may be any kernel.
+    // A launch without a name can match any kernel.
     let n_unnamed = launches.iter().filter(|launch| !launch.is_named).count();
     matching::is_enough(n_common + n_unnamed, n_kernels)
 }
@@ -322,7 +321,7 @@ fn fit(graph: &Graph, segment: At, launches: &[Launched]) -> Fit {
     }
 }
 
-/// The fits that explain most, with the fewest launches left over; or why none does.
+/// The fits that explain the most kernels with the fewest launches left over; or why there is none.
 fn best(
     graph: &Graph,
     mut fits: Vec<Fit>,
@@ -353,9 +352,9 @@ fn best(
 
 struct Chooser<'a> {
     files: &'a [File<'a>],
-    /// The rank that the trace is of.
+    /// The rank of the trace.
     rank: Option<u64>,
-    /// How often each of several equal captures was chosen, by step and the first of them.
+    /// How often each group of equal captures was used, by step and first member.
     nth: Map<(usize, At), usize>,
 }
 
@@ -365,7 +364,7 @@ impl Chooser<'_> {
         self.files.get(file)?.found.segments.get(at)
     }
 
-    /// The fit that serves a replay.
+    /// The fit of a replay.
     fn choose(&mut self, fits: &[Fit], step: Step) -> Result<usize, Why> {
         let mut rows: Vec<usize> = (0..fits.len()).collect();
         let segment = |row: &usize| fits.get(*row).and_then(|fit| self.segment(fit));
@@ -388,7 +387,7 @@ impl Chooser<'_> {
         if rows.iter().any(own) {
             rows.retain(own);
         }
-        // Captures of one file that are of one size are the layers of one step.
+        // Captures of the same size in one file are the layers of one step.
         let shapes = |row: &usize| segment(row).map(|segment| segment.shapes);
         let file = |row: &usize| fits.get(*row).map(|fit| fit.segment.0);
         let size = |row: &usize| segment(row).and_then(Segment::told_size);
@@ -409,7 +408,7 @@ impl Chooser<'_> {
             .get(first)
             .and_then(|fit| self.files.get(fit.segment.0));
         let n_segments = of_file.map_or(0, |file| file.found.segments.len());
-        // As many captures as launches stand in their order.
+        // If there are as many captures as launches, they are in the same order.
         let in_order = rows.iter().copied().find(|row| {
             n_segments == step.n_launches
                 && fits.get(*row).is_some_and(|fit| fit.segment.1 == step.nth)

@@ -1,4 +1,4 @@
-//! Captured calls as events of the trace, below the launches that replay them.
+//! Adds captured calls to the trace as events, below the launches that replay them.
 
 use std::sync::Arc;
 
@@ -9,23 +9,23 @@ use crate::names::MODULE;
 use crate::profile::launch::{GpuId, Launches};
 use crate::trace::{Category, Dims, EventId, NewEvent, OpArgs, OpArgsId, StringId, Trace};
 
-/// With more events than this, further copies do without Python frames other than modules: a long
-/// recording replays one graph thousands of times.
+/// Above this number of events, further copies keep only those Python frames that are modules: a long recording replays
+/// a graph thousands of times.
 const MOST_WITH_FRAMES: usize = 2_000_000;
 
-/// A replay and what it is merged with.
+/// A replay and the segment it is merged with.
 #[derive(Debug)]
 pub(super) struct Merge {
     pub(super) launch: EventId,
     /// The file of the segment.
     pub(super) file: usize,
     pub(super) segment: Arc<Segment>,
-    /// The kernels of the replay that come from a launch, a row of [`Segment::launches`].
+    /// The kernels of the replay with their launch, a row of [`Segment::launches`].
     pub(super) kernels: Vec<(GpuId, u32)>,
 }
 
-/// Copies the captured calls of each replay, and gives its kernels to the launches among them. A merge of
-/// none of the sources is of the trace itself.
+/// Copies the captured calls for each replay and assigns its kernels to the copied launches. A merge whose file is not
+/// in `sources` comes from the trace itself.
 pub(super) fn put_below(
     trace: &mut Trace,
     launches: &mut Launches,
@@ -99,12 +99,12 @@ pub(super) fn put_below(
     launches.follow_captures(trace);
 }
 
-/// A position as the table of events counts.
+/// Converts to the position type of the event table.
 pub(super) fn number(uid: u64) -> u32 {
     u32::try_from(uid).unwrap_or(u32::MAX - 1)
 }
 
-/// By call: whether it is copied. Operators are, and what leads to a launch that was replayed.
+/// For each call, whether it is copied: operators, and calls that lead to a launch that was replayed.
 fn wanted(source: &Trace, merge: &Merge, with_frames: bool) -> Vec<bool> {
     let calls = &merge.segment.calls;
     let mut wanted = vec![false; calls.len()];
@@ -114,7 +114,7 @@ fn wanted(source: &Trace, merge: &Merge, with_frames: bool) -> Vec<bool> {
             *slot = true;
         }
     }
-    // From the last to the first: the caller of a wanted call is the next one that is not as deep.
+    // In reverse order, the caller of a wanted call is the next one with a smaller depth.
     let mut caller = None;
     for (slot, call) in wanted.iter_mut().zip(calls).rev() {
         if *slot || caller == Some(call.depth) {
@@ -134,7 +134,7 @@ fn wanted(source: &Trace, merge: &Merge, with_frames: bool) -> Vec<bool> {
     wanted
 }
 
-/// What strings and arguments of a capture are in the trace; those of the trace itself stay what they are.
+/// Maps strings and arguments of a capture to those of the trace. For captures in the trace itself they stay the same.
 #[derive(Debug, Default)]
 struct Translation {
     strings: Map<StringId, StringId>,

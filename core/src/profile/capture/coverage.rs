@@ -1,4 +1,4 @@
-//! What was merged of a capture, and what was not and why.
+//! What was merged from captures, and what was not and why.
 
 use serde::Serialize;
 
@@ -15,78 +15,78 @@ use crate::trace::EventId;
 /// How far captures explain the replays of a trace.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct Coverage {
-    /// The files, as they were given.
+    /// The files, in the given order.
     pub files: Vec<FileUse>,
     /// The graphs, in the order of their first replay.
     pub graphs: Vec<GraphUse>,
-    /// Launches of graphs whose last captured launches the trace has no kernels of.
+    /// Graph launches for which the kernels of the last captured launches are missing.
     #[serde(skip)]
     pub(crate) cut: Vec<EventId>,
-    /// What launches of graphs were captured for, where annotations or notes tell.
+    /// Batch sizes that graph launches were captured for, if known from annotations or notes.
     #[serde(skip)]
     pub(crate) sizes: Vec<(EventId, u64)>,
 }
 
-/// What was made of a file.
+/// How a file was used.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct FileUse {
-    /// What it is called; empty where the trace holds captures itself.
+    /// Its name; empty for captures in the trace itself.
     pub name: String,
-    /// Captures in it.
+    /// Number of captures in it.
     pub n_segments: u64,
-    /// Those of them that a replay comes from.
+    /// Number of its captures that are replayed.
     pub n_used: u64,
-    /// Kernels of all replays that come from its launches.
+    /// Number of kernels, over all replays, that come from its launches.
     pub n_kernels: u64,
-    /// Why it is of no use, or not all of it.
+    /// Why it is not used, or only in part.
     pub problem: Option<Problem>,
 }
 
-/// Why a file is of no use.
+/// Why a file is not used.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub enum Problem {
-    /// It cannot be read: why.
+    /// It cannot be read, for this reason.
     Unreadable(String),
     /// It has no events.
     Empty,
-    /// It holds no capture of a graph.
+    /// It contains no graph capture.
     NoCapture,
-    /// It ends before so many captures did.
+    /// It ends before this many captures did.
     Unfinished(u64),
-    /// The file is cut off before any capture.
+    /// The file is truncated before any capture.
     Cut,
-    /// Notes beside it name another size than it has.
+    /// A notes file gives a different size.
     OtherSize {
-        /// As the notes say.
+        /// According to the notes.
         noted: u64,
-        /// As its annotations or its operators say.
+        /// According to its annotations or operators.
         own: u64,
     },
-    /// It is no capture, and no notes about captures either.
+    /// It is neither a capture nor a notes file about captures.
     NoNotes,
     /// No replay of the trace comes from it.
     Unused,
 }
 
-/// What was made of the replays of a graph.
+/// How the replays of a graph were merged.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct GraphUse {
-    /// Its kernels, copies and fills.
+    /// Number of its kernels, copies and fills.
     pub n_kernels: u64,
-    /// Those of them that come from a captured launch; none where nothing was merged.
+    /// Number of them that come from a captured launch; 0 if nothing was merged.
     pub n_matched: u64,
-    /// Captured launches that no replay has.
+    /// Number of captured launches that the replays lack.
     pub n_unrecorded: u64,
-    /// How often it was replayed.
+    /// Number of replays.
     pub n_replays: u64,
-    /// The replays that were merged.
+    /// Number of replays that were merged.
     pub n_merged: u64,
-    /// Why the others were not.
+    /// Why the others were not merged.
     pub why: Option<Why>,
 }
 
 impl FileUse {
-    /// What a user reads about it; `None` where there is nothing to say.
+    /// A sentence for the user; `None` if there is no problem.
     fn sentence(&self) -> Option<String> {
         let name = &self.name;
         Some(match self.problem.as_ref()? {
@@ -120,8 +120,8 @@ impl FileUse {
 }
 
 impl Coverage {
-    /// The same behind what captures explained that were merged before: replays that it lists are
-    /// those that were still open.
+    /// Appends this coverage to that of captures merged earlier; the replays listed here are those that were not merged
+    /// before.
     pub(in crate::profile) fn after(self, before: Option<&Coverage>) -> Coverage {
         let Some(before) = before else {
             return self;
@@ -140,7 +140,7 @@ impl Coverage {
         }
     }
 
-    /// The same without the names of the files, which are the user's own.
+    /// The same with file names replaced, because they are private to the user.
     pub(crate) fn without_names(&self) -> Coverage {
         let mut plain = self.clone();
         let named = plain.files.iter_mut().filter(|file| !file.name.is_empty());
@@ -150,14 +150,14 @@ impl Coverage {
         plain
     }
 
-    /// The replays and those of them that were merged.
+    /// Number of replays, and number of merged ones.
     pub fn replays(&self) -> (u64, u64) {
         let all = self.graphs.iter().map(|graph| graph.n_replays);
         let merged = self.graphs.iter().map(|graph| graph.n_merged);
         (all.sum(), merged.sum())
     }
 
-    /// The kernels of all replays, and those of them that come from a captured launch.
+    /// Number of kernels in all replays, and number of those that come from a captured launch.
     pub fn kernels(&self) -> (u64, u64) {
         let all = self
             .graphs
@@ -170,7 +170,7 @@ impl Coverage {
         (all.sum(), matched.sum())
     }
 
-    /// Whether something was merged.
+    /// Whether anything was merged.
     pub fn is_merged(&self) -> bool {
         self.replays().1 > 0
     }
@@ -181,7 +181,7 @@ impl Coverage {
         all == matched
     }
 
-    /// How far it went, in one sentence.
+    /// A one-sentence summary.
     pub fn summary(&self) -> String {
         let (n_replays, n_merged) = self.replays();
         let (n_kernels, n_matched) = self.kernels();
@@ -223,11 +223,11 @@ impl Coverage {
         )
     }
 
-    /// What was not merged and why, a sentence each.
+    /// What was not merged and why, one sentence each.
     pub fn problems(&self) -> Vec<String> {
-        /// More graphs are not listed one by one.
+        /// At most this many graphs are listed individually.
         const MOST_LISTED: usize = 5;
-        // Of captures of all sizes few are replayed.
+        // If there are captures for all batch sizes, only a few are replayed.
         let is_spare = |file: &&FileUse| self.is_merged() && file.problem == Some(Problem::Unused);
         let files = self.files.iter().filter(|file| !is_spare(file));
         let mut problems: Vec<String> = files.filter_map(FileUse::sentence).collect();
@@ -244,7 +244,7 @@ impl Coverage {
         let open = |graph: &&GraphUse| graph.why.is_some() || graph.n_matched < graph.n_kernels;
         let graphs: Vec<&GraphUse> = match self.files.iter().any(|file| file.n_segments > 0) {
             true => self.graphs.iter().filter(open).collect(),
-            // The files say why.
+            // The problems of the files already say why.
             false => Vec::new(),
         };
         problems.extend(
@@ -266,7 +266,7 @@ impl Coverage {
         problems
     }
 
-    /// Why nothing is merged, in sentences; `before`: what is merged already.
+    /// Why nothing was merged, in sentences. `before` is what was merged earlier.
     pub fn refusal(&self, before: Option<&Coverage>) -> String {
         let problems = self.problems();
         if !problems.is_empty() {
@@ -279,8 +279,7 @@ impl Coverage {
         }
     }
 
-    /// The files beside the trace that something is merged from: what each is called, and how much it
-    /// explains.
+    /// The merged files other than the trace: the name of each, and how much it explains.
     pub fn merged_files(&self) -> impl Iterator<Item = (&str, String)> {
         let (n_kernels, _) = self.kernels();
         let used = self.files.iter();
@@ -295,7 +294,7 @@ impl Coverage {
         })
     }
 
-    /// Captured launches that replays do not have, in a sentence; `None` where there are none.
+    /// Captured launches that replays lack, in a sentence; `None` if there are none.
     pub fn unrecorded(&self) -> Option<String> {
         let merged = self.graphs.iter().filter(|graph| graph.n_merged > 0);
         let lacking = merged.filter(|graph| graph.n_unrecorded > 0);
@@ -342,7 +341,7 @@ impl GraphUse {
     }
 }
 
-/// What a plan makes of files and graphs.
+/// The coverage of files and graphs under a plan.
 pub(super) fn of(
     files: &[CaptureFile],
     found: &[File],
@@ -410,7 +409,7 @@ pub(super) fn of(
                 problem: problem(file, found, n_used, replays.is_empty()),
             }
         });
-    // Behind them the trace itself, where it holds captures; none of its own are missed.
+    // Followed by the trace itself, if it contains captures that are replayed; its other captures are not a problem.
     let own = found.get(files.len()).map(|own| FileUse {
         name: String::new(),
         n_segments: own.found.segments.len() as u64,

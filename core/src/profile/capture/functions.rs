@@ -1,5 +1,5 @@
-//! Operators for functions of AITER that are called in Python alone: a stage of experts, latent attention
-//! with its reduction. They are told by their frames, or by what SGLang's profiler of kernel shapes puts
+//! Adds operators for AITER functions that are called only from Python: an MoE stage, or latent attention with its
+//! reduction. They are identified by their frames, or by the operators that SGLang's profiler of kernel shapes puts
 //! around them.
 
 use super::names::SHAPE_PROFILER;
@@ -10,20 +10,20 @@ use crate::trace::{Category, EventId, Trace};
 
 /// A function that gets an operator around it.
 struct Function {
-    /// What it is called in Python.
+    /// Its name in Python.
     name: &'static str,
-    /// Of the file that it has to be in.
+    /// The file that it has to be in; empty for any.
     file: &'static str,
     operator: &'static str,
-    /// Whose arguments the operator has.
+    /// Where the operator takes its arguments from.
     donor: Donor,
 }
 
 #[derive(Clone, Copy)]
 enum Donor {
-    /// The nearest operator of this name around it.
+    /// The nearest enclosing operator with this name.
     Above(&'static str),
-    /// The first operator of this name in it.
+    /// The first operator inside with this name.
     Below(&'static str),
 }
 
@@ -36,19 +36,19 @@ const FUNCTIONS: &[Function] = &[
 ];
 
 impl Function {
-    /// Whether it is what a frame is of: `aiter/mla.py(12): mla_decode_fwd`.
+    /// Whether a frame is a call of this function: `aiter/mla.py(12): mla_decode_fwd`.
     fn is_frame(&self, frame: &str) -> bool {
         let (place, function) = frame.rsplit_once(": ").unwrap_or_default();
         function == self.name && place.contains(self.file)
     }
 
-    /// Whether an operator of SGLang's profiler is around it.
+    /// Whether an operator of SGLang's profiler stands for this function.
     fn is_profiled(&self, op: &str) -> bool {
         op.starts_with(SHAPE_PROFILER) && op.ends_with(self.name)
     }
 
-    /// The calls that it is: operators of a profiler, else its frames. Frames of eager calls are in no tree
-    /// of operators.
+    /// The calls of this function: operators of the profiler, otherwise frames. Frames of eager calls do not count: the
+    /// operator tree does not contain them.
     fn calls(&self, trace: &Trace, tree: &CallTree) -> Vec<NodeId> {
         let of = |is_it: &dyn Fn(EventId) -> bool| -> Vec<NodeId> {
             let nodes = tree.ids();
@@ -87,7 +87,7 @@ impl Function {
     }
 }
 
-/// Puts operators around such functions, in the whole trace.
+/// Puts operators around such functions in the whole trace.
 pub(super) fn add(trace: &mut Trace, launches: &Launches) {
     let has_donor = |function: &&Function| {
         let (Donor::Above(name) | Donor::Below(name)) = function.donor;

@@ -1,9 +1,9 @@
 //! Which launch of a capture each kernel of a replay comes from.
 //!
-//! Where names tell: on several streams each takes its next launch of that name; on one stream
-//! kernels and launches are told off in order, with launches left over skipped, or name by name; what
-//! none of these explains is told by the shortest difference of both sequences. Where the launches have no
-//! names, as those of CUDA, by position, or by what their operators can launch.
+//! If launches have names: on several streams, each stream takes its next launch of the same name; on one stream,
+//! kernels and launches are paired in order, skipping surplus launches, or name by name; if none of these works, by the
+//! shortest edit script between both sequences. If launches have no names, as with CUDA: by position, or by what their
+//! operators can launch.
 
 use super::names::{Class, Work};
 use crate::base::map::Map;
@@ -24,8 +24,7 @@ pub(super) struct Launched<'a> {
 pub(super) struct Replayed<'a> {
     pub(super) work: Work,
     pub(super) stream: TrackId,
-    /// Its place among the nodes of the graph, which are made in the order of the launches; where the
-    /// profiler says it.
+    /// Its node number, in launch order, if the profiler records it.
     pub(super) node: Option<u64>,
     pub(super) class: Class<'a>,
 }
@@ -33,21 +32,21 @@ pub(super) struct Replayed<'a> {
 /// By kernel: its launch.
 pub(super) type Pairs = Vec<Option<u32>>;
 
-/// Of the kernels of a replay at least so many have to be explained.
+/// At least this share of the kernels of a replay must be explained.
 const LEAST_PERCENT: usize = 90;
 
-/// How many of the kernels are explained.
+/// Number of explained kernels.
 pub(super) fn n_matched(pairs: &Pairs) -> usize {
     pairs.iter().filter(|pair| pair.is_some()).count()
 }
 
-/// Whether so many are enough to merge.
+/// Whether enough kernels are explained to merge.
 pub(super) fn is_enough(n_matched: usize, n_kernels: usize) -> bool {
     n_kernels > 0 && n_matched * 100 >= n_kernels * LEAST_PERCENT
 }
 
-/// Pairs the kernels of a replay, by start, with the launches of a capture, by start. What is not
-/// explained well enough may come back with few pairs.
+/// Pairs the kernels of a replay with the launches of a capture, both sorted by start. Poor matches may come back with
+/// few pairs.
 pub(super) fn pair(replay: &[Replayed], capture: &[Launched]) -> Pairs {
     let is_named = |launch: &Launched| launch.is_named || !is_kernel(launch.work);
     let n_streams_differ = replay.windows(2).any(|two| two[0].stream != two[1].stream);
@@ -55,7 +54,7 @@ pub(super) fn pair(replay: &[Replayed], capture: &[Launched]) -> Pairs {
         return match (n_streams_differ, by_node(replay)) {
             (false, _) => by_class(replay, capture),
             (true, Some(order)) => in_given_order(replay, capture, &order),
-            // Nothing tells what was captured for which stream.
+            // It is unknown what was captured for which stream.
             (true, None) => vec![None; replay.len()],
         };
     }
@@ -72,10 +71,9 @@ fn is_kernel(work: Work) -> bool {
     matches!(work, Work::Kernel(_))
 }
 
-/// One queue for each stream; a launch serves the queue whose head it can be. All kernels have to be
-/// served.
+/// One queue per stream; a launch goes to a queue whose next kernel it matches. All kernels have to be matched.
 fn by_stream(replay: &[Replayed], capture: &[Launched]) -> Option<Pairs> {
-    /// The longest run ahead that is looked at.
+    /// How far to look ahead.
     const LONGEST_RUN: usize = 4096;
     let mut streams: Vec<TrackId> = Vec::new();
     let mut queues: Vec<Vec<usize>> = Vec::new();
@@ -105,7 +103,7 @@ fn by_stream(replay: &[Replayed], capture: &[Launched]) -> Option<Pairs> {
         let chosen = match able[..] {
             [] => continue,
             [only] => only,
-            // The first of the longest.
+            // The first of the longest runs.
             _ => *able.iter().rev().max_by_key(|queue| run(**queue))?,
         };
         let kernel = queues[chosen][heads[chosen]];
@@ -115,7 +113,7 @@ fn by_stream(replay: &[Replayed], capture: &[Launched]) -> Option<Pairs> {
     pairs.iter().all(Option::is_some).then_some(pairs)
 }
 
-/// Each kernel takes the next equal launch; those in between are skipped.
+/// Each kernel takes the next launch of the same name; those in between are skipped.
 fn in_order(replay: &[Replayed], capture: &[Launched]) -> Option<Pairs> {
     let mut launches = capture.iter().enumerate();
     let pairs = replay.iter().map(|kernel| {
@@ -125,7 +123,7 @@ fn in_order(replay: &[Replayed], capture: &[Launched]) -> Option<Pairs> {
     pairs.collect()
 }
 
-/// The nth with the nth, where all names agree.
+/// Pairs the nth with the nth, if all names agree.
 fn by_position(replay: &[Replayed], capture: &[Launched]) -> Option<Pairs> {
     let mut both = replay.iter().zip(capture);
     let agree = both.all(|(kernel, launch)| {
@@ -134,7 +132,7 @@ fn by_position(replay: &[Replayed], capture: &[Launched]) -> Option<Pairs> {
     agree.then(|| (0..replay.len() as u32).map(Some).collect())
 }
 
-/// Within each name the nth with the nth, where all of them are as frequent on both sides.
+/// Pairs the nth with the nth within each name, if there are enough launches of every name.
 fn by_name(replay: &[Replayed], capture: &[Launched]) -> Option<Pairs> {
     let mut places: Map<Work, Vec<u32>> = Map::default();
     for (at, launch) in capture.iter().enumerate().rev() {
@@ -157,7 +155,7 @@ fn by_difference(replay: &[Replayed], capture: &[Launched]) -> Pairs {
     pairs
 }
 
-/// The order of the nodes of the graph, where all of them are told.
+/// The order of the graph nodes, if all node numbers are known.
 fn by_node(replay: &[Replayed]) -> Option<Vec<usize>> {
     let nodes: Option<Vec<u64>> = replay.iter().map(|kernel| kernel.node).collect();
     let nodes = nodes?;
@@ -167,7 +165,7 @@ fn by_node(replay: &[Replayed]) -> Option<Vec<usize>> {
     are_distinct.then_some(order)
 }
 
-/// The same as on one stream, with the kernels in this order.
+/// Pairs as on one stream, with the kernels in the given order.
 fn in_given_order(replay: &[Replayed], capture: &[Launched], order: &[usize]) -> Pairs {
     let ordered: Vec<Replayed> = order.iter().map(|at| replay[*at]).collect();
     let mut pairs = vec![None; replay.len()];
@@ -177,7 +175,7 @@ fn in_given_order(replay: &[Replayed], capture: &[Launched], order: &[usize]) ->
     pairs
 }
 
-/// By what the operators above the launches can launch.
+/// Pairs by what the operators above the launches can launch.
 fn by_class(replay: &[Replayed], capture: &[Launched]) -> Pairs {
     let told = |kernel: usize, launch: usize| capture[launch].class.launches(replay[kernel].class);
     let is_told = |yes: bool, pairs: &Pairs| {
@@ -197,7 +195,7 @@ fn by_class(replay: &[Replayed], capture: &[Launched]) -> Pairs {
         });
     }
     settle(&mut pairs, capture.len(), told);
-    // Where nothing confirms it, equal numbers may be an accident.
+    // If no pair is confirmed, equal counts may be a coincidence.
     let is_known = |kernel: &Replayed| kernel.class != Class::Any;
     let is_confirmed = is_told(true, &pairs) > 0 || !replay.iter().any(is_known);
     match is_confirmed {
@@ -206,10 +204,10 @@ fn by_class(replay: &[Replayed], capture: &[Launched]) -> Pairs {
     }
 }
 
-/// Moves each gap between runs of pairs to where most of the pairs beside it are confirmed: what can be
-/// anything matches wherever it stands.
+/// Moves each gap between runs of pairs to where most adjacent pairs are confirmed: kernels of unknown class match
+/// anywhere.
 fn settle(pairs: &mut Pairs, n_launches: usize, told: impl Fn(usize, usize) -> Option<bool>) {
-    /// So far a gap moves at most.
+    /// The farthest that a gap moves.
     const FARTHEST: usize = 256;
     type Pair = (isize, isize);
     let known = pairs.iter().enumerate();
@@ -232,7 +230,7 @@ fn settle(pairs: &mut Pairs, n_launches: usize, told: impl Fn(usize, usize) -> O
             at += 1;
             continue;
         }
-        // How many more are confirmed, and by how far the gap moves.
+        // How many more pairs are confirmed, and how far the gap moves.
         let mut best = (0, 0_isize);
         for (towards, from, to) in [(-1, before, after), (1, after, before)] {
             let mut gain = 0;
@@ -272,15 +270,15 @@ fn settle(pairs: &mut Pairs, n_launches: usize, told: impl Fn(usize, usize) -> O
     }
 }
 
-/// The shortest difference of two sequences, given which elements can be equal (Myers 1986); no pairs
-/// where they differ by much.
+/// The shortest edit script of two sequences, given which elements can be equal (Myers 1986); no pairs if they differ
+/// too much.
 fn shortest(n_a: usize, n_b: usize, is_equal: impl Fn(usize, usize) -> bool) -> Pairs {
-    /// Its cost is the square of this.
+    /// The cost is quadratic in this.
     const MOST_EDITS: usize = 2048;
     let none = vec![None; n_a];
     let limit = MOST_EDITS.min(n_a + n_b);
     let offset = limit + 1;
-    // By diagonal: how far along the first sequence; and all of them, edit after edit.
+    // By diagonal: the furthest position in the first sequence; and the history of these, by number of edits.
     let mut furthest = vec![0_usize; 2 * limit + 3];
     let mut history: Vec<Vec<usize>> = Vec::new();
     let end = 'found: {
@@ -294,7 +292,7 @@ fn shortest(n_a: usize, n_b: usize, is_equal: impl Fn(usize, usize) -> bool) -> 
                     true => furthest[diagonal + 1],
                     false => furthest[diagonal - 1] + 1,
                 };
-                // a − b is the diagonal's distance from the middle one.
+                // a − b is the distance of the diagonal from the middle one.
                 let Some(mut b) = (a + offset).checked_sub(diagonal) else {
                     continue;
                 };
@@ -317,7 +315,7 @@ fn shortest(n_a: usize, n_b: usize, is_equal: impl Fn(usize, usize) -> bool) -> 
     let (mut a, mut b) = (n_a, n_b);
     for edits in (0..=n_edits).rev() {
         let before = &history[edits];
-        // The diagonal's place in what was kept of it: from −edits−1 to edits+1.
+        // The position of the diagonal in its history entry, which covers −edits−1 to edits+1.
         let at = |diagonal: isize| {
             before
                 .get((diagonal + edits as isize + 1) as usize)
@@ -360,7 +358,7 @@ mod tests {
         on_streams(names, |_| 7)
     }
 
-    /// A letter is a kernel; `.` is a copy.
+    /// Each letter is a kernel; `.` is a copy.
     fn on_streams(names: &str, stream: impl Fn(usize) -> u32) -> Vec<Replayed<'_>> {
         let names = names.bytes().enumerate();
         names
@@ -392,7 +390,7 @@ mod tests {
         }
     }
 
-    /// Capital letters are of known classes.
+    /// Capital letters have known classes.
     fn class(name: u8) -> Class<'static> {
         match name {
             b'G' => Class::Of(crate::names::Family::Gemm),
@@ -415,7 +413,7 @@ mod tests {
             ("a.c", "abx.c", "0 3 4"),
             // In another order.
             ("abca", "baca", "1 0 2 3"),
-            // What is left over by both: the rest stays.
+            // Both have an element that the other lacks; the rest is paired.
             ("abcdefghijk", "abcdXfghijkl", "0 1 2 3 - 5 6 7 8 9 10"),
             ("abc", "xyz", "- - -"),
             ("abc", "", "- - -"),
@@ -427,7 +425,7 @@ mod tests {
 
     #[test]
     fn each_stream_is_served_in_its_own_order() {
-        // Two streams run a, b and c, d side by side; then both run the same.
+        // Two streams run a, b and c, d side by side; then both run the same kernels.
         let streams = |at: usize| at as u32 % 2;
         for (replay, capture, expected) in [
             ("acbd", "abcd", "0 2 1 3"),
@@ -446,7 +444,7 @@ mod tests {
             shown(&pair(&kernels, &launches("GNxy", false)))
         };
         assert_eq!(unnamed([None; 4]), "- - - -");
-        // The nodes of a graph are numbered as they were captured.
+        // Graph nodes are numbered in capture order.
         assert_eq!(unnamed([Some(8), Some(11), Some(9), Some(10)]), "0 3 1 2");
         assert_eq!(unnamed([Some(8), Some(11), Some(9), Some(9)]), "- - - -");
     }
@@ -455,11 +453,11 @@ mod tests {
     fn without_names_positions_and_classes_tell() {
         for (replay, capture, expected) in [
             ("aGN", "xGN", "0 1 2"),
-            // A launch that was not recorded: the last, or one in between.
+            // A launch whose kernel was not recorded: the last, or one in between.
             ("aGN", "aGNx", "0 1 2"),
             ("aGN", "aGxN", "0 1 3"),
             ("GaN", "xGaN", "1 2 3"),
-            // A kernel of elsewhere.
+            // A kernel that is not from the capture.
             ("aGNG", "GNG", "- 0 1 2"),
             // Nothing is confirmed.
             ("aGa", "xyz", "- - -"),

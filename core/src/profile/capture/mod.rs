@@ -1,8 +1,8 @@
-//! A graph's capture, merged with the trace of its replays.
+//! Merges a graph's capture with the trace of its replays.
 //!
-//! A replay is one call and hundreds of kernels: no operators, no shapes. While the graph was captured
-//! the same launches were made one by one, each below its operator; where that was recorded, each
-//! replay gets a copy of it below its launch, and each kernel is given to the launch it comes from.
+//! A replay is one call and hundreds of kernels, without operators or shapes. During the capture of the graph the same
+//! launches were made one by one, each below its operator. If that was recorded, each replay gets a copy of it below
+//! its graph launch, and each kernel is assigned to the launch that it comes from.
 //!
 //! ```text
 //! cudaGraphLaunch -> 3 kernels       cudaGraphLaunch
@@ -18,11 +18,10 @@
 //! | which of them a replay comes from | `choosing.rs` |
 //! | which launch each kernel comes from | `matching.rs`, `names.rs` |
 //! | copies below the launches | `copies.rs` |
-//! | operators for the parts of a mixture of experts, and for functions | `parts.rs`, `functions.rs` |
+//! | operators for the parts of an MoE layer, and for functions | `parts.rs`, `functions.rs` |
 //! | what was merged, and what was not and why | `coverage.rs`, `why.rs` |
 //!
-//! Times, streams and counts are the replay's; operators, shapes, modules and launch grids the
-//! capture's.
+//! Times, streams and counts come from the replay; operators, shapes, modules and launch grids from the capture.
 
 #[cfg(test)]
 mod cases;
@@ -55,18 +54,18 @@ use segments::Told;
 /// A file that may hold captures.
 #[derive(Debug)]
 pub struct CaptureFile {
-    /// Its name, without the folders.
+    /// Its name, without folders.
     pub name: String,
-    /// What it holds, or why it cannot be read.
+    /// Its contents, or why it cannot be read.
     imported: Result<Imported, String>,
-    /// What it was captured for, as notes beside it say: tokens.
+    /// The batch size it was captured for, in tokens, according to a notes file.
     size: Option<u64>,
-    /// It should have been notes about captures.
+    /// It was expected to be a notes file about captures.
     are_notes: bool,
 }
 
 impl CaptureFile {
-    /// A file that was read, or could not be, with what `notes` say of it.
+    /// A file that was or could not be read, with what `notes` say about it.
     pub fn new(name: &str, imported: Result<Imported, ImportError>, notes: &[Note]) -> CaptureFile {
         let own = notes.iter().find(|note| note.is_of(name));
         CaptureFile {
@@ -77,7 +76,7 @@ impl CaptureFile {
         }
     }
 
-    /// Notes about captures that cannot be read.
+    /// A notes file about captures that cannot be read.
     pub fn unreadable_notes(name: &str) -> CaptureFile {
         CaptureFile {
             name: notes::file_name(name).to_owned(),
@@ -91,7 +90,7 @@ impl CaptureFile {
         self.imported.as_ref().ok().map(|imported| &imported.trace)
     }
 
-    /// Whether a trace holds captures of graphs.
+    /// Whether a trace contains captures of graphs.
     pub fn is_capture(trace: &Trace) -> bool {
         let mut names = trace.strings.iter();
         names.any(|(_, name)| segments::is_begin(name))
@@ -105,12 +104,12 @@ impl CaptureFile {
     }
 }
 
-/// Whether a trace replays graphs that no capture is merged with.
+/// Whether a trace replays graphs that are not merged with a capture.
 pub fn has_bare_replays(trace: &Trace, launches: &Launches) -> bool {
     !Replays::find(trace, launches, &mut Symbols::default()).is_empty()
 }
 
-/// Whether a trace holds captures of graphs, and launches graphs.
+/// Whether a trace both contains captures of graphs and launches graphs.
 pub(super) fn holds_both(trace: &Trace, launches: &Launches) -> bool {
     let mut is_graph = ByName::new(is_graph_launch);
     let mut launches = launches.launches.iter();
@@ -125,19 +124,19 @@ pub struct Merging {
 }
 
 impl Merging {
-    /// Whether nothing is merged.
+    /// Whether there is nothing to merge.
     pub fn is_empty(&self) -> bool {
         self.merges.is_empty()
     }
 
-    /// How far the files explain the replays that are not merged yet, and what is wrong with them.
+    /// How far the files explain the replays that are not merged yet, and the problems of the files.
     pub fn coverage(&self) -> &Coverage {
         &self.coverage
     }
 }
 
-/// Finds which captured calls each replay comes from: of these files, and of the trace itself, which may
-/// hold captures and replays alike.
+/// Finds which captured calls each replay comes from, in these files and in the trace itself, which may contain both
+/// captures and replays.
 pub(super) fn find(trace: &Trace, launches: &Launches, files: &[CaptureFile]) -> Merging {
     let mut symbols = Symbols::default();
     let replays = Replays::find(trace, launches, &mut symbols);
@@ -159,7 +158,7 @@ pub(super) fn find(trace: &Trace, launches: &Launches, files: &[CaptureFile]) ->
     }
 }
 
-/// Puts captured calls below the launches that replay them, and says how far that went.
+/// Puts captured calls below the launches that replay them, and reports the coverage.
 pub(super) fn merge(
     trace: &mut Trace,
     launches: &mut Launches,

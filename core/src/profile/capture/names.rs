@@ -1,4 +1,4 @@
-//! What the names of launches and kernels say about which of them belong together.
+//! Which launches and kernels can belong together, by their names.
 
 use std::hash::{Hash, Hasher};
 
@@ -8,10 +8,10 @@ use crate::base::map::Map;
 use crate::names::words::leading_digits;
 use crate::names::{Family, family_of_kernel, family_of_op, op_category};
 
-/// What a launch launches, or what ran on the GPU: equal where one can come from the other.
+/// What a launch launches, or what ran on the GPU: equal if one can come from the other.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(super) enum Work {
-    /// A kernel of a name.
+    /// A kernel, identified by its name.
     Kernel(u32),
     /// A copy: runtimes and GPUs name them differently.
     Copy,
@@ -20,7 +20,7 @@ pub(super) enum Work {
 }
 
 impl Work {
-    /// A key that equal work shares.
+    /// A key shared by equal work.
     pub(super) fn key(self) -> u64 {
         match self {
             Work::Copy => 0,
@@ -30,7 +30,7 @@ impl Work {
     }
 }
 
-/// Numbers for names, over all traces.
+/// Numbers for names, shared across traces.
 #[derive(Debug, Default)]
 pub(super) struct Symbols<'a> {
     known: Map<&'a str, Work>,
@@ -55,8 +55,7 @@ impl<'a> Symbols<'a> {
     }
 }
 
-/// Both sides of a copy: `hipMemcpyAsync`, `Memcpy DtoD (Device -> Device)`, and the kernels that
-/// ROCm copies with.
+/// Names on both sides of a copy: `hipMemcpyAsync`, `Memcpy DtoD (Device -> Device)`, and the copy kernels of ROCm.
 fn is_copy(name: &str) -> bool {
     const KERNELS: [&str; 2] = ["MEMORY_COPY_", "__amd_rocclr_copyBuffer"];
     name.contains("Memcpy") || KERNELS.iter().any(|start| name.starts_with(start))
@@ -76,7 +75,7 @@ pub(super) fn is_launch(name: &str) -> bool {
     WORDS.into_iter().any(has)
 }
 
-/// What is captured, as an annotation around it says: `capture_32_FULL`, `capture_graph_bs_8`.
+/// The captured batch size, from an enclosing annotation: `capture_32_FULL`, `capture_graph_bs_8`.
 pub(super) fn captured_size(annotation: &str) -> Option<u64> {
     let rest = annotation.strip_prefix("capture_")?;
     let rest = rest.strip_prefix("graph_bs_").unwrap_or(rest);
@@ -86,7 +85,7 @@ pub(super) fn captured_size(annotation: &str) -> Option<u64> {
     digits.parse().ok().filter(|_| is_whole)
 }
 
-/// What a capture file is of, as engines call it: `bs_8_rank0.json.gz`, `bs_8_q_4_rank0.json`.
+/// The captured batch size, from a file name that engines use: `bs_8_rank0.json.gz`, `bs_8_q_4_rank0.json`.
 pub(super) fn size_of_file(name: &str) -> Option<u64> {
     let rest = name.strip_prefix("bs_")?;
     let (requests, rest) = number(rest)?;
@@ -94,22 +93,22 @@ pub(super) fn size_of_file(name: &str) -> Option<u64> {
     requests.checked_mul(of_request.map_or(1, |(tokens, _)| tokens))
 }
 
-/// The rank that the name of a file says: `graph_capture_rank_0.…`, `bs_8_rank0.json.gz`.
+/// The rank in a file name: `graph_capture_rank_0.…`, `bs_8_rank0.json.gz`.
 pub(super) fn rank_of_file(name: &str) -> Option<u64> {
     let (_, rest) = name.rsplit_once("rank")?;
     let rest = rest.trim_start_matches(['_', '-']);
     number(rest).map(|(rank, _)| rank)
 }
 
-/// Without the number that SGLang's profiler of kernel shapes puts behind the names of its operators, as
-/// the reference has them; `None` for others.
+/// The name without the number that SGLang's profiler of kernel shapes appends to its operators, as in the reference;
+/// `None` for other operators.
 pub(super) fn without_number(op: &str) -> Option<&str> {
     let (name, digits) = op.rsplit_once('_')?;
     let is_number = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
     (is_number && op.starts_with(SHAPE_PROFILER)).then_some(name)
 }
 
-/// What names of operators start with that SGLang's profiler of kernel shapes puts around launches.
+/// Prefix of the operators that SGLang's profiler of kernel shapes puts around launches.
 pub(super) const SHAPE_PROFILER: &str = "sglang_profiler::";
 
 /// A number and what follows it.
@@ -118,7 +117,7 @@ fn number(text: &str) -> Option<(u64, &str)> {
     Some((digits.parse().ok()?, text.get(digits.len()..)?))
 }
 
-/// Of a sequence, in order.
+/// Hash of a sequence, in order.
 pub(super) fn ordered(work: impl Iterator<Item = Work>) -> u64 {
     let mut hasher = FxHasher::default();
     for work in work {
@@ -127,7 +126,7 @@ pub(super) fn ordered(work: impl Iterator<Item = Work>) -> u64 {
     hasher.finish()
 }
 
-/// Of sequences on streams, stream after stream.
+/// Hash of the sequences on all streams, stream by stream.
 pub(super) fn ordered_on(work: impl Iterator<Item = (u32, Work)>) -> u64 {
     let mut hasher = FxHasher::default();
     for on_stream in work {
@@ -136,12 +135,12 @@ pub(super) fn ordered_on(work: impl Iterator<Item = (u32, Work)>) -> u64 {
     hasher.finish()
 }
 
-/// What a launch without a name, or a kernel, is known to do.
+/// What an unnamed launch, or a kernel, is known to do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Class<'a> {
     /// A kernel that torch.compile generated, by its name.
     Triton(&'a str),
-    /// One of the kinds that are not mistaken for each other.
+    /// One of the families that are distinguished reliably.
     Of(Family),
     /// A copy or fill.
     Moved(Work),
@@ -150,7 +149,7 @@ pub(super) enum Class<'a> {
 }
 
 impl<'a> Class<'a> {
-    /// Of a launch, by the operator above it.
+    /// The class of a launch, from the operator above it.
     pub(super) fn of_launch(op: Option<&'a str>, work: Work) -> Class<'a> {
         match (work, op) {
             (Work::Copy | Work::Fill, _) => Class::Moved(work),
@@ -160,7 +159,7 @@ impl<'a> Class<'a> {
         }
     }
 
-    /// Of what ran on the GPU.
+    /// The class of GPU activity.
     pub(super) fn of_kernel(name: &'a str, work: Work) -> Class<'a> {
         match work {
             Work::Copy | Work::Fill => Class::Moved(work),
@@ -192,8 +191,7 @@ impl<'a> Class<'a> {
     }
 }
 
-/// `triton_poi_fused_1` launches `triton_poi_fused_1` and `triton_poi_fused_1_0d1d`, and no
-/// `triton_poi_fused_10`.
+/// `triton_poi_fused_1` launches `triton_poi_fused_1` and `triton_poi_fused_1_0d1d`, but not `triton_poi_fused_10`.
 fn is_of(op: &str, kernel: &str) -> bool {
     let rest = kernel.strip_prefix(op);
     rest.is_some_and(|rest| !rest.starts_with(|c: char| c.is_ascii_digit()))

@@ -1,4 +1,4 @@
-//! What engines write beside their captures: `execution_details.json`.
+//! Notes files that engines write next to their captures: `execution_details.json`.
 
 use serde_json::Value;
 
@@ -7,12 +7,12 @@ use serde_json::Value;
 pub struct Note {
     /// The file's name.
     pub file: String,
-    /// Tokens of the captured batch.
+    /// Number of tokens in the captured batch.
     pub size: Option<u64>,
 }
 
 impl Note {
-    /// Whether it is about a file of this name or path.
+    /// Whether it refers to a file with this name or path.
     pub(super) fn is_of(&self, name: &str) -> bool {
         file_name(&self.file) == file_name(name)
     }

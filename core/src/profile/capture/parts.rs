@@ -1,9 +1,8 @@
-//! Operators for the parts of a mixture of experts, where one operator launches all of them, and for
-//! attention that several operators make together.
+//! Adds operators for the parts of an MoE layer that a single operator launches.
 //!
-//! The reference's inference report does the same: under `vllm::moe_forward` and the like each expert GEMM
-//! gets an operator of its own around its launch, so that its work can be told. The launch still belongs
-//! to the operator of all. Functions of AITER, by their Python frames, are in `functions.rs`.
+//! The reference's inference report does the same: under `vllm::moe_forward` and similar operators, the launch of each
+//! expert GEMM gets its own operator, so that it can be modeled. The launch still belongs to the whole operator. AITER
+//! functions, identified by their Python frames, are in `functions.rs`.
 
 use crate::base::sort::Arrange;
 use crate::profile::capture::copies::number;
@@ -11,21 +10,21 @@ use crate::profile::launch::{GpuId, Launches, is_graph_call};
 use crate::profile::tree::{CallTree, Frames, NodeId};
 use crate::trace::{Category, Dims, EventId, NewEvent, StringId, Trace, extra_args};
 
-/// An operator whose parts are told apart.
+/// An operator whose parts are distinguished.
 #[derive(Debug, Clone, Copy)]
 struct Whole {
     op: &'static str,
-    /// What kernels of expert GEMMs are called.
+    /// Part of the names of expert GEMM kernels.
     gemm: &'static str,
     parts: Parts,
 }
 
-/// What the expert GEMMs of an operator are, by start.
+/// The roles of the expert GEMMs of an operator, sorted by start.
 #[derive(Debug, Clone, Copy)]
 enum Parts {
-    /// The first is the up projection, others are the down projection.
+    /// The first is the up projection, the others are down projections.
     UpDown(&'static str, &'static str),
-    /// One kernel is both.
+    /// One kernel does both.
     One(&'static str),
 }
 
@@ -36,11 +35,11 @@ const WHOLES: &[Whole] = &[
     Whole { op: "vllm::rocm_aiter_fused_moe", gemm: "fmoe", parts: Parts::One("pseudo_op::moe_aiter_fused_1stage") },
 ];
 
-/// The one kernel that adds up what the experts say.
+/// The kernel that combines the results of the experts.
 const COMBINE: &str = "matmul_scatter";
 const COMBINED: &str = "pseudo_op::moe_triton_unfused_finalize_matmul_scatter";
 
-/// Puts operators around the launches of expert GEMMs, in the whole trace.
+/// Puts operators around the launches of expert GEMMs in the whole trace.
 pub(super) fn add(trace: &mut Trace, launches: &Launches) {
     if WHOLES
         .iter()
@@ -71,7 +70,7 @@ pub(super) fn add(trace: &mut Trace, launches: &Launches) {
     }
 }
 
-/// Puts an operator around a call, with the arguments of another one.
+/// Puts an operator around a call, with the arguments of another call.
 pub(super) fn put_around(
     trace: &mut Trace,
     call: EventId,
@@ -159,8 +158,8 @@ fn parts(trace: &Trace, launches: &Launches, whole: &Whole, work: &[GpuId]) -> V
     parts
 }
 
-/// What the shapes of the operator do not say, as arguments of its parts: the experts of a token,
-/// and the inner size, padded, which follows from the launch grid of the up projection.
+/// Sizes that the shapes of the operator do not contain, as arguments of its parts: the experts per token, and the
+/// padded intermediate size, which follows from the launch grid of the up projection.
 fn facts(trace: &Trace, tree: &CallTree, node: NodeId, whole: EventId, parts: &[Part]) -> String {
     let chosen = chosen(trace, tree, node).unwrap_or(CHOSEN);
     let inner = parts.first().and_then(|up| inner(trace, whole, up, chosen));
@@ -168,10 +167,10 @@ fn facts(trace: &Trace, tree: &CallTree, node: NodeId, whole: EventId, parts: &[
     format!("\"topk\": {chosen}{inner}")
 }
 
-/// The experts of a token, where nothing says so.
+/// Default number of experts per token.
 const CHOSEN: u64 = 4;
 
-/// The experts of a token, as the operator that picks them is asked for.
+/// The number of experts per token, from the arguments of the top-k operator.
 fn chosen(trace: &Trace, tree: &CallTree, node: NodeId) -> Option<u64> {
     let below = tree
         .subtree(node)
@@ -184,8 +183,8 @@ fn chosen(trace: &Trace, tree: &CallTree, node: NodeId) -> Option<u64> {
     trace.strings.get(*value).parse().ok().filter(|n| *n > 0)
 }
 
-/// Columns of the up projection, or half of them with a gate: the blocks of its grid over those along the
-/// rows of all experts, each of which has some of its own.
+/// Columns of the up projection, or half of them with a gate: the blocks of its grid divided by the row blocks of all
+/// experts. Each expert has row blocks of its own.
 fn inner(trace: &Trace, whole: EventId, up: &Part, chosen: u64) -> Option<u64> {
     let kernel = trace.name(up.kernel);
     let [block_m, block_n] = blocks(kernel)?;
@@ -211,7 +210,7 @@ fn inner(trace: &Trace, whole: EventId, up: &Part, chosen: u64) -> Option<u64> {
     (columns > 0).then_some(columns / gate)
 }
 
-/// Rows and columns of a tile: `…_16x128x256x1…` says 16 and 128.
+/// Rows and columns of a tile: 16 and 128 for `…_16x128x256x1…`.
 fn blocks(kernel: &str) -> Option<[u64; 2]> {
     let tile = |part: &str| -> Option<[u64; 2]> {
         let sizes: Option<Vec<u64>> = part.split('x').map(|size| size.parse().ok()).collect();
@@ -223,7 +222,7 @@ fn blocks(kernel: &str) -> Option<[u64; 2]> {
     kernel.split('_').find_map(tile)
 }
 
-/// The blocks that a call launches, as it was recorded.
+/// The number of blocks that a call launches, as recorded.
 fn grid_blocks(trace: &Trace, call: EventId) -> Option<u64> {
     let args = trace.strings.get(trace.events.extra_args(call)?);
     let grid = extra_args::behind(args, "grid")?.strip_prefix('[')?;

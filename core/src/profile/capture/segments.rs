@@ -1,4 +1,4 @@
-//! What a capture file holds: the calls between the start and the end of each capture of a graph.
+//! Reads the captures in a file: the calls between the start and the end of each graph capture.
 
 use std::hash::{Hash, Hasher};
 
@@ -16,7 +16,7 @@ use crate::trace::{Category, Dims, EventId, Trace, event_args};
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Call {
     pub(super) event: EventId,
-    /// Calls above it, in the segment.
+    /// Number of calls above it within the segment.
     pub(super) depth: u16,
 }
 
@@ -27,37 +27,37 @@ pub(super) struct Launch {
     pub(super) row: u32,
     /// What it launches.
     pub(super) work: names::Work,
-    /// Whether the trace names the kernel: those of CUDA do not.
+    /// Whether the kernel name is known; CUDA launches do not record it.
     pub(super) is_named: bool,
-    /// The operator nearest above it.
+    /// The nearest operator above it.
     pub(super) op: Option<EventId>,
 }
 
-/// The calls of one capture of one graph.
+/// The calls of one graph capture.
 #[derive(Debug)]
 pub(super) struct Segment {
-    /// The calls, each before what it calls.
+    /// The calls, parents before children.
     pub(super) calls: Vec<Call>,
-    /// Those of its calls that launch, by start.
+    /// The calls that launch something, sorted by start.
     pub(super) launches: Vec<Launch>,
-    /// What it was captured for: tokens or requests, as the program or its notes say.
+    /// The batch size it was captured for, in tokens or requests, from annotations or notes.
     pub(super) size: Option<u64>,
-    /// The most frequent first dimension of its operators.
+    /// The most frequent first dimension in its operators' shapes.
     pub(super) rows: Option<u64>,
-    /// Whether operators have a first dimension of the size that notes beside the file say; `None` where
-    /// they say none, and without shapes.
+    /// Whether any operator has a first dimension equal to the size in the notes; `None` without such notes or without
+    /// shapes.
     has_noted: Option<bool>,
-    /// Of the shapes of all operators: segments with equal ones say the same.
+    /// Hash of the shapes of all operators; segments with equal hashes are interchangeable.
     pub(super) shapes: u64,
 }
 
 impl Segment {
-    /// What tells whether it is the smallest that holds so many tokens, the smallest first; `None` where it
-    /// is too small.
+    /// Sort key for finding the smallest segment that holds this many tokens, smallest first; `None` if it is too
+    /// small.
     pub(super) fn capacity(&self, tokens: u64) -> Option<(bool, u64)> {
-        /// A request of speculative decoding computes no more tokens.
+        /// The most tokens per request in speculative decoding.
         const MOST_OF_REQUEST: u64 = 32;
-        // Engines name requests or tokens; what is no multiple of them are no rows of tokens.
+        // The size counts requests or tokens; rows that are not a multiple of it are not token rows.
         let is_of_size = |rows: &u64| {
             let size = self.size.unwrap_or(0);
             size > 0 && rows.is_multiple_of(size) && rows / size <= MOST_OF_REQUEST
@@ -73,7 +73,7 @@ impl Segment {
         }
     }
 
-    /// What it was captured for, as far as anything tells.
+    /// The batch size it was captured for, if known.
     pub(super) fn told_size(&self) -> Option<u64> {
         self.size.or(self.rows)
     }
@@ -84,14 +84,13 @@ pub(super) fn is_begin(name: &str) -> bool {
     name.contains("StreamBeginCapture")
 }
 
-/// What was found in a file.
+/// The captures found in a file.
 #[derive(Debug, Default)]
 pub(super) struct Found {
     pub(super) segments: Vec<Segment>,
     /// Captures whose end was not recorded.
     pub(super) n_unfinished: u32,
-    /// What notes beside the file say it was captured for, where annotations or shapes say something else:
-    /// that, and what they say.
+    /// The size in the notes and the actual size, if annotations or shapes contradict the notes.
     pub(super) contradiction: Option<(u64, u64)>,
 }
 
@@ -127,14 +126,14 @@ pub(super) fn find<'a>(trace: &'a Trace, told: Told, symbols: &mut Symbols<'a>) 
 }
 
 impl Found {
-    /// Takes over what is told beside the file, unless the file itself says something else.
+    /// Adopts the size known from outside the file, unless the file contradicts it.
     fn believe(&mut self, told: Told) {
         let own = self.segments.iter().find_map(|segment| segment.size);
         let rows = self.segments.iter().find_map(|segment| segment.rows);
         let mut seen = self.segments.iter().filter_map(|segment| segment.has_noted);
         let is_seen = seen.next().is_none_or(|first| first || seen.any(|has| has));
         self.contradiction = match (told.noted, own) {
-            // One may count requests, the other their tokens.
+            // One may count requests and the other tokens.
             (Some(noted), Some(own)) if own % noted.max(1) != 0 && noted % own.max(1) != 0 => {
                 Some((noted, own))
             }
@@ -148,17 +147,17 @@ impl Found {
     }
 }
 
-/// What is told of a file beside what it holds: what it was captured for.
+/// What is known from outside the file about the batch size it was captured for.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Told {
-    /// By notes beside it.
+    /// From a notes file.
     pub(super) noted: Option<u64>,
-    /// By its name.
+    /// From its name.
     pub(super) named: Option<u64>,
 }
 
-/// From the end of the call that starts a capture to the call that ends it: the first of the file with the
-/// first. In a file that starts or ends in the middle of a capture, each with the next that ends one.
+/// From the end of the call that starts a capture to the call that ends it, paired in file order. In a file that starts
+/// or ends in the middle of a capture, each start is paired with the next end.
 fn spans(trace: &Trace, begins: &[EventId], ends: &[EventId]) -> Vec<Interval> {
     let events = &trace.events;
     let span = |begin: EventId, end: EventId| {
@@ -208,8 +207,7 @@ fn bounds(trace: &Trace) -> (Vec<EventId>, Vec<EventId>) {
     (begins, ends)
 }
 
-/// Annotations that say what is captured in them, with the size: `capture_32_FULL`,
-/// `capture_graph_bs_8`.
+/// Annotations around captures that contain the size: `capture_32_FULL`, `capture_graph_bs_8`.
 fn annotated_sizes(trace: &Trace) -> Vec<(Interval, u64)> {
     let events = &trace.events;
     let annotations = events.of_category(|of| of == Category::UserAnnotation);
@@ -251,14 +249,14 @@ impl<'a> Reader<'a, '_> {
         segment
     }
 
-    /// Whether a call runs inside as a whole.
+    /// Whether a call lies entirely inside the span.
     fn is_inside(&self, node: NodeId) -> bool {
         self.tree.span(self.trace, node).is_some_and(|call| {
             call.start_ns >= self.span.start_ns && call.end_ns <= self.span.end_ns
         })
     }
 
-    /// The outermost of the calls inside.
+    /// The outermost calls inside the span.
     fn roots(&self) -> Vec<NodeId> {
         let tree = self.tree;
         let mut roots = Vec::new();
@@ -267,7 +265,7 @@ impl<'a> Reader<'a, '_> {
             span.map_or(i64::MIN, |span| span.start_ns)
         };
         for track in tree.tracks() {
-            // Nodes of a thread stand in order of their start.
+            // Nodes of a thread are sorted by start.
             let nodes = track.nodes.clone();
             let n_before =
                 partition_point(nodes.clone(), |node| start_ns(node) < self.span.start_ns);
@@ -284,7 +282,7 @@ impl<'a> Reader<'a, '_> {
                 };
             }
         }
-        // Of several threads, by start.
+        // Across threads, by start.
         roots.arrange_by_key(|root| (start_ns(root.0), root.0));
         roots
     }
@@ -325,7 +323,7 @@ impl<'a> Reader<'a, '_> {
         }
     }
 
-    /// Adds what its operators' shapes say.
+    /// Adds what is known from the operators' shapes.
     fn describe(&self, segment: &mut Segment) {
         let mut hasher = FxHasher::default();
         let mut rows: Map<i64, u32> = Map::default();
@@ -364,7 +362,7 @@ impl<'a> Reader<'a, '_> {
     }
 }
 
-/// How many of a range, from its start on, are before what is looked for.
+/// The number of elements at the start of a range for which `is_before` holds.
 fn partition_point(range: std::ops::Range<u32>, is_before: impl Fn(u32) -> bool) -> u32 {
     let (mut low, mut high) = (0, range.end.saturating_sub(range.start));
     while low < high {

@@ -1,4 +1,4 @@
-//! The steps that replays belong to, as annotations say.
+//! The steps that replays belong to, from annotations.
 
 use crate::base::interval::Interval;
 use crate::base::map::Map;
@@ -9,10 +9,10 @@ use crate::trace::{Category, EventId, Trace, TrackId};
 /// What is known of the step that a launch belongs to.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Step {
-    /// Tells steps apart.
+    /// Identifies the step.
     pub(super) number: usize,
     pub(super) tokens: Option<u64>,
-    /// The place of the launch among those of the step, and how many there are.
+    /// The position of the launch among those of the step, and their number.
     pub(super) nth: usize,
     pub(super) n_launches: usize,
 }
@@ -36,7 +36,7 @@ impl Steps {
         for launch in launches {
             let start_ns = events.ts_ns(*launch);
             let next = annotated.partition_point(|(span, ..)| span.start_ns <= start_ns);
-            // The innermost that has not ended, of those that started last; on its own thread, if any.
+            // The innermost open annotation among the last ones to start, preferably on the same thread.
             let before = annotated
                 .get(next.saturating_sub(8)..next)
                 .unwrap_or_default();
@@ -71,7 +71,7 @@ impl Steps {
     }
 }
 
-/// The tokens that a step works on, as its annotation says.
+/// The number of tokens in a step, from its annotation.
 fn tokens(annotation: &str) -> Option<u64> {
     batch::parse(annotation)?.tokens()
 }

@@ -5,7 +5,7 @@ use crate::import::import;
 use crate::profile::Profile;
 use crate::testing::{Timetable, outline};
 
-/// A graph of three kernels, replayed at each of these times, in µs.
+/// A graph of three kernels, replayed at each of these times in µs.
 pub(super) fn replays(at: &[u32]) -> Timetable {
     replays_of(at, ["gemm", "norm", "Memcpy DtoD (Device -> Device)"])
 }
@@ -24,7 +24,7 @@ pub(super) fn replays_of(at: &[u32], kernels: [&str; 3]) -> Timetable {
     table
 }
 
-/// Launches of a capture: the operator above each, its shape, and the kernel; a copy has none.
+/// Launches of a capture: the operator above each, its shape, and the kernel; a copy has no kernel.
 pub(super) type Launch<'a> = (&'a str, &'a str, Option<&'a str>);
 
 pub(super) const LAUNCHES: [Launch; 4] = [
@@ -34,7 +34,7 @@ pub(super) const LAUNCHES: [Launch; 4] = [
     ("aten::addmm", "16, 32x16, 16x4", Some("head")),
 ];
 
-/// A capture of such launches.
+/// A capture with these launches.
 pub(super) fn capture(launches: &[Launch]) -> Timetable {
     captures(&[("capture_32_FULL", launches)])
 }
@@ -76,7 +76,7 @@ pub(super) fn shown(profile: &Profile) -> String {
     outline(&profile.trace, &profile.tree, &profile.launches)
 }
 
-/// What is said of the captures.
+/// What is reported about the captures.
 pub(super) fn said(profile: &Profile) -> Vec<String> {
     let coverage = profile.coverage.as_ref().unwrap();
     let mut said = vec![coverage.summary()];
@@ -107,7 +107,7 @@ fn each_replay_gets_the_captured_operators() {
             "Of 2 captured launches in 2 graph replays no kernel was recorded: the profiler lost them, or they were not replayed.",
         ]
     );
-    // Work and shapes are those of the capture, times those of the replays.
+    // FLOPs and shapes come from the capture, times from the replays.
     let operations = profile.operations().iter();
     let operations: Vec<_> = operations
         .map(|operation| {
@@ -158,7 +158,7 @@ fn captured_calls_take_no_time_on_the_cpu() {
     let own_ns = |node| crate::profile::tree::own_cpu_ns(&profile.trace, &profile.tree, node);
     let below: i64 = profile.tree.children(launch).map(own_ns).sum();
     assert_eq!((own_ns(launch), below), (10_000, 0));
-    // Modules are the capture's, in the tree with Python frames.
+    // Modules come from the capture, in the tree with Python frames.
     let full = profile.full_tree();
     let module = full.children(full.roots().next().unwrap()).next().unwrap();
     let name = profile.trace.name(full.event(module).unwrap());
@@ -260,7 +260,7 @@ fn of_several_sizes_the_smallest_that_holds_the_step_serves() {
         "{:?}",
         said(&large)
     );
-    // Without an annotation nothing tells the size.
+    // Without an annotation the size is unknown.
     let untold = merged(&replays(&[10]), &files());
     assert_eq!(rows(&untold), None);
     assert!(
@@ -326,7 +326,7 @@ fn launches_without_names_are_told_off() {
     ];
     let profile = merged(&replays_of(&[0], kernels), &files);
     assert!(shown(&profile).contains("aten::mm\n    hipModuleLaunchKernel -> Cijk"));
-    // A generated kernel is no operator's GEMM.
+    // A generated kernel does not belong to an operator's GEMM.
     let other = [
         "triton_poi_fused_0",
         "norm",
@@ -348,7 +348,7 @@ fn a_recording_that_holds_both_is_merged_with_itself() {
     assert_eq!((all, matched), (3, 3));
 }
 
-/// Merges what comes later; or says why not.
+/// Merges files that are added later; or says why not.
 fn and(profile: Profile, files: &[CaptureFile]) -> Result<Profile, String> {
     let merging = profile.merging(files);
     match merging.is_empty() {
@@ -439,7 +439,7 @@ fn captures_that_no_replay_needs_are_one_line() {
     );
 }
 
-/// Weights of four bits, eight to a whole number: 4 experts, of which a token of 8 chooses one.
+/// 4-bit weights, eight per integer: one token of hidden size 8, which chooses one of 4 experts.
 #[test]
 fn both_gemms_of_experts_in_one_operator_are_told_apart() {
     const KERNEL: &str = "fused_moe_kernel_gptq_awq";

@@ -7,12 +7,12 @@ use crate::base::format;
 /// Why nothing is merged with a replay.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub enum Why {
-    /// No capture launches the same kernels: of the one that comes closest so many are the same.
+    /// No capture launches the same kernels; the closest one has this many in common.
     Unlike {
-        /// Kernels that are the same.
+        /// Number of matching kernels.
         n_matched: u64,
     },
-    /// Captures of several sizes launch the same kernels, and nothing says how many tokens the step has.
+    /// Captures of several sizes launch the same kernels, and the number of tokens in the step is unknown.
     Ambiguous {
         /// The sizes.
         sizes: Vec<u64>,
@@ -27,7 +27,7 @@ pub enum Why {
 }
 
 impl Why {
-    /// A sentence's end, behind a colon.
+    /// The reason as a clause, to follow a colon.
     pub(super) fn clause(&self) -> String {
         let count = |n: u64| format::count(n);
         match self {

@@ -1,5 +1,5 @@
-//! What collectives take beyond the fastest of their kind: the time of a transfer is the same from one to
-//! the next, and what varies is for the most part how long a rank waits for the others.
+//! How much longer collectives take than the fastest of their kind. Their transfer time is constant; what varies is
+//! mostly how long a rank waits for the others.
 //!
 //! ```text
 //! rank 0   [all-reduce][compute)[all-reduce  ....waits....  ]
@@ -12,13 +12,13 @@ use crate::base::interval::sum;
 use crate::base::stats::quantile_ns;
 use crate::names::collective::CollectiveKind;
 
-/// Fewer equal collectives tell nothing of how long one takes.
+/// With fewer equal collectives, the transfer time is unknown.
 const LEAST_COUNT: usize = 4;
 
-/// The fastest of many may be cut short: this part of them is left out.
+/// The fastest ones may be truncated: this quantile is used instead of the minimum.
 const CUT: f64 = 0.05;
 
-/// Of collectives that are spelled alike, in the same group of processes.
+/// Compares collectives with equal keys in the same process group.
 pub(super) fn beyond_fastest(all: &[(String, One)]) -> i64 {
     let transfers = all.iter().filter(|(_, one)| moves_the_same(&one.key));
     let alike = transfers.map(|(spelled, one)| ((spelled, &one.group), one.on.1.length()));
@@ -26,7 +26,7 @@ pub(super) fn beyond_fastest(all: &[(String, One)]) -> i64 {
     sum(alike.map(|(_, lengths): (_, Vec<i64>)| beyond(&lengths)))
 }
 
-/// Whether equal ones move as much. What a stage of a pipeline receives it waits for by design.
+/// Whether equal ones move the same amount of data. A receive in a pipeline stage waits by design.
 fn moves_the_same(key: &Key) -> bool {
     use CollectiveKind::{Barrier, SendReceive, Unknown};
     let is_sized = key.elements.is_some() || key.bytes.is_some();
@@ -49,7 +49,7 @@ mod tests {
             (&[100, 900, 100, 900], 1_600),
             (&[100, 100, 100, 100], 0),
             (&[100, 110, 100, 105], 15),
-            // Too few to tell.
+            // Too few to compare.
             (&[100, 900], 0),
         ];
         for (lengths, expected) in cases {

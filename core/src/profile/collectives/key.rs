@@ -1,4 +1,4 @@
-//! What a trace says of a collective: its kind, the type and size of its message, its ranks.
+//! What a trace records about a collective: its kind, the type and size of its message, its ranks.
 
 use super::ranks::Ranks;
 use crate::names::collective::{CollectiveKind, ranks_of_kernel};
@@ -14,22 +14,22 @@ use crate::trace::{Category, EventId, Trace};
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Key {
     pub(crate) kind: CollectiveKind,
-    /// Type of the elements, as PyTorch calls it.
+    /// Element type, in PyTorch's notation.
     pub(crate) dtype: Option<String>,
-    /// The larger of what a rank gives and gets.
+    /// Number of elements, the larger of a rank's input and output.
     pub(crate) elements: Option<f64>,
-    /// The size of the message where nothing but that is told: by the copies into and out of its buffer.
+    /// The message size if only that is known, from the copies into and out of its buffer.
     pub(crate) bytes: Option<u64>,
-    /// Where the size comes from that nothing recorded tells.
+    /// Where a size comes from that was not recorded.
     pub(crate) source: Option<Source>,
     pub(crate) group_size: Option<f64>,
-    /// The ranks exchange parts of different sizes: what stays with each is not told.
+    /// The ranks exchange parts of different sizes, so how much stays local is unknown.
     pub(crate) is_uneven: bool,
 }
 
 const NAME: &str = "Collective name";
 
-/// The event that says what a collective is: its kernel, else the operator that asked for it.
+/// The event that describes a collective: its kernel, otherwise the operator that launched it.
 pub(crate) fn said_by(profile: &Profile, work: &GpuWork) -> Option<EventId> {
     let named = |event: EventId| args::arg(&profile.trace, event, NAME).is_some();
     match named(work.event) {
@@ -38,16 +38,16 @@ pub(crate) fn said_by(profile: &Profile, work: &GpuWork) -> Option<EventId> {
     }
 }
 
-/// What a group of processes is called, and its ranks.
+/// Name and ranks of a process group.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Group<'a> {
     pub(super) name: Option<&'a str>,
-    /// What those who made it call it.
+    /// The description given by the code that created it.
     pub(super) description: Option<&'a str>,
     pub(super) ranks: Option<&'a str>,
 }
 
-/// Which group of processes takes part in a collective.
+/// The process group of a collective.
 pub(super) fn group<'a>(profile: &'a Profile, work: &GpuWork) -> Group<'a> {
     let trace = &profile.trace;
     let Some(event) = said_by(profile, work) else {
@@ -61,8 +61,7 @@ pub(super) fn group<'a>(profile: &'a Profile, work: &GpuWork) -> Group<'a> {
     }
 }
 
-/// What is known of a collective: from its kernel, else from the operator that asked for it, else
-/// from names.
+/// The key of a collective: from its kernel, otherwise from the operator that launched it, otherwise from names.
 pub(super) fn key(profile: &Profile, work: &GpuWork, ranks: &Ranks, staged: Option<u64>) -> Key {
     let trace = &profile.trace;
     let Some(event) = said_by(profile, work) else {
@@ -88,7 +87,7 @@ pub(super) fn key(profile: &Profile, work: &GpuWork, ranks: &Ranks, staged: Opti
     }
 }
 
-/// The operators above the launch, the nearest first.
+/// The operators above the launch, nearest first.
 pub(crate) fn ops_above(profile: &Profile, work: &GpuWork) -> impl Iterator<Item = EventId> {
     let (trace, tree) = (&profile.trace, &profile.tree);
     let node = work.launched_by.and_then(|call| tree.node_of(call));
@@ -104,8 +103,8 @@ fn text(trace: &Trace, event: EventId, key: &str) -> Option<String> {
         .map(str::to_owned)
 }
 
-/// Whether a list of sizes, `[4000000, 0, 0, 0]`, has different ones. One that is cut short ends in
-/// dots, and says nothing.
+/// Whether a list of sizes such as `[4000000, 0, 0, 0]` contains different sizes. The dots at the end of a truncated
+/// list are ignored.
 fn is_uneven(sizes: &str) -> bool {
     let list = sizes.trim_matches(['[', ']']).split(',');
     let mut sizes = list.filter_map(|size| size.trim().parse::<u64>().ok());
@@ -113,8 +112,8 @@ fn is_uneven(sizes: &str) -> bool {
     sizes.any(|size| Some(size) != first)
 }
 
-/// What a kernel's name and the operator above it tell. Of an all-reduce the largest tensor is the
-/// message: all ranks give and get the same size.
+/// The key from a kernel's name and the operators above it. For an all-reduce, the largest tensor is the message: input
+/// and output have the same size on all ranks.
 fn key_of_kernel(profile: &Profile, work: &GpuWork, ranks: &Ranks, staged: Option<u64>) -> Key {
     let name = profile.trace.strings.get(work.name);
     let kind = CollectiveKind::of_name(name);
@@ -125,7 +124,7 @@ fn key_of_kernel(profile: &Profile, work: &GpuWork, ranks: &Ranks, staged: Optio
         kind if kind.is_all_reduce() && !is_in_graph => largest_tensor(profile, work),
         _ => None,
     };
-    // What nothing else tells of, in the graph of a known model, are the hidden states of its tokens.
+    // If unknown, an all-reduce in a graph of a known model is over the hidden states of its tokens.
     let states = || {
         let call = call.filter(|_| is_in_graph && kind.is_all_reduce() && staged.is_none())?;
         Messages::of(profile).at(profile, call)
@@ -151,7 +150,7 @@ fn key_of_kernel(profile: &Profile, work: &GpuWork, ranks: &Ranks, staged: Optio
     }
 }
 
-/// Elements and type of the largest tensor of the nearest operator above the launch that has any.
+/// Number of elements and type of the largest tensor of the nearest operator above the launch that has tensors.
 fn largest_tensor(profile: &Profile, work: &GpuWork) -> Option<(f64, String)> {
     ops_above(profile, work).find_map(|event| {
         let input = OpInput::of_call(&profile.trace, event)?;

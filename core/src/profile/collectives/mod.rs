@@ -1,4 +1,4 @@
-//! Collectives: what they do, how large their messages are, how fast they move them.
+//! Collectives: their kinds, message sizes, and bandwidth.
 //!
 //! ```text
 //! GPU events ─key→ kind, type, size and ranks of each ─collectives→ groups of equal ones, their kinds, the longest
@@ -38,17 +38,17 @@ pub(crate) use staging::StagedTime;
 pub(crate) use steps::{OfSteps, of_steps};
 pub(crate) use together::Waits;
 
-/// Collectives of one kind, whatever their size.
+/// Collectives of one kind, of any size.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct OfKind {
     pub(crate) kind: CollectiveKind,
     pub(crate) count: u64,
-    /// How many groups of equal type, size and ranks they are.
+    /// Number of groups with the same type, size and ranks.
     pub(crate) n_groups: u64,
-    /// The size of the messages, where all have the same.
+    /// The message size, if all have the same.
     pub(crate) message_bytes: Option<f64>,
     time_ns: i64,
-    /// Time in which nothing computes beside one of them.
+    /// Time in which one of them runs and nothing computes.
     pub(crate) exposed_ns: i64,
 }
 
@@ -57,21 +57,21 @@ pub(crate) struct OfKind {
 pub(crate) struct Collectives {
     pub(crate) key: Key,
     pub(crate) count: u64,
-    /// Sum of the durations; waiting for the other ranks counts.
+    /// Sum of the durations, including the time spent waiting for other ranks.
     pub(crate) time_ns: i64,
     min_ns: i64,
     /// Median duration.
     pub(crate) median_ns: i64,
-    /// What those that take longer than the median take beyond it: waiting for the other ranks, or skew.
+    /// Total time beyond the median of those that take longer: waiting for other ranks, or skew.
     pub(crate) excess_ns: i64,
     /// Time of the copies into and out of their buffers.
     pub(crate) staging_ns: i64,
-    /// Time in which nothing computes beside one of them.
+    /// Time in which one of them runs and nothing computes.
     pub(crate) exposed_ns: i64,
 }
 
 impl Collectives {
-    /// The size of the message: the whole of it, as benchmarks of collectives count it.
+    /// The full message size, as benchmarks of collectives count it.
     pub(crate) fn message_bytes(&self) -> Option<f64> {
         if let Some(bytes) = self.key.bytes {
             return Some(bytes as f64);
@@ -81,28 +81,28 @@ impl Collectives {
         Some(self.key.elements? * element)
     }
 
-    /// What all of them move over the links; `None` where size or ranks are not told.
+    /// Bytes that all of them move over the links; `None` if size or ranks are unknown.
     fn bus_bytes(&self) -> Option<f64> {
         Some(self.message_bytes()? * self.bus_factor()? * self.count as f64)
     }
 
-    /// Bytes of the message over a duration; bytes per nanosecond are GB/s.
+    /// Message bytes divided by a duration; bytes per nanosecond are GB/s.
     fn algorithm_gbps(&self, ns: i64) -> Option<f64> {
         let bytes = self.message_bytes().filter(|bytes| *bytes > 0.0)?;
         (ns > 0).then(|| bytes / ns as f64)
     }
 
-    /// Of the median, which a few that wait for other ranks do not change.
+    /// From the median duration, which a few collectives that wait for other ranks do not affect.
     pub(crate) fn algorithm_bandwidth(&self) -> Option<f64> {
         self.algorithm_gbps(self.median_ns)
     }
 
-    /// Of the median.
+    /// From the median duration.
     pub(crate) fn bus_bandwidth(&self) -> Option<f64> {
         self.bus_gbps(self.median_ns)
     }
 
-    /// Of the shortest, which waits least for the other ranks.
+    /// From the shortest duration, which includes the least waiting for other ranks.
     pub(crate) fn best_bus_bandwidth(&self) -> Option<f64> {
         self.bus_gbps(self.min_ns)
     }
@@ -130,30 +130,30 @@ pub(crate) struct Longest {
 /// The collectives of a trace.
 #[derive(Debug, Default)]
 pub(crate) struct CollectiveSummary {
-    /// What is exposed longest first.
+    /// Most exposed time first.
     pub(crate) groups: Vec<Collectives>,
-    /// What is exposed longest first.
+    /// Most exposed time first.
     pub(crate) kinds: Vec<OfKind>,
     pub(crate) count: u64,
     /// Sum of the durations.
     pub(crate) time_ns: i64,
     pub(crate) max_ns: i64,
-    /// At most ten, the longest first.
+    /// At most ten, longest first.
     pub(crate) longest: Vec<Longest>,
-    /// What most of what is exposed is for.
+    /// The purpose with the most exposed time.
     pub(crate) purpose: Option<Purpose>,
-    /// What they take beyond the fastest of their kind, size and ranks: most of it is waiting for ranks
-    /// that come later.
+    /// Total time beyond the fastest collectives of the same kind, size and ranks: mostly waiting for ranks that arrive
+    /// later.
     pub(crate) beyond_fastest_ns: i64,
-    /// What GPUs of the trace wait for each other; `None` where no collective of several is in it.
+    /// How long GPUs of the trace wait for each other; `None` if no collective includes several of them.
     pub(crate) waits: Option<Waits>,
     /// All-reduces in the steps of a serving engine.
     pub(crate) steps: Option<OfSteps>,
 }
 
 impl CollectiveSummary {
-    /// The bytes that links move, and the time in which they do, of the collectives that tell it;
-    /// `None` where those are less than half of the time.
+    /// The bytes moved over links and the time this takes, over the collectives with known size and ranks; `None` if
+    /// those take less than half of the time.
     pub(crate) fn on_bus(&self) -> Option<(f64, i64)> {
         let told = || {
             let groups = self.groups.iter();
@@ -185,15 +185,14 @@ impl CollectiveSummary {
 /// One collective.
 struct One {
     key: Key,
-    /// Name and ranks of its group of processes.
+    /// Name and ranks of its process group.
     group: String,
     purpose: Purpose,
     on: OnGpu,
     staging_ns: i64,
 }
 
-/// Sums up the collectives . `exposed` is the time in which
-/// collectives run and nothing computes.
+/// Summarizes the collectives. `exposed` is the time in which collectives run and nothing computes.
 pub(crate) fn collectives(profile: &Profile, exposed: &Exposed) -> CollectiveSummary {
     let mut summary = CollectiveSummary::default();
     let mut purposes = Purposes::new(profile);
@@ -234,7 +233,7 @@ pub(crate) fn collectives(profile: &Profile, exposed: &Exposed) -> CollectiveSum
     summary.beyond_fastest_ns = beyond_fastest(&all);
     let of_purposes = all.iter().map(|(_, one)| (one.purpose, one.on));
     let of_purposes = grouped(of_purposes, Vec::push).into_iter();
-    // Of equal ones the first.
+    // The first of equal ones.
     summary.purpose = of_purposes
         .map(|(purpose, spans)| (exposed.within_all(&spans), purpose))
         .reduce(|most, next| if next.0 > most.0 { next } else { most })
@@ -267,12 +266,12 @@ pub(crate) fn collectives(profile: &Profile, exposed: &Exposed) -> CollectiveSum
     summary
 }
 
-/// What copies into and out of the buffers of collectives take; `None` where there are none.
+/// Time of the copies into and out of the buffers of collectives; `None` if there are none.
 pub(crate) fn staged_time(profile: &Profile, exposed: &Exposed) -> Option<StagedTime> {
     Staging::of(profile).time(profile, exposed)
 }
 
-/// Sums up groups by kind.
+/// Summarizes groups by kind.
 fn by_kind(groups: &[(Collectives, Vec<OnGpu>)], exposed: &Exposed) -> Vec<OfKind> {
     let groups = groups
         .iter()
@@ -300,7 +299,7 @@ fn by_kind(groups: &[(Collectives, Vec<OnGpu>)], exposed: &Exposed) -> Vec<OfKin
     kinds
 }
 
-/// How many kernels communicate, by their names or by their operators, and their time.
+/// Number and total time of kernels that communicate, by their names or their operators.
 pub(crate) fn communication(profile: &Profile) -> (u64, i64) {
     let collectives = profile.gpu.all().filter(|work| work.is_collective);
     let by_name = collectives.map(|work| (1, work.span.length()));
@@ -321,8 +320,8 @@ mod tests {
     use super::*;
     use CollectiveKind::*;
 
-    /// 8 ranks, 4 000 000 floats of 4 bytes in 100 µs in the median of 80, 100 and 220: 16 MB / 100 µs = 160 GB/s. An all-reduce
-    /// moves 2 · 7 / 8 = 1.75 of that, 280 GB/s, a gathering 7 / 8, 140 GB/s.
+    /// 8 ranks, 4 000 000 floats of 4 bytes, 100 µs as the median of 80, 100 and 220: 16 MB / 100 µs = 160 GB/s. An
+    /// all-reduce moves 2 · 7 / 8 = 1.75 times that, 280 GB/s; an all-gather 7 / 8, 140 GB/s.
     #[test]
     fn bandwidth_by_hand() {
         let of = |kind, group_size| Collectives {
@@ -352,11 +351,11 @@ mod tests {
         assert_eq!(of(Broadcast, 8.0).bus_bandwidth(), Some(160.0));
         assert_eq!(of(AllReduce, 1.0).bus_bandwidth(), None);
         assert_eq!(of(Barrier, 8.0).bus_bandwidth(), None);
-        // A message of which only the size is told.
+        // A message of which only the size is known.
         let mut sized = of(AllReduce, 8.0);
         (sized.key.dtype, sized.key.bytes) = (None, Some(8_000_000));
         assert_eq!(sized.algorithm_bandwidth(), Some(80.0));
-        // Of uneven parts nobody knows what leaves.
+        // With uneven parts, the bus traffic is unknown.
         let mut uneven = of(AllToAll, 8.0);
         assert_eq!(uneven.bus_bandwidth(), Some(140.0));
         uneven.key.is_uneven = true;

@@ -1,4 +1,4 @@
-//! What a collective is for: by its process group, its kernel, and the operators above its launch.
+//! The purpose of a collective: from its process group, its kernel, and the operators above its launch.
 
 use super::key::Group;
 use crate::names::collective::{CollectiveKind, Purpose, is_of_experts, purpose_of_group};
@@ -9,20 +9,20 @@ use crate::profile::autograd::is_engine_call;
 use crate::profile::kernels::GpuWork;
 use crate::trace::{ByName, Trace};
 
-/// What a name above a launch tells.
+/// What the name of an operator above a launch implies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Mark {
     Backward,
     Statistics,
 }
 
-/// How models are wrapped to share a batch, by the operators, modules and Python files of a trace.
+/// Which data-parallel wrappers a trace uses, from its operators, modules and Python files.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 struct DataParallelism {
     has_fsdp: bool,
     /// `DistributedDataParallel`.
     has_ddp: bool,
-    /// `DataParallel`, which copies the weights to its GPUs in each step.
+    /// `DataParallel`, which copies the weights to its GPUs in every step.
     has_replicas: bool,
 }
 
@@ -35,7 +35,7 @@ impl DataParallelism {
                 let rest = name.strip_prefix(class);
                 rest.is_some_and(|rest| rest.starts_with(['.', '_']))
             };
-            // What is imported need not be used.
+            // An imported file need not be used.
             let is_run =
                 |frame: Frame, file: &str| frame.is_of(file) && frame.function != "<module>";
             let is_of = |file: &str| {
@@ -53,7 +53,7 @@ impl DataParallelism {
     }
 }
 
-/// Tells what the collectives of a trace are for.
+/// Determines the purpose of the collectives in a trace.
 pub(super) struct Purposes<'a> {
     profile: &'a Profile,
     is_training: bool,
@@ -79,7 +79,7 @@ impl<'a> Purposes<'a> {
         }
     }
 
-    /// What a collective of a kind among a group is for.
+    /// The purpose of a collective of a given kind and group.
     pub(super) fn of(&mut self, work: &GpuWork, kind: CollectiveKind, group: Group) -> Purpose {
         use CollectiveKind::{
             AllGather, AllReduce, AllToAll, Broadcast, Reduce, ReduceScatter, SendReceive,
@@ -90,7 +90,7 @@ impl<'a> Purposes<'a> {
         }
         let names = [group.description, group.name].into_iter().flatten();
         match names.filter_map(purpose_of_group).next() {
-            // Gradients and losses are summed over these groups as well.
+            // Gradients and losses are also reduced over these groups.
             Some(Purpose::Experts | Purpose::Sequence) if kind == AllReduce => {}
             Some(purpose) => return purpose,
             None => {}
@@ -110,7 +110,7 @@ impl<'a> Purposes<'a> {
         }
     }
 
-    /// What the operators above a launch tell: a norm more than the pass that it is part of.
+    /// The mark of the operators above a launch; a norm takes precedence over the backward pass that it is in.
     fn mark(&mut self, work: &GpuWork) -> Option<Mark> {
         let (trace, tree) = (&self.profile.trace, &self.profile.tree);
         let node = tree.node_of(work.launched_by?)?;

@@ -1,16 +1,16 @@
-//! How many ranks take part in collectives that do not say it themselves.
+//! The number of ranks of collectives that do not record it.
 
 use crate::perf::OpInput;
 use crate::profile::Profile;
 use crate::trace::distributed::{info, layer_ranks};
 use crate::trace::{EventId, Trace};
 
-/// The groups of ranks that a recording tells of.
+/// The process groups listed in the trace.
 #[derive(Debug, Default)]
 pub(super) struct Ranks {
     /// Name and size.
     groups: Vec<(String, f64)>,
-    /// The size of every group of several ranks, where all have the same: all ranks.
+    /// The size of every group with several ranks, if all have the same size: all ranks.
     pub(super) only: Option<f64>,
 }
 
@@ -23,7 +23,7 @@ impl Ranks {
         }
     }
 
-    /// The size of the group that an operator was given the name of.
+    /// The size of the group whose name an operator received as an argument.
     pub(super) fn of_call(&self, profile: &Profile, call: EventId) -> Option<f64> {
         let input = OpInput::of_call(&profile.trace, call)?;
         let mut values = (0..input.n_args()).map(|at| input.value(at).trim_matches(['\'', '"']));

@@ -1,5 +1,5 @@
-//! Copies into and out of the buffer of a collective: those within the GPU that run directly before and
-//! after it on its stream, of one number of bytes.
+//! Staging copies of a collective: device-to-device copies directly before and after it on its stream, with the same
+//! number of bytes.
 //!
 //! ```text
 //! [copy in, 4 MB][multimem_all_reduce][copy out, 4 MB]
@@ -22,7 +22,7 @@ use crate::trace::{EventId, StringId, event_args};
 /// The copies of one collective.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Staged {
-    /// Of each copy.
+    /// Bytes of each copy.
     pub(crate) bytes: u64,
     pub(crate) before: Option<GpuId>,
     pub(crate) after: Option<GpuId>,
@@ -34,18 +34,18 @@ impl Staged {
     }
 }
 
-/// What such copies take.
+/// Time of such copies.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct StagedTime {
     pub(crate) n_collectives: u64,
     pub(crate) n_copies: u64,
     /// Sum of the durations.
     pub(crate) copies_ns: i64,
-    /// Of the collectives without their copies.
+    /// Time of the collectives without their copies.
     pub(crate) collectives_ns: i64,
-    /// Of the copies, while nothing else runs; of several GPUs that of the one with most of it.
+    /// Time in which these copies run and nothing else does, on the GPU with the most of it.
     pub(crate) exposed_ns: i64,
-    /// Of each copy, where all have the same.
+    /// Bytes of each copy, if all have the same size.
     pub(crate) bytes: Option<u64>,
     pub(crate) copies: Vec<EventId>,
 }
@@ -57,7 +57,7 @@ pub(crate) struct Staging {
 }
 
 impl Staging {
-    /// Found once.
+    /// Computed once per profile.
     pub(crate) fn of(profile: &Profile) -> Arc<Staging> {
         profile.once(|| Staging::find(profile))
     }
@@ -66,8 +66,8 @@ impl Staging {
         self.of.get(&collective).copied()
     }
 
-    /// The time of these copies and of their collectives; `None` where there are none. `exposed` is the time
-    /// in which copies run and nothing else does.
+    /// The time of these copies and of their collectives; `None` if there are none. `exposed` is the time in which
+    /// copies run and nothing else does.
     pub(crate) fn time(&self, profile: &Profile, exposed: &Exposed) -> Option<StagedTime> {
         let mut all: Vec<(GpuId, Staged)> =
             self.of.iter().map(|(id, staged)| (*id, *staged)).collect();
@@ -132,8 +132,8 @@ impl Staging {
     }
 }
 
-/// Copies on both sides are of the collective. One alone may be of something else: it counts where most
-/// calls of the kernel have one on that side.
+/// Copies on both sides belong to the collective. A single one may be unrelated: it counts if most calls of the kernel
+/// have one on that side.
 fn usual(found: Vec<(StringId, GpuId, Option<Staged>)>) -> Map<GpuId, Staged> {
     let mut counts: Map<StringId, [usize; 3]> = Map::default();
     for (name, _, staged) in &found {
@@ -143,7 +143,7 @@ fn usual(found: Vec<(StringId, GpuId, Option<Staged>)>) -> Map<GpuId, Staged> {
         *after += usize::from(staged.is_some_and(|staged| staged.after.is_some()));
     }
     let is_usual = |name, at: usize| {
-        /// A single call shows nothing.
+        /// Fewer calls than this prove nothing.
         const LEAST: usize = 3;
         let counts: Option<&[usize; 3]> = counts.get(&name);
         counts.is_some_and(|counts| counts[0] >= LEAST && counts[at] * 2 > counts[0])
@@ -160,8 +160,7 @@ fn usual(found: Vec<(StringId, GpuId, Option<Staged>)>) -> Map<GpuId, Staged> {
     kept.collect()
 }
 
-/// Whether a kernel may work on a buffer that all GPUs can reach; NCCL and RCCL take a message from where
-/// it is.
+/// Whether a kernel may work on a buffer that all GPUs can access; NCCL and RCCL use the message in place.
 fn is_staged(profile: &Profile, work: &GpuWork) -> bool {
     let name = profile.trace.strings.get(work.name);
     let kind = CollectiveKind::of_name(name);
@@ -186,8 +185,7 @@ mod tests {
     const REDUCE: &str = "multimem_all_reduce_kernel<c10::BFloat16, 16>";
     const COPY: &str = "Memcpy DtoD (Device -> Device)";
 
-    /// What runs on one stream, copies with their bytes: of each collective the bytes of its copies and
-    /// how many they are.
+    /// For kernels on one stream, with bytes for copies: the bytes and number of the copies of each collective.
     fn staged(stream: &[(&str, u64)]) -> Vec<Option<(u64, usize)>> {
         let mut timetable = Timetable::new();
         for (at, (name, bytes)) in (0_u32..).zip(stream) {
@@ -211,14 +209,14 @@ mod tests {
     fn copies_of_equal_size_on_both_sides_are_of_the_collective() {
         let (reduce, copy, gemm) = ((REDUCE, 0), (COPY, 4096), ("gemm", 0));
         assert_eq!(staged(&[copy, reduce, copy]), [Some((4096, 2))]);
-        // Copies of two sizes, or one alone, may be of anything.
+        // Copies of two different sizes, or ones that are not adjacent, may be unrelated.
         assert_eq!(staged(&[copy, reduce, (COPY, 64)]), [None]);
         assert_eq!(staged(&[copy, gemm, reduce, gemm, copy]), [None]);
-        // As buffers that are registered for what is given alone have it, call after call.
+        // As with a registered input buffer: one copy before every call.
         let into = [copy, reduce, gemm];
         assert_eq!(staged(&into.repeat(3)), [Some((4096, 1)); 3]);
         assert_eq!(staged(&into.repeat(2)), [None; 2]);
-        // These take a message from where it is.
+        // These use the message in place.
         let nccl = [
             (COPY, 64),
             ("ncclDevKernel_AllReduce_Sum_f32_RING_LL", 0),

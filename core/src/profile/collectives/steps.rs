@@ -1,4 +1,4 @@
-//! All-reduces in the steps of a serving engine whose layers are split over GPUs.
+//! All-reduces in the steps of a serving engine with tensor parallelism.
 
 use crate::base::format;
 use crate::base::sort::Arrange;
@@ -13,21 +13,21 @@ use crate::trace::TrackId;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct OfSteps {
     pub(crate) n: usize,
-    /// Layers of a step, where its attention kernels or what repeats in it tell.
+    /// Number of layers in a step, if known from its attention kernels or its repeating pattern.
     pub(crate) layers: Option<usize>,
-    /// The first one of a step, in nanoseconds.
+    /// Duration of the first one of a step, in nanoseconds.
     pub(crate) first_ns: i64,
-    /// The others.
+    /// Duration of the others.
     pub(crate) other_ns: i64,
 }
 
 impl OfSteps {
-    /// One behind the attention and one behind the MLP of each layer, and one behind the embedding.
+    /// One after the attention and one after the MLP of each layer, and one after the embedding.
     fn expected(&self) -> Option<usize> {
         Some(2 * self.layers? + 1)
     }
 
-    /// That a step has another number of them, in a sentence.
+    /// A sentence saying that a step has a different number of them than expected.
     pub(crate) fn unexpected(&self) -> Option<String> {
         let expected = self.expected().filter(|expected| *expected != self.n)?;
         Some(format!(
@@ -38,7 +38,7 @@ impl OfSteps {
     }
 }
 
-/// Found once; `None` without steps, and where these have no all-reduces.
+/// Computed once per profile; `None` without steps or without all-reduces in them.
 pub(crate) fn of_steps(profile: &Profile) -> Option<OfSteps> {
     *profile.once(|| find(profile))
 }
@@ -85,7 +85,7 @@ fn find(profile: &Profile) -> Option<OfSteps> {
         others.extend(rest.iter().map(|(_, ns)| *ns));
     }
     let blocks = serving.blocks.as_ref();
-    // Where both ways of counting disagree, attention kernels are no number of layers.
+    // `None` if the two ways to count layers disagree.
     let layers = blocks.and_then(|blocks| blocks.layers);
     Some(OfSteps {
         n: usize::try_from(median_ns(counts)?).ok()?,

@@ -1,4 +1,4 @@
-//! Collectives whose ranks are all in the trace: who comes last, and what the others wait for it.
+//! Collectives whose ranks are all in the trace: which rank arrives last, and how long the others wait for it.
 //!
 //! ```text
 //! GPU 0  [= gemm =)[= nccl ========)
@@ -11,30 +11,30 @@ use crate::base::sort::Arrange;
 use crate::profile::exposed::{Exposed, OnGpu};
 use crate::trace::StringId;
 
-/// What a GPU attends.
+/// One rank's part in a collective.
 #[derive(Debug, Clone)]
 pub(super) struct Attended {
-    /// The same for all that may be the same collective: kind, message, group of processes.
+    /// A number shared by all that may be the same collective: kind, message, process group.
     pub(super) collective: usize,
-    /// How many take part, where that is told.
+    /// Number of ranks, if known.
     pub(super) n_ranks: Option<f64>,
     pub(super) on: OnGpu,
 }
 
-/// What GPUs of a trace wait for each other in collectives.
+/// How long GPUs of a trace wait for each other in collectives.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Waits {
-    /// Collectives of which all ranks are in the trace.
+    /// Number of collectives with all ranks in the trace.
     pub(crate) count: u64,
-    /// What a GPU waits, and computes nothing meanwhile, in the mean of those that take part: were
-    /// all to arrive at the mean of their times, the run would be shorter by that.
+    /// How long a GPU waits without computing anything, averaged over the participating GPUs. If all arrived at the
+    /// mean of their times, the run would be shorter by this much.
     pub(crate) mean_ns: i64,
-    /// The GPU that comes last most often, and how often it does.
+    /// The GPU that most often arrives last, and how often.
     pub(crate) last: (Option<StringId>, u64),
 }
 
-/// Finds the collectives that several GPUs take part in, and what these wait for each other; `None`
-/// where there are none. `exposed` is the time in which collectives run and nothing computes.
+/// Finds the collectives that several GPUs take part in, and how long these wait for each other; `None` if there are
+/// none. `exposed` is the time in which collectives run and nothing computes.
 pub(super) fn waits(mut attended: Vec<Attended>, exposed: &Exposed) -> Option<Waits> {
     attended.arrange_by_key(|attended| {
         let (gpu, span) = attended.on;
@@ -76,8 +76,7 @@ pub(super) fn waits(mut attended: Vec<Attended>, exposed: &Exposed) -> Option<Wa
     })
 }
 
-/// The first of each GPU is the same collective, the second, and so on: where all GPUs have as many,
-/// and they run at once, as the ranks of a collective do.
+/// Pairs the nth of each GPU: they are the same collective if all GPUs have equally many and the executions overlap.
 fn meetings(by_gpu: &[&[Attended]]) -> Vec<Vec<OnGpu>> {
     let counts = || by_gpu.iter().map(|of_gpu| of_gpu.len());
     let Some(count) = counts().next() else {

@@ -1,4 +1,4 @@
-//! Who asked for copies: the operator, the line of the user, or `DistributedDataParallel`.
+//! Which code requested copies: the operator, the line of user code, or `DistributedDataParallel`.
 
 use super::{Direction, HostMemory};
 use crate::base::map::Map;
@@ -6,32 +6,32 @@ use crate::names::frames::is_framework;
 use crate::profile::Profile;
 use crate::trace::{ByName, Category, EventId, StringId};
 
-/// Who asked for copies.
+/// The code that requested copies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) struct Asker {
     pub(crate) direction: Direction,
     pub(crate) memory: Option<HostMemory>,
-    /// Which copies of `DistributedDataParallel` they are, if any. Their `op` or `frame` says so.
+    /// Which kind of `DistributedDataParallel` copy it is, if any, according to `op` or `frame`.
     pub(crate) of_ddp: Option<OfDdp>,
-    /// The operator around the launch, or the launching call where there is none.
+    /// The operator around the launch, or the launching call if there is none.
     pub(crate) op: Option<StringId>,
-    /// The nearest Python function of the user's own.
+    /// The nearest Python function in user code.
     pub(crate) frame: Option<StringId>,
 }
 
-/// What `DistributedDataParallel` copies within the GPU of its own accord.
+/// Device-to-device copies that `DistributedDataParallel` makes itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) enum OfDdp {
-    /// Gradients, out of the buckets that were reduced.
+    /// Gradients, out of the reduced buckets.
     Gradients,
-    /// Buffers of the model, into messages and back.
+    /// Module buffers, into messages and back.
     Buffers,
 }
 
 impl OfDdp {
     pub(crate) const ALL: [OfDdp; 2] = [OfDdp::Gradients, OfDdp::Buffers];
 
-    /// By the name of an operator or a Python frame around a copy.
+    /// From the name of an operator or Python frame around a copy.
     fn of_name(name: &str) -> Option<OfDdp> {
         if name.starts_with("torch.distributed.ddp.reducer::copy_bucket_to_grad") {
             Some(OfDdp::Gradients)
@@ -44,7 +44,7 @@ impl OfDdp {
     }
 }
 
-/// The user's Python functions above calls.
+/// Finds the user's Python functions above calls.
 pub(super) struct Frames<'a> {
     profile: &'a Profile,
     has_frames: bool,
@@ -53,7 +53,7 @@ pub(super) struct Frames<'a> {
 }
 
 impl<'a> Frames<'a> {
-    /// Looking further than this many copies says nothing new.
+    /// At most this many copies are looked up; more reveal nothing new.
     const MOST: u32 = 20_000;
 
     pub(super) fn new(profile: &'a Profile) -> Frames<'a> {
@@ -81,10 +81,10 @@ impl<'a> Frames<'a> {
     }
 }
 
-/// The spans of `DistributedDataParallel` above calls.
+/// Finds the spans of `DistributedDataParallel` above calls.
 pub(super) struct Ddp<'a> {
     profile: &'a Profile,
-    /// By name of a span.
+    /// By span name.
     names: Map<StringId, OfDdp>,
 }
 

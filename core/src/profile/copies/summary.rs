@@ -1,4 +1,4 @@
-//! The copies of a trace: by direction, and by who asked for them.
+//! The copies of a trace, by direction and by requesting code.
 
 use super::asker::{Asker, Ddp, Frames};
 use super::{Direction, HostMemory, direction};
@@ -22,18 +22,18 @@ pub(crate) struct Copies {
     pub(crate) max_ns: i64,
     /// Time in which nothing else runs.
     pub(crate) exposed_ns: i64,
-    /// Of the copies that say so.
+    /// Of the copies with a recorded size.
     bytes: f64,
     n_sized: u64,
     sized_ns: i64,
-    /// Duration of the calls that did not return before their copy was done.
+    /// Duration of the calls that returned only after their copy was done.
     pub(crate) wait_ns: i64,
     pub(crate) longest: Option<EventId>,
-    /// Of the GPU that has most of it: what the run can lose by them.
+    /// Times of the GPU with most of each: what the copies can cost the run.
     pub(crate) of_one: OfOne,
 }
 
-/// What copies take of the time of one GPU.
+/// How much of one GPU's time copies take.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct OfOne {
     pub(crate) time_ns: i64,
@@ -42,12 +42,12 @@ pub(crate) struct OfOne {
 }
 
 impl OfOne {
-    /// What they cost: nothing else runs meanwhile, or the CPU waits.
+    /// Their cost: nothing else runs meanwhile, or the CPU waits.
     pub(crate) fn cost_ns(self) -> i64 {
         self.exposed_ns.max(self.wait_ns)
     }
 
-    /// Most of their time runs beside other kernels, and nobody waits for it.
+    /// Most of their time overlaps with other kernels, and the CPU does not wait for it.
     pub(crate) fn is_hidden(self) -> bool {
         self.cost_ns() < self.time_ns / 2
     }
@@ -70,7 +70,7 @@ impl Copies {
         }
     }
 
-    /// Adds what is known once all of them are. Copies can overlap: what is exposed counts once.
+    /// Adds values that need all copies. Copies can overlap: exposed time counts once.
     fn close(&mut self, all: &[Copy], exposed: &Exposed) {
         let spans: Vec<OnGpu> = all.iter().map(|copy| copy.on).collect();
         let most = |ns: fn(&Copy) -> i64| {
@@ -108,11 +108,11 @@ impl Copies {
 /// The copies of a trace.
 #[derive(Debug, Default)]
 pub(crate) struct CopySummary {
-    /// Those that there are, in the order of [`Direction::ALL`].
+    /// Only directions that occur, in the order of [`Direction::ALL`].
     pub(crate) directions: Vec<(Direction, Copies)>,
-    /// The longest first.
+    /// Longest first.
     pub(crate) askers: Vec<(Asker, Copies)>,
-    /// Fills, which are no copies.
+    /// Fills, which are not copies.
     pub(crate) n_fills: u64,
     pub(crate) fill_ns: i64,
 }
@@ -132,13 +132,13 @@ impl CopySummary {
         sum(self.directions.iter().map(|(_, copies)| copies.time_ns))
     }
 
-    /// Who asked for copies in a direction, the longest first.
+    /// Which code requested copies in a direction, longest first.
     pub(crate) fn askers_of(&self, direction: Direction) -> impl Iterator<Item = &(Asker, Copies)> {
         let askers = self.askers.iter();
         askers.filter(move |(asker, _)| asker.direction == direction)
     }
 
-    /// How many copies in a direction some of those who asked for them asked for.
+    /// The number of copies in a direction that matching code requested.
     pub(crate) fn count_of(&self, direction: Direction, is: impl Fn(&Asker) -> bool) -> u64 {
         let asked = self.askers_of(direction).filter(|(asker, _)| is(asker));
         asked.map(|(_, copies)| copies.count).sum()
@@ -153,8 +153,7 @@ struct Copy {
     wait_ns: i64,
 }
 
-/// Sums up the copies among the GPU events that count. `exposed` is the time in which only copies
-/// run.
+/// Summarizes the copies of a profile. `exposed` is the time in which only copies run.
 pub(crate) fn copies(profile: &Profile, exposed: &Exposed) -> CopySummary {
     let trace = &profile.trace;
     let mut summary = CopySummary::default();
@@ -198,14 +197,14 @@ pub(crate) fn copies(profile: &Profile, exposed: &Exposed) -> CopySummary {
     let askers = grouped(all, Vec::push).into_iter();
     let askers = askers.map(|(asker, copies)| (asker, summed(copies)));
     summary.askers = askers.collect();
-    // Stable: groups of equal time stay in order of appearance.
+    // Stable sort: groups with equal time stay in order of appearance.
     summary
         .askers
         .arrange_by_key(|(_, copies)| std::cmp::Reverse((copies.time_ns, copies.count)));
     summary
 }
 
-/// Who asked for a copy.
+/// The code that requested a copy.
 fn asker(
     profile: &Profile,
     work: &GpuWork,

@@ -1,4 +1,4 @@
-//! Numbers over time: how much there is of something from one moment to the next.
+//! Numbers over time, such as the number of queued kernels.
 
 use std::collections::BTreeMap;
 
@@ -8,21 +8,21 @@ use crate::base::sort::Arrange;
 use crate::profile::Profile;
 use crate::profile::memory::{DeviceMemory, Point};
 
-/// A number that holds until the next sample.
+/// A number that stays constant until the next sample.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Counter {
-    /// What is counted, for people.
+    /// What is counted, for display.
     pub name: String,
-    /// What is to be known of it beyond that; empty for nothing.
+    /// Additional information; may be empty.
     pub note: String,
     /// The unit of its values, in the plural: "kernels", "bytes".
     pub unit: &'static str,
-    /// Nanoseconds of the trace, and the value from then on; ascending, before the first it is zero.
+    /// Trace time in nanoseconds and the value from then on; ascending. The value is zero before the first sample.
     samples: Vec<(i64, f64)>,
 }
 
 impl Counter {
-    /// A counter of samples in order of time; of several at one time the last holds.
+    /// A counter from samples in time order; of several samples at the same time, the last one counts.
     pub fn new(
         name: String,
         note: String,
@@ -49,7 +49,7 @@ impl Counter {
         &self.samples
     }
 
-    /// Its greatest value; zero where it has none above.
+    /// Its maximum; zero if no value is positive.
     pub fn most(&self) -> f64 {
         self.samples
             .iter()
@@ -63,7 +63,7 @@ impl Counter {
         here.map_or(0.0, |(_, value)| *value)
     }
 
-    /// By pixel of a view: the greatest value in it.
+    /// The maximum within each pixel of a view.
     pub fn draw(&self, view: &View) -> Vec<f64> {
         let n_pixels = view.width_px.max(0.0).ceil() as usize;
         let time = |px: usize| {
@@ -94,15 +94,14 @@ impl Counter {
     }
 }
 
-/// The counters of a trace, in the order in which they are shown. Another one is a row here: the
-/// timeline draws whatever there is.
+/// The counters of a trace, in display order. To add one, add it here: the timeline draws all of them.
 pub fn counters(profile: &Profile) -> Vec<Counter> {
     let all = [launch_queues(profile), memory(profile)];
     all.into_iter().flatten().collect()
 }
 
-/// By GPU: how many kernels, copies and fills were launched and have not started. Work whose launch
-/// was not recorded does not count.
+/// By GPU: number of kernels, copies and fills that were launched and have not started. Work without a recorded launch
+/// does not count.
 fn launch_queues(profile: &Profile) -> Vec<Counter> {
     let trace = &profile.trace;
     let mut by_device: BTreeMap<&str, Vec<(i64, i64)>> = BTreeMap::new();
@@ -123,7 +122,7 @@ fn launch_queues(profile: &Profile) -> Vec<Counter> {
         let mut depth = 0_i64;
         let samples = changes.into_iter().map(|(at, change)| {
             depth = depth.saturating_add(change);
-            // What starts as it is launched may be counted out first.
+            // Work that starts at its launch may be subtracted before it is added.
             (at, depth.max(0) as f64)
         });
         let gpu = if n_devices > 1 {
@@ -141,8 +140,8 @@ fn launch_queues(profile: &Profile) -> Vec<Counter> {
     by_device.into_iter().map(counter).collect()
 }
 
-/// By device: memory in use and reserved, where allocators reported it. What was there before the
-/// first report is there from the start.
+/// By device: memory in use and reserved, as reported by the allocators. Memory in use before the first report is
+/// counted from the start.
 fn memory(profile: &Profile) -> Vec<Counter> {
     let memory = profile.memory();
     let start_ns = recorded_span(&profile.trace).map_or(i64::MIN, |span| span.start_ns);
@@ -168,8 +167,8 @@ fn memory(profile: &Profile) -> Vec<Counter> {
     memory.main().flat_map(of_device).collect()
 }
 
-/// How busy the GPU is in each of so many equal parts of a span, 0 to 1; the CPU in a trace without
-/// GPU activity.
+/// The busy share of the GPU, 0 to 1, in each of `parts` equal parts of a span; of the CPU in a trace without GPU
+/// activity.
 pub fn utilization(profile: &Profile, span: Interval, parts: usize) -> Vec<f64> {
     let trace = &profile.trace;
     let gpu: Vec<Interval> = profile.gpu.all().map(|work| work.span).collect();
@@ -239,7 +238,7 @@ mod tests {
         let expected = [(2, 1), (4, 2), (6, 3), (10, 2), (20, 1), (60, 0)];
         assert_eq!(us.collect::<Vec<_>>(), expected);
         assert_eq!(queue.most() as i64, 3);
-        // Ten pixels of 10 µs: the most of each.
+        // Eight pixels of 10 µs: the maximum of each.
         let view = View {
             from_ns: start_ns,
             ns_per_px: 10_000.0,

@@ -1,16 +1,16 @@
-//! What a row looks like at a zoom.
+//! How a row is drawn at a zoom level.
 
 use super::Row;
 use crate::trace::{EventId, Trace};
 
-/// The part of the time that is on the screen.
+/// The visible part of the time.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct View {
     /// Time at the left edge.
     pub from_ns: i64,
-    /// Nanoseconds in a pixel; above zero.
+    /// Nanoseconds per pixel; positive.
     pub ns_per_px: f64,
-    /// Pixels.
+    /// Width in pixels.
     pub width_px: f64,
 }
 
@@ -25,32 +25,32 @@ impl View {
     }
 }
 
-/// Something to draw: one span, or several that are too short to be told apart.
+/// Something to draw: one span, or several that are too short to be distinguished.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Block {
-    /// Its left edge, in pixels from that of the view; it may lie outside.
+    /// Its left edge, in pixels from the left edge of the view; it may be outside of it.
     pub left_px: f64,
-    /// Its right edge, at least one pixel further.
+    /// Its right edge, at least one pixel further right.
     pub right_px: f64,
-    /// The span, or the longest of the first of them.
+    /// The span, or the longest of the first few spans.
     pub event: EventId,
-    /// How many spans it stands for.
+    /// Number of spans it represents.
     pub count: u32,
-    /// How much of its width they fill, 0 to 1.
+    /// The filled share of its width, 0 to 1.
     pub filled: f64,
-    /// What it was colored by.
+    /// The color index.
     pub hue: u8,
 }
 
-/// Narrower spans are drawn together.
+/// Narrower spans are merged.
 const MIN_PX: f64 = 1.0;
-/// Spans of a block that are looked at for its color.
+/// Number of spans of a block that are considered for its color.
 const N_LOOKED_AT: usize = 4;
-/// Neighboring blocks of one hue become one where they are filled this evenly.
+/// Adjacent blocks of the same hue are merged if their fill differs by less than this.
 const SAME_FILL: f64 = 0.125;
 
 impl Row {
-    /// What the row shows in a view, from left to right.
+    /// The visible blocks of the row in a view, left to right.
     pub fn draw(
         &self,
         trace: &Trace,
@@ -83,7 +83,7 @@ impl Row {
             let next = self
                 .first_starting_at(trace, position, view.ns(pixel + MIN_PX))
                 .max(position + 1);
-            // The last one may begin here and be long enough to be seen.
+            // The last span may start here and be wide enough to be drawn on its own.
             let last = next - 1;
             let is_seen = |span: crate::base::interval::Interval| {
                 view.px(span.end_ns) - view.px(span.start_ns) >= MIN_PX
@@ -125,7 +125,7 @@ impl Row {
     }
 }
 
-/// Adds a block of a pixel, to the one before it where the two look the same.
+/// Adds a one-pixel block, merging it with the previous one if both look the same.
 fn add(blocks: &mut Vec<Block>, block: Block) {
     if let Some(last) = blocks.last_mut() {
         let touches = last.right_px >= block.left_px && last.count > 1;

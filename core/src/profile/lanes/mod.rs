@@ -6,9 +6,9 @@
 //!        └ streams ─pack→    ┘                                         └totals(range)→ busy, idle, top work
 //! ```
 //!
-//! Nothing is left out of a drawing: spans too short to be seen become [`Block`]s that say how many
-//! they are and how much of their pixels they fill. Drawing costs what the screen shows, not what
-//! the trace holds.
+//! A drawing leaves nothing out: spans too short to be visible are merged into [`Block`]s, which say how many spans
+//! they hold and how much of their width is filled. The cost of drawing depends on what is on screen, not on the size
+//! of the trace.
 
 mod counters;
 mod draw;
@@ -37,28 +37,28 @@ pub use range::{RangeTotals, RangeWork, range_timeline};
 pub use row::Row;
 pub use steps::{Step, named_ranges, steps};
 
-/// Streams of a device that get a lane each; more share rows, wherever one is free.
+/// Up to this many streams of a device get a lane each; more streams share rows, wherever one is free.
 const MAX_STREAM_LANES: usize = 8;
 
-/// With more streams than these that hold fewer than [`FEW_EVENTS`] each, lanes are the queues of the
-/// hardware: such streams come and go, as those of rocprofv3 do.
+/// If more streams than this have fewer than [`FEW_EVENTS`] events each, lanes show hardware queues instead: such
+/// streams are short-lived, like those of rocprofv3.
 const MAX_SMALL_STREAMS: usize = 16;
 const FEW_EVENTS: usize = 3;
 
 /// What a lane shows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum LaneKind {
-    /// Ranges that the program named.
+    /// Ranges named by the program.
     Annotations,
     /// Steps of a serving engine on the GPU, and their layers.
     Layers,
     /// Kernels, copies and fills of one stream.
     Stream,
-    /// Those of all streams of a device.
+    /// The same for all streams of a device.
     Device,
-    /// Calls of a host thread by nesting.
+    /// Calls of a CPU thread, by nesting.
     Thread,
-    /// Calls that end after the call they began in.
+    /// Calls that end after the call that they start in.
     Strays,
 }
 
@@ -67,25 +67,25 @@ pub enum LaneKind {
 pub struct Lane {
     /// What it shows.
     pub kind: LaneKind,
-    /// Its name, for people.
+    /// Its title, for display.
     pub title: String,
-    /// What is to be known of it beyond that; empty for nothing.
+    /// Additional information; may be empty.
     pub note: String,
-    /// From top to bottom.
+    /// Top to bottom.
     pub rows: Vec<Row>,
 }
 
-/// All lanes of a trace, in the order in which they are read: annotations, GPUs, threads.
+/// All lanes of a trace, in display order: annotations, GPUs, threads.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Lanes {
-    /// From top to bottom.
+    /// Top to bottom.
     pub lanes: Vec<Lane>,
     /// From the first start to the last end of anything shown.
     pub span: Interval,
 }
 
 impl Lane {
-    /// How many rows from the top have one call alone, which all others run inside.
+    /// Number of rows at the top with a single call that contains all others.
     pub fn common_stack(&self) -> usize {
         match self.kind {
             LaneKind::Thread => {
@@ -111,7 +111,7 @@ impl Lanes {
         })
     }
 
-    /// Where an event is drawn: positions of its lane and of the row in it.
+    /// Where an event is drawn: the index of its lane, and of its row in the lane.
     pub fn place(&self, trace: &Trace, event: EventId) -> Option<(usize, usize)> {
         self.lanes.iter().enumerate().find_map(|(lane, of)| {
             let row = of
@@ -132,14 +132,14 @@ pub fn is_drawn(category: Category) -> bool {
     }
 }
 
-/// From the first start to the last end of anything that lanes show; `None` for a trace without.
+/// From the first start to the last end of everything that lanes show; `None` if there is nothing.
 pub fn recorded_span(trace: &Trace) -> Option<Interval> {
     let events = &trace.events;
     let shown = events.of_category(is_drawn);
     shown.map(|event| events.span(event)).reduce(Interval::hull)
 }
 
-/// The named ranges of each thread. Those on the GPU repeat these, and are left to the streams.
+/// The named ranges of each thread. Their copies on the GPU are skipped.
 fn annotations(trace: &Trace) -> Vec<Lane> {
     let mut by_track: BTreeMap<TrackId, Vec<EventId>> = BTreeMap::new();
     for event in trace
@@ -158,8 +158,8 @@ fn annotations(trace: &Trace) -> Vec<Lane> {
     by_track.into_iter().map(lane).collect()
 }
 
-/// Steps of a serving engine or denoising steps on the GPU, and the layers of each; one lane, where the
-/// steps have several layers.
+/// The steps of a serving engine or diffusion pipeline on the GPU, with their layers; `None` if no step has several
+/// layers.
 fn layers(profile: &Profile) -> Option<Lane> {
     let serving = profile.serving()?;
     let mut steps = of_steps(profile);
@@ -266,7 +266,7 @@ fn devices(profile: &Profile) -> Vec<Lane> {
     lanes
 }
 
-/// The same by queue of the hardware, where the trace tells queues and they are few.
+/// The same by hardware queue, if the trace records queues and there are only a few.
 fn by_queue(
     trace: &Trace,
     streams: &BTreeMap<TrackId, Vec<EventId>>,
@@ -288,7 +288,7 @@ fn threads(trace: &Trace, tree: &CallTree) -> Vec<Lane> {
         .map(|thread| {
             let mut by_depth: Vec<Vec<EventId>> = Vec::new();
             for node in thread.nodes.clone().map(NodeId) {
-                // Calls of a graph's capture ran at another time.
+                // Calls recorded during graph capture ran at another time.
                 let Some(event) = tree.event(node).filter(|event| !trace.captured.has(*event))
                 else {
                     continue;
@@ -324,20 +324,20 @@ fn threads(trace: &Trace, tree: &CallTree) -> Vec<Lane> {
     lanes
 }
 
-/// The name that the trace gives a thread, else its number.
+/// The recorded name of a thread, otherwise its number.
 fn thread_name(trace: &Trace, track: TrackId) -> String {
     let name = |track: &Track| trace.strings.get(track.thread_name.unwrap_or(track.tid));
     trace.tracks.get(track).map_or("", name).to_owned()
 }
 
-/// The stream's number; names that are none come last.
+/// The stream's number; streams without one come last.
 fn stream_number(trace: &Trace, track: TrackId) -> i64 {
     let tid = trace.tracks.get(track).map(|track| track.tid);
     let number = tid.and_then(|tid| trace.strings.get(tid).parse().ok());
     number.unwrap_or(i64::MAX)
 }
 
-/// `stream 7`, as the trace names it where it does.
+/// The recorded name of a stream, otherwise `stream 7`.
 fn stream_name(trace: &Trace, track: TrackId) -> String {
     let Some(track) = trace.tracks.get(track) else {
         return String::new();

@@ -1,4 +1,4 @@
-//! Spans that may overlap, in as few rows as that allows.
+//! Packs spans that may overlap into as few rows as possible.
 
 use std::cmp::Reverse;
 
@@ -6,8 +6,8 @@ use super::Row;
 use crate::base::sort::Arrange;
 use crate::trace::{EventId, Trace};
 
-/// Puts events into rows, each into the topmost that is free when it starts. What starts together
-/// goes longest first, so that nested ranges lie below what they are in.
+/// Puts each event into the topmost row that is free when it starts. Of events that start together the longest comes
+/// first, so nested ranges are below the ranges that contain them.
 pub(super) fn pack(trace: &Trace, mut events: Vec<EventId>) -> Vec<Row> {
     let start_ns = |event: EventId| trace.events.ts_ns(event);
     let end_ns = |event: EventId| trace.events.end_ns(event);

@@ -1,4 +1,4 @@
-//! What happened in a part of the time.
+//! Totals for a part of the time.
 
 use crate::base::interval::Interval;
 use crate::base::map::{Map, Set};
@@ -9,16 +9,16 @@ use crate::profile::timeline::GpuTimeline;
 use crate::profile::tree::NodeId;
 use crate::trace::{EventId, StringId};
 
-/// GPU activity of one name in a range.
+/// GPU activity with one name in a range.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RangeWork {
-    /// The operator that launched it, else the kernel itself.
+    /// The operator that launched it, otherwise the kernel itself.
     pub name: StringId,
-    /// Its first piece of work in the range.
+    /// The first piece of its work in the range.
     pub first: EventId,
-    /// Calls of the operator, or runs of the kernel, whose work lies in the range at least in part.
+    /// Number of operator calls, or kernel executions, whose work is at least partly in the range.
     pub count: u64,
-    /// Their time inside the range, added up.
+    /// Their total time inside the range.
     pub ns: i64,
 }
 
@@ -27,14 +27,14 @@ pub struct RangeWork {
 pub struct RangeTotals {
     /// How the range splits.
     pub timeline: GpuTimeline,
-    /// Pieces of GPU activity.
+    /// Number of pieces of GPU activity.
     pub n_work: u64,
-    /// By name, the longest first.
+    /// By name, longest first.
     pub work: Vec<RangeWork>,
 }
 
 impl RangeTotals {
-    /// Adds up what lies in a range; what reaches beyond it counts for the part inside.
+    /// Sums up what is in a range; activity that extends beyond it counts with the part inside.
     pub fn new(profile: &Profile, range: Interval) -> RangeTotals {
         let mut by_name: Map<StringId, RangeWork> = Map::default();
         let mut calls: Set<NodeId> = Set::default();
@@ -72,7 +72,7 @@ pub fn range_timeline(profile: &Profile, range: Interval) -> GpuTimeline {
     GpuTimeline::within(range, inside.map(|(work, part)| (work.class, part)))
 }
 
-/// GPU activity that lies in a range, and the part of its time that does.
+/// GPU activity that overlaps a range, with the overlap.
 fn inside(profile: &Profile, range: Interval) -> impl Iterator<Item = (&GpuWork, Interval)> {
     let work = profile.gpu.all();
     work.filter_map(move |work| {

@@ -3,20 +3,20 @@
 use crate::base::interval::{Interval, running_sums};
 use crate::trace::{EventId, Trace};
 
-/// Spans in order of time, none of which begins before the one before it has ended.
+/// Spans in time order that do not overlap.
 ///
-/// 12 bytes a span; of parts of the time, which no event is, 40 more.
+/// 12 bytes per span; 40 more for spans that are not events.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Row {
     events: Vec<EventId>,
-    /// Nanoseconds in all spans before the one at this position; one more for all of them.
+    /// Total nanoseconds of all spans before each position, with one more entry for all of them.
     before_ns: Vec<i64>,
-    /// Parts of the time, each beside its first event; empty where the events are what is drawn.
+    /// Spans that are not events, each with a name and stored beside its first event; empty for a row of events.
     parts: Vec<(Interval, String)>,
 }
 
 impl Row {
-    /// A row of events in order of time.
+    /// A row of events in time order.
     pub(super) fn new(trace: &Trace, events: Vec<EventId>) -> Row {
         let lengths = events.iter().map(|event| trace.events.dur_ns(*event));
         let before_ns = running_sums(lengths.map(Option::unwrap_or_default));
@@ -27,8 +27,8 @@ impl Row {
         }
     }
 
-    /// A row of parts of the time in order, each with its first event and its name. What begins before
-    /// the one before it has ended begins then.
+    /// A row of named spans in time order, each with its first event. A span that starts before the previous one ends
+    /// is clipped to start there.
     pub(super) fn of_parts(parts: impl IntoIterator<Item = (EventId, Interval, String)>) -> Row {
         let mut until_ns = i64::MIN;
         let (mut events, mut own) = (Vec::new(), Vec::new());
@@ -57,7 +57,7 @@ impl Row {
         self.events.is_empty()
     }
 
-    /// True for a row of parts of the time, each of which begins with an event but is none.
+    /// True for a row of named spans, which start with an event but are not events.
     pub fn is_of_parts(&self) -> bool {
         !self.parts.is_empty()
     }
@@ -67,7 +67,7 @@ impl Row {
         self.events.get(position).copied()
     }
 
-    /// When what stands at a position ran.
+    /// The span at a position.
     pub fn span(&self, trace: &Trace, position: usize) -> Option<Interval> {
         match self.parts.get(position) {
             Some((span, _)) => Some(*span),
@@ -75,7 +75,7 @@ impl Row {
         }
     }
 
-    /// The part of the time that begins with an event, where the row is of such.
+    /// The named span that starts with an event, if the row has named spans.
     pub fn part(&self, event: EventId) -> Option<(Interval, &str)> {
         if self.parts.is_empty() {
             return None;
@@ -86,8 +86,7 @@ impl Row {
             .map(|(span, name)| (*span, name.as_str()))
     }
 
-    /// The first position from one up to another of which something does not hold, where it holds for
-    /// all before.
+    /// Binary search for the first position in `from..to` where `holds` is false.
     fn first_not(&self, from: usize, to: usize, holds: impl Fn(usize) -> bool) -> usize {
         let (mut low, mut high) = (from.min(self.len()), to.min(self.len()));
         while low < high {
@@ -105,8 +104,8 @@ impl Row {
         self.first_not(0, self.len(), ends_before)
     }
 
-    /// The position of the first span, from one on, that starts at a time or later. Looks near the
-    /// first position first: drawing asks from left to right.
+    /// The first position at or after `from` whose span starts at or after `ns`. Searches near `from` first, because
+    /// drawing proceeds from left to right.
     pub(super) fn first_starting_at(&self, trace: &Trace, from: usize, ns: i64) -> usize {
         let starts_before = |at: usize| self.span(trace, at).is_some_and(|span| span.start_ns < ns);
         let (mut low, mut step) = (from, 1);
@@ -117,13 +116,13 @@ impl Row {
         self.first_not(low, low + step, starts_before)
     }
 
-    /// Nanoseconds in the spans from one position up to another.
+    /// Total nanoseconds of the spans in `from..to`.
     pub(super) fn busy_ns(&self, from: usize, to: usize) -> i64 {
         let before = |position: usize| self.before_ns.get(position).copied().unwrap_or(0);
         before(to) - before(from)
     }
 
-    /// The span under a point in time, else the nearest one within a distance.
+    /// The span at a point in time, otherwise the nearest one within a distance.
     pub fn at(&self, trace: &Trace, ns: i64, within_ns: i64) -> Option<EventId> {
         let after = self.first_ending_after(trace, ns);
         let distance = |position: usize| {
@@ -144,7 +143,7 @@ impl Row {
         self.event(nearest.1)
     }
 
-    /// The position of an event that is drawn in this row; of parts of the time none is.
+    /// The position of an event in this row; `None` in a row of named spans.
     pub fn position(&self, trace: &Trace, event: EventId) -> Option<usize> {
         if !self.parts.is_empty() {
             return None;

@@ -1,4 +1,4 @@
-//! Parts of the run that the program named.
+//! Parts of the run named by the program.
 
 use crate::base::interval::Interval;
 use crate::base::sort::Arrange;
@@ -15,11 +15,10 @@ pub struct Step {
     pub span: Interval,
 }
 
-/// How ranges begin that a communication library names, not the program: `nccl:all_reduce`.
+/// Prefixes of ranges named by communication libraries instead of the program: `nccl:all_reduce`.
 const OF_LIBRARIES: [&str; 6] = ["nccl:", "rccl:", "gloo:", "mpi:", "ucc:", "xccl:"];
 
-/// The ranges that the program named on the CPU and that lie in no other one of their thread, by
-/// start.
+/// The outermost ranges of each thread that the program named on the CPU, sorted by start.
 pub fn steps(trace: &Trace) -> Vec<Step> {
     let mut outer = None;
     let mut steps = named_ranges(trace);
@@ -41,7 +40,7 @@ pub fn steps(trace: &Trace) -> Vec<Step> {
     in_order_of_time(steps)
 }
 
-/// All ranges that the program named on the CPU, also those inside of others, by start.
+/// All ranges that the program named on the CPU, including nested ones, sorted by start.
 pub fn named_ranges(trace: &Trace) -> Vec<Step> {
     let events = &trace.events;
     let named = events.of_category(|of| of == Category::UserAnnotation);

@@ -1,7 +1,7 @@
 use super::*;
 use crate::testing::Timetable;
 
-/// Lanes as text: a heading for each, below it its rows as `name start–end` in microseconds.
+/// Lanes as text: a heading for each, followed by its rows as `name start–end` in microseconds.
 fn outline(profile: &Profile) -> String {
     let trace = &profile.trace;
     let Some(lanes) = Lanes::new(profile) else {
@@ -87,7 +87,7 @@ fn a_trace_without_events_has_no_lanes() {
     assert_eq!(outline(&Timetable::new().profile()), "nothing");
 }
 
-/// A row of kernels, 10 µs each, one behind the other with a pause of 10 µs.
+/// A row of 10 µs kernels with pauses of 10 µs.
 fn comb(n: u32) -> Profile {
     (0..n)
         .fold(Timetable::new(), |table, number| {
@@ -116,13 +116,13 @@ fn spans_that_can_be_seen_are_drawn_each() {
         .iter()
         .map(|block| (block.left_px, block.right_px, block.count))
         .collect();
-    // Of the first 10 µs half lies to the left; the third begins at pixel 35.
+    // Half of the first 10 µs is left of the view; the third block starts at pixel 35.
     assert_eq!(blocks, [(-5.0, 5.0, 1), (15.0, 25.0, 1), (35.0, 45.0, 1)]);
 }
 
 #[test]
 fn spans_below_a_pixel_are_drawn_together_with_their_number_and_fill() {
-    // 100 µs a pixel: five kernels of 10 µs each, so half of every pixel is filled.
+    // 100 µs per pixel: five kernels of 10 µs each, so half of every pixel is filled.
     let view = view(0, 100_000.0, 20.0);
     let blocks = draw(&comb(100), &view);
     assert_eq!(blocks.len(), 1);

@@ -1,10 +1,9 @@
-//! Traces that hold several processes, as a merge of the ranks of a distributed run does.
+//! Traces that contain several processes, such as the merged ranks of a distributed run.
 //!
-//! Every process counts its correlation and flow ids from the start, so one id stands for a call and
-//! its work in each. Two things tell them apart. Arrows of one id stand in the same order at their
-//! starts as at their ends, and a call owns the arrow that starts on its own thread. And the arrows
-//! taken together tell which process drives which device. Ranks of several machines may even have
-//! one process id: then they tell which thread does.
+//! Every process numbers its correlation and flow ids from the start, so the same id occurs in each of them. Two things
+//! distinguish them. Flows with the same id have their starts and their ends in the same order, and a call owns the
+//! flow that starts on its own thread. And all flows together show which process drives which device. Ranks on several
+//! machines may even have the same process id; then they show which thread drives which device.
 
 use super::table::LinkTable;
 use super::{GpuId, process};
@@ -12,26 +11,25 @@ use crate::base::map::{Map, Set};
 use crate::base::sort::Arrange;
 use crate::trace::{Column, EventId, FlowPoint, StringId, Trace, TrackId};
 
-/// Whose work is whose in a trace of several processes.
+/// Assigns work to processes in a trace of several processes.
 pub(super) struct Ranks<'a> {
     trace: &'a Trace,
-    /// The row of the link table and the thread of every start of an arrow whose id several
-    /// processes use: by row, then in file order.
+    /// The link table row and thread of every flow start whose id several processes use: by row, then in file order.
     starts: Vec<(u32, TrackId)>,
-    /// The same of their ends.
+    /// The same for flow ends.
     ends: Vec<(u32, TrackId)>,
-    /// By the `pid` of a device: the process that drives it; devices that several drive are not in
-    /// it.
+    /// By the `pid` of a device: the process that drives it; excludes devices driven by several.
     driver_of: Map<StringId, StringId>,
-    /// By thread: the device that it drives; threads that drive several are not in it.
+    /// By thread: the device that it drives; excludes threads that drive several.
     device_of_thread: Map<TrackId, StringId>,
-    /// Processes of which several threads use one id: a process counts up, so they are several.
+    /// Process ids where several threads use the same id. A single process never reuses an id, so these are several
+    /// processes.
     doubled: Set<StringId>,
     work: Vec<EventId>,
 }
 
 impl<'a> Ranks<'a> {
-    /// `None` for a trace in which no id stands for calls of several processes.
+    /// `None` if no id belongs to calls of several processes.
     pub(super) fn find(trace: &'a Trace, table: &LinkTable, work: &[EventId]) -> Option<Ranks<'a>> {
         if !table.rows.iter().any(|row| row.is_shared) {
             return None;
@@ -45,7 +43,7 @@ impl<'a> Ranks<'a> {
                     is_shared.then_some((row as u32, point.track))
                 })
                 .collect();
-            // Stable: arrows of one id stay in file order.
+            // Stable sort: flows with the same id stay in file order.
             shared.arrange_by_key(|(row, _)| *row);
             shared
         };
@@ -66,12 +64,12 @@ impl<'a> Ranks<'a> {
         Some(ranks)
     }
 
-    /// The process whose calls launch what runs where a piece of work ran.
+    /// The process that drives the device of a piece of work.
     pub(super) fn process_of(&self, work: GpuId) -> Option<StringId> {
         self.driver_of.get(&self.device_of(work)?).copied()
     }
 
-    /// The work at the head of the arrow that starts on a call's own thread.
+    /// The work at the end of the flow that starts on a call's own thread.
     pub(super) fn head_of_arrow(
         &self,
         table: &LinkTable,
@@ -90,7 +88,7 @@ impl<'a> Ranks<'a> {
         let (starts, ends) = (of_row(&self.starts, row), of_row(&self.ends, row));
         let nth = starts.iter().rposition(|(_, start)| *start == own)?;
         if starts.len() != ends.len() {
-            // Half an arrow is among them, and the others cannot be counted off.
+            // One of the flows is incomplete, so starts and ends cannot be paired by position.
             return table
                 .work_of(row)
                 .find(|work| self.is_driven_by(*work, own));
@@ -102,7 +100,7 @@ impl<'a> Ranks<'a> {
         there.nth(n_later)
     }
 
-    /// All work with the id of a row that is of a call's process, last one first.
+    /// All work with the id of a row that belongs to a call's process, last one first.
     pub(super) fn all_of_call(&self, table: &LinkTable, row: usize, call: EventId) -> Vec<GpuId> {
         let own = self.trace.events.track(call);
         let known = table.rows.get(row).copied().unwrap_or_default();
@@ -120,7 +118,7 @@ impl<'a> Ranks<'a> {
         }
     }
 
-    /// Whether an arrow of a row is of the process that drives a piece of work's device.
+    /// Whether a flow of a row belongs to the process that drives the device of a piece of work.
     pub(super) fn has_arrow(&self, table: &LinkTable, row: usize, work: GpuId) -> bool {
         let (Some(driver), Some(known)) = (self.process_of(work), table.rows.get(row)) else {
             return table.has_arrow(row);
@@ -134,7 +132,7 @@ impl<'a> Ranks<'a> {
             || ends.any(|end| self.pid(end) == device)
     }
 
-    /// The thread at the start and the device at the end of all arrows that have both.
+    /// The start thread and end device of all complete flows.
     fn arrows(&self, table: &LinkTable) -> Vec<(TrackId, StringId)> {
         let mut arrows = Vec::new();
         let mut add = |start: TrackId, end: TrackId| {
@@ -202,8 +200,7 @@ impl<'a> Ranks<'a> {
     }
 }
 
-/// Of each key the value that nearly all of its pairs have: a half arrow here and there can pair two
-/// processes.
+/// For each key, the value in nearly all of its pairs: occasional incomplete flows can pair two processes.
 fn main_of<K, V>(pairs: impl Iterator<Item = (K, V)>) -> Map<K, V>
 where
     K: Copy + Eq + std::hash::Hash,
@@ -230,7 +227,7 @@ fn same_row(one: &(u32, TrackId), other: &(u32, TrackId)) -> bool {
     one.0 == other.0
 }
 
-/// The part of a sorted list that is of one row.
+/// The part of a sorted list that belongs to one row.
 fn of_row(points: &[(u32, TrackId)], row: usize) -> &[(u32, TrackId)] {
     let first = points.partition_point(|(at, _)| (*at as usize) < row);
     let rest = points.get(first..).unwrap_or_default();

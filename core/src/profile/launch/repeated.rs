@@ -1,9 +1,7 @@
-//! Ids that stand for several calls of one process, as where a counter began again or two recordings
-//! were joined.
+//! Ids used by several calls of one process, for example where a counter restarted or two recordings were joined.
 //!
-//! The k-th call then launched the k-th piece of work, if there are as many of both and no piece
-//! begins before its call. Otherwise nothing tells them apart. Id 0 is none where several calls
-//! have it.
+//! The k-th call then launched the k-th piece of work, if there are equally many and no piece starts before its call.
+//! Otherwise they cannot be distinguished. An id of 0 that several calls have is not an id.
 
 use std::collections::BTreeMap;
 
@@ -12,17 +10,17 @@ use super::{GpuId, Launch, is_graph_launch, process};
 use crate::base::sort::Arrange;
 use crate::trace::{ByName, EventId, LinkId, Trace};
 
-/// Clocks let work begin so long before its call.
+/// Clock differences may let work start this long before its call.
 const SLACK_NS: i64 = 1_000_000;
 
-/// Work of ids that stand for several calls.
+/// Work with ids that several calls have.
 #[derive(Debug, Default)]
 pub(super) struct Repeated {
     /// Rows of the link table, in order.
     rows: Vec<usize>,
-    /// Whose work is whose.
+    /// Work with its launching call.
     pub(super) pairs: Vec<Launch>,
-    /// Work of which nothing tells whose it is, in file order.
+    /// Work whose launching call is ambiguous, in file order.
     pub(super) untold: Vec<GpuId>,
 }
 
@@ -47,7 +45,7 @@ impl Repeated {
         let mut repeated = Repeated::default();
         let mut graphs = ByName::new(is_graph_launch);
         for (row, (id, mut calls)) in by_row {
-            // Several processes that count alike are another matter.
+            // Processes that use the same ids are handled elsewhere.
             let processes = || calls.iter().map(|call| process(trace, *call));
             let is_of_one = processes().min() == processes().max();
             if !is_of_one || calls.iter().any(|call| graphs.of(trace, *call)) {
@@ -82,15 +80,15 @@ impl Repeated {
         repeated
     }
 
-    /// Whether a row of the link table is of such an id.
+    /// Whether a row of the link table has such an id.
     #[inline]
     pub(super) fn contains(&self, row: usize) -> bool {
         !self.rows.is_empty() && self.rows.binary_search(&row).is_ok()
     }
 }
 
-/// In order of time, without calls within another: a runtime call and the driver call that it makes
-/// may carry the same id.
+/// Sorts by time and removes calls inside another call: a runtime call and the driver call that it makes may have the
+/// same id.
 fn separate(trace: &Trace, calls: &mut Vec<EventId>) {
     let events = &trace.events;
     calls.sort_by_key(|call| (events.ts_ns(*call), -events.end_ns(*call), *call));

@@ -1,18 +1,17 @@
-//! How many threads a kernel was launched with.
+//! The launch size of a kernel.
 
 use crate::trace::extra_args::behind;
 use crate::trace::{EventId, Trace};
 
-/// Grid and block of a launch, as the profiler wrote them down with the kernel; `None` where it did
-/// not.
+/// Grid and block of a launch, as recorded with the kernel; `None` if not recorded.
 ///
-/// On AMD GPUs the grid of a call that takes threads in place of blocks counts threads.
+/// On AMD GPUs, the grid counts threads instead of blocks for calls that take a number of threads.
 pub fn launch_size(trace: &Trace, kernel: EventId) -> Option<([u64; 3], [u64; 3])> {
     let args = trace.strings.get(trace.events.extra_args(kernel)?);
     Some((three(args, "grid")?, three(args, "block")?))
 }
 
-/// The three numbers behind a key: `"grid": [512, 1, 1]`.
+/// The three numbers after a key: `"grid": [512, 1, 1]`.
 fn three(args: &str, key: &str) -> Option<[u64; 3]> {
     let list = behind(args, key)?.strip_prefix('[')?;
     let mut numbers = list.get(..list.find(']')?)?.split(',');

@@ -1,29 +1,29 @@
-//! Link ids of GPU activity: what carries each, and where its arrows run.
+//! Link ids of GPU activity: which events have them, and where their flows start and end.
 
 use super::{GpuId, LinkKey};
 use crate::base::map::Map;
 use crate::trace::{EventId, LinkId, Trace, TrackId};
 
-/// What is known of one link id of GPU activity.
+/// What is known about one link id of GPU activity.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct LinkRow {
     /// The last piece of work with this id.
     last_work: Option<GpuId>,
-    /// Where the last arrow with this id starts.
+    /// Where the last flow with this id starts.
     pub(super) start: Option<TrackId>,
-    /// Where the last arrow with this id ends.
+    /// Where the last flow with this id ends.
     pub(super) end: Option<TrackId>,
-    /// Arrows with this id start on several threads, because several processes count alike.
+    /// Flows with this id start on several threads, because several processes use the same ids.
     pub(super) is_shared: bool,
 }
 
-/// The link ids that GPU activity carries. Ids that only host calls carry need no row.
+/// The link ids of GPU activity. Ids that only CPU calls have need no row.
 #[derive(Debug)]
 pub(super) struct LinkTable {
     pub(super) key: LinkKey,
     pub(super) rows: Vec<LinkRow>,
     index: LinkIndex,
-    /// For each piece of work the one before it with the same id.
+    /// For each piece of work, the previous one with the same id.
     previous: Vec<Option<GpuId>>,
 }
 
@@ -77,7 +77,7 @@ impl LinkTable {
         })
     }
 
-    /// Whether several pieces of work carry the id of a row.
+    /// Whether several pieces of work have the id of a row.
     pub(super) fn has_several(&self, row: usize) -> bool {
         self.work_of(row).nth(1).is_some()
     }
@@ -88,8 +88,8 @@ impl LinkTable {
             .is_some_and(|row| row.start.is_some() || row.end.is_some())
     }
 
-    /// Whether only one piece of work carries the id of a row, and the arrow of that id, which has
-    /// both ends, leads past it: whoever wrote the trace anew numbered arrows by themselves.
+    /// Whether only one piece of work has the id of a row, and the complete flow with that id leads elsewhere: a tool
+    /// that rewrote the trace numbered flows independently.
     pub(super) fn is_passed_by(&self, row: usize, trace: &Trace, work: EventId) -> bool {
         let row_of = self.rows.get(row);
         let end = row_of
@@ -98,7 +98,7 @@ impl LinkTable {
         end.is_some_and(|track| track != trace.events.track(work)) && !self.has_several(row)
     }
 
-    /// The work where an arrow from start to end points: the last one on the end's stream.
+    /// The work that a complete flow leads to: the last one on the stream where it ends.
     pub(super) fn head_of_arrow(
         &self,
         trace: &Trace,
@@ -113,7 +113,7 @@ impl LinkTable {
     }
 }
 
-/// Link id to row. Ids count up from a small number in most traces, so an array is enough.
+/// Maps link ids to rows. In most traces ids count up from a small number, so an array is enough.
 #[derive(Debug)]
 enum LinkIndex {
     Dense { first: u32, rows: Vec<u32> },
@@ -153,7 +153,7 @@ impl LinkIndex {
         }
     }
 
-    /// The row of an id; `new_row`, when it has none yet.
+    /// The row of an id; `new_row` if it does not have one yet.
     fn row_or_insert(&mut self, id: LinkId, new_row: u32) -> u32 {
         match self {
             LinkIndex::Dense { first, rows } => {

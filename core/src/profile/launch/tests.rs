@@ -1,10 +1,10 @@
-//! Who launched what, one rule a test.
+//! Which call launched which work, one rule per test.
 
 use super::*;
 use crate::profile::tree::{CallTree, Frames};
 use crate::testing::{Timetable, outline};
 
-/// What each call launched, and how many pieces of work are left.
+/// Checks what each call launched, and how many pieces of work remain unlinked.
 fn check(timetable: Timetable, expected: &[&str], n_unlinked: u64) -> Launches {
     let trace = timetable.trace();
     let launches = Launches::new(&trace);
@@ -28,8 +28,8 @@ fn work_belongs_to_the_call_at_the_start_of_its_arrow() {
     );
 }
 
-/// Of several pieces of work the one at the head of the arrow is meant. One alone is the call's by
-/// its id, wherever the arrow leads.
+/// Of several pieces of work, the one at the end of the flow is meant. A single one is linked by its id, wherever the
+/// flow leads.
 #[test]
 fn the_arrow_must_end_on_the_stream_of_the_work() {
     let timetable = Timetable::new()
@@ -49,7 +49,7 @@ fn the_arrow_must_end_on_the_stream_of_the_work() {
         &["cudaLaunchKernel", "cudaLaunchKernel -> add"],
         2,
     );
-    // The last arrow of an id counts.
+    // The last flow with an id counts.
     let both = timetable.stream(8).arrow_end(1).stream(7).arrow_end(1);
     check(both, linked, 0);
 }
@@ -66,7 +66,7 @@ fn where_no_arrow_arrives_correlation_tells() {
     }
 }
 
-/// The counter began again: two recordings in one file.
+/// The counter restarted: two recordings in one file.
 #[test]
 fn calls_of_one_id_are_told_apart_by_time() {
     let twice = |timetable: Timetable| {
@@ -79,7 +79,7 @@ fn calls_of_one_id_are_told_apart_by_time() {
     let expected = ["cudaLaunchKernel -> gemm", "cudaMemcpyAsync -> copy"];
     check(twice(Timetable::new()), &expected, 0);
     check(twice(Timetable::new().without_flows()), &expected, 0);
-    // One piece more than calls, or the id that stands for none.
+    // One more piece than calls, or the id that means "none".
     let three = twice(Timetable::new()).kernel(1, "add", 50..60);
     let launches = check(three, &["cudaLaunchKernel", "cudaMemcpyAsync"], 3);
     assert_eq!(launches.n_repeated(), 3);
@@ -118,7 +118,7 @@ fn of_work_with_one_id_on_one_stream_the_last_is_meant() {
 
 #[test]
 fn half_an_arrow_joins_nothing() {
-    // ROCm draws only the end for fills; the reference leaves them out.
+    // ROCm records only the end for fills; the reference leaves them out.
     check(
         Timetable::new()
             .launch(1, 0..5)
@@ -168,7 +168,7 @@ fn without_arrows_equal_correlation_ids_join() {
 
 #[test]
 fn work_without_an_arrow_is_joined_beside_work_with_one() {
-    // The profiler forgets the arrows of collectives.
+    // The profiler omits the flows of collectives.
     let launches = check(
         Timetable::new()
             .launch(1, 0..5)
@@ -214,7 +214,7 @@ fn ids_far_apart_join_as_well() {
     );
 }
 
-/// Level Zero's call has the id of the call that it lies in.
+/// A Level Zero call has the id of the call that contains it.
 #[test]
 fn work_on_an_intel_gpu_belongs_to_the_runtime_call_alone() {
     let id = r#""correlation": 1"#;
@@ -236,7 +236,7 @@ fn work_on_an_intel_gpu_belongs_to_the_runtime_call_alone() {
     );
 }
 
-/// As PyTorch 1.8 to 1.11 wrote traces.
+/// In the format of PyTorch 1.8 to 1.11.
 #[test]
 fn old_categories_are_read() {
     let event = |category: &str, name: &str, track: &str, ts: u32| {
@@ -299,7 +299,7 @@ fn a_graph_launch_is_known_by_any_of_its_names() {
     }
 }
 
-/// Nothing is called a launch, and both calls have the external id of their op.
+/// No call is named like a launch, and both have the external id of their op.
 #[test]
 fn copies_alone_are_linked_by_correlation() {
     let external = r#""External id": 9"#;
@@ -325,12 +325,12 @@ fn copies_alone_are_linked_by_correlation() {
     );
 }
 
-/// Goes on with the events of a rank: rank r runs in process 100 + r and drives device r.
+/// Continues with the events of a rank: rank r runs in process 100 + r and drives device r.
 fn on_rank(timetable: Timetable, rank: u32) -> Timetable {
     timetable.process(100 + rank).gpu(rank)
 }
 
-/// A call, its work, and the arrow between them where arrows are drawn.
+/// A call, its work, and the flow between them if flows are recorded.
 fn launched(timetable: Timetable, name: &str, id: u32) -> Timetable {
     let (call_us, work_us) = (id * 10, id * 10 + 100);
     timetable
@@ -358,7 +358,7 @@ fn ranks_that_count_alike_are_told_apart_by_their_arrows() {
     assert_eq!(launches.n_ambiguous(), 0);
 }
 
-/// The first arrow is rank 0's, and so is the first piece of work.
+/// The first flow belongs to rank 0, and so does the first piece of work.
 #[test]
 fn ranks_may_share_a_device() {
     let mut timetable = Timetable::new();
@@ -376,8 +376,8 @@ fn ranks_may_share_a_device() {
     );
 }
 
-/// Arrow 1 tells which device is whose. Graph 2 has one start and an end for each kernel, and of
-/// the collectives with id 3 only rank 0's has an arrow.
+/// Flow 1 shows which device belongs to which rank. Graph 2 has one start, and an end for each kernel; of the
+/// collectives with id 3, only rank 0's has a flow.
 #[test]
 fn ranks_are_told_apart_by_their_devices() {
     let mut timetable = Timetable::new();
@@ -407,8 +407,8 @@ fn ranks_are_told_apart_by_their_devices() {
     assert_eq!(launches.n_by_correlation(), 1);
 }
 
-/// Two machines gave their ranks one process id. Each graph has one start and an end for each
-/// kernel; the products tell which thread drives which device.
+/// Ranks on two machines have the same process id. Each graph has one start, and an end for each kernel; the GEMMs show
+/// which thread drives which device.
 #[test]
 fn ranks_of_one_process_id_are_told_apart_by_their_threads() {
     let mut timetable = Timetable::new();

@@ -1,4 +1,4 @@
-//! Reports in order of time: totals, blocks, and whether they agree.
+//! Reports in time order: totals, blocks, and whether they agree.
 
 use super::{Block, Check, DeviceMemory, Point};
 use crate::base::interval::Interval;
@@ -6,14 +6,14 @@ use crate::base::map::Map;
 use crate::base::sort::Arrange;
 use crate::trace::{MemoryDevice, MemoryEvent, Trace};
 
-/// A device, with the reports that its blocks were made of.
+/// A device, with the reports that its blocks come from.
 pub(super) struct Reported {
     pub(super) memory: DeviceMemory,
-    /// In order of time, as the curve.
+    /// In time order, like the curve.
     pub(super) events: Vec<MemoryEvent>,
 }
 
-/// The devices with reports in a time, in order of appearance.
+/// The devices with reports in a time span, in order of appearance.
 pub(super) fn devices(trace: &Trace, span: Interval) -> Vec<Reported> {
     let n_devices = trace.memory.devices().len();
     let mut events: Vec<Vec<MemoryEvent>> = vec![Vec::new(); n_devices];
@@ -26,7 +26,7 @@ pub(super) fn devices(trace: &Trace, span: Interval) -> Vec<Reported> {
     let reported = devices.filter(|(_, events)| !events.is_empty());
     reported
         .map(|(device, mut events)| {
-            // Stable: reports of one time stay in file order.
+            // Stable sort: reports with the same time stay in file order.
             if !events.is_sorted_by_key(|event| event.ts_ns) {
                 events.arrange_by_key(|event| event.ts_ns);
             }
@@ -38,7 +38,7 @@ pub(super) fn devices(trace: &Trace, span: Interval) -> Vec<Reported> {
         .collect()
 }
 
-/// A total without what a report added to it.
+/// The total before a report.
 fn before(event: &MemoryEvent) -> u64 {
     match event.bytes {
         bytes @ ..0 => event.allocated.saturating_add(bytes.unsigned_abs()),
@@ -60,7 +60,7 @@ fn memory(device: MemoryDevice, events: &[MemoryEvent]) -> DeviceMemory {
         allocated: before_bytes,
         reserved: first.map_or(0, |first| first.reserved),
     };
-    // The first of several that are as high.
+    // The first of equal maxima.
     let (mut peak, mut peak_at) = (start, None);
     for (at, point) in curve.iter().enumerate() {
         if point.allocated > peak.allocated {
@@ -110,14 +110,14 @@ fn memory(device: MemoryDevice, events: &[MemoryEvent]) -> DeviceMemory {
     }
 }
 
-/// Blocks, matched by their address.
+/// Blocks, matched by address.
 #[derive(Default)]
 struct Lives {
     blocks: Vec<Block>,
-    /// By address: positions of blocks that are in use.
+    /// By address: positions of live blocks.
     live: Map<u64, usize>,
     check: Check,
-    /// What of before was released until the peak.
+    /// Memory from before the recording that was released up to the peak.
     freed_before_peak: u64,
 }
 
@@ -145,7 +145,7 @@ impl Lives {
                 block.freed = Some(position);
                 self.check.n_wrong_sizes += u64::from(block.bytes != bytes);
             }
-            // Totals that agree all along say that no report is missing: it is a block of before.
+            // If all totals agree, no report is missing, so the block is from before the recording.
             None => {
                 self.check.n_freed_before += 1;
                 if is_until_peak {

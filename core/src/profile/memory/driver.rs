@@ -1,4 +1,4 @@
-//! Calls to the driver: memory that the allocator takes and gives back.
+//! Driver calls that allocate and free GPU memory.
 
 use std::sync::Arc;
 
@@ -8,7 +8,7 @@ use crate::names::memory::DriverCall;
 use crate::profile::Profile;
 use crate::trace::{ByName, Category, EventId};
 
-/// A call to the driver that takes or gives back memory of the GPU.
+/// A driver call that allocates or frees GPU memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct DriverUse {
     /// The call.
@@ -17,15 +17,15 @@ pub struct DriverUse {
     pub call: DriverCall,
     /// When it ran.
     pub span: Interval,
-    /// It takes memory after the same operator took and gave back some: an allocation that failed and was
-    /// tried again, after what was cached was given back.
+    /// It allocates after the same operator already allocated and freed memory: a failed allocation that was retried
+    /// after the cache was emptied.
     pub is_retry: bool,
 }
 
-/// All of them, found once.
+/// All driver calls, found once.
 struct DriverUses(Arc<[DriverUse]>);
 
-/// The calls of a trace, or of a window, in order of time.
+/// The driver calls of a trace or window, in time order.
 pub fn driver_uses(profile: &Profile) -> Arc<[DriverUse]> {
     let uses = profile.once(|| DriverUses(find(profile).into()));
     Arc::clone(&uses.0)
@@ -55,7 +55,7 @@ fn find(profile: &Profile) -> Vec<DriverUse> {
     uses
 }
 
-/// Within one operator: taken, given back, taken again.
+/// Within one operator: allocate, free, allocate again.
 fn mark_retries(profile: &Profile, uses: &mut [DriverUse]) {
     let (trace, tree) = (&profile.trace, &profile.tree);
     let operator = |event: EventId| {
@@ -64,7 +64,7 @@ fn mark_retries(profile: &Profile, uses: &mut [DriverUse]) {
         above.find(|node| tree.category(trace, *node) == Category::CpuOp)
     };
     let mut of_last = None;
-    // How far it has come in the operator of the last call.
+    // Progress within the operator of the last call.
     let (mut has_taken, mut has_given) = (false, false);
     for one in uses {
         let of = operator(one.event);

@@ -9,72 +9,72 @@ use crate::names::{MODULE, is_module};
 use crate::profile::Profile;
 use crate::trace::{EventId, StringId, Trace};
 
-/// Modules that only hold others in a row.
+/// Modules that only contain others in sequence.
 const CONTAINERS: [&str; 3] = ["Sequential", "ModuleList", "ModuleDict"];
 
 /// What an operator holds at the peak.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Holder {
-    /// Its name; `None` for what was asked for outside of operators.
+    /// Its name; `None` for allocations outside of operators.
     pub operator: Option<StringId>,
-    /// Blocks.
+    /// Number of blocks.
     pub n_blocks: u64,
-    /// What they come to.
+    /// Their total bytes.
     pub bytes: u64,
     /// The largest of them.
     pub largest_bytes: u64,
-    /// The call that asked for the largest.
+    /// The call that allocated the largest block.
     pub call: Option<EventId>,
 }
 
 /// What modules of a class hold at the peak.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ModuleHolder {
-    /// The class, after that of the module around it: "Block › Linear"; `None` outside of modules.
+    /// The class, after that of the enclosing module: "Block › Linear"; `None` outside of modules.
     pub module: Option<String>,
-    /// Blocks.
+    /// Number of blocks.
     pub n_blocks: u64,
-    /// What they come to.
+    /// Their total bytes.
     pub bytes: u64,
-    /// The call that asked for the largest.
+    /// The call that allocated the largest block.
     pub call: Option<EventId>,
 }
 
-/// Blocks of one size that are in use at the peak.
+/// Blocks of one size that are live at the peak.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SizeHolder {
     /// The size of each.
     pub each_bytes: u64,
-    /// How many.
+    /// Number of blocks.
     pub n_blocks: u64,
-    /// What they come to.
+    /// Their total bytes.
     pub bytes: u64,
 }
 
 /// What an operator allocated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct OperatorMemory {
-    /// Its name; `None` for what was asked for outside of operators.
+    /// Its name; `None` for allocations outside of operators.
     pub operator: Option<StringId>,
-    /// The operator that most of it was allocated for, where this one only allocates.
+    /// The operator that most of it was allocated for, if this one only allocates.
     pub asked_by: Option<StringId>,
-    /// Allocations.
+    /// Number of allocations.
     pub n_allocations: u64,
-    /// What they come to.
+    /// Their total bytes.
     pub bytes: u64,
-    /// What of it lives on at the end.
+    /// Bytes that are not released by the end.
     pub net_bytes: u64,
     /// The largest block.
     pub largest_bytes: u64,
-    /// How long blocks are in use, the median of those that were released; `None` where none was.
+    /// Median lifetime of the blocks that were released; `None` if none was.
     pub median_life_ns: Option<i64>,
-    /// What of it is in use at the peak.
+    /// Bytes that are in use at the peak.
     pub peak_bytes: u64,
-    /// The call that asked for the largest.
+    /// The call that allocated the largest block.
     pub call: Option<EventId>,
 }
 
-/// Blocks in groups, in the order in which groups first appear.
+/// Groups blocks, in order of first appearance.
 fn grouped<'b, K: std::hash::Hash + Eq + Copy>(
     blocks: impl Iterator<Item = &'b Block>,
     mut key: impl FnMut(&Block) -> K,
@@ -97,14 +97,14 @@ fn bytes_of(blocks: &[&Block]) -> u64 {
     bytes.fold(0, u64::saturating_add)
 }
 
-/// The largest block; the first of several.
+/// The largest block; the first of equal ones.
 fn largest<'b>(blocks: &[&'b Block]) -> Option<&'b Block> {
     let largest = blocks.iter().rev().max_by_key(|block| block.bytes);
     largest.copied()
 }
 
 impl DeviceMemory {
-    /// What operators hold at the peak, the most first: each the innermost that asked.
+    /// What operators hold at the peak, largest first, by the innermost operator that allocated.
     pub fn peak_by_operator(&self, trace: &Trace) -> Vec<Holder> {
         self.holders(|block| block.call.map(|call| trace.events.name(call)))
     }
@@ -129,12 +129,12 @@ impl DeviceMemory {
                 call: largest(&blocks).and_then(|block| block.call),
             })
             .collect();
-        // Stable: what is as large stays in order of appearance.
+        // Stable sort: equal sizes stay in order of appearance.
         holders.arrange_by_key(|one| std::cmp::Reverse(one.bytes));
         holders
     }
 
-    /// What modules hold at the peak, the most first; empty where no modules were recorded.
+    /// What modules hold at the peak, largest first; empty if no modules were recorded.
     pub fn peak_by_module(&self, profile: &Profile) -> Vec<ModuleHolder> {
         let trace = &profile.trace;
         let mut names = trace.strings.iter();
@@ -147,7 +147,7 @@ impl DeviceMemory {
             let call = block.call?;
             *known.entry(call).or_insert_with(|| modules(profile, call))
         });
-        // Instances of a class differ by their number alone.
+        // Instances of a class differ only by their number.
         let mut holders: Vec<ModuleHolder> = Vec::new();
         for (modules, blocks) in groups {
             let class = |name: StringId| {
@@ -177,7 +177,7 @@ impl DeviceMemory {
         holders
     }
 
-    /// What is in use at the peak by the size of blocks, the most first.
+    /// Memory in use at the peak by block size, largest first.
     pub fn peak_by_size(&self) -> Vec<SizeHolder> {
         let groups = grouped(self.live_at_peak(), |block| block.bytes).into_iter();
         let mut holders: Vec<SizeHolder> = groups
@@ -191,7 +191,7 @@ impl DeviceMemory {
         holders
     }
 
-    /// What operators allocated, the most first: each the innermost that asked.
+    /// What operators allocated, largest first, by the innermost operator that allocated.
     pub fn by_operator(&self, profile: &Profile) -> Vec<OperatorMemory> {
         let trace = &profile.trace;
         let name = |block: &Block| block.call.map(|call| trace.events.name(call));
@@ -223,7 +223,7 @@ impl DeviceMemory {
         operators
     }
 
-    /// The operator that most of some blocks was allocated for, where it is another one.
+    /// The operator that most of some blocks was allocated for, if it is a different one.
     fn asked_by(&self, profile: &Profile, blocks: &[&Block]) -> Option<StringId> {
         let trace = &profile.trace;
         let asking = grouped(blocks.iter().copied(), |block| {
@@ -237,7 +237,7 @@ impl DeviceMemory {
     }
 }
 
-/// The module around a call, and the one around that, containers left out.
+/// The module around a call, and the next module around that which is not a container.
 fn modules(profile: &Profile, call: EventId) -> Option<(StringId, Option<StringId>)> {
     let (trace, tree) = (&profile.trace, profile.full_tree());
     let node = tree.node_of(call)?;

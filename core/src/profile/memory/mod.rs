@@ -1,19 +1,18 @@
-//! Memory over time, as the allocators reported it: who held what when most of it was in use.
+//! Memory over time, as reported by the allocators: what held memory at the peak.
 //!
 //! ```text
 //! Trace.memory ─curve→ totals by device, their check ─blocks→ what lived when ─owners→ which operator asked
 //! ```
 //!
-//! Written by traces that were recorded with `profile_memory=True`. What was allocated before the
-//! recording (weights, caches, earlier steps) is known by its sum alone: the first total without
-//! the block that it reports. Memory outside of the caching allocator is in no figure here: that of
-//! communication libraries, of workspaces, of the driver's own.
+//! Recorded with `profile_memory=True`. For memory allocated before the recording (weights, caches, earlier steps) only
+//! the sum is known: the first total minus the block that it reports. Memory outside of the caching allocator is not
+//! included: that of communication libraries, workspaces, and the driver itself.
 //!
-//! Totals are checked against the blocks ([`Check`]). Where a report is missing or damaged they do
-//! not agree, and only the totals are told.
+//! Totals are checked against the blocks ([`Check`]). If a report is missing or damaged they disagree, and only the
+//! totals are shown.
 //!
-//! Of a window the reports made in it count, in the time of the CPU, which allocates: what was
-//! allocated before it is "before" whether or not it was recorded.
+//! For a window, the reports made in it count, by CPU time, because the CPU allocates: everything allocated earlier is
+//! "before", recorded or not.
 
 mod curve;
 mod driver;
@@ -34,51 +33,50 @@ pub use driver::{DriverUse, driver_uses};
 pub use groups::{Holder, ModuleHolder, OperatorMemory, SizeHolder};
 pub(crate) use owners::asked_for_by;
 
-/// What the allocators of a trace reported, or those of a window of it.
+/// What the allocators reported in a trace or window.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Memory {
     /// One for each allocator: GPUs before CPUs.
     pub devices: Vec<DeviceMemory>,
-    /// Allocations that failed, in order of time.
+    /// Failed allocations, in time order.
     pub failed: Vec<FailedAllocation>,
 }
 
 /// The totals after a report.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Point {
-    /// When it was made.
+    /// Time of the report.
     pub ts_ns: i64,
     /// Bytes in blocks that are in use.
     pub allocated: u64,
-    /// Bytes that the allocator holds from the driver, in use or not.
+    /// Bytes that the allocator obtained from the driver, in use or not.
     pub reserved: u64,
 }
 
 impl Point {
-    /// Share of what is reserved that is not in use, in percent; `None` where nothing is reserved, as
-    /// by the allocator of the CPU.
+    /// Unused share of the reserved memory, in percent; `None` if nothing is reserved, as with the CPU allocator.
     pub fn unused_percent(self) -> Option<f64> {
         let unused = self.unused_bytes()?;
         Some(unused as f64 / self.reserved as f64 * 100.0)
     }
 
-    /// Bytes that are reserved and not in use; `None` where nothing is reserved.
+    /// Reserved bytes that are not in use; `None` if nothing is reserved.
     pub fn unused_bytes(self) -> Option<u64> {
         let unused = self.reserved.checked_sub(self.allocated);
         unused.filter(|_| self.reserved > 0)
     }
 }
 
-/// A block of memory that was allocated in the recording.
+/// A block of memory that was allocated during the recording.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Block {
     /// Its size.
     pub bytes: u64,
-    /// The innermost operator that asked for it; `None` outside of operators.
+    /// The innermost operator that allocated it; `None` outside of operators.
     pub call: Option<EventId>,
     /// The report of its allocation: a position in [`DeviceMemory::curve`].
     pub born: u32,
-    /// The report of its release; `None` where it lives on.
+    /// The report of its release; `None` if it was not released.
     pub freed: Option<u32>,
 }
 
@@ -90,91 +88,90 @@ impl Block {
     }
 }
 
-/// How totals and blocks agree. A trace from which nothing is missing has only zeros, but for blocks
-/// of before the recording that are released in it.
+/// How well totals and blocks agree. All counts are zero for a complete trace, except for blocks from before the
+/// recording that are released during it.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Check {
-    /// Totals that differ from the one before by another size than was reported.
+    /// Totals that differ from the previous total by a different size than reported.
     pub n_jumps: u64,
-    /// Releases of another size than was allocated.
+    /// Releases with a different size than the allocation.
     pub n_wrong_sizes: u64,
-    /// Allocations where a block lives already.
+    /// Allocations at the address of a live block.
     pub n_reused: u64,
-    /// Releases of blocks that were allocated before.
+    /// Releases of blocks that were allocated before the recording.
     pub n_freed_before: u64,
-    /// What was allocated before and is in use at the peak, and the blocks of the recording that
-    /// live then, are the peak.
+    /// Memory from before that is in use at the peak plus the live blocks of the recording add up to the peak.
     pub is_peak_explained: bool,
 }
 
 impl Check {
-    /// Whether blocks can be told: totals and blocks agree.
+    /// Whether blocks can be shown: totals and blocks agree.
     pub fn holds(&self) -> bool {
         self.n_jumps == 0 && self.n_wrong_sizes == 0 && self.n_reused == 0 && self.is_peak_explained
     }
 }
 
-/// The memory of one device, as one process allocates it.
+/// The memory of one device, as allocated by one process.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DeviceMemory {
-    /// Which.
+    /// The device.
     pub device: MemoryDevice,
-    /// Its name, for people: "GPU 0".
+    /// Its name, for display: "GPU 0".
     pub label: String,
-    /// The totals after each report, in order of time.
+    /// The totals after each report, in time order.
     pub curve: Vec<Point>,
-    /// What was in use before the first report.
+    /// Bytes in use before the first report.
     pub before_bytes: u64,
-    /// When most was in use.
+    /// When the most memory was in use.
     pub peak: Point,
-    /// The report after which that was so: a position in `curve`; `None` where it was before the first.
+    /// The report of the peak: a position in `curve`; `None` if the peak was before the first report.
     pub peak_at: Option<usize>,
-    /// What of the peak was allocated before.
+    /// The part of the peak that was allocated before the recording.
     pub before_at_peak: u64,
-    /// Most that was reserved.
+    /// Most memory that was reserved.
     pub most_reserved: u64,
-    /// Allocations.
+    /// Number of allocations.
     pub n_allocations: u64,
-    /// What they come to.
+    /// Their total bytes.
     pub allocated_bytes: u64,
-    /// Releases.
+    /// Number of releases.
     pub n_frees: u64,
-    /// What they come to.
+    /// Their total bytes.
     pub freed_bytes: u64,
     /// Whether totals and blocks agree.
     pub check: Check,
-    /// What was allocated, in order of time; empty where the check does not hold.
+    /// Allocated blocks, in time order; empty if the check fails.
     pub blocks: Vec<Block>,
 }
 
 impl DeviceMemory {
-    /// Devices whose peak is smaller say nothing: the CPU's share of a GPU's run.
+    /// Devices with a smaller peak are uninteresting: the CPU's share of a GPU run.
     const LEAST_BYTES: u64 = 1_000_000;
 
-    /// Whether it is worth a sentence.
+    /// Whether it is worth reporting.
     pub fn is_large(&self) -> bool {
         self.peak.allocated >= Self::LEAST_BYTES
     }
 
-    /// The blocks of the recording that are in use at the peak.
+    /// The blocks of the recording that are live at the peak.
     pub fn live_at_peak(&self) -> impl Iterator<Item = &Block> {
         let at = self.peak_at;
         let blocks = self.blocks.iter();
         blocks.filter(move |block| at.is_some_and(|at| block.lives_at(at)))
     }
 
-    /// What was allocated before, as a share of the peak in percent.
+    /// The part allocated before the recording, in percent of the peak.
     pub fn before_percent(&self) -> Option<f64> {
         share(self.before_at_peak, self.peak.allocated)
     }
 
-    /// How long a block was in use; `None` where it lives on.
+    /// How long a block was in use; `None` if it was not released.
     pub fn life_ns(&self, block: &Block) -> Option<i64> {
         let ts_ns = |at: u32| self.curve.get(at as usize).map(|point| point.ts_ns);
         Some(ts_ns(block.freed?)?.saturating_sub(ts_ns(block.born)?))
     }
 
-    /// The totals at a time: after the last report until then, or before the first.
+    /// The totals at a time: after the last report up to then, or before the first.
     pub fn at(&self, ns: i64) -> Point {
         let n = self.curve.partition_point(|point| point.ts_ns <= ns);
         let last = n.checked_sub(1).and_then(|last| self.curve.get(last));
@@ -185,13 +182,13 @@ impl DeviceMemory {
         })
     }
 
-    /// The reports in a time, by their positions.
+    /// The reports in a time span, as positions.
     pub fn within(&self, span: Interval) -> std::ops::Range<usize> {
         let before = |ns: i64| self.curve.partition_point(|point| point.ts_ns < ns);
         before(span.start_ns)..before(span.end_ns)
     }
 
-    /// What a report says: a release is negative. It is what the total before it differs by.
+    /// The size in a report, negative for a release: the difference from the previous total.
     pub(crate) fn change(&self, position: usize) -> i64 {
         let before = match position.checked_sub(1) {
             Some(before) => self.curve.get(before).map_or(0, |point| point.allocated),
@@ -203,18 +200,18 @@ impl DeviceMemory {
     }
 }
 
-/// A part of a whole in percent; `None` of nothing.
+/// A part of a whole in percent; `None` if the whole is zero.
 pub(crate) fn share(part: u64, whole: u64) -> Option<f64> {
     (whole > 0).then(|| part as f64 / whole as f64 * 100.0)
 }
 
 impl Memory {
-    /// True where no allocator reported anything.
+    /// True if no allocator reported anything.
     pub fn is_empty(&self) -> bool {
         self.devices.is_empty() && self.failed.is_empty()
     }
 
-    /// The devices that a summary is about: GPUs with memory in use worth a sentence, or else the CPU.
+    /// The devices to summarize: GPUs with enough memory in use, otherwise the CPU.
     pub fn main(&self) -> impl Iterator<Item = &DeviceMemory> {
         let large = || self.devices.iter().filter(|device| device.is_large());
         let has_gpu = large().any(|device| !device.device.is_cpu());
@@ -251,13 +248,13 @@ impl Memory {
 }
 
 impl Profile {
-    /// What the allocators reported; empty where the trace was recorded without.
+    /// What the allocators reported; empty if the trace was recorded without memory.
     pub fn memory(&self) -> Arc<Memory> {
         self.once(|| Memory::new(self))
     }
 }
 
-/// Names devices; the process is told where there are several.
+/// Labels devices; with the process if there are several.
 fn label(trace: &Trace, devices: &mut [DeviceMemory]) {
     let first = devices.first().map(|one| one.device.pid);
     let is_one_process = devices.iter().all(|one| Some(one.device.pid) == first);

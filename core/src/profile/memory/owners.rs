@@ -1,4 +1,4 @@
-//! Which operator asked for a block.
+//! Which operator allocated a block.
 
 use super::curve::Reported;
 use crate::base::map::Map;
@@ -7,10 +7,10 @@ use crate::names::memory::is_allocating;
 use crate::profile::tree::{CallTree, NodeId, TrackNodes};
 use crate::trace::{Category, EventId, MemoryEvent, Trace, TrackId};
 
-/// An allocation: when, of which device, which block.
+/// An allocation: time, device, block.
 type Asked = (i64, usize, usize);
 
-/// Says of each block which operator asked for it: the innermost on the thread at that time.
+/// Assigns each block to the operator that allocated it: the innermost on the thread at that time.
 pub(super) fn add(trace: &Trace, tree: &CallTree, devices: &mut [Reported]) {
     let mut asked: Map<TrackId, Vec<Asked>> = Map::default();
     for (at, device) in devices.iter().enumerate() {
@@ -35,7 +35,7 @@ pub(super) fn add(trace: &Trace, tree: &CallTree, devices: &mut [Reported]) {
     }
 }
 
-/// Walks the calls of a thread and its allocations together, both in order of time.
+/// Walks the calls and allocations of a thread together, both in time order.
 fn of_track(
     trace: &Trace,
     tree: &CallTree,
@@ -44,13 +44,13 @@ fn of_track(
     mut found: impl FnMut(usize, usize, EventId),
 ) {
     let mut left = track.nodes.clone();
-    // The last call that has started, and its callers, innermost last.
+    // The last call that has started, with its callers, innermost last.
     let mut open: Vec<NodeId> = Vec::new();
     for &(ts_ns, device, block) in asked {
         while !left.is_empty() {
             let node = NodeId(left.start);
             let event = tree.event(node);
-            // What a graph's capture tells has the times of another recording.
+            // Calls recorded during graph capture have times of another recording.
             let is_own = |event: &EventId| !trace.captured.has(*event);
             if let Some(event) = event.filter(is_own) {
                 if trace.events.ts_ns(event) > ts_ns {
@@ -75,7 +75,7 @@ fn of_track(
     }
 }
 
-/// The operator that memory was allocated for: the call itself, or what calls one that only allocates.
+/// The operator that memory was allocated for: the call itself or, if that only allocates, its caller.
 pub(crate) fn asked_for_by(trace: &Trace, tree: &CallTree, call: EventId) -> EventId {
     if !is_allocating(trace.name(call)) {
         return call;

@@ -5,7 +5,7 @@ use crate::testing::Timetable;
 
 const MB: i64 = 1_000_000;
 
-/// 100 MB from before; `aten::linear` keeps 20 MB that `aten::empty` allocates for it, `aten::mul` 30 MB
+/// 100 MB from before the recording; `aten::linear` keeps 20 MB that `aten::empty` allocates for it, `aten::mul` 30 MB
 /// for 10 µs and 10 MB to the end.
 fn two_operators() -> Timetable {
     Timetable::new()
@@ -109,7 +109,7 @@ fn what_no_operator_asked_for_is_told_as_such() {
     );
 }
 
-/// Totals agree, so no report is missing: it was allocated before.
+/// Totals agree, so no report is missing: the block was allocated before the recording.
 #[test]
 fn a_block_of_before_may_be_released() {
     let profile = Timetable::new()
@@ -175,7 +175,7 @@ fn what_does_not_agree_is_counted_and_no_blocks_are_told() {
     }
 }
 
-/// From 25 µs on 120 MB were allocated before; the peak is the same.
+/// At 25 µs, 120 MB were allocated before; the peak is the same.
 #[test]
 fn of_a_window_all_before_it_is_before() {
     let profile = two_operators().profile();
@@ -215,7 +215,7 @@ fn steps_have_what_is_in_use_when_they_end() {
     );
 }
 
-/// An operator that takes memory, gives back and takes again had to try twice.
+/// An operator that allocates, frees and allocates again had to retry.
 #[test]
 fn calls_to_the_driver_and_retries() {
     let profile = Timetable::new()

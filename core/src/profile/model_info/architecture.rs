@@ -1,4 +1,4 @@
-//! The kind of a model, by the operations that ran and the names of its modules.
+//! The architecture of a model, from its operations and the names of its modules.
 
 use super::Inferred;
 use super::modules::{Modules, called};
@@ -8,16 +8,16 @@ use crate::names::{Family, Library, library_of_kernel};
 use crate::profile::Profile;
 use crate::profile::operations::Operation;
 
-/// Words in the names of modules that take noise away step by step.
+/// Words in the names of denoising modules.
 pub(super) const DENOISERS: &[&str] = &["unet", "dit", "diffusion", "sd3", "flux"];
-/// What [`architecture`] calls their models.
+/// The name that [`architecture`] uses for their models.
 pub(super) const DIFFUSION: &str = "Diffusion model";
-/// What [`architecture`] calls networks whose products are between layers of every width: the inner
-/// size of most of them is no size of the model.
+/// The names that [`architecture`] uses for networks whose layers all have different widths: their most frequent K is
+/// not a hidden size.
 const CONVOLUTIONAL: &str = "Convolutional network";
 const RECOMMENDATION: &str = "Recommendation model";
 
-/// Words in the names of modules that work on images.
+/// Words in the names of vision modules.
 #[rustfmt::skip]
 const VISION: &[&str] = &[
     "vit", "patchembed", "patchembedding", "patchembeddings", "timesformer", "swin", "swinv",
@@ -26,7 +26,7 @@ const VISION: &[&str] = &[
 
 /// Words in the names of operators and kernels of state-space layers.
 const STATE_SPACE: &[&str] = &["mamba", "selective_scan", "selective_state", "chunk_scan"];
-/// Below this they are a part of something else.
+/// Below this share of the time, they are a part of something else.
 const MIN_SCAN_PERCENT: f64 = 5.0;
 
 pub(super) fn architecture(profile: &Profile, modules: &Modules) -> Inferred {
@@ -82,7 +82,7 @@ pub(super) fn architecture(profile: &Profile, modules: &Modules) -> Inferred {
     if share(profile, named(&["rnn", "lstm", "gru"])) > 0.0 {
         return Inferred::new("Recurrent network", "Recurrent layers ran.");
     }
-    /// Below this a convolution may be any model's first layer.
+    /// Below this, a convolution may be the first layer of any model.
     const MIN_CONVOLUTION_PERCENT: f64 = 10.0;
     if convolution >= MIN_CONVOLUTION_PERCENT {
         let percent = format::percent(convolution);
@@ -92,7 +92,7 @@ pub(super) fn architecture(profile: &Profile, modules: &Modules) -> Inferred {
     Inferred::default()
 }
 
-/// Whether an operation's longest kernel is of a library that exchanges tokens between experts.
+/// Whether an operation's longest kernel is from a library that exchanges tokens between experts.
 fn exchanges_tokens(profile: &Profile) -> impl Fn(&Operation) -> bool {
     move |operation| {
         let longest = operation.longest_kernel(profile);
@@ -101,7 +101,7 @@ fn exchanges_tokens(profile: &Profile) -> impl Fn(&Operation) -> bool {
     }
 }
 
-/// Kernel time of operations that a test holds for, as a share of the kernel time of all.
+/// Share of the kernel time in operations that match, in percent.
 fn share(profile: &Profile, is_it: impl Fn(&Operation) -> bool) -> f64 {
     let (mut part, mut all) = (0.0, 0.0);
     for operation in profile.operations() {
@@ -113,7 +113,7 @@ fn share(profile: &Profile, is_it: impl Fn(&Operation) -> bool) -> f64 {
     if all > 0.0 { part / all * 100.0 } else { 0.0 }
 }
 
-/// Whether one width runs through the model from layer to layer.
+/// Whether all layers of the model share one hidden size.
 pub(super) fn has_hidden_size(architecture: &Inferred) -> bool {
     ![CONVOLUTIONAL, RECOMMENDATION].contains(&architecture.text())
 }

@@ -1,5 +1,4 @@
-//! What model a trace is of, as far as modules, operations and shapes tell; each answer with its
-//! evidence.
+//! The model of a trace, inferred from modules, operations and shapes; each answer comes with its evidence.
 
 mod architecture;
 mod modules;
@@ -16,15 +15,15 @@ use scale::scale;
 
 pub(crate) use modules::{GENERIC, WRAPPERS, families};
 
-/// What stands where nothing tells.
+/// Shown for unknown values.
 pub const UNKNOWN: &str = "Cannot be inferred from trace";
 
-/// An answer, and what it rests on.
+/// An answer and its evidence.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Inferred {
-    /// The answer; `None` where nothing tells.
+    /// The answer; `None` if unknown.
     pub value: Option<String>,
-    /// What it rests on, in a sentence; empty without an answer.
+    /// The evidence, in a sentence; empty without an answer.
     pub evidence: String,
 }
 
@@ -36,13 +35,13 @@ impl Inferred {
         }
     }
 
-    /// The answer, or that there is none.
+    /// The answer, or [`UNKNOWN`].
     pub fn text(&self) -> &str {
         self.value.as_deref().unwrap_or(UNKNOWN)
     }
 }
 
-/// What model a trace is of.
+/// What is known about the model of a trace.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ModelInfo {
     /// Its name: "Qwen2".
@@ -51,19 +50,19 @@ pub struct ModelInfo {
     pub architecture: Inferred,
     /// Its size: layers, hidden size, heads, vocabulary.
     pub scale: Inferred,
-    /// The type that most of its arithmetic is in.
+    /// The precision of most of its arithmetic.
     pub precision: Inferred,
 }
 
 impl ModelInfo {
-    /// Looks at modules, operations and shapes.
+    /// Infers the model from modules, operations and shapes.
     pub fn new(profile: &Profile) -> ModelInfo {
         let modules = Modules::of(profile);
         let architecture = architecture(profile, &modules);
         let denoiser = modules.has(DENOISERS);
         let denoiser = denoiser.filter(|_| architecture.text() == DIFFUSION);
         ModelInfo {
-            // The encoders of the prompt have more modules, and are not what the model is.
+            // Prompt encoders have more modules than the denoiser, but do not define the model.
             model: of_sizes(profile).unwrap_or_else(|| {
                 match denoiser.map_or_else(|| modules.model(), of_denoiser) {
                     Inferred { value: None, .. } => of_file(&profile.trace),
@@ -76,7 +75,7 @@ impl ModelInfo {
         }
     }
 
-    /// For titles.
+    /// The name for titles.
     pub fn title(&self) -> &str {
         self.model.value.as_deref().unwrap_or("Workload")
     }

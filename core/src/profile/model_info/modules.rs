@@ -1,5 +1,5 @@
-//! Classes of modules, by the names of their instances: which model they are of, which of them is
-//! the layer, and which words stand in their names.
+//! Classes of modules, from the names of their instances: which model they belong to, which of them is the layer, and
+//! which words their names contain.
 
 use super::Inferred;
 use crate::base::format::{self, without_number};
@@ -9,14 +9,14 @@ use crate::names::MODULE;
 use crate::profile::Profile;
 use crate::trace::{StringId, Trace};
 
-/// Classes of modules with how many instances each has, the first to be called first: the outermost
-/// stands before its parts, in whatever order a file has them.
+/// Classes of modules with their number of instances, in order of their first call: the outermost precedes its parts,
+/// whatever the file order.
 #[derive(Default)]
 pub(super) struct Modules {
     classes: Vec<(String, u64)>,
 }
 
-/// Classes of the framework: they say nothing about the model.
+/// Classes of the framework, which do not identify the model.
 #[rustfmt::skip]
 pub(crate) const GENERIC: &[&str] = &[
     "Linear", "Conv1d", "Conv2d", "Conv3d", "ConvTranspose2d", "BatchNorm1d", "BatchNorm2d",
@@ -29,14 +29,14 @@ pub(crate) const GENERIC: &[&str] = &[
     "NonDynamicallyQuantizableLinear",
 ];
 
-/// Classes around a model.
+/// Classes that wrap a model.
 #[rustfmt::skip]
 pub(crate) const WRAPPERS: &[&str] = &[
     "DistributedDataParallel", "DataParallel", "FullyShardedDataParallel", "OptimizedModule",
     "DeepSpeedEngine", "Float16Module", "GraphModule", "LogitsProcessor", "Sampler",
 ];
 
-/// Ends of class names that say what part of a model it is, the longer ones first.
+/// Suffixes of class names that denote a part of a model, longer ones first.
 #[rustfmt::skip]
 const PARTS: &[&str] = &[
     "ForConditionalGeneration", "ForSequenceClassification", "ForImageClassification",
@@ -50,7 +50,7 @@ const PARTS: &[&str] = &[
 impl Modules {
     pub(super) fn of(profile: &Profile) -> Modules {
         let trace = &profile.trace;
-        // Names are interned: each instance of a module is one string.
+        // Names are interned: each module instance is one string.
         let instances = trace.strings.iter().filter_map(|(id, name)| {
             let class = without_number(name.strip_prefix(MODULE)?);
             Some((class, id))
@@ -59,7 +59,7 @@ impl Modules {
         if classes.is_empty() {
             return Modules::default();
         }
-        // Of each name when it is first called.
+        // When each name is first called.
         let mut first_ns = vec![i64::MAX; trace.strings.len()];
         for event in trace.events.ids() {
             let first_ns = &mut first_ns[trace.events.name(event).0 as usize];
@@ -74,7 +74,7 @@ impl Modules {
         }
     }
 
-    /// The word that most of the model's own classes start with; else the class of its whole.
+    /// The prefix shared by most of the model's own classes, otherwise the class of the whole model.
     pub(super) fn model(&self) -> Inferred {
         let own: Vec<&str> = self
             .classes
@@ -85,7 +85,7 @@ impl Modules {
         let stems = own.iter().map(|class| (stem(class), ()));
         let stems = grouped(stems, |count: &mut usize, ()| *count += 1).into_iter();
         let stems = stems.filter(|(stem, _)| stem.len() > 1);
-        // Of equal ones the first.
+        // The first of equal ones.
         let most = stems.reduce(|most, next| if next.1 > most.1 { next } else { most });
         let Some((stem, count)) = most else {
             return Inferred::default();
@@ -99,14 +99,14 @@ impl Modules {
         Inferred::new(stem, evidence)
     }
 
-    /// The first class with one of some words in its name.
+    /// The first class whose name contains one of the given words.
     pub(super) fn has(&self, words: &[&str]) -> Option<&str> {
         let is_it = |class: &str| words.iter().any(|word| has_word(class, word));
         let (class, _) = self.classes.iter().find(|(class, _)| is_it(class))?;
         Some(class)
     }
 
-    /// The repeated layer: the class with the most instances among those called layer or block.
+    /// The repeated layer: the class with the most instances among those named layer or block.
     pub(super) fn layers(&self, is_part: impl Fn(&str) -> bool) -> Option<(&str, u64)> {
         let ends = ["DecoderLayer", "EncoderLayer", "Layer", "Block"];
         let is_layer =
@@ -120,8 +120,8 @@ impl Modules {
     }
 }
 
-/// True for `dit` and `DiTBlock`, `unet` and `UNet2DModel`, and not for `dit` and `Conditional`: the
-/// word begins and ends where a name can be split, at capitals, digits and `_`. Whatever its case.
+/// Case-insensitive word match: true for `dit` in `DiTBlock` and `unet` in `UNet2DModel`, but not for `dit` in
+/// `Conditional`. Words start and end at capitals, digits and `_`.
 pub(super) fn has_word(class: &str, word: &str) -> bool {
     let class = class.as_bytes();
     let is_edge = |at: usize| match (
@@ -142,10 +142,10 @@ pub(super) fn has_word(class: &str, word: &str) -> bool {
     })
 }
 
-/// The name of a model by the Python file that defines it, in a folder of models: what ran of it beside a
-/// graph has no modules.
+/// The name of a model from the Python file that defines it, in a folder of models: code that runs outside of graphs
+/// may have no modules.
 pub(super) fn of_file(trace: &Trace) -> Inferred {
-    /// Files of such a folder that define no model.
+    /// Files in such folders that do not define a model.
     const SHARED: &[&str] = &["__init__", "utils", "interfaces", "base", "registry"];
     let files = trace.strings.iter().filter_map(|(_, name)| {
         let (_, rest) = name.rsplit_once("/models/")?;
@@ -164,10 +164,10 @@ pub(super) fn of_file(trace: &Trace) -> Inferred {
     })
 }
 
-/// What the model may be called in files of code: "gpt_oss", by functions of `models/gpt_oss.py` that ran
-/// and by classes of modules.
+/// Possible names of the model in code: "gpt_oss", from functions of `models/gpt_oss.py` that ran and from module
+/// classes.
 pub(crate) fn families(trace: &Trace) -> Vec<String> {
-    /// What a class is of its model.
+    /// Suffixes of class names that denote a part of a model.
     const PARTS: &[&str] = &["ForCausalLM", "DecoderLayer", "Model"];
     let of_name = |name: &str| {
         if let Some((_, rest)) = name.rsplit_once("/models/") {
@@ -189,7 +189,7 @@ pub(crate) fn families(trace: &Trace) -> Vec<String> {
     families
 }
 
-/// "gpt_oss" of "GptOss".
+/// "gpt_oss" for "GptOss".
 fn snake_case(class: &str) -> String {
     let mut snake = String::new();
     for letter in class.chars() {
@@ -201,7 +201,7 @@ fn snake_case(class: &str) -> String {
     snake
 }
 
-/// The name of a model that takes noise away, by the class of a module of it.
+/// The name of a diffusion model, from the class of one of its modules.
 pub(super) fn of_denoiser(class: &str) -> Inferred {
     let stem = Some(stem(class)).filter(|stem| stem.len() > 1);
     called(stem.unwrap_or(class), class)
@@ -211,7 +211,7 @@ pub(super) fn called(model: &str, class: &str) -> Inferred {
     Inferred::new(model, format!("A module is called `{class}`."))
 }
 
-/// A class name without the part of a model that it says it is.
+/// A class name without the suffix that denotes a part of a model.
 fn stem(class: &str) -> &str {
     let before = |part: &&str| class.find(*part).and_then(|at| class.get(..at));
     PARTS.iter().find_map(before).unwrap_or(class)

@@ -1,4 +1,4 @@
-//! The type that most of the arithmetic of a model is in, and whether weights have fewer bits.
+//! The precision of most of a model's arithmetic, and whether weights have fewer bits.
 
 use super::Inferred;
 use crate::base::format;
@@ -38,7 +38,7 @@ pub(super) fn precision(profile: &Profile) -> Inferred {
         }
     }
     let most = times.iter().map(|(_, ns)| *ns).max().unwrap_or(0);
-    // Less than half is not what the model is in.
+    // If it is less than half, it is not the precision of the model.
     let is_told = most > 0 && most >= all_ns / 2;
     let Some((precision, ns)) = times.iter().find(|(_, ns)| *ns == most && is_told) else {
         return Inferred::default();
@@ -63,7 +63,7 @@ pub(super) fn precision(profile: &Profile) -> Inferred {
     Inferred::new(value, evidence)
 }
 
-/// Words of products that unpack weights of fewer bits than they multiply in.
+/// Words in the names of GEMMs whose weights have fewer bits than the arithmetic.
 #[rustfmt::skip]
 const PACKED_WEIGHTS: &[&str] = &[
     "16xmxfp4", "4bit", "awq", "fpa_intb", "gptq", "machete", "marlin", "weight_only", "wna16",
@@ -75,11 +75,11 @@ fn has_packed_weights(profile: &Profile, operation: &Operation) -> bool {
     names.any(|name| holds(name, PACKED_WEIGHTS))
 }
 
-/// The type that a kernel multiplies in, by its name. A narrow type stands first: kernels name that
-/// of their result as well.
+/// The precision that a kernel multiplies in, by its name. Narrow types come first, because kernel names also contain
+/// the type of the result.
 fn precision_of_kernel(name: &str) -> Option<Precision> {
     const WORDS: &Words<Precision> = &[
-        // Weights that are unpacked into the type of the tokens.
+        // Weights that are unpacked to the type of the tokens.
         (Precision::Bf16, &["bf16xmxfp4"]),
         (Precision::Fp16, &["fp16xmxfp4"]),
         (Precision::Fp4, &["fp4", "e2m1"]),
@@ -90,7 +90,7 @@ fn precision_of_kernel(name: &str) -> Option<Precision> {
         (Precision::Int8, &["int8"]),
         (Precision::Bf16, &["bf16", "bfloat16"]),
     ];
-    // A type of caches that has a value for 16 bits as well.
+    // A KV cache type that also has a value for 16 bits.
     let name = name.to_ascii_lowercase().replace("fp8kvcachedatatype", "");
     said_by(WORDS, &name)
 }

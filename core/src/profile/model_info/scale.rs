@@ -11,11 +11,11 @@ use crate::names::Family;
 use crate::profile::Profile;
 use crate::profile::operations::Operation;
 
-/// Starts of the names of modules that encode the prompt for a diffusion model.
+/// Prefixes of modules that encode the prompt of a diffusion model.
 const PROMPT_ENCODERS: &[&str] = &["CLIP", "T5"];
 
-/// Heads that are together narrower than the hidden size by this are those of one GPU of several:
-/// in some models all of them are a little narrower.
+/// If all heads together are narrower than the hidden size by at least this factor, they are one GPU's share. In some
+/// models all heads together are slightly narrower.
 const LEAST_SHARES: u64 = 2;
 
 pub(super) fn scale(profile: &Profile, modules: &Modules, architecture: &Inferred) -> Inferred {
@@ -36,7 +36,7 @@ pub(super) fn scale(profile: &Profile, modules: &Modules, architecture: &Inferre
         let operations = profile.operations().iter();
         operations.filter(|operation| operation.family == Family::Gemm)
     };
-    // The inner size of the unbatched products that run most often.
+    // The most frequent K of unbatched GEMMs.
     let unbatched = products().filter(|one| param(one, "B").unwrap_or(1) == 1);
     let inner = unbatched.filter_map(|one| Some((param(one, "K")?, one.n_calls())));
     let inner = grouped(inner, |sum: &mut u64, calls| *sum += calls);
@@ -77,17 +77,17 @@ pub(super) fn scale(profile: &Profile, modules: &Modules, architecture: &Inferre
     }
 }
 
-/// A parameter of a model's formula as a number.
+/// A parameter of a perf model as a number.
 fn param(operation: &Operation, wanted: &str) -> Option<u64> {
     operation.known()?.param(wanted)?.size()
 }
 
-/// The columns of the output layer: of the wide products the one that runs least often, the widest
-/// of equals. What runs about as often as most is inside the layers.
+/// The number of columns of the output layer: of the wide GEMMs, the one that runs least often; the widest of equals.
+/// GEMMs that run about as often as the most frequent one are inside the layers.
 fn vocabulary<'a>(products: impl Iterator<Item = &'a Operation>) -> Option<u64> {
-    /// Output layers narrower than this are no vocabularies.
+    /// Narrower output layers are not a vocabulary.
     const MIN_VOCABULARY: u64 = 20_000;
-    /// Of a layer up to four products have one size: those of Q, K, V and of the result.
+    /// Up to four GEMMs of a layer can have the same size: those of Q, K, V and the output projection.
     const PRODUCTS_ALIKE: u64 = 4;
     let mut calls: BTreeMap<(u64, u64), u64> = BTreeMap::new();
     for product in products {

@@ -30,7 +30,7 @@ fn modules_and_shapes_tell_the_model() {
     assert_eq!(info.architecture.text(), UNKNOWN);
 }
 
-/// A file may have its events in any order.
+/// Events may be in any order in the file.
 #[test]
 fn the_outermost_module_is_named_first() {
     let timetable = Timetable::new()
@@ -44,7 +44,7 @@ fn the_outermost_module_is_named_first() {
     );
 }
 
-/// Eight of 64 heads of 128, one GPU's share, beside products of a hidden size of 8 192.
+/// Eight of 64 heads with head dimension 128, one GPU's share, with GEMMs of hidden size 8 192.
 #[test]
 fn heads_that_are_shared_out_are_those_of_a_gpu() {
     let mm = r#""Input Dims": [[64, 8192], [8192, 1024]], "Input type": ["c10::BFloat16", "c10::BFloat16"]"#;
@@ -82,7 +82,7 @@ fn kernels_tell_packed_weights_experts_and_scans() {
     }
 }
 
-/// The product of 512 × 1 000 is the last layer, whose width says nothing of the others.
+/// The 512 × 1 000 GEMM is the last layer, whose width is not that of the others.
 #[test]
 fn a_convolutional_network_has_no_hidden_size() {
     let mut timetable = Timetable::new();
@@ -107,7 +107,7 @@ fn a_convolutional_network_has_no_hidden_size() {
     assert_eq!(info.scale.evidence, "`BasicBlock` has 2 instances.");
 }
 
-/// Two encoders with layers of their own, and one module that is compiled into one.
+/// Two encoders with their own layers, and one denoiser module compiled as a whole.
 #[test]
 fn a_diffusion_model_is_not_called_after_its_prompt_encoders() {
     let profile = Timetable::new()
@@ -129,7 +129,7 @@ fn a_diffusion_model_is_not_called_after_its_prompt_encoders() {
     assert_eq!(info.scale.text(), UNKNOWN);
 }
 
-/// A run of products, each with a kernel of 10 µs: dims, how often, and the name of the kernel.
+/// A run of GEMMs with 10 µs kernels: dims, number of calls, and kernel name.
 fn products(products: &[(&str, u32, &str)]) -> ModelInfo {
     let (mut timetable, mut gpu) = (Timetable::new(), 1_000_000);
     for (dims, calls, kernel) in products {
@@ -147,7 +147,7 @@ fn products(products: &[(&str, u32, &str)]) -> ModelInfo {
     ModelInfo::new(&timetable.profile())
 }
 
-/// Gate and up of one layer are a single product of 57 344 columns.
+/// Gate and up projection of one layer are a single GEMM with 57 344 columns.
 #[test]
 fn the_widest_product_of_layers_is_no_vocabulary() {
     let gate_up = ("[64, 8192], [8192, 57344]", 16, "gemm");
@@ -182,7 +182,7 @@ fn the_precision_is_that_of_most_of_all_products() {
         precision(&[(square, 2, "gemm"), ("", 1, unknown)]).0,
         "BF16"
     );
-    // A third is known.
+    // One third is known.
     assert_eq!(
         precision(&[(square, 1, "gemm"), ("", 2, unknown)]).0,
         UNKNOWN

@@ -3,12 +3,12 @@
 use crate::profile::Profile;
 use crate::trace::{EventId, OpArgsId, StringId};
 
-/// Calls with equal keys are one row. Arguments with equal values have equal ids.
+/// Calls with equal keys form one row. Arguments with equal values have equal ids.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct CallKey {
-    /// The operator, or the runtime call where a launch has no operator around it.
+    /// The operator, or the runtime call if a launch is outside of operators.
     pub name: StringId,
-    /// Distinguishes the kernels that stand for themselves under one name.
+    /// Distinguishes kernels with their own rows under the same name.
     pub kernel: Option<StringId>,
     /// The reference's label.
     pub label: &'static str,
@@ -16,7 +16,7 @@ pub struct CallKey {
     pub place: [Option<StringId>; 3],
     /// The arguments.
     pub args: Option<OpArgsId>,
-    /// Runs while activations are computed again.
+    /// Runs during activation recomputation.
     pub is_recompute: bool,
 }
 

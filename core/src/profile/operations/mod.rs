@@ -1,12 +1,11 @@
-//! Operations: the calls of one operator with equal arguments, with the GPU time they stand for
-//! and the work that is done in it.
+//! Operations: the calls of one operator with equal arguments, with their GPU time and work.
 //!
-//! Everything that judges (sheets, the roofline, analyzes, views) reads this one list, so that
-//! they agree. Each piece of linked GPU time is in one operation, collectives excepted; which calls
-//! become operations is settled in [`crate::profile::rows`]. GPU activity whose call is not known follows
-//! kernel by kernel, marked as unlinked.
+//! Everything that evaluates a trace (sheets, roofline, analyses, views) reads this one list, so results agree. Each
+//! piece of linked GPU time belongs to exactly one operation, except for collectives; [`crate::profile::rows`] defines
+//! which calls become operations. GPU activity without a known call comes last, one operation per kernel name, marked
+//! as unlinked.
 //!
-//! Independent of the hardware: what a GPU makes of it is [`crate::assess::Judged`].
+//! Independent of the hardware: [`crate::assess::Judged`] evaluates operations for a GPU.
 
 mod key;
 mod owner;
@@ -37,37 +36,36 @@ pub(crate) use windowed::{shorter_in_turns, with_parts};
 pub struct Operation {
     /// What the calls have in common.
     pub key: CallKey,
-    /// The kind of work that most of its time is.
+    /// The kernel family that most of its time belongs to.
     pub family: Family,
-    /// Its calls, in the order of the tree; at least one.
+    /// Its calls, in tree order; at least one.
     pub calls: Vec<PerfRow>,
     /// The kernel time of each call in microseconds, as the reference measures it for rates.
     pub times_us: Vec<f64>,
     /// The kernel time of all calls.
     pub kernel_ns: i64,
-    /// What the built-in model says about a call; `None` without one, or where the arguments do
-    /// not say.
+    /// The result of the built-in perf model for a call; `None` without a model, or if the arguments are not enough.
     pub modelled: Option<Modelled>,
-    /// Whether a launching call is known. Unlinked operations are kernels by name.
+    /// Whether a launching call is known. Unlinked operations are grouped by kernel name.
     pub is_linked: bool,
-    /// What follows from the model's sizes, of kernels of which no operator was recorded.
+    /// An estimate from the model's sizes, for kernels without a recorded operator.
     pub estimate: Option<Estimate>,
-    /// Attention to a sliding window, beside calls that see all of the context. How wide it is, only the
-    /// model's configuration tells.
+    /// Sliding-window attention, next to calls with full attention. The width of the window is only known from the
+    /// model's configuration.
     pub sees_window: bool,
-    /// Calls of an operation that are a part of its row in the reference's sheets.
+    /// Its calls are part of another operation's row in the reference's sheets.
     pub is_part: bool,
 }
 
 impl Operation {
-    /// Whether it runs as part of GPU graphs: its kernels have no operators. What calls the launch of a
-    /// graph, as a compiled function does, is none of one kernel.
+    /// Whether it runs as part of GPU graphs, so its kernels have no operators. The caller of a graph launch, such as a
+    /// compiled function, is not the operator of a single kernel.
     pub(crate) fn is_in_graph(&self, profile: &Profile) -> bool {
         let mut work = self.work().peekable();
         work.peek().is_some() && work.all(|id| is_launched_by_graph(profile, id))
     }
 
-    /// Whether it runs as part of GPU graphs, be it that a capture says which operators launch it.
+    /// Whether it runs as part of GPU graphs, even if a capture shows which operators launch it.
     pub(crate) fn is_replayed(&self, profile: &Profile) -> bool {
         let mut work = self.work().peekable();
         work.peek().is_some() && work.all(|id| is_replayed(profile, id))
@@ -85,7 +83,7 @@ impl Operation {
         }
     }
 
-    /// Its name as sheets write it.
+    /// Its name in sheets.
     pub fn name(&self, profile: &Profile) -> String {
         let strings = &profile.trace.strings;
         let name = strings.get(self.key.name);
@@ -95,13 +93,13 @@ impl Operation {
         }
     }
 
-    /// Its name as people say it: of a kernel that stands for itself, the kernel.
+    /// Its name for display: the kernel, if it is a kernel without an operator of its own.
     pub fn short_name<'a>(&self, profile: &'a Profile) -> &'a str {
         let name = self.key.kernel.unwrap_or(self.key.name);
         profile.trace.strings.get(name)
     }
 
-    /// Whether nothing but a kernel's name tells what it is.
+    /// Whether only a kernel name identifies it.
     pub fn is_kernel(&self) -> bool {
         self.key.kernel.is_some() || !self.is_linked
     }
@@ -111,15 +109,15 @@ impl Operation {
         profile.trace.args.get(self.key.args?)
     }
 
-    /// The arguments of its calls as models of work read them.
+    /// The arguments of its calls, as perf models read them.
     pub(crate) fn arguments<'a>(&self, profile: &'a Profile) -> Option<OpInput<'a>> {
         let trace = &profile.trace;
         let name = trace.strings.get(self.key.name);
         Some(OpInput::new(trace, name, self.args(profile)?))
     }
 
-    /// The tensors among its arguments, in order; those of a list are left out. None of kernels of GPU
-    /// graphs: what calls a graph takes the tensors of all of it.
+    /// The tensors among its arguments, in order, excluding those in lists. Empty for kernels of GPU graphs: the caller
+    /// of a graph takes the tensors of the whole graph.
     pub(crate) fn tensors<'a>(&self, profile: &'a Profile) -> Vec<Tensor<'a>> {
         let arguments = self.arguments(profile);
         let arguments = arguments.filter(|_| !self.is_in_graph(profile));
@@ -129,7 +127,7 @@ impl Operation {
         tensors.filter(is_known).collect()
     }
 
-    /// The shapes of its arguments; empty where they were not recorded.
+    /// The shapes of its arguments; empty if not recorded.
     pub fn dims<'a>(&self, profile: &'a Profile) -> &'a [Dims] {
         let args = self.args(profile);
         args.and_then(|args| args.dims.as_deref())
@@ -141,8 +139,8 @@ impl Operation {
         self.calls.first()
     }
 
-    /// Position of the first call in the events of the trace; kernels that stand for themselves
-    /// are numbered after the last event.
+    /// Position of the first call in the events of the trace; kernels with their own rows are numbered after the last
+    /// event.
     pub fn uid(&self) -> u64 {
         self.first().map_or(0, |call| call.uid)
     }
@@ -152,22 +150,22 @@ impl Operation {
         self.calls.len() as u64
     }
 
-    /// Whether it is a row of the sheet of operations; what is a part is in that of the whole.
+    /// Whether it has its own row in the sheet of operations; a part is in the row of the whole.
     pub fn has_own_row(&self) -> bool {
         self.is_linked && !self.is_part
     }
 
-    /// What is known of a call's work: by the model of its operator, else by that of its kernel's role.
+    /// The FLOPs and bytes of a call: from the perf model of its operator, otherwise from that of its kernel's role.
     pub fn known(&self) -> Option<&Modelled> {
         let estimated = || self.estimate.as_ref().map(|estimate| &estimate.modelled);
         match self.sees_window {
-            // The annotation of the step says too much.
+            // The annotation of the step counts the full context, which is too much.
             true => estimated(),
             false => self.modelled.as_ref().or_else(estimated),
         }
     }
 
-    /// Sums up its calls.
+    /// Updates the totals from its calls.
     pub(super) fn measure(&mut self, profile: &Profile) {
         self.kernel_ns = sum(self.calls.iter().map(|call| call.kernel_ns));
         let times_us = self.calls.iter().map(|call| time_us(profile, call));
@@ -175,12 +173,12 @@ impl Operation {
         self.family = main_family(profile, self);
     }
 
-    /// All that its calls run on the GPU.
+    /// All GPU activity of its calls.
     pub fn work(&self) -> impl Iterator<Item = GpuId> {
         self.calls.iter().flat_map(|call| call.work.iter().copied())
     }
 
-    /// The part of its kernel time in which it computes: without collectives and copies.
+    /// Kernel time that is computation, excluding collectives and copies.
     pub fn computing_ns(&self, profile: &Profile) -> i64 {
         let is_computing = |id: &GpuId| {
             let work = profile.gpu.get(*id);
@@ -195,19 +193,19 @@ impl Operation {
         }))
     }
 
-    /// The names of its kernels, the longest first.
+    /// The names of its kernels, longest first.
     pub(crate) fn kernel_names<'a>(&self, profile: &'a Profile) -> Vec<&'a str> {
         let kernels = self.kernels(profile).into_iter();
         let names = kernels.map(|(name, ..)| profile.trace.strings.get(name));
         names.collect()
     }
 
-    /// The name of the kernel that takes most of its time.
+    /// The name of the kernel with the most time.
     pub(crate) fn longest_kernel<'a>(&self, profile: &'a Profile) -> Option<&'a str> {
         self.kernel_names(profile).first().copied()
     }
 
-    /// Time of its kernels by name, the longest first: name, how often, sum of durations.
+    /// Its kernels by name, longest first: name, count, total duration.
     pub fn kernels(&self, profile: &Profile) -> Vec<(StringId, u64, i64)> {
         let work = self.work().filter_map(|id| profile.gpu.get(id));
         let lengths = work.map(|work| (work.name, work.span.length()));
@@ -221,14 +219,13 @@ impl Operation {
         kernels
     }
 
-    /// Whether nothing tells what launched it, of a trace that tells it of other kernels.
+    /// Whether its launching call is unknown, in a trace that records launches.
     pub fn is_unattributed(&self) -> bool {
         self.family == Family::Unattributed
     }
 }
 
-/// Finds the operations of a trace: linked ones by kernel time, those that see a window, then unlinked
-/// ones by kernel time.
+/// Finds the operations of a trace: linked ones by kernel time, sliding-window ones, then unlinked ones by kernel time.
 pub(crate) fn operations(profile: &Profile) -> Vec<Operation> {
     let mut linked = group(profile, perf_rows(profile));
     let mut unlinked = group(profile, unlinked_rows(profile));
@@ -251,9 +248,8 @@ pub(crate) fn operations(profile: &Profile) -> Vec<Operation> {
     linked
 }
 
-/// What the models say about calls with equal arguments. Where the work hangs on more than the
-/// arguments, it is the mean over the calls; calls of which one does not say how much it is say
-/// nothing together.
+/// The perf model results for calls with equal arguments. If the work depends on more than the arguments, it is the
+/// mean over the calls, and unknown if it is unknown for any call.
 fn work_of_calls(profile: &Profile, calls: &[PerfRow]) -> Option<Modelled> {
     let first = calls.first()?;
     let binding = first.binding?;
@@ -284,7 +280,7 @@ fn work_of_calls(profile: &Profile, calls: &[PerfRow]) -> Option<Modelled> {
     })
 }
 
-/// Rows by key, in order of first appearance.
+/// Groups rows by key, in order of first appearance.
 fn group(profile: &Profile, rows: Vec<PerfRow>) -> Vec<Operation> {
     let mut index: Map<CallKey, usize> = Map::default();
     let mut operations: Vec<Operation> = Vec::new();
@@ -309,14 +305,14 @@ fn group(profile: &Profile, rows: Vec<PerfRow>) -> Vec<Operation> {
         operations[at].calls.push(row);
     }
     for operation in &mut operations {
-        // They are kept as long as the trace.
+        // Operations live as long as the trace.
         operation.calls.shrink_to_fit();
         operation.measure(profile);
     }
     operations
 }
 
-/// Kernels, copies and fills whose call is not known, each a row. Collectives are no operations.
+/// One row for each kernel, copy and fill without a known call. Collectives are not operations.
 fn unlinked_rows(profile: &Profile) -> Vec<PerfRow> {
     let unlinked = profile
         .gpu
@@ -336,7 +332,7 @@ fn unlinked_rows(profile: &Profile) -> Vec<PerfRow> {
         .collect()
 }
 
-/// The kernel time that rates are made with; that of a backward pass covers more than its row.
+/// The kernel time used for rates; that of a backward pass covers more than its row.
 fn time_us(profile: &Profile, call: &PerfRow) -> f64 {
     match call.binding.map(|binding| binding.pass) {
         Some(Pass::Backward) => call.kernel_ns as f64 / 1e3,
@@ -344,12 +340,11 @@ fn time_us(profile: &Profile, call: &PerfRow) -> f64 {
     }
 }
 
-/// The time during which at least one of these runs, in the reference's arithmetic.
+/// The time during which at least one of the given pieces of work runs, in the reference's arithmetic.
 ///
-/// It computes with microseconds since the epoch in floating point, which are coarser than the
-/// nanoseconds of the trace. Sums and means do not show it; but the deviation of rates of calls that
-/// take nearly the same time does, and so does the difference of two short times, and people
-/// compare both. All other times are exact.
+/// The reference computes with microseconds since the epoch in floating point, which are coarser than the nanoseconds
+/// of the trace. Sums and means do not show the difference, but the deviation of rates of nearly equal calls and the
+/// difference of two short times do, and users compare both. All other times are exact.
 pub(crate) fn busy_us(profile: &Profile, work: &[GpuId]) -> f64 {
     let mut spans: Vec<(f64, f64)> = work
         .iter()
@@ -375,8 +370,7 @@ pub(crate) fn busy_us(profile: &Profile, work: &[GpuId]) -> f64 {
     busy_us + open.map_or(0.0, |(first, last)| last - first)
 }
 
-/// The family that most of the time of an operation is of; the first of [`Family::ALL`] among
-/// equals.
+/// The family with the most time in an operation; the first in [`Family::ALL`] of equal ones.
 fn main_family(profile: &Profile, operation: &Operation) -> Family {
     let strings = &profile.trace.strings;
     let name = strings.get(operation.key.name);
@@ -390,7 +384,7 @@ fn main_family(profile: &Profile, operation: &Operation) -> Family {
             true => family_of_kernel(kernel),
             false => family_of_op(operation.key.label, name, Some(kernel)),
         };
-        // A kernel of no length still says what it is.
+        // A kernel of zero length still counts.
         let weight = ns.max(n as i64);
         times[family as usize] = times[family as usize].saturating_add(weight);
     }
@@ -430,7 +424,7 @@ mod tests {
                 )
             })
             .collect();
-        // 2·8·2·4 and 2·9·2·4 operations.
+        // 2·8·2·4 and 2·9·2·4 FLOPs.
         assert_eq!(
             seen,
             [
@@ -440,7 +434,7 @@ mod tests {
         );
     }
 
-    /// A list of tensors has no type in a trace: kernels tell it, call by call.
+    /// A trace has no types for tensor lists; the kernels show them, call by call.
     #[test]
     fn lists_of_different_types_are_counted_call_by_call() {
         let cat = r#""Input Dims": [[[8], [8]], []], "Input type": ["TensorList", "Scalar"], "Concrete Inputs": ["", "0"]"#;

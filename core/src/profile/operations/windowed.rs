@@ -1,10 +1,9 @@
-//! Attention that sees a sliding window, told from attention that sees all of the context.
+//! Distinguishes sliding-window attention from full attention.
 //!
-//! Some models let all but every second or sixth layer look at the last keys only. Both are calls of one
-//! operator with equal arguments, and the annotation of the step counts the keys of the whole context:
-//! of calls that see a window that is too much, and how wide it is no argument says. In a step both
-//! take turns from layer to layer, in different kernels or in different times; those that see less
-//! are the shorter ones.
+//! In some models all layers except every second or sixth one attend only to the most recent keys. Both kinds are calls
+//! of the same operator with equal arguments, and the annotation of the step counts the keys of the full context. For
+//! sliding-window calls that is too much, and no argument contains the window size. Within a step both kinds alternate
+//! in a fixed pattern, with different kernels or different times; the sliding-window calls are the shorter ones.
 
 use std::borrow::Cow;
 
@@ -14,16 +13,16 @@ use crate::profile::Profile;
 use crate::profile::rows::PerfRow;
 use crate::trace::StringId;
 
-/// A step of fewer layers does not show that they take turns.
+/// A step with fewer layers does not show the pattern.
 const LEAST_CALLS: usize = 6;
 
-/// After so many layers at most it starts anew.
+/// The pattern repeats after at most this many layers.
 const LONGEST_TURN: usize = 8;
 
-/// Calls that see all take at least so many times as long.
+/// Full-attention calls take at least this many times as long.
 const LEAST_RATIO: f64 = 1.3;
 
-/// Takes the calls that see a window out of operations whose other calls see all.
+/// Splits the sliding-window calls off from operations that also have full-attention calls.
 pub(super) fn split(profile: &Profile, operations: &mut [Operation]) -> Vec<Operation> {
     let mut windowed = Vec::new();
     for operation in operations {
@@ -59,7 +58,7 @@ pub(super) fn split(profile: &Profile, operations: &mut [Operation]) -> Vec<Oper
     windowed
 }
 
-/// An operation with all of its calls, as the reference has it.
+/// An operation with all of its calls, as in the reference.
 pub(crate) fn with_parts<'a>(profile: &'a Profile, operation: &'a Operation) -> Cow<'a, Operation> {
     let of_it = |other: &&Operation| other.is_part && other.key == operation.key;
     let mut parts = profile.operations().iter().filter(of_it).peekable();
@@ -74,7 +73,7 @@ pub(crate) fn with_parts<'a>(profile: &'a Profile, operation: &'a Operation) -> 
     Cow::Owned(whole)
 }
 
-/// By call: whether it sees a window, as its step shows.
+/// For each call, whether it is sliding-window attention, from the pattern in its step.
 fn seen_in_steps(profile: &Profile, calls: &[PerfRow]) -> Vec<bool> {
     let start_ns = |call: &PerfRow| {
         let spans = call.work.iter().filter_map(|id| profile.gpu.get(*id));
@@ -108,14 +107,14 @@ fn seen_in_steps(profile: &Profile, calls: &[PerfRow]) -> Vec<bool> {
     sees_window
 }
 
-/// Which layers of a step are the shorter ones; `None` unless there are two kinds that take turns.
+/// Which layers of a step are the shorter ones; `None` unless two kinds alternate.
 fn take_turns(profile: &Profile, layers: &[&PerfRow]) -> Option<Vec<bool>> {
     let times: Vec<i64> = layers.iter().map(|layer| layer.kernel_ns).collect();
     let is_short = (layers.len() >= LEAST_CALLS).then(|| by_kernels(profile, layers));
     in_turns(&times, is_short??)
 }
 
-/// The same by the times of layers alone.
+/// The same, from the times of the layers alone.
 pub(crate) fn shorter_in_turns(times: &[i64]) -> Option<Vec<bool>> {
     let is_short = (times.len() >= LEAST_CALLS).then(|| by_time(times));
     in_turns(times, is_short??)
@@ -138,7 +137,7 @@ fn in_turns(times: &[i64], is_short: Vec<bool>) -> Option<Vec<bool>> {
     (ratio > LEAST_RATIO && take_turns).then_some(is_short)
 }
 
-/// Those of the shorter of two sets of kernels; by time where all run the same.
+/// The layers with the faster of two sets of kernels; decided by time if all run the same kernels.
 fn by_kernels(profile: &Profile, layers: &[&PerfRow]) -> Option<Vec<bool>> {
     let names = |layer: &&PerfRow| {
         let work = layer.work.iter().filter_map(|id| profile.gpu.get(*id));
@@ -171,7 +170,7 @@ fn by_kernels(profile: &Profile, layers: &[&PerfRow]) -> Option<Vec<bool>> {
     Some(kinds.iter().map(|kind| kind == short).collect())
 }
 
-/// Those before the widest gap between their times.
+/// The layers below the widest gap in the sorted times.
 fn by_time(times: &[i64]) -> Option<Vec<bool>> {
     let mut sorted = times.to_vec();
     sorted.arrange();
@@ -218,10 +217,10 @@ mod tests {
         let (all, window) = (("attn_3d", 40), ("attn_2d", 10));
         let every_second = [window, all].repeat(4);
         assert_eq!(layers(&every_second), [(4, 160, false), (4, 40, true)]);
-        // As in models with one layer of full attention in six.
+        // As in models where every sixth layer has full attention.
         let every_sixth = [window, window, window, window, window, all].repeat(2);
         assert_eq!(layers(&every_sixth), [(2, 80, false), (10, 100, true)]);
-        // One kernel, in two times.
+        // The same kernel with two different times.
         let by_time = [("attn", 10), ("attn", 14)].repeat(4);
         assert_eq!(layers(&by_time), [(4, 56, false), (4, 40, true)]);
     }

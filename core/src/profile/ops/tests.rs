@@ -1,9 +1,9 @@
-//! Whose kernel is it, one rule a test.
+//! Which operator owns a kernel, one rule per test.
 
 use crate::profile::Profile;
 use crate::testing::Timetable;
 
-/// Each call with its category and kernels, direct and subtree time in µs.
+/// Checks each call with its category and kernels, direct and subtree time in µs.
 fn check(timetable: Timetable, expected: &[&str]) -> Profile {
     let profile = timetable.profile();
     let name = |id| profile.trace.strings.get(id);
@@ -116,7 +116,7 @@ fn the_first_kernel_can_decide_the_category() {
             .op("my::op", 0..50)
             .launch(1, 10..15)
             .launched("void at::native::reduce_kernel<512>", 20..25, 40..42)
-            // Later in the file and earlier in time.
+            // Later in the file but earlier in time.
             .kernel(
                 1,
                 "void at::native::vectorized_elementwise_kernel<4>",

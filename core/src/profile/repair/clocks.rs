@@ -1,4 +1,4 @@
-//! Clocks of GPU and host that do not agree.
+//! GPU and CPU clocks that disagree.
 
 use super::{ROUNDING_NS, Row, streams};
 use crate::base::interval::Interval;
@@ -6,23 +6,23 @@ use crate::base::map::Set;
 use crate::profile::launch::{GpuId, Launches, process};
 use crate::trace::{ByName, Category, EventId, Trace};
 
-/// Clocks that agree let work begin before its call by no more than this.
+/// With clocks that agree, work starts at most this long before its call.
 const CLOCK_SLACK_NS: i64 = 10_000;
 
-/// Longer no work waits for its GPU.
+/// The longest time that work can be queued.
 const LONGEST_QUEUE_NS: i64 = 10_000_000_000;
 
-/// A wait may be recorded as ended so long before work that it waited for begins.
+/// A wait may be recorded as ended this long before the work that it waited for starts.
 const WAIT_SLACK_NS: i64 = 100_000;
 
-/// So many pieces of work at least tell that clocks differ: the start of one may be damaged.
+/// At least this many pieces of work must show a clock difference, because a single start may be damaged.
 const LEAST_PIECES: usize = 2;
 
-/// How many launches before a wait are looked at.
+/// Number of launches before a wait that are examined.
 const LOOK_BACK: usize = 64;
 
-/// How far the clocks are apart, where half of the work is so far from its calls as cannot be, or
-/// work starts before its call and in the order of the calls all the same.
+/// The offset between the clocks, if half of the work is impossibly far from its calls, or if work starts before its
+/// call but still in launch order.
 pub(super) fn difference(
     trace: &Trace,
     launches: &Launches,
@@ -33,28 +33,27 @@ pub(super) fn difference(
     sorted.sort_unstable();
     let median_ns = *sorted.get(sorted.len() / 2)?;
     if !(0..=LONGEST_QUEUE_NS).contains(&median_ns) {
-        // What starts first after its call, but for the hundredth part, tells how far.
+        // The earliest start relative to its call, ignoring the first percent, shows the offset.
         return sorted.get(sorted.len() / 100).copied();
     }
-    // Most work queues, which hides that its clock is early; what starts at once tells it.
+    // Most work is queued, which hides a GPU clock that is behind; work that starts immediately reveals it.
     let n_early = sorted.partition_point(|offset_ns| *offset_ns < -CLOCK_SLACK_NS);
     if n_early < LEAST_PIECES {
         return None;
     }
     let mut early = in_order(trace, launches, rows);
     early.retain(|offset_ns| *offset_ns < -CLOCK_SLACK_NS);
-    // A damaged start is before that of what was launched earlier.
+    // A damaged start would be before that of work launched earlier.
     let by = early.iter().min().copied();
     by.filter(|_| early.len() >= LEAST_PIECES && early.len() * 2 >= n_early)
 }
 
-/// How long after its call work starts that runs alone, and before all that was launched after it on its
-/// stream.
+/// The delay from call to start for work that runs alone and before everything launched after it on its stream.
 fn in_order(trace: &Trace, launches: &Launches, rows: &[Row]) -> Vec<i64> {
     let events = &trace.events;
     let mut found = Vec::new();
     for stream in streams(rows) {
-        // Of what starts later.
+        // The first call among the work that starts later.
         let mut first_call_ns = i64::MAX;
         for (at, row) in stream.iter().enumerate().rev() {
             let call = launches.id_of(row.event);
@@ -75,8 +74,8 @@ fn in_order(trace: &Trace, launches: &Launches, rows: &[Row]) -> Vec<i64> {
     found
 }
 
-/// How far the clock of the GPU is late, where work begins after the CPU has waited for all that was
-/// launched. Told of traces of one GPU and one process.
+/// How far the GPU clock is ahead, if work starts after the CPU has waited for everything launched. Only for traces of
+/// one GPU and one process.
 pub(super) fn late(trace: &Trace, launches: &Launches) -> Option<i64> {
     let events = &trace.events;
     let mut gpus = launches.work.iter().map(|work| process(trace, *work));
@@ -118,7 +117,7 @@ pub(super) fn late(trace: &Trace, launches: &Launches) -> Option<i64> {
     let late = waits.iter().flat_map(|wait| {
         let end = linked.partition_point(|(launched_ns, _)| *launched_ns <= wait.start_ns);
         let before = linked.get(..end).unwrap_or_default().iter().rev();
-        // Work runs nearly in the order of its launches.
+        // Work runs approximately in launch order.
         let late = before
             .take(LOOK_BACK)
             .map(move |(_, work)| events.ts_ns(*work).saturating_sub(wait.end_ns));
@@ -132,11 +131,11 @@ pub(super) fn late(trace: &Trace, launches: &Launches) -> Option<i64> {
 /// What a call waits for before it returns.
 #[derive(Debug, Clone, Copy)]
 enum WaitsFor {
-    /// All work of the GPU.
+    /// All work on the GPU.
     Gpu,
-    /// All work of one stream.
+    /// All work on one stream.
     Stream,
-    /// The copy that it launches, if that is to the host, and so for all before it on its stream.
+    /// The copy that it launches, if it is to the host, and so everything before it on its stream.
     Copy,
 }
 

@@ -1,22 +1,22 @@
-//! Durations that cannot be true, and work that overlaps other work of its stream.
+//! Impossible durations, and work that overlaps other work on its stream.
 
 use super::{ROUNDING_NS, Row, SECOND_NS, SLACK_NS, few, streams};
 use crate::base::interval::{Interval, sum};
 use crate::profile::timeline::is_communication_name;
 use crate::trace::{EventId, Trace};
 
-/// Collectives of some profilers share a track with what runs beside them.
+/// With some profilers, collectives share a track with concurrent work.
 const COLLECTIVE_SLACK_NS: i64 = 1_000_000_000;
 
-/// Nor is a last piece of work true that takes seconds, so many times as long as any other, and ends
-/// long after all that was recorded of the CPU.
+/// The last piece of work on a stream is also impossible if it takes seconds, this many times as long as any other, and
+/// ends long after all CPU activity.
 const LONGEST_OF_ALL: i64 = 10;
 
-/// How many pieces of work behind one are looked at.
+/// Number of later pieces of work that are examined.
 const LOOK_AHEAD: usize = 64;
 
-/// Work that reaches past later starts on its stream, or as the last one far past all else. Work of
-/// one graph may run at once.
+/// Work that extends past later starts on its stream or, if it is the last, far past everything else. Work of one graph
+/// may run concurrently.
 pub(super) fn overlong(trace: &Trace, rows: &[Row], host: Option<Interval>) -> Vec<EventId> {
     let events = &trace.events;
     let is_collective = |event| is_communication_name(trace.name(event));
@@ -26,7 +26,7 @@ pub(super) fn overlong(trace: &Trace, rows: &[Row], host: Option<Interval>) -> V
         let claims_too_much = |at: usize| {
             let event = stream.get(at)?.event;
             let end_ns = events.end_ns(event).saturating_sub(SLACK_NS);
-            // Looks past a few pieces of the same graph.
+            // Skips a few pieces of the same graph.
             let later = stream.get(at + 1..)?.iter().take(LOOK_AHEAD);
             let later = later.take_while(|row| row.start_ns < end_ns);
             let graph = events.correlation(event);
@@ -61,8 +61,8 @@ pub(super) fn overlong(trace: &Trace, rows: &[Row], host: Option<Interval>) -> V
     found
 }
 
-/// Work that overlaps later work of its stream by too little to tell that its duration cannot be true,
-/// and how much of the time is counted twice. Work of one graph, and collectives, may run at once.
+/// Work that overlaps later work on its stream by too little to be called impossible, and how much time is counted
+/// twice. Work of one graph, and collectives, may run concurrently.
 pub(super) fn overlapping(trace: &Trace, rows: &[Row]) -> (Vec<EventId>, i64) {
     let events = &trace.events;
     let mut found = Vec::new();

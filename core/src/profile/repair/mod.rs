@@ -1,8 +1,8 @@
-//! GPU times that cannot be true, found before anything is computed from them.
+//! Finds impossible GPU times before anything is computed from them.
 //!
-//! Work on one stream runs one piece after the other, none runs before the call that launched it,
-//! and none far from all that the CPU did. A few pieces that break this have damaged times; many
-//! mean that the trace is of another kind, and then nothing is touched.
+//! Work on one stream runs sequentially, none of it runs before the call that launched it, and none runs far from all
+//! CPU activity. A few pieces that violate this have damaged times; many mean that the trace is of a different kind,
+//! and nothing is changed.
 
 mod clocks;
 mod durations;
@@ -20,30 +20,30 @@ use crate::profile::launch::Launches;
 use crate::profile::timeline::GpuClass;
 use crate::trace::{Category, EventId, StringId, Trace, TrackId};
 
-/// Clocks and rounding let work overlap, or begin before its call, by no more than this.
+/// Clock differences and rounding let work overlap, or start before its call, by at most this.
 const SLACK_NS: i64 = 1_000_000;
 
-/// Times that are rounded to microseconds let work overlap by no more than this.
+/// Rounding to microseconds lets work overlap by at most this.
 const ROUNDING_NS: i64 = 1_000;
 
-/// The clock of a trace does not begin with it, if its first event is later than this.
+/// If its first event is later than this, a trace does not start at time zero.
 const SECOND_NS: i64 = 1_000_000_000;
 
-/// Of the work that is looked at, so much at most can be damaged.
+/// At most this share of the examined work may be damaged.
 const MOST_DAMAGED_PERCENT: usize = 10;
 
-/// What came of the times of a trace.
+/// The result of repairing the times of a trace.
 pub(crate) struct Mended {
-    /// Who launched what is left.
+    /// The launches of the remaining events.
     pub(crate) launches: Launches,
-    /// How far the clocks of GPU and host are apart, where they do not fit together.
+    /// Offset between the GPU and CPU clocks, if they disagree.
     pub(crate) clocks_ns: Option<i64>,
-    /// GPU activity that does not count as it was recorded.
+    /// GPU activity whose recorded times are not used.
     pub(crate) as_recorded: Vec<AsRecorded>,
 }
 
-/// GPU activity as it was recorded, of which the profile has no time: its duration counts as unknown,
-/// or it is left out.
+/// GPU activity as it was recorded whose time the profile does not use: its duration counts as unknown, or the event is
+/// excluded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct AsRecorded {
     /// What is wrong with it.
@@ -51,7 +51,7 @@ pub(crate) struct AsRecorded {
     pub(crate) name: StringId,
     pub(crate) class: GpuClass,
     pub(crate) start_ns: i64,
-    /// Negative where it was recorded so.
+    /// Negative if recorded as such.
     pub(crate) dur_ns: i64,
 }
 
@@ -67,13 +67,13 @@ impl AsRecorded {
         }
     }
 
-    /// When it ran by what was recorded; empty for a negative duration.
+    /// When it ran according to the recording; empty for a negative duration.
     pub(crate) fn span(&self) -> Interval {
         Interval::new(self.start_ns, self.start_ns.saturating_add(self.dur_ns))
     }
 }
 
-/// A piece of work in the order of its stream.
+/// A piece of work, ordered by stream and start.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Row {
     track: TrackId,
@@ -102,7 +102,7 @@ fn streams(rows: &[Row]) -> impl Iterator<Item = &[Row]> {
     rows.chunk_by(|one, other| one.track == other.track)
 }
 
-/// Takes out what cannot be true, and says so.
+/// Removes impossible times and events, and adds warnings about them.
 pub(crate) fn mend(trace: &mut Trace, warnings: &mut Warnings) -> Mended {
     let mut launches = Launches::new(trace);
     let mut rows = Row::sorted(trace, launches.work.iter().copied());
@@ -123,7 +123,7 @@ pub(crate) fn mend(trace: &mut Trace, warnings: &mut Warnings) -> Mended {
     let mut twice = twice::work(trace, &rows, &launches);
     twice.extend(twice::calls(trace, &launches));
     twice.retain(|event| left_out.binary_search(event).is_err());
-    // Where captures are merged, the times were mended before.
+    // If captures are merged, the times were repaired earlier.
     if !trace.captured.is_empty() {
         left_out.clear();
         twice.clear();
@@ -201,14 +201,14 @@ pub(crate) fn mend(trace: &mut Trace, warnings: &mut Warnings) -> Mended {
     }
 }
 
-/// From the first start to the last end on the CPU; the profiler's own span counts too.
+/// From the first start to the last end on the CPU, including the profiler's own span.
 fn host_span(trace: &Trace) -> Option<Interval> {
     let events = &trace.events;
     let host = events.of_category(|of| !of.is_gpu() && of != Category::GpuUserAnnotation);
     host.map(|id| events.span(id)).reduce(Interval::hull)
 }
 
-/// What is found, if it is little of all.
+/// What was found, if it is a small share of all.
 fn few(found: Vec<EventId>, n_all: usize) -> Vec<EventId> {
     match found.len() * 100 <= n_all * MOST_DAMAGED_PERCENT {
         true => found,
@@ -216,7 +216,7 @@ fn few(found: Vec<EventId>, n_all: usize) -> Vec<EventId> {
     }
 }
 
-/// " on stream 7" where a number tells it.
+/// " on stream 7" if streams have numbers.
 fn on_streams(trace: &Trace, work: &[EventId]) -> String {
     const SHOWN: usize = 3;
     let tid = |id: &EventId| {

@@ -1,14 +1,14 @@
-//! Starts that cannot be true: zero, before the launching call, far from all that the CPU did.
+//! Impossible starts: zero, before the launching call, or far from all CPU activity.
 
 use super::{SECOND_NS, SLACK_NS, few};
 use crate::base::interval::Interval;
 use crate::profile::launch::{GpuId, Launches};
 use crate::trace::{EventId, Trace};
 
-/// Farther from its call, or from all that the CPU did, no work runs.
+/// No work runs farther than this from its call, or from all CPU activity.
 const FAR_NS: i64 = 3_600_000_000_000;
 
-/// Work that starts at zero in a trace whose clock began long before.
+/// Work that starts at zero in a trace whose clock started long before.
 pub(super) fn zero_starts(trace: &Trace, launches: &Launches) -> Vec<EventId> {
     let events = &trace.events;
     let work = launches.work.iter().copied();
@@ -24,7 +24,7 @@ pub(super) fn zero_starts(trace: &Trace, launches: &Launches) -> Vec<EventId> {
     }
 }
 
-/// How long after its call each piece of work starts, for those whose call is known.
+/// The delay from call to start for each piece of work with a known call.
 pub(super) fn offsets(
     trace: &Trace,
     launches: &Launches,
@@ -53,8 +53,8 @@ pub(super) fn far_starts(
         let wrong = offsets.iter().filter(|(offset, _)| !span.contains(offset));
         wrong.map(|(_, event)| *event).collect()
     };
-    // Half of the work at least is where it can be: what is so far from its call is not. A little
-    // before it, clocks may have drifted.
+    // At least half of the work is at a plausible distance, so work this far from its call is damaged. Small negative
+    // distances may be clock drift.
     let mut found = outside(-SECOND_NS..=FAR_NS);
     found.extend(few(outside(-SLACK_NS..=FAR_NS), offsets.len()));
     if let Some(host) = host {

@@ -2,11 +2,11 @@ use crate::import::warning::WarningKind::{self, *};
 use crate::profile::Profile;
 use crate::testing::Timetable;
 
-/// Some time after a machine was started, in microseconds.
+/// A time well after the start of the machine, in microseconds.
 const EPOCH: f64 = 5_000_000_000.0;
 
-/// Twenty launches 100 µs apart, each with 50 µs of work 20 µs later; the work of one of them
-/// has this start, relative to its call, and this duration.
+/// Twenty launches 100 µs apart, each with 50 µs of work 20 µs later; the work of one of them has the given start,
+/// relative to its call, and duration.
 fn profile(start_us: f64, dur_us: f64) -> Profile {
     twenty(|launch| match launch {
         4 => (EPOCH + 400.0 + start_us, dur_us),
@@ -37,7 +37,7 @@ fn warned(profile: &Profile) -> Vec<(WarningKind, u64)> {
 
 #[test]
 fn a_duration_that_reaches_past_later_work_is_unknown() {
-    // The next start is 100 µs after this one: from 1.1 ms on, that is too much.
+    // The next start is 100 µs later: from 1.1 ms on, the duration is impossible.
     assert_eq!(warned(&profile(20.0, 100.0)), []);
     assert_eq!(warned(&profile(20.0, 1_100.0)), [(OverlappingWork, 1)]);
     let damaged = profile(20.0, 3_150_000.0);
@@ -52,7 +52,7 @@ fn a_duration_that_reaches_past_later_work_is_unknown() {
 
 #[test]
 fn the_last_duration_may_not_reach_far_past_the_recording() {
-    // Up to a second past the host.
+    // Up to a second past the last CPU event.
     let last = |dur_us: f64| {
         let start = |launch| EPOCH + f64::from(launch) * 100.0 + 20.0;
         twenty(|launch| match launch {
@@ -72,7 +72,7 @@ fn where_streams_are_not_serial_nothing_is_repaired() {
 
 #[test]
 fn work_with_a_start_that_cannot_be_is_left_out() {
-    // From its call on, up to an hour later, it can be.
+    // Possible from its call to an hour later.
     assert_eq!(warned(&profile(-900.0, 50.0)), []);
     for start_us in [-1_100.0, -1e6, 3_601e6, -EPOCH - 400.0] {
         let damaged = profile(start_us, 50.0);
@@ -97,8 +97,8 @@ fn clocks_that_differ_are_told() {
     }
 }
 
-/// Launches come every 100 µs and their work takes 150: each starts 50 µs later after its call
-/// than the one before. With a clock that is 300 µs early, the first six of twenty start before.
+/// Launches come every 100 µs and their work takes 150 µs: the delay of each is 50 µs longer than the previous one.
+/// With a clock that is 300 µs behind, the first six of twenty start before their call.
 #[test]
 fn a_queue_hides_no_difference_of_clocks() {
     let queued = |early_us: f64| {
@@ -114,8 +114,8 @@ fn a_queue_hides_no_difference_of_clocks() {
     assert_eq!(detail, "They are about 280 µs apart.");
 }
 
-/// The work of the fifth of twenty takes 230 µs instead of 50: 130 more than to the next start. Two
-/// pieces of 50 µs run in that time.
+/// The fifth of twenty takes 230 µs instead of 50, 130 µs past the next start. Two pieces of 50 µs run in that time,
+/// one of them for only 30 µs.
 #[test]
 fn time_that_counts_twice_is_told() {
     let damaged = profile(20.0, 230.0);
@@ -140,7 +140,7 @@ fn what_is_recorded_twice_counts_once() {
     let profile = twice.profile();
     assert_eq!(warned(&profile), [(RecordedTwice, 2)]);
     assert_eq!((profile.gpu.len(), profile.launches.n_unlinked()), (2, 0));
-    // Of the two only one is GPU activity.
+    // Only one of the two is GPU activity.
     let [kernel] = &profile.as_recorded[..] else {
         panic!("{:?}", profile.as_recorded);
     };
@@ -159,7 +159,7 @@ fn a_call_with_the_id_of_another_one_is_told() {
     assert_eq!(warned(&profile), [(UnlinkedGpuWork, 1), (RepeatedCall, 1)]);
 }
 
-/// Rounded to microseconds, a call and the driver call within it begin and end at once.
+/// Rounded to microseconds, a call and the driver call inside it start and end at the same time.
 #[test]
 fn a_driver_call_has_the_id_of_its_runtime_call() {
     let nested = Timetable::new()
@@ -170,8 +170,8 @@ fn a_driver_call_has_the_id_of_its_runtime_call() {
     assert_eq!(warned(&nested.profile()), []);
 }
 
-/// One of fifty launches finds an idle GPU, the others queue: only a few pieces of work begin before
-/// their calls, each after what was launched before it.
+/// One of fifty launches finds an idle GPU, the others are queued: only a few pieces of work start before their calls,
+/// in launch order.
 #[test]
 fn few_early_starts_in_the_order_of_the_launches_are_the_clock() {
     let early = |by_us: f64| {
@@ -208,9 +208,9 @@ fn work_after_a_wait_for_it_is_the_clock() {
         }
         timetable.profile()
     };
-    // The last two then start at 1 900 and 2 000: a wait may return a little early.
+    // The last two then start at 1 900 and 2 000 µs: a wait may return slightly early.
     assert_eq!(warned(&late(100.0)), []);
-    // At 2 200 and 2 300.
+    // At 2 200 and 2 300 µs.
     let differs = late(400.0);
     assert_eq!(warned(&differs), [(ClocksDiffer, 1)]);
     assert_eq!(differs.clocks_ns, Some(300_000));

@@ -1,4 +1,4 @@
-//! Events that are recorded twice.
+//! Events that were recorded twice.
 
 use super::Row;
 use crate::base::map::Set;
@@ -6,10 +6,10 @@ use crate::base::sort::Arrange;
 use crate::profile::launch::{Launches, is_graph_launch};
 use crate::trace::{Category, EventId, Trace};
 
-/// Times that are rounded to microseconds can make two pieces of work of a graph alike.
+/// Rounding to microseconds can make two pieces of work of a graph look identical.
 const LEAST_NS: i64 = 1_000;
 
-/// GPU activity that repeats another piece: name, stream, times, id and arguments.
+/// GPU activity that duplicates another piece: name, stream, times, id and arguments.
 pub(super) fn work(trace: &Trace, rows: &[Row], launches: &Launches) -> Vec<EventId> {
     let call = |work| launches.launched_by(launches.id_of(work)?);
     repeated(trace, rows, |work| {
@@ -17,7 +17,7 @@ pub(super) fn work(trace: &Trace, rows: &[Row], launches: &Launches) -> Vec<Even
     })
 }
 
-/// Calls that repeat another one.
+/// Calls that duplicate another one.
 pub(super) fn calls(trace: &Trace, launches: &Launches) -> Vec<EventId> {
     if launches.repeating_calls().is_empty() {
         return Vec::new();
@@ -27,7 +27,7 @@ pub(super) fn calls(trace: &Trace, launches: &Launches) -> Vec<EventId> {
     repeated(trace, &Row::sorted(trace, calls), |_| false)
 }
 
-/// Of rows in order those that are like one before. Short ones `may_be_alike`.
+/// Of sorted rows, those that equal an earlier one. Short ones are skipped if they `may_be_alike`.
 fn repeated(trace: &Trace, rows: &[Row], may_be_alike: impl Fn(EventId) -> bool) -> Vec<EventId> {
     let events = &trace.events;
     let tell = |event: EventId| {

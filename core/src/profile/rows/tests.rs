@@ -1,7 +1,7 @@
 use super::*;
 use crate::testing::Timetable;
 
-/// Name and label of each row, marked where a model is bound.
+/// Name and label of each row, with a mark if it has a model.
 fn rows(timetable: Timetable) -> Vec<String> {
     let profile = timetable.profile();
     let strings = &profile.trace.strings;
@@ -47,8 +47,8 @@ fn what_a_caller_of_models_launches_itself_stands_for_itself() {
     );
 }
 
-/// The reference has a model of a generated kernel only where its sizes are recorded: without them
-/// it is an operator like any other, and a driver call does not count as its launch.
+/// The reference has a model for a generated kernel only if its sizes are recorded: without them it is an ordinary
+/// operator, and a driver call does not count as its launch.
 #[test]
 fn a_generated_kernel_without_sizes_stands_for_itself() {
     let name = "triton_poi_fused_add_0";
@@ -91,7 +91,7 @@ fn kernels_of_driver_calls_and_of_no_operator_stand_for_themselves() {
     );
 }
 
-/// A compiled region replays its graph, fills a buffer first, and calls an operator behind it.
+/// A compiled region replays its graph, and may also call an operator or launch a kernel itself.
 #[test]
 fn kernels_of_a_graph_stand_for_themselves_whatever_is_above_its_launch() {
     let graph = Timetable::new()
@@ -148,7 +148,7 @@ fn a_backward_function_takes_the_model_of_its_forward_call() {
     );
 }
 
-/// Operations and bytes of each row.
+/// FLOPs and bytes of each row.
 fn works(timetable: Timetable) -> Vec<Option<(f64, Option<f64>)>> {
     let profile = timetable.profile();
     perf_rows(&profile)
@@ -168,7 +168,7 @@ fn the_only_kernel_that_stands_for_itself_does_what_its_operator_does() {
         .args(softmax)
         .driver("cuLaunchKernel", 1, 2..3)
         .kernel(1, "softmax", 40..50);
-    // Five operations each, four bytes read and written.
+    // Five FLOPs each, four bytes read and written.
     assert_eq!(works(one), [Some((50.0, Some(80.0)))]);
     let two = Timetable::new()
         .op("aten::_softmax", 0..20)
@@ -190,7 +190,7 @@ fn two_products_of_experts_share_their_work() {
         .driver("cuLaunchKernel", 2, 4..5)
         .kernel(1, "fused_moe_kernel", 40..50)
         .kernel(2, "fused_moe_kernel", 50..60);
-    // Half of 38 operations and of 44 bytes.
+    // Half of 38 FLOPs and of 44 bytes.
     let half = Some((19.0, Some(22.0)));
     assert_eq!(works(timetable), [half, half]);
 }
@@ -211,9 +211,9 @@ fn a_call_without_numbers_is_what_the_calls_below_it_are() {
             .launch(last, 30..31)
             .kernel(3, "unknown", 60..90)
     };
-    // 180 operations on 168 bytes; 64 bytes read and written, two places.
+    // 180 FLOPs on 168 bytes; 64 bytes read and written, two places.
     assert_eq!(works(calls(99)), [Some((180.0, Some(168.0 + 144.0)))]);
-    // Not all that it launches has a model.
+    // Not everything that it launches has a model.
     assert_eq!(works(calls(3)), [None]);
 }
 
@@ -235,11 +235,11 @@ fn the_annotation_around_a_call_tells_how_long_requests_are() {
         .op(name, 200..220)
         .args(attention)
         .launched("attention", 206..207, 320..330);
-    // 2·2·8·(3 + 5) on 3 new tokens of 24 numbers and 4 cached keys of 8; then 2·8·2·9 on 3
-    // new and 6 cached; then nothing is known.
+    // 2·2·8·(3 + 5) on 3 new tokens of 24 elements and 4 cached keys of 8; then 2·8·2·9 on 3 new and 6 cached; then
+    // unknown.
     let expected = [Some((256.0, Some(208.0))), Some((288.0, Some(240.0))), None];
     assert_eq!(works(timetable.clone()), expected);
-    // One operation without arguments that differ: not known, as long as one call is not.
+    // One operation without differing arguments: unknown, because one call is unknown.
     let profile = timetable.profile();
     let [operation] = profile.operations() else {
         panic!("one operation")

@@ -9,29 +9,29 @@ use crate::profile::Profile;
 use crate::profile::launch::{GpuId, is_graph_call};
 use crate::trace::{ByName, Category, EventId, TrackId};
 
-/// What the GPU did for a step.
+/// The GPU activity of a step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Activity {
-    /// From its first to its last activity, without inputs that were copied ahead while the step before it
-    /// ran; from the end of the last gap in which an earlier batch ran that was not recorded.
+    /// From its first to its last activity, excluding inputs that were copied ahead while the previous step ran. If
+    /// there is a gap in which an earlier, unrecorded batch ran, it starts at the end of the last such gap.
     pub span: Interval,
-    /// What such a gap takes off.
+    /// Time that is excluded because of such a gap.
     pub cut_ns: i64,
-    /// Time in it during which something of the step runs.
+    /// Time in the span during which activity of the step runs.
     pub busy_ns: i64,
-    /// Kernels, copies and fills.
+    /// Number of kernels, copies and fills.
     pub n_work: usize,
-    /// Calls that launched them; a graph is launched by one.
+    /// Number of calls that launched them; a graph counts once.
     pub n_launches: usize,
-    /// Those of them that launched graphs.
+    /// Number of these calls that launched graphs.
     pub n_replays: usize,
 }
 
-/// The GPU activity of a trace by the thread and the start of the call that launched it.
+/// The GPU activity of a trace by thread and start of the launching call.
 pub(crate) struct Launched<'a> {
     profile: &'a Profile,
     work: Vec<(TrackId, i64, GpuId)>,
-    /// Until when that runs which the same thread launched before, by position in `work`.
+    /// By position in `work`: the end of everything that the same thread launched earlier.
     earlier_until_ns: Vec<i64>,
     /// When anything runs.
     busy: Vec<Interval>,
@@ -71,7 +71,7 @@ impl<'a> Launched<'a> {
         }
     }
 
-    /// What a thread launched in a time, in the order of the launches.
+    /// What a thread launched in a time span, in launch order.
     pub(crate) fn during(&self, track: TrackId, span: Interval) -> impl Iterator<Item = GpuId> {
         let until = |ns: i64| {
             self.work
@@ -85,7 +85,7 @@ impl<'a> Launched<'a> {
             .map(|(.., id)| *id)
     }
 
-    /// What the GPU did for a step.
+    /// The GPU activity of a step.
     pub(super) fn of(&self, step: &ServingStep) -> Option<Activity> {
         let own: Vec<GpuId> = self.during(step.track, step.on_host).collect();
         let spans = || {
@@ -113,8 +113,8 @@ impl<'a> Launched<'a> {
         })
     }
 
-    /// The start of a step's activity without the copies and fills that run ahead, while what its thread
-    /// launched before still runs: inputs of the next step, on a stream of their own.
+    /// The start of a step's activity, excluding copies and fills that run ahead while earlier work of its thread still
+    /// runs: inputs of the next step, on a stream of their own.
     fn after_ahead(&self, step: &ServingStep, start_ns: i64, own: &[GpuId]) -> i64 {
         let (track, from_ns) = (step.track, step.on_host.start_ns);
         let at = self
@@ -132,7 +132,7 @@ impl<'a> Launched<'a> {
         stays.map(|one| one.span.start_ns).min().unwrap_or(start_ns)
     }
 
-    /// Time in a span during which anything runs, whoever launched it.
+    /// Time in a span during which anything runs, whichever step it belongs to.
     pub(super) fn busy_in(&self, span: Interval) -> i64 {
         interval::sum(
             self.stretches(span)
@@ -146,9 +146,9 @@ impl<'a> Launched<'a> {
         rest.take_while(move |one| one.start_ns < span.end_ns)
     }
 
-    /// The end of the last gap of a step in which an earlier batch ran that was not recorded: nothing
-    /// recorded runs, the thread waits for the GPU, and what follows has been waiting in the
-    /// queue. What precedes such a gap is a small part of the step.
+    /// The end of the last gap of a step in which an earlier, unrecorded batch ran: nothing recorded runs, the thread
+    /// waits for the GPU, and the next work was queued for at least half of the gap. What precedes such a gap is at
+    /// most half of the step.
     fn cut(&self, hull: Interval, own: &[GpuId]) -> Option<i64> {
         let work = || own.iter().filter_map(|id| self.profile.gpu.get(*id));
         let all_ns = interval::sum(work().map(|one| one.span.length()));
@@ -185,7 +185,7 @@ impl<'a> Launched<'a> {
     }
 }
 
-/// Shorter gaps are no batch.
+/// Shorter gaps are not a batch.
 const LEAST_GAP_NS: i64 = 50_000;
-/// Calls before the end of a gap that may span it.
+/// Number of waiting calls before the end of a gap that are examined.
 const MOST_WAITS: usize = 16;

@@ -1,5 +1,4 @@
-//! The graphs of a recording: how often each is replayed, how long that takes, and which batches it
-//! serves.
+//! The graphs of a recording: how often each is replayed, how long that takes, and for which batches.
 
 use super::replays::Graph;
 use super::{ServingStep, layers};
@@ -12,11 +11,11 @@ use crate::trace::EventId;
 /// A graph and its replays.
 #[derive(Debug, Clone, PartialEq)]
 pub struct GraphFacts {
-    /// What tells it from others: the profiler's id of it, else the hash of the names of its kernels.
+    /// Its identity: the profiler's graph id, otherwise a hash of the kernel names.
     pub key: u64,
-    /// It is the profiler's id; else graphs of several sizes may be one here.
+    /// Whether it is the profiler's id; otherwise graphs of several sizes may be treated as one.
     pub has_id: bool,
-    /// Kernels, copies and fills of a replay.
+    /// Number of kernels, copies and fills of a replay.
     pub n_work: usize,
     /// The longest of its kernels.
     pub longest: EventId,
@@ -33,20 +32,20 @@ pub struct ReplayFacts {
     pub on_host: Interval,
     /// From its first to its last GPU activity.
     pub span: Interval,
-    /// It lies in a step.
+    /// Whether it is inside a step.
     pub is_in_step: bool,
-    /// The batch of that step, where its annotation tells.
+    /// The batch of that step, if its annotation contains it.
     pub batch: Option<Batch>,
 }
 
 impl GraphFacts {
-    /// From the first to the last GPU activity of a replay, the median.
+    /// Median time from the first to the last GPU activity of a replay.
     pub fn median_ns(&self) -> i64 {
         let lengths = self.replays.iter().map(|replay| replay.span.length());
         median_ns(lengths.collect()).unwrap_or(0)
     }
 
-    /// The time of all its replays.
+    /// Total time of all replays.
     pub fn ns(&self) -> i64 {
         interval::sum(self.replays.iter().map(|replay| replay.span.length()))
     }
@@ -63,15 +62,14 @@ impl GraphFacts {
             .collect()
     }
 
-    /// The smallest and the largest of a count of the batches that it serves.
+    /// The minimum and maximum of a count over the batches it is used for.
     pub fn range(&self, of: fn(&Batch) -> Option<u64>) -> Option<(u64, u64)> {
         let counts = || self.batches().filter_map(|batch| of(&batch));
         counts().min().zip(counts().max())
     }
 
-    /// The batch that it was captured for, as far as the recording tells: the size that annotations
-    /// name, else, of a graph that the profiler tells from others, the largest that it serves, which is the
-    /// least it can be.
+    /// The batch size it was captured for, as far as it is known: the size in the annotations; otherwise, for a graph
+    /// with a profiler id, the largest batch it is used for, which is a lower bound.
     pub fn captured_for(&self) -> Option<CapturedFor> {
         let named = self.range(|batch| batch.padded_to);
         if let Some((_, requests)) = named {
@@ -87,8 +85,8 @@ impl GraphFacts {
         })
     }
 
-    /// What share of the captured batch is padding in the mean of its replays, in percent; at least that
-    /// where no annotation names the captured size.
+    /// The average share of padding in the captured batch, in percent; a lower bound if no annotation contains the
+    /// captured size.
     pub fn padding_percent(&self) -> Option<f64> {
         let captured = self.captured_for()?;
         let real = |batch: Batch| match captured.is_named {
@@ -98,7 +96,7 @@ impl GraphFacts {
         let shares = self.batches().filter_map(|batch| {
             let real = real(batch)?;
             let of = match captured.is_named {
-                // Annotations name no size that is the real one.
+                // Annotations omit the captured size if it equals the actual size.
                 true => batch.padded_to.unwrap_or(real),
                 false => captured.n,
             };
@@ -110,16 +108,16 @@ impl GraphFacts {
     }
 }
 
-/// The size of the batch that a graph was captured for.
+/// The batch size that a graph was captured for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CapturedFor {
-    /// Requests where annotations name them, else tokens.
+    /// Requests if from annotations, otherwise tokens.
     pub n: u64,
-    /// Annotations name it; else it is that at least.
+    /// Whether it is from annotations; otherwise it is a lower bound.
     pub is_named: bool,
 }
 
-/// What is said of each graph, in their order.
+/// The facts about each graph, in the same order.
 pub(super) fn facts(profile: &Profile, graphs: &[Graph], steps: &[ServingStep]) -> Vec<GraphFacts> {
     let events = &profile.trace.events;
     let facts = graphs.iter().filter_map(|graph| {
@@ -153,7 +151,7 @@ pub(super) fn facts(profile: &Profile, graphs: &[Graph], steps: &[ServingStep]) 
     facts.collect()
 }
 
-/// The same of the replays in a part of the time, or of those that one step launched.
+/// The same for the replays in a time span, or for those that one step launched.
 pub(super) fn within(
     graphs: &[GraphFacts],
     span: Interval,

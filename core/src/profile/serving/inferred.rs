@@ -1,9 +1,7 @@
-//! Steps that nothing names: of an engine or a model that does the same over and over without a word of
-//! it in annotations or frames.
+//! Infers steps of an engine or model whose annotations and frames do not show them.
 //!
-//! A graph that is replayed again with the kernels of layers in it is a step. Without graphs it is
-//! what the sequence of kernels repeats, where that has layers that two ways of counting agree on.
-//! Training repeats as well, and has steps of another kind.
+//! A graph that contains layers and is replayed repeatedly is a step. Without graphs, a step is the repeating kernel
+//! sequence, if two ways to count its layers agree. Training repeats as well, but has steps of a different kind.
 
 use super::replays::Graph;
 use super::steps::{Named, NamedBy};
@@ -18,15 +16,15 @@ use crate::profile::launch::GpuId;
 use crate::trace::annotations::step_number;
 use crate::trace::{ByName, Category, EventId};
 
-/// Fewer kernels are no step.
+/// Fewer kernels are not a step.
 const LEAST_KERNELS: usize = 50;
-/// Attention kernels of the layers of a step; fewer may be one layer.
+/// Minimum number of attention kernels in a step; fewer may be a single layer.
 const LEAST_LAYERS: usize = 2;
-/// Steps that a sequence of kernels is told from.
+/// Minimum number of steps to infer them from a kernel sequence.
 const LEAST_STEPS: usize = 3;
 
-/// Whether steps are worth looking for: there is attention on the GPU, the program names no steps of the
-/// profiler, and nothing is trained.
+/// Whether to look for steps: the GPU runs attention, the program does not mark steps for the profiler, and it is not
+/// training.
 pub(super) fn may_recur(profile: &Profile) -> bool {
     let (trace, events) = (&profile.trace, &profile.trace.events);
     let mut attends = false;
@@ -49,7 +47,7 @@ pub(super) fn may_recur(profile: &Profile) -> bool {
     !annotations.any(|event| is_named.of(trace, event))
 }
 
-/// The steps of a trace that names none; `None` where nothing that recurs looks like one.
+/// The steps of a trace without named ones; `None` if no repetition looks like steps.
 pub(super) fn find(profile: &Profile, graphs: &[Graph]) -> Option<Named> {
     let replays = by_replays(profile, graphs).map(|steps| (NamedBy::Replays, steps));
     let kernels = || by_kernels(profile).map(|steps| (NamedBy::Kernels, steps));
@@ -62,8 +60,8 @@ pub(super) fn find(profile: &Profile, graphs: &[Graph]) -> Option<Named> {
     })
 }
 
-/// Replays of graphs that hold layers, where one of them is replayed again. Pieces of a step are replayed
-/// as often as it has layers, and hold none.
+/// Replays of graphs that contain layers, if one of these graphs is replayed several times. Pieces of a step are
+/// replayed once per layer, and contain no layers themselves.
 fn by_replays(profile: &Profile, graphs: &[Graph]) -> Option<Vec<ServingStep>> {
     let mut is_layer = ByName::new(is_main);
     let mut is_step = |graph: &&Graph| {
@@ -99,7 +97,7 @@ fn step(profile: &Profile, call: EventId, on_host: Interval) -> ServingStep {
     }
 }
 
-/// What the kernels of a stream repeat, where each block has layers.
+/// The repeating blocks of kernels on a stream, if each block has layers.
 fn by_kernels(profile: &Profile) -> Option<Vec<ServingStep>> {
     let streams = layers::stream_runs(profile);
     let stream = streams.iter().max_by_key(|stream| stream.work.len())?;
@@ -114,8 +112,7 @@ fn by_kernels(profile: &Profile) -> Option<Vec<ServingStep>> {
     runs.into_iter().find_map(|work| blocks(profile, work))
 }
 
-/// The blocks of a run, each from a kernel that runs once in it to the next one: the one before which
-/// the GPU waits longest.
+/// The blocks of a run. Each starts at a kernel that runs once per block: the one before which the GPU is idle longest.
 fn blocks(profile: &Profile, work: &[GpuId]) -> Option<Vec<ServingStep>> {
     let mut places: Map<_, Vec<usize>> = Map::default();
     for (at, id) in work.iter().enumerate() {
@@ -163,9 +160,9 @@ fn blocks(profile: &Profile, work: &[GpuId]) -> Option<Vec<ServingStep>> {
     steps.collect()
 }
 
-/// Whether places follow each other at about the same distance, far enough for a step.
+/// Whether positions are about evenly spaced, far enough apart for a step.
 fn is_even(places: &[usize]) -> bool {
-    /// Steps of one kind differ by a kernel here and there.
+    /// Steps of the same kind differ by a few kernels.
     const MOST_PERCENT: i64 = 10;
     let apart = places.iter().zip(places.iter().skip(1));
     let apart: Vec<i64> = apart.map(|(one, next)| (next - one) as i64).collect();
@@ -176,13 +173,13 @@ fn is_even(places: &[usize]) -> bool {
     usual >= LEAST_KERNELS as i64 && apart.iter().all(is_usual)
 }
 
-/// Whether all blocks have the same number of layers, by attention and by what repeats in them.
+/// Whether all blocks have the same number of layers, both by attention kernels and by repetition.
 fn have_layers(profile: &Profile, blocks: &[&[GpuId]]) -> bool {
     let counts = |work: &&[GpuId]| layers::layers(profile, work);
     let Some(Some(first)) = blocks.first().map(counts) else {
         return false;
     };
-    // Blocks are alike in a run: the first and the last stand for all.
+    // Blocks of a run are similar: checking the first and the last is enough.
     let last = blocks.last().and_then(counts);
     first >= LEAST_LAYERS && last == Some(first)
 }

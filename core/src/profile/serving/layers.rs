@@ -1,5 +1,5 @@
-//! Layers of a step, counted in two ways: by its attention kernels, of which each layer has one, and
-//! by what the sequence of its kernels repeats.
+//! Counts the layers of a step in two ways: by attention kernels, one per layer, and by what repeats in its kernel
+//! sequence.
 
 use super::ServingStep;
 use super::activity::Launched;
@@ -16,37 +16,37 @@ use crate::profile::Profile;
 use crate::profile::launch::GpuId;
 use crate::trace::{ByName, EventId, TrackId};
 
-/// What repeats on one stream.
+/// The repetitions on one stream.
 #[derive(Debug, Clone, PartialEq)]
 pub struct StreamRuns {
     /// The stream of a device.
     pub track: TrackId,
     /// Its GPU activity, by start.
     pub work: Vec<GpuId>,
-    /// Positions in it.
+    /// Repetitions, as positions in `work`.
     pub runs: Vec<Run>,
 }
 
-/// What repeats in a step.
+/// What repeats within a step.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Blocks {
-    /// Kernels of a block that repeats, in the mean.
+    /// Average number of kernels in a repeating block.
     pub period: f64,
-    /// How often it repeats; the last block may be cut.
+    /// Number of repetitions; the last block may be incomplete.
     pub blocks: f64,
     /// The time from the first to the last kernel of these blocks.
     pub ns: i64,
     /// How often the longest kernel of a block occurs in it.
     pub layers_per_block: usize,
-    /// Attention kernels, one of each layer.
+    /// Number of attention kernels, one per layer.
     pub attention: usize,
-    /// The same in groups of layers that follow each other and are alike.
+    /// The same, in groups of consecutive similar layers.
     pub alike: Vec<usize>,
-    /// Layers, where both ways agree.
+    /// Number of layers, if both ways to count agree.
     pub layers: Option<usize>,
 }
 
-/// What repeats on each stream of a profile.
+/// The repetitions on each stream of a profile.
 pub fn stream_runs(profile: &Profile) -> Vec<StreamRuns> {
     let all: Vec<GpuId> = profile.gpu.iter().map(|(id, _)| id).collect();
     by_stream(profile, &all)
@@ -99,7 +99,7 @@ pub(super) fn longest(profile: &Profile, work: &[GpuId]) -> Option<EventId> {
         .map(|one| one.event)
 }
 
-/// The blocks of the run that takes the most time, of blocks with so many kernels at least.
+/// The blocks of the repetition that takes the most time, among those with at least `least` kernels per block.
 pub(super) fn longest_run(profile: &Profile, work: &[GpuId], least: usize) -> Vec<Vec<GpuId>> {
     let streams = by_stream(profile, work)
         .into_iter()
@@ -121,8 +121,8 @@ pub(super) fn longest_run(profile: &Profile, work: &[GpuId], least: usize) -> Ve
     blocks.map(<[GpuId]>::to_vec).collect()
 }
 
-/// What repeats in a step: in the one of median length that drafts no tokens, or in an iteration of a
-/// diffusion pipeline. Of several replays in a step the largest is the model.
+/// What repeats in a step: the step with the median amount of work that does not draft tokens, or an iteration of a
+/// diffusion pipeline. Of several replays in a step, the largest is the model.
 pub(super) fn blocks(
     profile: &Profile,
     steps: &[ServingStep],
@@ -144,7 +144,7 @@ pub(super) fn blocks(
     let whole = of_work(profile, &own)?;
     let largest = largest_replay(profile, step, graphs);
     let of_model = largest.and_then(|work| of_work(profile, work));
-    // Pieces of a graph have a layer at most.
+    // Pieces of a graph have at most one layer.
     let is_model = |one: &Blocks| one.layers.is_some() && one.attention * 2 > whole.attention;
     Some(of_model.filter(is_model).unwrap_or(whole))
 }
@@ -153,7 +153,7 @@ fn is_draft(step: &ServingStep) -> bool {
     step.phase() == Some(Phase::Draft)
 }
 
-/// The replay of most kernels that a step launched: beside it a draft model may run.
+/// The replay with the most kernels in a step: a draft model may run in the same step.
 fn largest_replay<'a>(
     profile: &Profile,
     step: &ServingStep,
@@ -169,12 +169,12 @@ fn largest_replay<'a>(
         .max_by_key(|work| work.len())
 }
 
-/// Layers of some work, where both ways of counting them agree.
+/// The number of layers in some work, if both ways to count agree.
 pub(super) fn layers(profile: &Profile, work: &[GpuId]) -> Option<usize> {
     of_work(profile, work)?.layers
 }
 
-/// What repeats in some work: on its stream of the most.
+/// What repeats in some work, on the stream with the most of it.
 fn of_work(profile: &Profile, work: &[GpuId]) -> Option<Blocks> {
     let streams = by_stream(profile, work).into_iter();
     let (track, work) = streams.max_by_key(|(_, work)| work.len())?;
@@ -204,7 +204,7 @@ fn of_work(profile: &Profile, work: &[GpuId]) -> Option<Blocks> {
     })
 }
 
-/// Positions of the attention kernels, of which a layer has one.
+/// Positions of the main attention kernels, one per layer.
 pub(super) fn anchors(profile: &Profile, work: &[GpuId]) -> Vec<usize> {
     let mut is_anchor = ByName::new(is_main);
     let events = work
@@ -216,11 +216,11 @@ pub(super) fn anchors(profile: &Profile, work: &[GpuId]) -> Vec<usize> {
     anchors.map(|(at, _)| at).collect()
 }
 
-/// How many layers in a row are alike, by the distances between their anchors. What lies between two
-/// anchors is most of the first one's layer: the anchor before a change of the distance is the first of
-/// the layers that follow, where these go on in the same way.
+/// Groups consecutive layers that are similar, by the distances between their anchors. Most of the work between two
+/// anchors belongs to the layer of the first one. The anchor before a change of distance is therefore the first layer
+/// of the next group, if that continues with the same distance.
 pub(super) fn alike(anchors: &[usize]) -> Vec<usize> {
-    /// Blocks of one kind differ by a kernel or two.
+    /// Blocks of the same kind differ by one or two kernels.
     const MOST_PERCENT: usize = 10;
     let is_like = |one: usize, usual: usize| one.abs_diff(usual) * 100 <= usual * MOST_PERCENT;
     let apart = anchors.iter().zip(anchors.iter().skip(1));
@@ -250,11 +250,11 @@ pub(super) fn alike(anchors: &[usize]) -> Vec<usize> {
     groups
 }
 
-/// How often the kernel with the longest mean occurs in a block of a run: all calls of its name; those
-/// that take about as long, as GEMMs of different sizes may share a name; half of them where it
-/// computes both GEMMs of experts.
+/// How often the kernel with the longest mean duration occurs in a block: all calls of its name; only those of about
+/// the same duration, because GEMMs of different sizes may share a name; half of the calls if it computes both GEMMs of
+/// the experts.
 fn longest_in_block(profile: &Profile, run: &Run, work: &[GpuId]) -> [usize; 3] {
-    /// Of the longest call.
+    /// Percentage of the longest call.
     const AS_LONG_PERCENT: i64 = 75;
     let period = run.period().round().max(1.0) as usize;
     let mut times: Map<_, (i64, i64)> = Map::default();
@@ -264,7 +264,7 @@ fn longest_in_block(profile: &Profile, run: &Run, work: &[GpuId]) -> [usize; 3] 
         *n += 1;
     }
     let mean = |name| times.get(&name).map_or(0, |(ns, n)| ns / n.max(&1));
-    // The first block may be cold, the last one cut.
+    // The first block may be a warm-up, the last one incomplete.
     let middle = work.len() / period / 2 * period;
     let block = work.get(middle..middle + period).unwrap_or(work);
     let block = || block.iter().filter_map(|id| profile.gpu.get(*id));

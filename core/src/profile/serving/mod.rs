@@ -1,15 +1,15 @@
-//! Serving engines and diffusion runners: the steps of a recording, and the GPU activity of each.
+//! Serving engines and diffusion pipelines: the steps of a recording, and the GPU activity of each.
 //!
 //! ```text
 //! annotations, else Python frames ─→ steps ─launches on their thread→ GPU activity ─→ step time
 //!                                              └→ graph replays ─→ iterations ─→ stages, layers
 //! ```
 //!
-//! A step is one forward pass of the engine over one batch. Its GPU activity is what was launched
-//! during its annotation on its thread, whenever that ran: engines schedule ahead, so that the
-//! activity of a step may start after its annotation has ended.
+//! A step is one forward pass of the engine over one batch. Its GPU activity is what was launched during its annotation
+//! on its thread, whenever it ran: engines schedule ahead, so the activity of a step may start after its annotation has
+//! ended.
 //!
-//! Where neither annotations nor frames name them, steps are inferred from what recurs.
+//! Steps without annotations or frames are inferred from repetition.
 
 pub(crate) mod activity;
 pub mod graphs;
@@ -52,13 +52,13 @@ pub struct ServingStep {
     pub event: EventId,
     /// The thread that ran it.
     pub track: TrackId,
-    /// When that ran it.
+    /// When it ran on that thread.
     pub on_host: Interval,
-    /// What it works on; `None` where no annotation tells.
+    /// Its batch; `None` if no annotation contains it.
     pub batch: Option<Batch>,
-    /// What the GPU did for it; `None` where that was nothing.
+    /// Its GPU activity; `None` if there is none.
     pub activity: Option<Activity>,
-    /// How long it takes; `None` where the GPU did nothing for it.
+    /// How long it takes; `None` without GPU activity.
     pub length: Option<StepLength>,
 }
 
@@ -67,7 +67,7 @@ pub struct ServingStep {
 pub struct StepLength {
     /// The time.
     pub ns: i64,
-    /// To the start of the step after it on its thread, else of its own GPU activity.
+    /// Until the start of the next step on its thread, otherwise the span of its own GPU activity.
     pub basis: Basis,
     /// Time in it during which anything runs on the GPU.
     pub busy_ns: i64,
@@ -81,23 +81,23 @@ impl StepLength {
 }
 
 impl ServingStep {
-    /// What its requests do; `None` where nothing tells.
+    /// What its requests do; `None` if unknown.
     pub fn phase(&self) -> Option<Phase> {
         self.batch.map(|batch| batch.phase)
     }
 }
 
-/// What the time of a step is.
+/// How the time of a step is measured.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Basis {
-    /// From the start of its GPU activity to that of the step after it, the median.
+    /// From the start of its GPU activity to that of the next step; the median.
     StartToStart,
     /// From its first to its last GPU activity.
     GpuSpan,
 }
 
 impl Basis {
-    /// In a few words.
+    /// A short description.
     pub fn label(self) -> &'static str {
         match self {
             Basis::StartToStart => "start to start, median",
@@ -105,7 +105,7 @@ impl Basis {
         }
     }
 
-    /// Of one step, in fewer words.
+    /// A shorter description, for a single step.
     pub fn short(self) -> &'static str {
         match self {
             Basis::StartToStart => "to the next step",
@@ -119,33 +119,33 @@ impl Basis {
 pub struct StepTime {
     /// The time.
     pub ns: i64,
-    /// What it is.
+    /// How it is measured.
     pub basis: Basis,
-    /// Steps that it is the median of; 1 for a single one.
+    /// The number of steps that it is the median of.
     pub n: usize,
 }
 
 /// The steps of a recording.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Serving {
-    /// Who ran them; `None` where nothing tells.
+    /// The engine that ran them; `None` if unknown.
     pub engine: Option<Engine>,
-    /// What names them.
+    /// How the steps were identified.
     pub named_by: NamedBy,
     /// In the order in which they ran on the CPU.
     pub steps: Vec<ServingStep>,
     /// How the GPU activity of the recording was launched.
     pub shape: Shape,
-    /// Parts of the time: before, in, between and after steps or denoising iterations.
+    /// Parts of the time: before, during, between and after steps or denoising iterations.
     pub stages: Vec<Stage>,
-    /// What repeats in a step.
+    /// What repeats within a step.
     pub blocks: Option<Blocks>,
-    /// The graphs that are replayed, those of the most time first.
+    /// The replayed graphs, by total time, longest first.
     pub graphs: Vec<GraphFacts>,
 }
 
 impl Serving {
-    /// The steps of a profile of a whole trace; `None` for one of no serving engine.
+    /// The steps of a profile of a whole trace; `None` if it is not from a serving engine.
     pub(crate) fn find(profile: &Profile) -> Option<Serving> {
         let named = steps::find(&profile.trace);
         let recurs = named.is_none() && inferred::may_recur(profile);
@@ -181,7 +181,7 @@ impl Serving {
         })
     }
 
-    /// The steps of a part of the time, or of the one step that it is.
+    /// The steps inside a time span, or the single step that it is.
     pub(crate) fn within(&self, span: Interval, on_host: Option<Interval>) -> Option<Serving> {
         let is_inside = |step: &ServingStep| match on_host {
             Some(on_host) => step.on_host == on_host,
@@ -216,7 +216,7 @@ impl Serving {
         spans.map(|activity| activity.span).reduce(Interval::hull)
     }
 
-    /// Phases of which there are steps with GPU activity, and how many steps each has.
+    /// Phases with steps that have GPU activity, and the number of these steps.
     pub fn phases(&self) -> Vec<(Option<Phase>, usize)> {
         let all = Phase::ALL.into_iter().map(Some).chain([None]);
         let count = |phase| self.of(phase).count();
@@ -231,8 +231,8 @@ impl Serving {
         steps.filter(move |step| step.phase() == phase && step.activity.is_some())
     }
 
-    /// How long a step of a phase takes: from start to start, the median, where each is followed by
-    /// another on its thread; else its own span, the median of several.
+    /// How long a step of a phase takes: the median from start to start, if each is followed by another one on its
+    /// thread; otherwise the median of their own spans.
     pub fn step_time(&self, phase: Option<Phase>) -> Option<StepTime> {
         let mut before: Map<TrackId, (bool, i64)> = Map::default();
         let apart = self.steps.iter().filter_map(|step| {
@@ -253,8 +253,7 @@ impl Serving {
     }
 }
 
-/// How long each step takes: until the GPU activity of the one after it on its thread starts, else its
-/// own.
+/// Measures each step: until the GPU activity of the next one on its thread starts, otherwise its own span.
 fn measure(steps: &mut [ServingStep], launched: &activity::Launched) {
     let mut next: Map<TrackId, i64> = Map::default();
     for step in steps.iter_mut().rev() {

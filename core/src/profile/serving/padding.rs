@@ -1,4 +1,4 @@
-//! Graphs that run for more rows than a step has: the size that they were captured for.
+//! Padding of graphs: the size that a graph was captured for, compared with the actual batch.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use crate::trace::{Category, Dims, EventId, TrackId};
 /// What the rows of a graph are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Rows {
-    /// Requests, each of some tokens.
+    /// Requests with one or more tokens each.
     Requests,
     /// Tokens.
     Tokens,
@@ -27,10 +27,10 @@ impl Rows {
     }
 }
 
-/// A step that replays a graph, beside the size that this was captured for.
+/// A step that replays a graph, with the size the graph was captured for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Padded {
-    /// A row of the steps.
+    /// An index into the steps.
     pub(crate) step: usize,
     pub(crate) rows: Rows,
     pub(crate) real: u64,
@@ -40,16 +40,16 @@ pub(crate) struct Padded {
 }
 
 impl Padded {
-    /// The share of its rows that are none of the step, in percent.
+    /// The share of padding in its rows, in percent.
     pub(crate) fn percent(&self) -> f64 {
         let empty = self.captured.saturating_sub(self.real);
         empty as f64 / self.captured.max(1) as f64 * 100.0
     }
 }
 
-/// The steps that replay graphs and whose batch is known, with what their graphs are captured for: by their
-/// annotation, by the capture that their kernels come from, by the operator that takes the rows of the
-/// graph. Found once.
+/// The steps that replay graphs and have a known batch, with the captured size of their graphs: from the annotation,
+/// from the capture of their kernels, or from the next operator, which takes the rows of the graph. Computed once per
+/// profile.
 pub(crate) fn padded(profile: &Profile) -> Arc<Vec<Padded>> {
     profile.once(|| find(profile))
 }
@@ -102,7 +102,7 @@ fn find(profile: &Profile) -> Vec<Padded> {
         let of_capture = of_capture.map(|(_, size)| *size).max();
         let known = of_capture.map(|size| (size, Source::Captured));
         let known = known.or_else(|| {
-            // Between pieces of a graph anything may run.
+            // Between the pieces of a graph, unrelated operators may run.
             let rows = match own {
                 [_] => beside.after(step, *launched_ns, real),
                 _ => None,
@@ -121,12 +121,12 @@ fn find(profile: &Profile) -> Vec<Padded> {
         .collect()
 }
 
-/// The rows of the first tensors of recorded operators, by thread and start.
+/// The number of rows of the first tensor of recorded operators, by thread and start.
 struct Beside(Vec<(TrackId, i64, u64)>);
 
 impl Beside {
     fn of(profile: &Profile) -> Beside {
-        /// Narrower ones are no hidden states.
+        /// Narrower tensors are not hidden states.
         const LEAST_WIDTH: i64 = 256;
         let (trace, events) = (&profile.trace, &profile.trace.events);
         let ops = events.of_category(|of| of == Category::CpuOp);
@@ -147,8 +147,8 @@ impl Beside {
         Beside(rows)
     }
 
-    /// The rows of what the first operator behind a graph takes: what the graph gives, where that is a
-    /// matrix of hardly more rows than the step has tokens.
+    /// The number of rows that the first operator after a graph takes as input. It is the output of the graph if it is
+    /// a matrix with at most twice as many rows as the step has tokens.
     fn after(&self, step: &ServingStep, launched_ns: i64, tokens: u64) -> Option<u64> {
         let from = (step.track, launched_ns);
         let at = self
@@ -165,7 +165,7 @@ mod tests {
     use super::*;
     use crate::testing::Timetable;
 
-    /// A step of a graph of one kernel, and the first operator behind it.
+    /// A step with a graph of one kernel, and the first operator after it.
     fn captured(annotation: &str, after: &str) -> Option<(u64, u64, &'static str)> {
         let mut table = Timetable::new()
             .annotation(annotation, 0..400)
@@ -199,7 +199,7 @@ mod tests {
                 "33x2880, 33:long int",
                 Some((33, 33, "from neighbors")),
             ),
-            // Nothing tells, far more rows, fewer, or no hidden states.
+            // No operator, far more rows, fewer rows, or not hidden states.
             (STEP, "", Some((33, 33, "recorded"))),
             (STEP, "8192x2880", Some((33, 33, "recorded"))),
             (STEP, "1x2880", Some((33, 33, "recorded"))),

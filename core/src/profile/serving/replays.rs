@@ -1,4 +1,4 @@
-//! Graph replays: the GPU activity of one graph launch, and which launches are of one graph.
+//! Graph replays: the GPU activity of one graph launch, and which launches belong to the same graph.
 
 use std::hash::{Hash, Hasher};
 
@@ -23,32 +23,32 @@ pub struct Replay {
     pub work: Vec<GpuId>,
 }
 
-/// A graph: by its id where the profiler has one, else by the names of its kernels in their order on
-/// each stream.
+/// A graph, identified by the profiler's id or, without one, by the kernel names in order on each stream.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Graph {
-    /// What it is known by.
+    /// Its identity.
     pub key: u64,
-    /// The key is the profiler's: graphs of other sizes have others, be it that they run the same kernels.
+    /// Whether the key is the profiler's id: then graphs of other sizes have other keys, even if they run the same
+    /// kernels.
     pub has_id: bool,
     /// Its replays, by start.
     pub replays: Vec<Replay>,
 }
 
 impl Graph {
-    /// The time of all its replays.
+    /// Total time of all replays.
     pub fn ns(&self) -> i64 {
         interval::sum(self.replays.iter().map(|replay| replay.span.length()))
     }
 }
 
-/// The graphs of a profile, those of the most time first.
+/// The graphs of a profile, by total time, longest first.
 pub(crate) fn graphs(profile: &Profile) -> Vec<Graph> {
     let (trace, events) = (&profile.trace, &profile.trace.events);
     let mut is_graph = ByName::new(|name| RuntimeCall::of_name(name) == RuntimeCall::GraphLaunch);
     let mut of_call: Map<EventId, Vec<GpuId>> = Map::default();
     for (id, work) in profile.gpu.iter() {
-        // What a capture was merged into stands below the launch of its graph.
+        // Merged captured calls are below the launch of their graph.
         let call = work.launched_by.map(|call| trace.recorded_call(call));
         if let Some(call) = call.filter(|call| is_graph.of(trace, *call)) {
             of_call.entry(call).or_default().push(id);
@@ -88,7 +88,7 @@ pub(crate) fn graphs(profile: &Profile) -> Vec<Graph> {
     graphs
 }
 
-/// What a graph is known by, and whether that is the profiler's id of it.
+/// The key of a graph, and whether it is the profiler's id.
 fn key(profile: &Profile, work: &[GpuId]) -> (u64, bool) {
     let mut hash = FxHasher::default();
     let (trace, events) = (&profile.trace, &profile.trace.events);
@@ -106,7 +106,7 @@ fn key(profile: &Profile, work: &[GpuId]) -> (u64, bool) {
         Some((events.track(work.event), work.name))
     });
     let mut names: Vec<_> = names.collect();
-    // Stable: the kernels of each stream stay in their order.
+    // Stable sort: the kernels of each stream stay in order.
     names.arrange_by_key(|(track, _)| *track);
     names.hash(&mut hash);
     (hash.finish(), false)
@@ -126,30 +126,30 @@ pub enum ShapeKind {
 /// How the GPU activity of a recording was launched.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Shape {
-    /// In a word.
+    /// The kind of launch.
     pub kind: ShapeKind,
-    /// Launches of graphs.
+    /// Number of graph launches.
     pub launches: usize,
-    /// Graphs that differ.
+    /// Number of distinct graphs.
     pub graphs: usize,
-    /// Kernels, copies and fills of all replays.
+    /// Number of kernels, copies and fills of all replays.
     pub n_work: usize,
-    /// Kernels, copies and fills that no graph launched.
+    /// Number of kernels, copies and fills outside of graphs.
     pub n_outside: usize,
-    /// From the first to the last GPU activity of each replay, added up.
+    /// Total time from the first to the last GPU activity of each replay.
     pub replay_ns: i64,
 }
 
 impl Shape {
     pub(super) fn new(graphs: &[Graph], n_steps: usize, profile: &Profile) -> Shape {
-        /// A step of more launches is piecewise: layers are many.
+        /// A step with more launches is piecewise, because a model has many layers.
         const MOST_LAUNCHES_OF_FULL: usize = 4;
         let replays = || graphs.iter().flat_map(|graph| &graph.replays);
         let launches = replays().count();
         let n_work = replays().map(|replay| replay.work.len()).sum();
         let distinct = graphs.len();
         let per_step = launches / n_steps.max(1);
-        // The iterations of a diffusion pipeline are replays of one graph.
+        // The iterations of a diffusion pipeline are replays of the same graph.
         let is_full = per_step <= MOST_LAUNCHES_OF_FULL || distinct <= 2;
         Shape {
             kind: match launches {

@@ -1,9 +1,8 @@
-//! Layers as parts of the time: the kernels of a step, or of a graph's replay, cut between one layer and
-//! the next.
+//! Layers as parts of the time: the kernels of a step, or of a graph replay, cut at layer boundaries.
 //!
-//! Each layer has one main attention kernel. Layers are as far apart as these, and start where the
-//! blocks start that repeat. Work before the first layer, between groups of layers and after the
-//! last one is a part of its own.
+//! Each layer has one main attention kernel. Layers have the same spacing as these kernels, and start where the
+//! repeating blocks start. Work before the first layer, between groups of layers and after the last layer forms
+//! separate parts.
 
 use std::ops::Range;
 
@@ -17,12 +16,12 @@ use crate::profile::Profile;
 use crate::profile::launch::GpuId;
 use crate::trace::{EventId, TrackId};
 
-/// A layer of a step, or what lies beside layers.
+/// A layer of a step, or work outside of layers.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Slice {
-    /// Its number among the layers of the step, from 0, as modules count them; `None` for what lies beside layers.
+    /// Its index among the layers of the step, from 0, like module indices; `None` for work outside of layers.
     pub number: Option<usize>,
-    /// It is a layer for sure; else a block around an attention kernel.
+    /// Whether it is certainly a layer; otherwise it is a block around an attention kernel.
     pub is_layer: bool,
     /// The stream of the layers.
     pub track: TrackId,
@@ -33,7 +32,7 @@ pub struct Slice {
 }
 
 impl Slice {
-    /// What it is, for people.
+    /// Its name, for display.
     pub fn name(&self) -> String {
         match self.number {
             Some(number) if self.is_layer => format!("layer {number}"),
@@ -54,13 +53,13 @@ impl Slice {
 pub struct StepSlices {
     /// The position of the step in [`Serving::steps`].
     pub step: usize,
-    /// Of a diffusion pipeline the number of the denoising step, from 1.
+    /// For a diffusion pipeline, the number of the denoising step, from 1.
     pub iteration: Option<usize>,
-    /// Its work, cut.
+    /// Its work, cut into slices.
     pub slices: Vec<Slice>,
 }
 
-/// The steps of a profile with their layers; none where no step has several.
+/// The steps of a profile with their layers; empty if no step has several layers.
 pub fn of_steps(profile: &Profile) -> Vec<StepSlices> {
     let Some(serving) = profile.serving() else {
         return Vec::new();
@@ -97,7 +96,7 @@ pub fn of_steps(profile: &Profile) -> Vec<StepSlices> {
     all
 }
 
-/// The work of a step, or of a replay, cut at its layers; one part where it has none.
+/// The work of a step or replay, cut at its layers; a single part without layers.
 pub fn of_work(profile: &Profile, serving: &Serving, work: &[GpuId]) -> Vec<Slice> {
     let streams = by_stream(profile, work);
     let Some((track, main)) = streams.into_iter().max_by_key(|(_, own)| own.len()) else {
@@ -149,7 +148,7 @@ pub fn of_work(profile: &Profile, serving: &Serving, work: &[GpuId]) -> Vec<Slic
     slices.collect()
 }
 
-/// Where each layer lies in the work of a stream, with its number.
+/// The range of each layer in the work of a stream, with its index.
 fn cuts(profile: &Profile, main: &[GpuId], anchors: &[usize]) -> Vec<(usize, Range<usize>)> {
     let names = main
         .iter()
@@ -178,14 +177,14 @@ fn cuts(profile: &Profile, main: &[GpuId], anchors: &[usize]) -> Vec<(usize, Ran
     all
 }
 
-/// How far apart the last two of a group are.
+/// The distance between the last two of a group.
 fn distance(group: &[usize]) -> Option<usize> {
     let [.., one, next] = group else { return None };
     Some(next - one)
 }
 
-/// How many kernels of a layer come before its attention: from the start of the blocks that repeat
-/// to the first attention kernel in them.
+/// The number of kernels of a layer before its attention: from the start of the repeating blocks to the first attention
+/// kernel in them.
 fn lead(group: &[usize], anchors: &[usize], runs: &[periods::Run]) -> Option<usize> {
     let apart = distance(group)?;
     let inside = |run: &&periods::Run| group.iter().any(|at| run.span.contains(at));

@@ -1,8 +1,9 @@
-//! The kernels of GPU graphs by their place in the layers: what each layer runs in one place is one slot.
+//! The kernels of GPU graphs by their position in the layers: the kernels that all layers run at the same position form
+//! a slot.
 //!
-//! A replay has no operators, and one kernel may serve several GEMMs of a layer; its place tells them
-//! apart. Layers start as far before their attention kernel as the blocks that repeat do; where no
-//! attention is known, the blocks themselves are taken.
+//! A replay has no operators, and one kernel may serve several GEMMs of a layer; its position distinguishes them. A
+//! layer starts as far before its attention kernel as the repeating blocks do; without a known attention kernel, the
+//! blocks themselves are used.
 
 use std::ops::Range;
 
@@ -16,35 +17,35 @@ use crate::profile::Profile;
 use crate::profile::launch::GpuId;
 use crate::trace::StringId;
 
-/// Where a kernel of a graph runs.
+/// The part of a graph that a kernel runs in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) enum Part {
-    /// Before the first layer; anywhere in a graph that shows no layers.
+    /// Before the first layer; everything in a graph without visible layers.
     Before,
-    /// In layers that follow each other and are alike, the first kind of them or a later one.
+    /// In consecutive similar layers; the index of the kind of layers.
     Layers(usize),
     /// After the last layer.
     After,
-    /// On another stream than the layers.
+    /// On a different stream than the layers.
     Beside,
 }
 
-/// One kernel in one place.
+/// One kernel at one position.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Slot {
-    /// The graph, the one of the most time first.
+    /// Index of the graph, by total time, longest first.
     pub(crate) graph: usize,
     pub(crate) part: Part,
-    /// The layers that have it, from 0.
+    /// The layers that contain it, from 0.
     pub(crate) layers: Vec<usize>,
     pub(crate) name: StringId,
-    /// By replay and layer: what ran, with its layer.
+    /// By replay and layer: the kernel that ran, with its layer.
     pub(crate) work: Vec<(GpuId, usize)>,
-    /// In the mean, kernels before it in its part.
+    /// Average number of kernels before it in its part.
     offset: f64,
 }
 
-/// A place: its part and layer, and how many kernels of the part are before it.
+/// A position: part, layer, and number of kernels before it in that layer or part.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Place {
     part: Part,
@@ -52,12 +53,12 @@ struct Place {
     offset: usize,
 }
 
-/// The slots of all graphs, in the order in which they run.
+/// The slots of all graphs, in execution order.
 pub(crate) fn slots(profile: &Profile) -> Vec<Slot> {
     let graphs = replays::graphs(profile);
     let mut all = Vec::new();
     for (graph, of_graph) in graphs.iter().enumerate() {
-        // Replays of one graph run the same kernels on the same streams.
+        // Replays of a graph run the same kernels on the same streams.
         let mut known: Map<Vec<StringId>, Vec<Place>> = Map::default();
         let mut placed = Vec::new();
         for replay in &of_graph.replays {
@@ -105,7 +106,7 @@ pub(crate) fn slots(profile: &Profile) -> Vec<Slot> {
 }
 
 impl Part {
-    /// Its place among the parts of a graph.
+    /// Its sort order among the parts of a graph.
     fn rank(self) -> (u8, usize) {
         match self {
             Part::Before => (0, 0),
@@ -116,7 +117,7 @@ impl Part {
     }
 }
 
-/// Kernels of a slot.
+/// The kernels of a slot.
 #[derive(Default)]
 struct Found {
     work: Vec<(GpuId, usize)>,
@@ -137,7 +138,7 @@ fn add(found: &mut Found, (place, id): (Place, GpuId)) {
     found.offsets += place.offset;
 }
 
-/// The slot of each kernel: its part, its name, and which of that name it is in its layer.
+/// The slot of each kernel: its part, its name, and its count among the kernels of that name in its layer.
 fn nth<'a>(
     names: &'a [StringId],
     places: &'a [Place],
@@ -150,7 +151,7 @@ fn nth<'a>(
     })
 }
 
-/// Kernels that follow each other in one layer of a part.
+/// Consecutive kernels in one layer of a part.
 fn part(range: Range<usize>, part: Part, layer: usize) -> impl Iterator<Item = Place> {
     (0..range.len()).map(move |offset| Place {
         part,
@@ -159,7 +160,7 @@ fn part(range: Range<usize>, part: Part, layer: usize) -> impl Iterator<Item = P
     })
 }
 
-/// The place of each kernel of a stream, given the positions of the attention kernels.
+/// The position of each kernel of a stream, given the positions of the attention kernels.
 fn places(names: &[StringId], anchors: &[usize]) -> Vec<Place> {
     let symbols: Vec<u32> = names.iter().map(|name| name.0).collect();
     let runs = periods::runs(&symbols);
@@ -178,7 +179,7 @@ fn places(names: &[StringId], anchors: &[usize]) -> Vec<Place> {
     before.chain(inside).chain(after).collect()
 }
 
-/// The blocks of the longest run, where there is one.
+/// The blocks of the longest repetition, if there is one.
 fn blocks(runs: &[Run]) -> Vec<(Range<usize>, usize)> {
     let long = runs.iter().filter(|run| run.period() > 1.5);
     let Some(run) = long.max_by_key(|run| (run.span.len(), std::cmp::Reverse(run.span.start)))
@@ -192,7 +193,7 @@ fn blocks(runs: &[Run]) -> Vec<(Range<usize>, usize)> {
         .collect()
 }
 
-/// A layer around each attention kernel, with the kind of those that it follows.
+/// A layer around each attention kernel, with its kind.
 fn around(anchors: &[usize], runs: &[Run], symbols: &[u32]) -> Vec<(Range<usize>, usize)> {
     let kinds = alike(anchors).into_iter().enumerate();
     let kinds: Vec<usize> = kinds
@@ -203,7 +204,7 @@ fn around(anchors: &[usize], runs: &[Run], symbols: &[u32]) -> Vec<(Range<usize>
     for (at, anchor) in anchors.iter().enumerate() {
         let kind = kinds.get(at);
         if at == 0 || kind != kinds.get(at - 1) {
-            // The first of its kind may differ, as what is before it does.
+            // The first of its kind may be atypical, because the kernels before it differ.
             let own = anchors.get(at + 1).filter(|_| kind == kinds.get(at + 1));
             lead = lead_of(*own.unwrap_or(anchor), anchors, runs).or(lead);
         }
@@ -219,8 +220,8 @@ fn around(anchors: &[usize], runs: &[Run], symbols: &[u32]) -> Vec<(Range<usize>
     ranges.zip(kinds).collect()
 }
 
-/// The first layer may lack a kernel that all others have, or have one more, so that what repeats starts
-/// behind it: layers of its kind start where they start to be like the first one.
+/// The first layer may lack a kernel that all others have, or have an extra one, so the repetition starts after it. In
+/// that case, layers of its kind start where they begin to match the first one.
 fn lead_in(anchors: &[usize], kinds: &[usize], symbols: &[u32], starts: &mut [usize]) {
     let [first, second, ..] = *anchors else {
         return;
@@ -240,8 +241,8 @@ fn lead_in(anchors: &[usize], kinds: &[usize], symbols: &[u32], starts: &mut [us
     }
 }
 
-/// How far back from two attention kernels, the first and the next, the same kernels run, but for one
-/// or two in a row that only one of both has.
+/// How far back from the first and the next attention kernel the same kernels run, ignoring up to two in a row that
+/// only one of both has.
 fn shared_lead(symbols: &[u32], first: usize, next: usize) -> [usize; 2] {
     const MOST_SKIPPED: usize = 2;
     let symbol = |end: usize| symbols.get(end.checked_sub(1)?);
@@ -264,7 +265,7 @@ fn shared_lead(symbols: &[u32], first: usize, next: usize) -> [usize; 2] {
     [first - one, next - other]
 }
 
-/// How many kernels of a layer are before its attention: from where the blocks around it start.
+/// The number of kernels of a layer before its attention: from the start of the repeating blocks around it.
 fn lead_of(anchor: usize, anchors: &[usize], runs: &[Run]) -> Option<usize> {
     let around = runs
         .iter()
@@ -274,8 +275,7 @@ fn lead_of(anchor: usize, anchors: &[usize], runs: &[Run]) -> Option<usize> {
     Some(first - run.span.start)
 }
 
-/// The end of the last layer: as far from its start as it is of the last one before it with the same
-/// attention kernel.
+/// The end of the last layer: it is as long as the last earlier layer with the same attention kernel.
 fn last_end(anchors: &[usize], starts: &[usize], symbols: &[u32]) -> usize {
     let Some((last, before)) = anchors.split_last() else {
         return symbols.len();
@@ -297,8 +297,8 @@ fn last_end(anchors: &[usize], starts: &[usize], symbols: &[u32]) -> usize {
 mod tests {
     use super::*;
 
-    /// Kernels of one letter each, in layers around `A` and `B`: layers as the letters they have, with
-    /// those before and after in brackets.
+    /// One letter per kernel, with layers around `A` and `B`: the layers as groups of letters, with a dash before the
+    /// kernels outside of layers.
     fn layers(kernels: &str) -> String {
         let names: Vec<StringId> = kernels.bytes().map(|byte| StringId(byte.into())).collect();
         let is_anchor = |name: &StringId| matches!(name.0 as u8, b'A' | b'B');
@@ -326,21 +326,21 @@ mod tests {
     #[test]
     fn layers_start_where_what_repeats_does() {
         for (kernels, expected) in [
-            // Norm, projection, attention, output; what is before and after is no layer.
+            // Norm, projection, attention, output; kernels before and after are outside of layers.
             ("xynqAonqAonqAonqAoz", "-xy nqAo nqAo nqAo nqAo -z"),
-            // Full and sliding layers take turns; one of them has a kernel more.
+            // Full-attention and sliding-window layers alternate; one kind has an extra kernel.
             (
                 "enqAonqBronqAonqBronqAonqBroh",
                 "-e nqAo nqBro nqAo nqBro nqAo nqBro -h",
             ),
-            // The first layer starts with another kernel, and another follows the last.
+            // The first layer starts with a different kernel, and another one follows the last layer.
             ("eqAonqAonqAonqAohz", "-e qAon qAon qAon qAoh -z"),
             // The first layer lacks a kernel.
             (
                 "enqrAonqtrAonqtrAonqtrAoh",
                 "-e nqrAo nqtrAo nqtrAo nqtrAo -h",
             ),
-            // Nothing that repeats is attention, and nothing repeats.
+            // A repetition without attention, and no repetition.
             ("xabcabcabcy", "-x abc abc abc -y"),
             ("abcde", "-abcde"),
             ("", ""),

@@ -1,5 +1,4 @@
-//! Parts of the time: before, in, between and after the steps, or the denoising iterations of a
-//! diffusion pipeline.
+//! Parts of the time: before, during, between and after the steps, or the denoising iterations of a diffusion pipeline.
 
 use std::cell::OnceCell;
 
@@ -37,30 +36,30 @@ labelled! {
 pub struct Stage {
     /// Which part.
     pub kind: StageKind,
-    /// The modules that ran in it, longest first; empty where none is known.
+    /// The modules that ran in it, longest first; empty if unknown.
     pub modules: Vec<String>,
-    /// From its start to its end; of what lies between steps from the first to the last.
+    /// From its start to its end; for the time between steps, from the first to the last step.
     pub span: Interval,
-    /// Each step or iteration; of any other part none.
+    /// Each step or iteration; empty for other parts.
     pub parts: Vec<Interval>,
-    /// Its time.
+    /// Its total time.
     pub ns: i64,
-    /// In which the GPU is busy.
+    /// Time in which the GPU is busy.
     pub busy_ns: i64,
 }
 
 impl Stage {
-    /// In which the GPU is idle.
+    /// Time in which the GPU is idle.
     pub fn idle_ns(&self) -> i64 {
         self.ns.saturating_sub(self.busy_ns)
     }
 
-    /// The median of its steps or iterations.
+    /// Median duration of its steps or iterations.
     pub fn median_ns(&self) -> Option<i64> {
         median_ns(self.parts.iter().map(|part| part.length()).collect())
     }
 
-    /// What runs in it, for people.
+    /// A description, for display.
     pub fn name(&self, is_diffusion: bool) -> String {
         let step = match is_diffusion {
             true => "denoising step",
@@ -79,8 +78,7 @@ impl Stage {
     }
 }
 
-/// The parts of the time from the first to the last GPU activity, in their order; none where it has no
-/// steps.
+/// The stages from the first to the last GPU activity, in order; empty without steps.
 pub(super) fn stages(
     profile: &Profile,
     steps: &[ServingStep],
@@ -133,8 +131,8 @@ pub(super) fn stages(
     stages.into_iter().filter(|stage| stage.ns > 0).collect()
 }
 
-/// What a diffusion pipeline does over and over: replays of a graph, else calls of a module, else what
-/// the sequence of its kernels repeats. Of each its GPU activity.
+/// The iterations of a diffusion pipeline, as the GPU activity of each: replays of a graph, otherwise calls of a
+/// module, otherwise the repeating kernel sequence.
 pub(super) fn iterations(
     profile: &Profile,
     step: &ServingStep,
@@ -142,7 +140,7 @@ pub(super) fn iterations(
     launched: &Launched,
     modules: &Modules,
 ) -> Vec<Vec<GpuId>> {
-    /// Fewer kernels are no denoising step.
+    /// Fewer kernels are not a denoising step.
     const LEAST_KERNELS: usize = 50;
     let events = &profile.trace.events;
     let own: Vec<GpuId> = launched.during(step.track, step.on_host).collect();
@@ -164,7 +162,7 @@ pub(super) fn iterations(
     layers::longest_run(profile, &own, LEAST_KERNELS)
 }
 
-/// Calls of modules that lie in no other one of their thread, found when they are first asked for.
+/// The outermost module calls of each thread, found on first use.
 #[derive(Default)]
 pub(super) struct Modules {
     calls: OnceCell<Vec<(TrackId, Interval, String)>>,
@@ -203,8 +201,8 @@ impl Modules {
         outer
     }
 
-    /// The module of a step that is called several times and has the most GPU time: the activity of each
-    /// of its calls.
+    /// The GPU activity of each call of one module: the one with the most GPU time among those that a step calls
+    /// several times.
     fn recurring(
         &self,
         profile: &Profile,
@@ -230,8 +228,7 @@ impl Modules {
         several.max_by_key(|calls| time(calls)).unwrap_or_default()
     }
 
-    /// The modules whose calls launched what starts in a time, those of the most GPU time first, without
-    /// the number of the instance.
+    /// The modules whose calls launched what starts in a time span, without instance numbers, most GPU time first.
     fn in_time(&self, profile: &Profile, span: Interval) -> Vec<String> {
         const MOST: usize = 4;
         let (events, calls) = (&profile.trace.events, self.calls(profile));

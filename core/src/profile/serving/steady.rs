@@ -1,7 +1,7 @@
-//! Steps that stand for the others: of a load that is steady.
+//! Representative steps under steady load.
 //!
-//! Requests of a step say how many run at once. The steps near the largest number are those of the
-//! full load; ramping up and running dry are not.
+//! The number of requests in a step shows how many run concurrently. Steps near the maximum are under full load;
+//! ramp-up and drain are not.
 
 use std::ops::Range;
 
@@ -11,41 +11,40 @@ use crate::base::sort::Arrange;
 use crate::names::batch::{Batch, Phase};
 
 labelled! {
-    /// What a choice of steps is.
+    /// How steps are selected.
     pub enum SteadyKind {
-        /// The longest run of decode steps near the largest number of requests.
+        /// The longest run of decode steps near the maximum number of requests.
         Decode => "steady decode" as "steady",
-        /// As TraceLens picks it: the window whose share of steps with prefill is that of all steps of
-        /// the full load.
+        /// TraceLens's selection: the window whose share of prefill steps matches that of all steps under full load.
         Mixed => "TraceLens: mixed" as "tracelens-mixed",
-        /// As TraceLens picks it: the longest run of decode steps in the full load.
+        /// TraceLens's selection: the longest run of decode steps under full load.
         DecodeOnly => "TraceLens: decode only" as "tracelens-decode",
-        /// As TraceLens picks it: the longest run of steps with prefill in the full load.
+        /// TraceLens's selection: the longest run of prefill steps under full load.
         PrefillDecode => "TraceLens: prefill-decode" as "tracelens-prefill",
     }
 }
 
-/// A choice of steps that follow each other.
+/// A selection of consecutive steps.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Steady {
-    /// What it is.
+    /// How they are selected.
     pub kind: SteadyKind,
     /// Positions in [`Serving::steps`].
     pub steps: Range<usize>,
 }
 
-/// Steps that TraceLens asks for.
+/// Number of steps that TraceLens asks for.
 const ASKED: usize = 32;
-/// Steps near the largest number of requests that open its region, and others that close it.
+/// Number of steps near the maximum number of requests that open a region, and of other steps that close it.
 const TURNS_AT: usize = 6;
-/// How near the largest number of requests is near, of it.
+/// Tolerance around the maximum number of requests, as a fraction of it.
 const NEAR: f64 = 0.1;
-/// Fewer steps are no load.
+/// Fewer steps are not a load.
 const LEAST_STEPS: usize = 3;
 
 impl Serving {
-    /// Choices of steps of a steady load, where annotations tell the requests of each; none of fewer steps
-    /// than three.
+    /// Selections of steps under steady load, if annotations contain the requests of each step; empty for fewer than
+    /// three steps.
     pub fn steady(&self) -> Vec<Steady> {
         let batches: Option<Vec<Batch>> = self.steps.iter().map(|step| step.batch).collect();
         let loads: Option<Vec<Load>> = batches
@@ -65,7 +64,7 @@ impl Serving {
     }
 }
 
-/// How much a step has to do.
+/// The load of a step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Load {
     requests: u64,
@@ -73,7 +72,7 @@ struct Load {
 }
 
 impl Load {
-    /// `None` for a batch of no engine that serves requests, and where it does not tell.
+    /// `None` if the batch is not from a serving engine, or the number of requests is unknown.
     fn new(batch: &Batch) -> Option<Load> {
         let has_prefill = match batch.phase {
             Phase::Diffusion => return None,
@@ -92,7 +91,7 @@ fn is_near(load: &Load, most: u64, share: f64) -> bool {
     most.abs_diff(load.requests) as f64 <= slack
 }
 
-/// The longest run of steps of a kind, the first of several.
+/// The longest run of matching steps; the first of several.
 fn longest(
     loads: &[Load],
     within: Range<usize>,
@@ -114,7 +113,7 @@ fn longest(
     best
 }
 
-/// The windows that TraceLens picks, of so many steps.
+/// The windows that TraceLens selects, with the given number of steps.
 fn as_tracelens(loads: &[Load], asked: usize) -> Vec<(SteadyKind, Range<usize>)> {
     let regions = regions(loads, asked);
     let Some(region) = regions
@@ -140,7 +139,7 @@ fn as_tracelens(loads: &[Load], asked: usize) -> Vec<(SteadyKind, Range<usize>)>
         .collect()
 }
 
-/// The parts of a recording in which the load is full.
+/// The regions of full load.
 fn regions(loads: &[Load], asked: usize) -> Vec<Range<usize>> {
     let share = if loads.len() < asked {
         2.0 * NEAR
@@ -167,7 +166,7 @@ fn regions(loads: &[Load], asked: usize) -> Vec<Range<usize>> {
             }
         };
     }
-    // A region that is still open loses the last step.
+    // A region that is still open at the end loses its last step.
     let last = loads.len().saturating_sub(1);
     regions.extend(open.map(|start| start..last));
     regions.retain(|region| !region.is_empty());
@@ -179,8 +178,7 @@ fn regions(loads: &[Load], asked: usize) -> Vec<Range<usize>> {
     regions
 }
 
-/// The window of the share of steps with prefill that all regions have, of several the one of more
-/// requests.
+/// The window whose share of prefill steps is closest to that of all regions; among equals the one with more requests.
 fn mixed(
     loads: &[Load],
     regions: &[Range<usize>],
@@ -223,7 +221,7 @@ fn mixed(
 mod tests {
     use super::*;
 
-    /// A digit for the requests of a decode step, ten times; a letter for those of a step with prefill.
+    /// A digit is a decode step with ten times as many requests; a letter is a step with prefill.
     fn loads(steps: &str) -> Vec<Load> {
         let load = |step: char| Load {
             requests: match step.to_digit(36) {
@@ -239,14 +237,14 @@ mod tests {
     fn regions_of_full_load() {
         #[rustfmt::skip]
         let cases: [(&str, usize, &[[usize; 2]]); 5] = [
-            // The sixth step near the peak opens a region five steps before it; it stays open until the
-            // end, but for the last step.
+            // The sixth step near the peak opens a region that starts five steps earlier; it stays open to the end,
+            // except for the last step.
             ("1234999999999", 4, &[[4, 12]]),
-            // Others between do not start the count anew, so that it opens within them.
+            // Other steps in between do not reset the count, so the region may start among them.
             ("99919919", 4, &[[2, 7]]),
             // The sixth other step closes it.
             ("9999999111111", 4, &[[0, 12]]),
-            // No region: four steps less at each end.
+            // No region: all steps except four at each end.
             ("1234567891", 4, &[[4, 6]]),
             // Nothing is left.
             ("19", 32, &[]),

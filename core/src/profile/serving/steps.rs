@@ -1,4 +1,4 @@
-//! Which events are the steps.
+//! Finds the events that are steps.
 
 use super::ServingStep;
 use crate::base::sort::Arrange;
@@ -6,21 +6,21 @@ use crate::names::batch::{self, Batch, Engine, Phase};
 use crate::names::frames::engine_step;
 use crate::trace::{ByName, Category, EventId, Trace};
 
-/// What names the steps.
+/// How steps were identified.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum NamedBy {
     /// Annotations of the engine.
     Annotations,
-    /// The Python function that runs them: nothing tells of their batches.
+    /// The Python function that runs them; their batches are unknown.
     Frames,
-    /// Replays of graphs that recur: nothing names them.
+    /// Repeated graph replays, without names.
     Replays,
-    /// The sequence of their kernels, which repeats: nothing names them.
+    /// Repeating kernel sequences, without names.
     Kernels,
 }
 
 impl NamedBy {
-    /// Whether they follow from what the GPU does over and over.
+    /// Whether they were inferred from repetition on the GPU.
     pub fn is_inferred(self) -> bool {
         matches!(self, NamedBy::Replays | NamedBy::Kernels)
     }
@@ -33,8 +33,8 @@ pub(super) struct Named {
     pub(super) steps: Vec<ServingStep>,
 }
 
-/// The steps that annotations of engines name, the detailed ones where there are any, else those of
-/// Python frames; `None` where there are neither.
+/// The steps marked by engine annotations, the most detailed ones if there are several kinds, otherwise those from
+/// Python frames; `None` without either.
 pub(super) fn find(trace: &Trace) -> Option<Named> {
     by_annotations(trace).or_else(|| by_frames(trace))
 }
@@ -46,7 +46,7 @@ fn by_annotations(trace: &Trace) -> Option<Named> {
         .filter_map(|event| Some((event, batch::parse(trace.name(event))?)))
         .collect();
     let tier = all.iter().map(|(_, batch)| batch.tier).max()?;
-    // SGLang may write the detailed annotations of vLLM around its own.
+    // SGLang may put detailed annotations in vLLM's format around its own.
     let sglang = all.iter().find(|(_, batch)| batch.engine == Engine::Sglang);
     let first = sglang.or_else(|| all.iter().find(|(_, batch)| batch.tier == tier));
     let engine = first.map(|(_, batch)| batch.engine);
@@ -56,7 +56,7 @@ fn by_annotations(trace: &Trace) -> Option<Named> {
         .any(|(_, batch)| verifies(batch) && batch.engine == Engine::Sglang);
     let steps = all.into_iter().filter(|(_, batch)| batch.tier == tier);
     let steps = steps.map(|(event, mut batch)| {
-        // Beside steps that verify, those that grow by a token are of the model that drafts.
+        // If there are verification steps, decode steps that add a single token belong to the draft model.
         if verified && batch.phase == Phase::Decode && !batch.speculates() {
             (batch.phase, batch.is_speculative) = (Phase::Draft, true);
         }
@@ -69,7 +69,7 @@ fn by_annotations(trace: &Trace) -> Option<Named> {
     })
 }
 
-/// What an engine calls for a step, and what it calls to warm up, which is none.
+/// The calls that an engine makes for steps, excluding those inside warm-up calls.
 fn by_frames(trace: &Trace) -> Option<Named> {
     let is_told = trace
         .strings
@@ -115,8 +115,7 @@ fn is_inside(step: &ServingStep, other: &ServingStep) -> bool {
     step.track == other.track && outer.start_ns <= inner.start_ns && inner.end_ns <= outer.end_ns
 }
 
-/// Those that lie in no other one of their thread; of two of one time the one that says more. By
-/// start.
+/// The outermost steps of each thread, sorted by start; of two with the same span, the more detailed one.
 fn outermost(mut steps: Vec<ServingStep>) -> Vec<ServingStep> {
     let says_less = |step: &ServingStep| step.batch.is_none_or(|batch| batch.images.is_none());
     steps.arrange_by_key(|step| {

@@ -3,8 +3,7 @@
 use super::*;
 use crate::testing::Timetable;
 
-/// Steps of a decoding engine, each with a kernel for each layer, on the GPU long after the CPU has
-/// launched them.
+/// Decode steps with one kernel per layer, which run on the GPU long after the CPU launched them.
 fn decode(steps: &[(&str, u32, u32)]) -> Timetable {
     let step = |trace: Timetable, (name, host, gpu): &(&str, u32, u32)| {
         trace
@@ -26,7 +25,7 @@ fn a_step_has_what_its_thread_launched_in_it_whenever_that_ran() {
         ("step[DECODE bs=4]", 0, 500),
         ("step[DECODE bs=8]", 30, 550),
     ])
-    // Of another thread, during the first step.
+    // On another thread, during the first step.
     .thread(2)
     .op("aten::add", 0..10)
     .launched("add", 4..6, 400..410);
@@ -56,9 +55,9 @@ fn the_time_of_a_step_is_from_start_to_start_else_its_own() {
     let name = "step[DECODE bs=4]";
     assert_eq!(time(&[(name, 0, 500)]), (40, Basis::GpuSpan, 1));
     let three = [(name, 0, 500), (name, 30, 550), (name, 60, 610)];
-    // Of two times neither is the time of a step.
+    // With two different times, the step time is neither of them.
     assert_eq!(time(&three), (55, Basis::StartToStart, 2));
-    // Steps of another thread follow none of this one.
+    // Steps on another thread do not follow those on this one.
     let threads = |threads: &[u32]| {
         let steps = threads
             .iter()
@@ -76,12 +75,12 @@ fn the_time_of_a_step_is_from_start_to_start_else_its_own() {
     };
     assert_eq!(threads(&[1, 2, 1, 2]), (100, Basis::StartToStart, 2));
     assert_eq!(threads(&[1, 2]), (40, Basis::GpuSpan, 2));
-    // What follows a decode step is its end, of whatever phase.
+    // A decode step ends at the next step, whatever its phase.
     let mixed = [(name, 0, 500), ("step[EXTEND bs=1 toks=9]", 30, 545)];
     assert_eq!(time(&mixed), (45, Basis::StartToStart, 1));
 }
 
-/// Inputs of the second step are copied on another stream while the first one runs.
+/// Inputs of the second step are copied on another stream while the first step runs.
 #[test]
 fn inputs_that_are_copied_ahead_start_no_step() {
     let step = |trace: Timetable, (id, copy, gpu): (u32, u32, u32)| {
@@ -104,7 +103,7 @@ fn inputs_that_are_copied_ahead_start_no_step() {
         starts.collect::<Vec<_>>()
     };
     assert_eq!(starts(27_510), [27_490, 27_545]);
-    // After the first step the copy is a part of the second.
+    // After the first step, the copy belongs to the second step.
     assert_eq!(starts(27_541), [27_490, 27_541]);
 }
 
@@ -124,7 +123,7 @@ fn a_step_that_waits_for_a_batch_before_the_recording_begins_after_it() {
         (800_000, 970_000)
     );
     assert_eq!(activity.cut_ns, 790_000);
-    // A thread that only works in the meantime: the step waits for it, and that is its time.
+    // If the thread is busy in the meantime, the step waits for the thread, and the time counts.
     let busy = Timetable::new()
         .annotation("step[EXTEND bs=1 toks=9]", 0..1000)
         .op("aten::copy_", 2..900)
@@ -148,7 +147,7 @@ fn detailed_annotations_go_before_plain_ones() {
     assert_eq!(found.steps[0].batch.unwrap().kv_tokens(), Some(9));
 }
 
-/// Beside steps that verify, those that decode are of the draft model.
+/// If there are verification steps, decode steps belong to the draft model.
 #[test]
 fn drafting_is_no_decode_step() {
     let names = [
@@ -189,7 +188,7 @@ fn without_annotations_python_frames_name_the_steps() {
         (found.named_by, found.engine),
         (NamedBy::Frames, Some(Engine::Vllm))
     );
-    // The first warms up.
+    // The first one is a warm-up.
     assert_eq!(found.steps.len(), 1);
     assert_eq!(found.steps[0].phase(), None);
     assert!(
@@ -229,8 +228,7 @@ fn replays_of_one_graph_are_known_by_their_kernels() {
     );
 }
 
-/// A step of two layers and what comes before and after, 52 kernels: their names, and microseconds of
-/// idle time before the first.
+/// The kernel names of a step with three layers: 75 kernels, including those before and after the layers.
 fn layers_of_kernels() -> Vec<String> {
     let layer = |_| {
         let other = (0..23).map(|at| format!("kernel_{at}"));
@@ -247,7 +245,7 @@ fn layers_of_kernels() -> Vec<String> {
         .collect()
 }
 
-/// Each kernel launched by the CPU, steps one after the other.
+/// Each kernel is launched by the CPU, step by step.
 fn eager(n_steps: u32) -> Timetable {
     let names = layers_of_kernels();
     let n = names.len() as u32;
@@ -266,7 +264,7 @@ fn eager(n_steps: u32) -> Timetable {
 fn steps_that_nothing_names_are_what_the_kernels_repeat() {
     let found = serving(&eager(5));
     assert_eq!((found.named_by, found.engine), (NamedBy::Kernels, None));
-    // From where the GPU waits to where it waits again; the last step has no end that is sure.
+    // From one idle gap to the next; the end of the last step is unknown.
     let starts: Vec<_> = found
         .steps
         .iter()
@@ -279,9 +277,9 @@ fn steps_that_nothing_names_are_what_the_kernels_repeat() {
     let time = found.step_time(None).unwrap();
     assert_eq!((time.ns, time.basis), (1_000_000, Basis::StartToStart));
     assert_eq!(found.blocks.unwrap().layers, Some(3));
-    // Two steps may be chance.
+    // Two steps may be a coincidence.
     assert!(eager(3).profile().serving().is_none());
-    // Training has other steps, and the profiler's are named.
+    // Training has different steps, and the profiler names them.
     let train = eager(5).op(
         "autograd::engine::evaluate_function: MmBackward0",
         5000..5002,
@@ -314,7 +312,7 @@ fn a_graph_that_is_replayed_again_is_a_step() {
     let found = serving(&trace);
     assert_eq!((found.named_by, found.steps.len()), (NamedBy::Replays, 3));
     assert_eq!(found.step_time(None).unwrap().ns, 1_000_000);
-    // Pieces of a step have no layers of their own.
+    // Pieces of a step contain no layers.
     let pieces = [(1, 20), (2, 20), (3, 20)]
         .into_iter()
         .fold(Timetable::new(), replay);
@@ -350,14 +348,14 @@ fn a_replay_is_cut_between_its_layers() {
     ];
     let expected = expected.map(|(name, start, n)| (name.to_owned(), start, n));
     assert_eq!(parts.collect::<Vec<_>>(), expected);
-    // Nothing is lost, and what has no layers is one part.
+    // No work is lost, and work without layers is a single part.
     let serving = profile.serving().unwrap();
     let all: Vec<GpuId> = profile.gpu.iter().map(|(id, _)| id).collect();
     let some = slices::of_work(&profile, serving, &all[..2]);
     assert_eq!((some.len(), some[0].number), (1, None));
 }
 
-/// A step of five layers, of kernels with their times in microseconds.
+/// A step of five layers, given as kernels with times in microseconds.
 fn step_of(layer: &[(&str, u32)]) -> Blocks {
     let mut trace = Timetable::new()
         .annotation("step[DECODE bs=4]", 0..10)
@@ -371,7 +369,7 @@ fn step_of(layer: &[(&str, u32)]) -> Blocks {
     serving(&trace).blocks.unwrap()
 }
 
-/// Names of kernels, and how long each runs in microseconds.
+/// Kernel names with durations in microseconds.
 type Kernels<'a> = &'a [(&'a str, u32)];
 
 #[test]
@@ -379,12 +377,12 @@ fn layers_are_known_where_attention_and_what_repeats_agree() {
     const COMBINE: &str = "void cutlass::device_kernel<flash::enable_sm80_or_later<flash::FlashAttnFwdCombine<cute::tuple<>>>>";
     let cases: &[(Kernels, Option<usize>)] = &[
         (&[("attn_fwd", 9), ("gemm", 40), ("norm", 2)], Some(5)),
-        // Attention that splits keys has a second kernel.
+        // Split-KV attention has a second kernel.
         (
             &[("flash_fwd_kernel", 9), (COMBINE, 2), ("gemm", 40)],
             Some(5),
         ),
-        // One kernel for GEMMs of several sizes, and one for both of the experts.
+        // One kernel for GEMMs of several sizes, and one for both expert GEMMs.
         (&[("attn_fwd", 9), ("gemm", 10), ("gemm", 40)], Some(5)),
         (
             &[
@@ -406,7 +404,7 @@ fn layers_are_known_where_attention_and_what_repeats_agree() {
             ],
             Some(10),
         ),
-        // Two attentions for each of the longest kernel.
+        // Two attention kernels for each longest kernel.
         (&[("attn_fwd", 9), ("attn_fwd", 9), ("gemm", 40)], None),
     ];
     for (layer, expected) in cases {
@@ -414,7 +412,7 @@ fn layers_are_known_where_attention_and_what_repeats_agree() {
     }
 }
 
-/// A step of ten layers in a graph, and a draft of one layer in another.
+/// A step of ten layers in one graph, and a draft of one layer in another.
 #[test]
 fn a_draft_beside_the_model_adds_no_layer() {
     let replay = |trace: Timetable, (id, n_layers): (u32, u32)| {
@@ -448,11 +446,11 @@ fn layers_of_one_kind_are_told_by_how_far_they_are_apart() {
         (&[], &[1]),
         (&[20, 20, 20], &[4]),
         (&[20, 21, 20, 19], &[5]),
-        // Three dense layers, then those of experts: what follows an attention is of its layer.
+        // Three dense layers, then MoE layers: what follows an attention kernel belongs to its layer.
         (&[20, 20, 20, 33, 33, 33, 33], &[3, 5]),
-        // Double blocks, then single ones: half of each lies between.
+        // Double-stream blocks, then single-stream blocks: half of each is between two attention kernels.
         (&[39, 39, 39, 30, 24, 24, 24], &[4, 4]),
-        // No kind of layer comes twice.
+        // No kind of layer occurs twice.
         (&[2, 9, 2, 9], &[2, 2, 1]),
     ];
     for (apart, expected) in cases {

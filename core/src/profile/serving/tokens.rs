@@ -1,10 +1,10 @@
-//! What annotations of serving engines say of the whole recording.
+//! Token counts of a whole recording, from the annotations of serving engines.
 
 use crate::names::batch;
 use crate::trace::{Category, Trace};
 
-/// Tokens of all steps whose annotations count them: of requests that are read in, and generated.
-/// Annotations of the host, or, where there are none, of the GPU.
+/// Total context and generated tokens of all steps whose annotations count them. Uses annotations on the CPU or, if
+/// there are none, on the GPU.
 pub fn served_tokens(trace: &Trace) -> Option<(f64, f64)> {
     let of_category = |category: Category| {
         let annotations = trace.events.of_category(move |of| of == category);

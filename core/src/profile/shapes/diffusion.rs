@@ -1,6 +1,6 @@
-//! Sizes of the kernels of a diffusion transformer, where order tells their roles.
+//! Sizes of the kernels of a diffusion transformer whose roles are known from their order.
 //!
-//! Attention is alike in all blocks; the roles of GEMMs, and of the activations behind them, are those of
+//! Attention is the same in all blocks; the roles of GEMMs, and of the activations after them, come from
 //! [`blocks`](super::blocks).
 
 use std::ops::Range;
@@ -22,7 +22,7 @@ use crate::trace::ByName;
 /// The type of activations.
 const DTYPE: &str = "c10::BFloat16";
 
-/// Adds the estimates of denoising steps to those that are there.
+/// Adds the estimates of denoising steps to the existing ones.
 pub(super) fn add(
     profile: &Profile,
     model: &DiffusionModel,
@@ -48,7 +48,7 @@ pub(super) fn add(
             .iter()
             .map(|work| told.of(&profile.trace, work.event))
             .collect();
-        // GPUs that share a step share its tokens, or its heads.
+        // GPUs that share a step divide its tokens or its heads.
         if told.iter().any(|told| told.communicates) {
             continue;
         }
@@ -74,13 +74,13 @@ pub(super) fn add(
     }
 }
 
-/// What the name of a kernel tells.
+/// What is known from the name of a kernel.
 #[derive(Debug, Clone, Copy)]
 struct Told {
     communicates: bool,
     activates: bool,
     normalizes: bool,
-    /// Queries and keys are multiplied in eight bits.
+    /// Queries and keys are multiplied in 8 bits.
     is_sage: bool,
     side: Option<u64>,
 }
@@ -118,7 +118,7 @@ impl Denoising<'_> {
         role: Role,
         modelled: impl FnOnce() -> Modelled,
     ) {
-        // What is fused into them is not counted.
+        // Operands that are fused into them are not counted.
         let is_least = matches!(role, Role::Activation | Role::Norm);
         found.put(self.pass, at, 1.0, || Estimate {
             role,
@@ -174,7 +174,7 @@ impl Denoising<'_> {
                 up = *place;
             }
         }
-        // Of one stream all norms are of the same tokens.
+        // In single-stream blocks, all norms are over the same tokens.
         let parts = parts(&self.pass.steps);
         let single = parts.iter().skip(self.model.double_blocks as usize + 1);
         for part in single.take((self.model.single_blocks as usize).saturating_sub(1)) {
@@ -182,14 +182,14 @@ impl Denoising<'_> {
         }
     }
 
-    /// Whether no other activation stands between the same GEMMs.
+    /// Whether there is no other activation between the same GEMMs.
     fn is_alone(&self, at: usize) -> bool {
         let behind = self.kernels.iter().skip(at + 1);
         let mut behind = behind.take_while(|kernel| kernel.step != Step::Gemm);
         !behind.any(|kernel| kernel.activates)
     }
 
-    /// A GEMM; one that is split along K is added up by the kernel behind it, which takes its part.
+    /// Adds a GEMM; for a split-K GEMM, the kernel after it that adds up the partial results gets a share.
     fn put_gemm(
         &self,
         found: &mut Estimates,
@@ -216,7 +216,7 @@ impl Denoising<'_> {
         }
     }
 
-    /// Reads and writes so many numbers of each token.
+    /// Reads and writes `width` elements per token.
     fn put_elements(&self, found: &mut Estimates, at: usize, role: Role, rows: Rows, width: u64) {
         let n = rows.count(self.tokens).saturating_mul(width);
         self.put(found, at, role, || {

@@ -1,8 +1,8 @@
 //! Sizes from an eager trace of the same model, or from a capture of it.
 //!
-//! Kernels have other names there, as tiles change with the batch. What agrees is their order: the GEMMs
-//! between two attentions are as many, and the weights of each are those of the GEMM at its place. A diffusion
-//! transformer orders image and text as it likes: of one the sizes of its blocks are taken.
+//! Kernels have other names there, because tiles depend on the batch size, but the order agrees: there are equally many
+//! GEMMs between two attentions, and each has the weights of the GEMM at the same position. Diffusion transformers do
+//! not order image and text consistently; for them, the sizes of the blocks are used instead.
 
 use std::ops::RangeInclusive;
 use std::sync::Arc;
@@ -30,38 +30,38 @@ use crate::profile::launch::{GpuId, is_graph_launch};
 use crate::profile::operations::shorter_in_turns;
 use crate::trace::{ByName, Category, EventId, TrackId, extra_args};
 
-/// The sizes of the layers of an eager trace.
+/// The sizes of the layers in an eager trace.
 #[derive(Debug, Clone, PartialEq)]
 pub struct EagerShapes {
-    /// GEMMs before the first attention, between attentions, and behind the last.
+    /// GEMMs before the first attention, between attentions, and after the last.
     parts: Vec<Vec<Option<Linear>>>,
-    /// Of the attention of each layer; `None` where nothing tells.
+    /// The attention sizes of each layer; `None` if unknown.
     attention: Vec<Option<PagedSizes>>,
-    /// The blocks, where they are those of a diffusion transformer.
+    /// The blocks, if it is a diffusion transformer.
     diffusion: Option<DiffusionModel>,
-    /// They are of steps of the same trace that replay no graph.
+    /// Whether they come from eager steps of the same trace.
     is_own: bool,
 }
 
 /// The weights of a GEMM.
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct Linear {
-    /// Rows of activations.
+    /// Number of activation rows.
     m: u64,
     matrix: Matrix,
     compute: Option<ComputeSpec>,
-    /// Bytes of an element of activations, and of one of weights.
+    /// Bytes per element of activations and of weights.
     bytes: Option<(f64, f64)>,
 }
 
-/// A kernel by its name, and the call that launched it.
+/// A kernel, classified by its name, and the call that launched it.
 struct Launched {
     step: Step,
     call: EventId,
 }
 
 impl EagerShapes {
-    /// Those of a trace, or why it has none, in a sentence.
+    /// The sizes in a trace, or a sentence that says why there are none.
     pub fn of(profile: &Profile) -> Result<Arc<EagerShapes>, String> {
         let streams = streams(profile);
         let longest = streams.iter().max_by_key(|stream| {
@@ -103,13 +103,13 @@ impl EagerShapes {
         }
     }
 
-    /// Those of the steps of a serving engine that replay no graph, beside steps that do; `None` where there
+    /// The sizes from serving engine steps without a graph in a trace that also has steps with graphs; `None` if there
     /// are none.
     pub(super) fn of_own_steps(
         profile: &Profile,
         passes: &[ForwardPass],
     ) -> Option<Arc<EagerShapes>> {
-        // What runs beside a diffusion pipeline is of other models.
+        // Eager kernels in a diffusion pipeline belong to other models.
         let has_tokens = |pass: &ForwardPass| pass.batch.is_some_and(|of| of.tokens().is_some());
         if !passes.iter().any(has_tokens) {
             return None;
@@ -122,21 +122,21 @@ impl EagerShapes {
         }))
     }
 
-    /// The GEMMs of a part of a pass of so many layers; those that precede the first attention count from
-    /// behind, as what is before a model is none of it.
+    /// The GEMMs for a part of a pass with the given number of layers. GEMMs before the first attention are aligned at
+    /// their end, because earlier ones do not belong to the model.
     fn part(&self, at: usize, of: &Part, layers: usize) -> Option<&[Option<Linear>]> {
         let known = self.parts.get(at)?;
         let n = of.gemms.len();
         match at {
             0 => known.get(known.len().checked_sub(n)?..),
-            // An LM head may follow in one of both.
+            // Only one of both may include the LM head.
             _ if at == layers => known.get(..n.min(known.len())),
             _ => (known.len() == n).then_some(known.as_slice()),
         }
     }
 
-    /// How much of the GEMMs and attentions of some passes it tells, in a sentence; of some attentions that see
-    /// a window no shape tells its width. `None` where steps of the same trace tell nothing.
+    /// How many GEMMs and attentions of the given passes it explains, in a sentence. No shape contains the window size
+    /// of sliding-window attention. `None` if steps of the same trace explain nothing.
     pub(super) fn coverage(
         &self,
         passes: &[ForwardPass],
@@ -176,12 +176,12 @@ impl EagerShapes {
             "{subject} the sizes of {} of {} replayed GEMMs and attentions.{windows}",
             of[0], of[1]
         );
-        // What was given is answered for, also where it tells nothing.
+        // A trace provided by the user is always reported, even if it explains nothing.
         (n_told > 0 || !self.is_own).then_some(told)
     }
 
-    /// Adds what it tells of passes with as many layers, of kernels that nothing else tells of. Gives the
-    /// attentions that see a window of unknown width.
+    /// Adds estimates for passes with a matching number of layers, for kernels without an estimate. Returns the number
+    /// of sliding-window attentions with an unknown window size.
     pub(super) fn add(
         &self,
         profile: &Profile,
@@ -194,7 +194,7 @@ impl EagerShapes {
             diffusion::add(profile, model, passes, found);
             return n_windows;
         }
-        // The last before an attention takes the hidden size.
+        // The last GEMM before an attention has the hidden size as K.
         let hidden = self.parts.get(1).and_then(|part| *part.last()?);
         let Some(hidden) = hidden.map(|linear| linear.matrix.k) else {
             return n_windows;
@@ -234,7 +234,7 @@ impl EagerShapes {
             let work = pass.kernels.get(*at).and_then(|id| profile.gpu.get(*id));
             work.map_or(0, |work| work.span.length())
         };
-        // Of layers that take turns the shorter see a window.
+        // If layers alternate, the shorter ones are sliding-window attention.
         let times: Vec<i64> = anchors.iter().map(length).collect();
         let are_alike = match (times.iter().min(), times.iter().max()) {
             (Some(least), Some(most)) => *most as f64 <= *least as f64 * MOST_RATIO,
@@ -242,7 +242,7 @@ impl EagerShapes {
         };
         let sees_window = match are_alike {
             true => vec![false; times.len()],
-            // Others are of no known kind.
+            // Otherwise the kind of each attention is unknown.
             false => shorter_in_turns(&times).unwrap_or(vec![true; times.len()]),
         };
         for ((layer, at), _) in anchors
@@ -275,7 +275,7 @@ impl EagerShapes {
     }
 }
 
-/// Rows, columns and depth of the GEMMs of a part.
+/// M, N and K of the GEMMs of a part.
 fn sizes(part: &[Option<Linear>]) -> Vec<[u64; 3]> {
     let linears = part.iter().flatten();
     linears
@@ -283,7 +283,7 @@ fn sizes(part: &[Option<Linear>]) -> Vec<[u64; 3]> {
         .collect()
 }
 
-/// Attentions that differ by more are not of one kind.
+/// Attentions that differ by more than this factor are of different kinds.
 const MOST_RATIO: f64 = 1.3;
 
 impl Linear {
@@ -292,12 +292,12 @@ impl Linear {
     }
 }
 
-/// What each stream runs, in order; of a capture, whose launches never ran, what each thread launches.
+/// The kernels of each stream, in order; for a capture, whose launches never ran, the launches of each thread.
 fn streams(profile: &Profile) -> Vec<Vec<Launched>> {
     let (trace, events) = (&profile.trace, &profile.trace.events);
     let mut is_graph = ByName::new(is_graph_launch);
     let on_gpu = profile.gpu.iter().filter_map(|(_, work)| {
-        // What a graph replays has no operators of its own.
+        // Replayed kernels have no operators of their own.
         let mut is_replay = |call: &EventId| is_graph.of(trace, trace.recorded_call(*call));
         let call = work.launched_by.filter(|call| !is_replay(call))?;
         let is_kernel = events.category(work.event) == Category::Kernel;
@@ -313,7 +313,7 @@ fn streams(profile: &Profile) -> Vec<Vec<Launched>> {
     let captures = captures(profile);
     let calls = events.of_category(Category::is_runtime);
     let captured = calls.filter_map(|call| {
-        // Beside captures others launch as well.
+        // The thread also launches kernels outside of captures.
         let capture = captures.get(&events.track(call))?;
         capture.contains(&events.ts_ns(call)).then_some(())?;
         let args = trace.strings.get(events.extra_args(call)?);
@@ -322,7 +322,7 @@ fn streams(profile: &Profile) -> Vec<Vec<Launched>> {
     });
     let on_gpu: Vec<(TrackId, i64, &str, EventId)> = on_gpu.collect();
     let captured: Vec<(TrackId, i64, &str, EventId)> = captured.collect();
-    // Names are few, kernels are many.
+    // There are few names but many kernels.
     let mut known: Map<&str, Step> = Map::default();
     for (_, _, name, _) in on_gpu.iter().chain(&captured) {
         known.entry(name).or_insert_with(|| Step::of(name));
@@ -358,8 +358,8 @@ fn streams(profile: &Profile) -> Vec<Vec<Launched>> {
     streams.into_iter().map(in_time).collect()
 }
 
-/// From the start of the first capture of a thread to the end of the last: between pieces of a graph
-/// some kernels are launched as they are.
+/// From the start of the first capture of a thread to the end of the last one: between the pieces of a graph, some
+/// kernels are launched directly.
 fn captures(profile: &Profile) -> Map<TrackId, RangeInclusive<i64>> {
     let (trace, events) = (&profile.trace, &profile.trace.events);
     let mut is_edge = ByName::new(is_capture_edge);
@@ -374,7 +374,7 @@ fn captures(profile: &Profile) -> Map<TrackId, RangeInclusive<i64>> {
     captures
 }
 
-/// The operators around a call, the innermost first.
+/// The operators around a call, innermost first.
 fn around(profile: &Profile, call: EventId) -> impl Iterator<Item = EventId> + '_ {
     let (trace, tree) = (&profile.trace, &profile.tree);
     let node = tree.node_of(call);
@@ -426,7 +426,7 @@ fn linear(profile: &Profile, call: EventId) -> Option<Linear> {
     })
 }
 
-/// Heads and head dimension of an attention of all tokens to all.
+/// Number of heads and head dimension of full, non-causal attention.
 fn full_heads(profile: &Profile, call: EventId) -> Option<[u64; 2]> {
     around(profile, call).find_map(|op| {
         let binding = Binding::new(model(profile.trace.name(op))?, op, Pass::Forward);
@@ -437,8 +437,8 @@ fn full_heads(profile: &Profile, call: EventId) -> Option<[u64; 2]> {
     })
 }
 
-/// The heads of an attention: queries are its first tensor of three sizes, keys the next of three or
-/// more.
+/// The heads of an attention: the queries are its first 3-D tensor, the keys the next one with at least three
+/// dimensions.
 fn heads(profile: &Profile, call: EventId) -> Option<PagedSizes> {
     let trace = &profile.trace;
     around(profile, call).find_map(|op| {

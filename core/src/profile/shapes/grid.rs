@@ -1,19 +1,18 @@
-//! Sizes from launch grids: those of GEMMs over experts, whose weights may be padded.
+//! Sizes of expert GEMMs, whose weights may be padded, from launch grids.
 
 use crate::names::tile::Tile;
 use crate::profile::launch::launch_size;
 use crate::trace::{EventId, Trace};
 
-/// Columns of a GEMM over experts: the blocks of its grid over those along the rows, times the columns of a
-/// tile. `None` without a grid or a tile, where they do not fit, and where that is no padding of what
-/// they should be.
+/// N of an expert GEMM: the blocks of its grid, divided by the row blocks, times the tile width. `None` without a grid
+/// or a tile, if they do not divide evenly, or if the result is not a plausible padding of the expected size.
 pub(super) fn expert_columns(
     trace: &Trace,
     kernel: EventId,
     [tokens, chosen, experts]: [u64; 3],
     least: u64,
 ) -> Option<u64> {
-    /// No padding is more.
+    /// Padding never exceeds this.
     const MOST_PERCENT: u64 = 125;
     let (grid, _) = launch_size(trace, kernel)?;
     let blocks = grid
@@ -26,7 +25,7 @@ pub(super) fn expert_columns(
     (blocks.is_multiple_of(row_blocks) && is_padding).then_some(columns)
 }
 
-/// Blocks along the rows of all experts, each of which has some of its own.
+/// Row blocks of all experts; each expert has its own.
 fn row_blocks(rows: u64, experts: u64, block_m: u64) -> Option<u64> {
     let blocks = match rows > experts {
         true => experts + (rows - experts).checked_div(block_m)?,
@@ -39,7 +38,7 @@ fn row_blocks(rows: u64, experts: u64, block_m: u64) -> Option<u64> {
 mod tests {
     #[test]
     fn blocks_along_the_rows() {
-        // 32 + (32·4 − 32) / 16, as 1748 / 38 · 128 = 5888 columns.
+        // 32 + (32·4 − 32) / 16; 1748 / 38 · 128 = 5888 columns.
         assert_eq!(super::row_blocks(128, 32, 16), Some(38));
         assert_eq!(super::row_blocks(8, 32, 16), Some(8));
         assert_eq!(super::row_blocks(0, 32, 16), None);

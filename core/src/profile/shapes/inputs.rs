@@ -1,4 +1,4 @@
-//! Tokens of a diffusion transformer, by what is copied into the inputs of its graph.
+//! Token counts of a diffusion transformer, from the copies into the inputs of its graph.
 
 use crate::base::sort::Arrange;
 use crate::perf::model_config::DiffusionModel;
@@ -6,20 +6,20 @@ use crate::profile::Profile;
 use crate::profile::launch::is_graph_launch;
 use crate::trace::{ByName, Category, Dims, EventId, TrackId};
 
-/// Tokens of a denoising step.
+/// Token counts of a denoising step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ImageTokens {
-    /// Images, each of which has a text.
+    /// Number of images, each with a text.
     pub batch: u64,
-    /// Of an image.
+    /// Tokens per image.
     pub image: u64,
-    /// Of its text.
+    /// Tokens per text.
     pub text: u64,
 }
 
 impl ImageTokens {
-    /// Those of the first graph that has them among the inputs that are copied before its launch: by the
-    /// widths in the configuration of the model, else by their positions; `None` where none has.
+    /// From the first graph with recognizable inputs among the copies before its launch: by the widths in the model's
+    /// configuration, otherwise by their position ids; `None` if there is none.
     pub fn of(profile: &Profile) -> Option<ImageTokens> {
         *profile.once(|| ImageTokens::find(profile))
     }
@@ -44,8 +44,8 @@ impl ImageTokens {
     }
 }
 
-/// Image and text by their widths: tokens of so many channels, or an image that the model cuts into
-/// patches; tokens of the width of the text encoder.
+/// Image and text by their widths: tokens with the model's number of channels, or an image that the model cuts into
+/// patches; and tokens as wide as the text encoder's output.
 fn by_widths(model: &DiffusionModel, shapes: &[&[i64]]) -> Option<ImageTokens> {
     let (channels, width) = (model.channels? as i64, model.text_width? as i64);
     let patch = (model.patch as i64).max(1);
@@ -63,7 +63,7 @@ fn by_widths(model: &DiffusionModel, shapes: &[&[i64]]) -> Option<ImageTokens> {
     (image.0 == text.0).then(|| ImageTokens::new(image.0, image.1, text.1))?
 }
 
-/// What some shapes tell, where one of them does.
+/// The value extracted from some shapes, if it is unique.
 fn only(shapes: &[&[i64]], told: impl Fn(&[i64]) -> Option<(i64, i64)>) -> Option<(i64, i64)> {
     let mut all: Vec<(i64, i64)> = shapes.iter().filter_map(|shape| told(shape)).collect();
     all.dedup();
@@ -73,8 +73,8 @@ fn only(shapes: &[&[i64]], told: impl Fn(&[i64]) -> Option<(i64, i64)>) -> Optio
     }
 }
 
-/// Both inputs are of batch × tokens × width, and for each are positions of tokens × 3. An image has
-/// few channels to a token, and text as many as its encoder is wide.
+/// Both inputs are batch × tokens × width, and each has position ids of tokens × 3. Image tokens have few channels,
+/// text tokens are as wide as the text encoder's output.
 fn by_positions(shapes: &[&[i64]]) -> Option<ImageTokens> {
     let has_positions = |tokens: i64| shapes.iter().any(|shape| **shape == [tokens, 3]);
     let inputs = shapes.iter().filter_map(|shape| match **shape {
@@ -92,9 +92,9 @@ fn by_positions(shapes: &[&[i64]]) -> Option<ImageTokens> {
     }
 }
 
-/// The shapes that are copied before each of the first launches of a graph, and after the launch before it.
+/// The shapes copied before each of the first graph launches, after the previous launch on the same thread.
 fn inputs_of_graphs(profile: &Profile) -> Vec<Vec<&[i64]>> {
-    /// A graph has fewer inputs that no model holds for itself.
+    /// A graph has fewer inputs than this, apart from its own weights and buffers.
     const MOST_COPIES: usize = 64;
     const MOST_LAUNCHES: usize = 64;
     let (trace, events) = (&profile.trace, &profile.trace.events);
@@ -133,7 +133,7 @@ fn inputs_of_graphs(profile: &Profile) -> Vec<Vec<&[i64]>> {
     inputs.collect()
 }
 
-/// The shapes that an operator was given.
+/// The shapes of an operator's arguments.
 fn shapes(profile: &Profile, op: EventId) -> impl Iterator<Item = &[i64]> {
     let trace = &profile.trace;
     let args = trace.events.op_args(op).and_then(|id| trace.args.get(id));
@@ -154,7 +154,7 @@ mod tests {
     use crate::profile::shapes::ShapeSources;
     use crate::testing::Timetable;
 
-    /// What copies right before a graph are given.
+    /// A graph launch after copies with the given shapes.
     fn graph(copies: &[&str]) -> Timetable {
         let mut timetable = Timetable::new();
         for (at, dims) in (0..).zip(copies) {
@@ -178,7 +178,7 @@ mod tests {
         let flux = "[[[1], [1], [1, 768], [1, 256, 64], [1, 512, 4096], [512, 3], [256, 3]], []]";
         let cases: [(&[&str], _); 4] = [
             (&[flux], Some((1, 256, 512))),
-            // A copy of each of them below the one of all.
+            // A copy for each of them inside the one for all.
             (&[flux, "[[256, 3], [256, 3]]"], Some((1, 256, 512))),
             (&["[[[1, 256, 64], [1, 512, 4096]], []]"], None),
             (&["[[[1, 256, 64], [256, 3]], []]"], None),
@@ -188,7 +188,7 @@ mod tests {
         }
     }
 
-    /// Two images at once, for guidance, as each input is copied by itself.
+    /// Two images at once, for guidance; each input is copied separately.
     #[test]
     fn image_and_text_by_the_widths_of_the_model() {
         let sd3 = r#"{"_class_name": "SD3Transformer2DModel", "num_layers": 2, "num_attention_heads": 2,

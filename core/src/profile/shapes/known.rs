@@ -1,5 +1,5 @@
-//! Which model replayed kernels are of: the one of a configuration, or one whose sizes are known where
-//! family, hidden size, vocabulary and layers of the trace are all its own.
+//! The model of replayed kernels: that of a given configuration, or a known model whose family, hidden size, vocabulary
+//! and number of layers all match the trace.
 
 use std::sync::Arc;
 
@@ -14,26 +14,26 @@ use crate::profile::model_info::families;
 use crate::profile::operations::Operation;
 use crate::trace::distributed::layer_ranks;
 
-/// Narrower GEMMs are no LM head.
+/// Narrower GEMMs are not an LM head.
 const MIN_VOCABULARY: u64 = 20_000;
-/// Rows that pad a vocabulary, for each GPU.
+/// Maximum padding of the vocabulary, in rows per GPU.
 const MOST_PADDING: u64 = 1024;
 
-/// The model that the sizes of replayed kernels follow from.
+/// The model that the sizes of replayed kernels are derived from.
 #[derive(Debug, Clone, PartialEq)]
 pub struct KnownModel {
     /// Its sizes.
     pub config: Arc<ModelConfig>,
-    /// GPUs that share each layer.
+    /// Number of GPUs that share each layer.
     pub gpus: u64,
-    /// What tells, in a sentence.
+    /// How it was identified, in a sentence.
     pub evidence: String,
 }
 
-/// Why sizes do not follow from a configuration that was given, in a sentence.
+/// Why a given configuration cannot be used, in a sentence.
 pub(super) type Unfit = String;
 
-/// The model of a profile, or why a configuration that was given is of another one. `recorded`: its
+/// The model of a profile, or why a given configuration belongs to another model. `recorded` are the profile's
 /// operations.
 pub(crate) fn find(
     profile: &Profile,
@@ -51,7 +51,7 @@ pub(crate) fn find(
     }
 }
 
-/// The attention kernels of most passes.
+/// The number of attention kernels in most passes.
 fn usual_layers(passes: &[ForwardPass]) -> Option<u64> {
     let mut counts: Map<usize, usize> = Map::default();
     for pass in passes.iter().filter(|pass| pass.n_layers > 0) {
@@ -61,13 +61,13 @@ fn usual_layers(passes: &[ForwardPass]) -> Option<u64> {
     Some(most.0 as u64)
 }
 
-/// The layers of a step, where kernels and what repeats agree.
+/// The number of layers in a step, if both ways to count agree.
 fn eager_layers(profile: &Profile) -> Option<u64> {
     let blocks = profile.serving()?.blocks.as_ref()?;
     Some(blocks.layers? as u64)
 }
 
-/// Hidden size and columns of a recorded GEMM that gives logits.
+/// K (the hidden size) and N of a recorded GEMM that computes logits.
 fn lm_head(profile: &Profile, recorded: &[Operation]) -> Option<(u64, u64)> {
     let gemms = recorded.iter().filter(|one| one.family == Family::Gemm);
     let sizes = gemms.filter_map(|one| GemmSizes::of(profile, one));
@@ -104,7 +104,7 @@ fn fitting(
         if hidden != model.hidden {
             return Err(unfit("hidden size", model.hidden, hidden));
         }
-        // The columns of one GPU tell how many share the vocabulary.
+        // The columns on one GPU show how many GPUs share the vocabulary.
         let share = (model.vocab as f64 / columns as f64).round().max(1.0) as u64;
         let share = gpus.unwrap_or(share);
         let all = columns.saturating_mul(share);

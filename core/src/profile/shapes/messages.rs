@@ -1,4 +1,4 @@
-//! What all-reduces in graphs move between the parts of a layer: the hidden states of all tokens.
+//! Message sizes of all-reduces in graphs: between the parts of a layer, they reduce the hidden states of all tokens.
 
 use std::sync::Arc;
 
@@ -17,16 +17,16 @@ struct OfPass {
     source: Source,
 }
 
-/// The hidden states of the passes that replay graphs, where the model is known.
+/// The hidden states of passes that replay graphs, if the model is known.
 #[derive(Default)]
 pub(crate) struct Messages {
     passes: Vec<OfPass>,
-    /// Of the elements, as PyTorch calls it.
+    /// Element type, in PyTorch's notation.
     dtype: String,
 }
 
 impl Messages {
-    /// Found once.
+    /// Computed once per profile.
     pub(crate) fn of(profile: &Profile) -> Arc<Messages> {
         profile.once(|| Messages::find(profile).unwrap_or_default())
     }
@@ -51,7 +51,7 @@ impl Messages {
         })
     }
 
-    /// Elements, their type, and where the sizes come from, of the pass that a call is of.
+    /// Number of elements, their type, and the source of the sizes, for the pass that contains a call.
     pub(crate) fn at(&self, profile: &Profile, call: EventId) -> Option<(f64, String, Source)> {
         let events = &profile.trace.events;
         let (track, ts_ns) = (events.track(call), events.ts_ns(call));

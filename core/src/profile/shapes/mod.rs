@@ -1,4 +1,4 @@
-//! Shapes of kernels that a GPU graph replays, of which no operator was recorded.
+//! Shapes of kernels that a GPU graph replays and that have no recorded operator.
 //!
 //! ```text
 //! config, or sizes of a proved model ─┬→ roles by order ─→ sizes ─┐
@@ -6,8 +6,8 @@
 //! annotation of the step, operators beside the graph ─→ tokens ───┘
 //! ```
 //!
-//! Each size has a [`Source`], and each figure the weakest source that it rests on. What is found here
-//! is never in the sheets with the reference's names: those have what was recorded.
+//! Each size has a [`Source`], and each value the weakest source that it depends on. Results never appear in the sheets
+//! that carry the reference's names: those contain only what was recorded.
 
 mod blocks;
 mod diffusion;
@@ -40,7 +40,7 @@ pub use inputs::ImageTokens;
 pub use known::KnownModel;
 pub(crate) use messages::Messages;
 
-/// What a user gives beside a trace to tell the shapes of replayed kernels.
+/// User-provided sources for the shapes of replayed kernels.
 #[derive(Debug, Clone, Default)]
 pub struct ShapeSources {
     /// The configuration of the model.
@@ -50,7 +50,7 @@ pub struct ShapeSources {
 }
 
 impl ShapeSources {
-    /// The same without what the model is called.
+    /// The same without the name of the model.
     pub(crate) fn without_names(&self) -> ShapeSources {
         let unnamed = |config: &Arc<ModelConfig>| {
             Arc::new(ModelConfig {
@@ -69,12 +69,12 @@ impl ShapeSources {
 #[derive(Debug, Default)]
 pub(crate) struct Estimates {
     all: Vec<Estimate>,
-    /// Which of them, and the part of it that is the kernel's.
+    /// By kernel: the index of its estimate, and the kernel's share of it.
     of: Map<GpuId, (u32, f64)>,
 }
 
 impl Estimates {
-    /// The estimate of a kernel, and the part of it that is the kernel's.
+    /// The estimate of a kernel, and the kernel's share of it.
     fn of(&self, id: GpuId) -> Option<(&Estimate, f64)> {
         let (at, share) = self.of.get(&id)?;
         Some((self.all.get(*at as usize)?, *share))
@@ -84,7 +84,7 @@ impl Estimates {
         self.of.is_empty()
     }
 
-    /// Adds the estimate of a kernel at a place of a pass, where it is replayed and has none.
+    /// Adds the estimate of a kernel at a position of a pass, if it is replayed and has none.
     fn put(&mut self, pass: &ForwardPass, at: usize, share: f64, make: impl FnOnce() -> Estimate) {
         let is_bare = pass.is_bare.get(at).copied().unwrap_or(false);
         let id = pass.kernels.get(at).copied().filter(|_| is_bare);
@@ -95,8 +95,8 @@ impl Estimates {
     }
 }
 
-/// Gives operations of kernels that no operator tells of what is known of them. `recorded`: the
-/// operations of a profile as they were recorded; parts of them come last.
+/// Adds estimates to operations of kernels without operators. `recorded` are the operations of a profile as recorded;
+/// new parts are appended.
 pub(crate) fn add(profile: &Profile, recorded: &mut Vec<Operation>) {
     let (sources, mut passes) = (&profile.sources, passes::find(profile));
     let sees_window = recorded.iter().any(|one| one.sees_window);
@@ -109,12 +109,12 @@ pub(crate) fn add(profile: &Profile, recorded: &mut Vec<Operation>) {
     if let Some(known) = known {
         work::add_routing(profile, known, &passes, recorded);
     }
-    // Operators of a capture tell the shapes of their kernels.
+    // Operators of a capture already provide the shapes of their kernels.
     passes.retain(ForwardPass::has_bare);
     let mut estimates = Estimates::default();
     let own = || EagerShapes::of_own_steps(profile, &passes);
     if let Some(eager) = sources.eager.clone().or_else(own) {
-        // Weights that were recorded come first.
+        // Recorded weights take precedence.
         let n_windows = eager.add(profile, &passes, &mut estimates);
         if let Some(told) = eager.coverage(&passes, &estimates, n_windows) {
             let _ = profile.eager_coverage.set(told);

@@ -1,4 +1,4 @@
-//! Forward passes that replay graphs: the kernels of each on one stream, in order.
+//! Forward passes that replay graphs: the kernels of each pass on one stream, in order.
 
 use std::rc::Rc;
 
@@ -21,19 +21,19 @@ pub(crate) struct ForwardPass {
     pub(super) track: TrackId,
     /// The end of the last launch of a graph in it.
     pub(super) launched_ns: i64,
-    /// What its step works on, where that is annotated.
+    /// The batch of its step, if annotated.
     pub(super) batch: Option<Batch>,
     /// By start.
     pub(super) kernels: Vec<GpuId>,
-    /// The same without what they are called.
+    /// The kernels as steps, without names.
     pub(super) steps: Rc<Vec<Step>>,
-    /// Attention kernels.
+    /// Number of attention kernels.
     pub(super) n_layers: usize,
-    /// By kernel: replayed, and nothing tells of which operator.
+    /// By kernel: whether it is replayed and its operator is unknown.
     pub(super) is_bare: Vec<bool>,
 }
 
-/// What launched a kernel.
+/// A kernel and its launch.
 struct Launched {
     pass: usize,
     stream: TrackId,
@@ -52,13 +52,13 @@ struct Host {
 }
 
 impl ForwardPass {
-    /// Whether it replays kernels of which nothing tells the operator.
+    /// Whether it replays kernels whose operator is unknown.
     pub(super) fn has_bare(&self) -> bool {
         self.is_bare.contains(&true)
     }
 }
 
-/// The forward passes of a profile that replay a graph, with a capture or without.
+/// The forward passes of a profile that replay a graph, with or without a capture.
 pub(crate) fn find(profile: &Profile) -> Vec<ForwardPass> {
     let (trace, events) = (&profile.trace, &profile.trace.events);
     let has_graph = trace.strings.iter().any(|(_, name)| is_graph_launch(name));
@@ -125,7 +125,7 @@ pub(crate) fn find(profile: &Profile) -> Vec<ForwardPass> {
 
 /// The steps of a serving engine.
 fn steps(profile: &Profile) -> Vec<Host> {
-    // The run of a diffusion pipeline replays a graph for each denoising step.
+    // A diffusion pipeline replays a graph for each denoising step.
     let of_tokens = serving_steps(profile).filter(|step| step.phase() != Some(Phase::Diffusion));
     let hosts = of_tokens.map(|step| Host {
         on_host: step.on_host,
@@ -141,7 +141,7 @@ fn serving_steps(profile: &Profile) -> impl Iterator<Item = &ServingStep> {
     steps.into_iter().flatten()
 }
 
-/// What the step around a call works on.
+/// The batch of the step around a call.
 fn batch_around(profile: &Profile, track: TrackId, at_ns: i64) -> Option<Batch> {
     let mut steps = serving_steps(profile).filter(|step| step.track == track);
     let is_around =

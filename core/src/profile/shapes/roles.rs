@@ -4,22 +4,21 @@
 //! … o [gate-up, activation, down] qkv RoPE store │ attention │ o [router, top-k, experts] qkv …
 //! ```
 //!
-//! Attention kernels part the layers. The GEMMs between two of them are the end of a layer and the
-//! start of the next: of the ways in which a model can arrange these, the one that has as many and
-//! that agrees with what is between them (the activation, the choice of experts). Where none does, or
-//! several do, they have no roles.
+//! Attention kernels separate the layers. The GEMMs between two of them are the end of one layer and the start of the
+//! next. Of all arrangements that the model allows, the one is chosen that has the same number of GEMMs and agrees with
+//! the kernels between them (activation, expert choice). If none or several match, the GEMMs have no roles.
 
 use crate::names::layer::Step;
 use crate::perf::model_config::{LanguageModel, Role};
 
-/// A role, and the layer from 0.
+/// A role, and the index of the layer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Place {
     pub(super) role: Role,
     pub(super) layer: usize,
 }
 
-/// Positions of the attention of each layer: of kernels without a GEMM between them the first.
+/// Positions of the attention kernel of each layer; of several without a GEMM between them, the first.
 pub(super) fn anchors(steps: &[Step]) -> Vec<usize> {
     let mut anchors = Vec::new();
     let mut is_new = true;
@@ -36,7 +35,7 @@ pub(super) fn anchors(steps: &[Step]) -> Vec<usize> {
     anchors
 }
 
-/// The kernels before the first attention, between attentions, and behind the last.
+/// The kernels before the first attention, between attentions, and after the last.
 pub(super) fn parts(steps: &[Step]) -> Vec<Part> {
     let starts = anchors(steps).into_iter().map(Some).chain([None]);
     let mut before = None;
@@ -61,7 +60,7 @@ pub(super) fn assign(steps: &[Step], model: &LanguageModel) -> Vec<Option<Place>
             .iter()
             .filter(|part| part.after.is_some() && part.next.is_some())
     };
-    // What precedes the first attention is as long as what precedes the others.
+    // The inputs of the first attention have as many GEMMs as those of the others.
     let known = inner().find_map(|part| pass.arrange(part, None));
     let Some(known) = known else {
         return pass.attention(&anchors, places);
@@ -76,7 +75,7 @@ pub(super) fn assign(steps: &[Step], model: &LanguageModel) -> Vec<Option<Place>
 pub(super) struct Part {
     /// The layer whose attention precedes; `None` at the start of the pass.
     after: Option<usize>,
-    /// The layer whose attention follows; `None` at its end.
+    /// The layer whose attention follows; `None` at the end of the pass.
     next: Option<usize>,
     /// Positions in the pass.
     pub(super) range: std::ops::Range<usize>,
@@ -112,7 +111,7 @@ impl Part {
 }
 
 impl Part {
-    /// The role of a GEMM by what is next to it, where the model is not known.
+    /// The role of a GEMM from its neighbors, if the model is unknown.
     pub(super) fn loose_role(&self, n: usize) -> Role {
         let last = self.gemms.len().saturating_sub(1);
         let before = |mark: usize| self.gemms.iter().rposition(|at| *at < mark);
@@ -131,9 +130,9 @@ impl Part {
 /// GEMMs of a part, in their order.
 struct Arranged {
     roles: Vec<Role>,
-    /// Those of the layer that starts.
+    /// Number of those that belong to the next layer.
     n_before: usize,
-    /// Those of the MLP.
+    /// Those that belong to the MLP.
     mlp: &'static [Role],
 }
 
@@ -156,12 +155,12 @@ const SHARED: &[&[Role]] = &[
     &[Role::Router, Role::SharedGateUp, Role::SharedDown],
     &[Role::SharedGateUp, Role::SharedDown, Role::Router],
     &[Role::SharedGateUp, Role::Router, Role::SharedDown],
-    // On a stream of their own.
+    // The shared experts run on a separate stream.
     &[Role::Router],
 ];
 
 impl Pass<'_> {
-    /// What an MLP may be, of the layer whose attention precedes.
+    /// Possible GEMMs of the MLP in the layer whose attention precedes.
     fn mlps(&self, part: &Part) -> &'static [&'static [Role]] {
         let layer = part.after.unwrap_or(0) % (self.model.layers.max(1) as usize);
         let has_experts = !part.experts.is_empty() || part.top_k.is_some();
@@ -174,7 +173,7 @@ impl Pass<'_> {
         }
     }
 
-    /// The roles of attention kernels, added to those that are there.
+    /// Adds the roles of attention kernels to the existing ones.
     fn attention(&self, anchors: &[usize], mut places: Vec<Option<Place>>) -> Vec<Option<Place>> {
         let (steps, layers) = (self.steps, self.model.layers.max(1) as usize);
         for (layer, at) in anchors.iter().enumerate() {
@@ -195,8 +194,8 @@ impl Pass<'_> {
         places
     }
 
-    /// The one way to arrange the GEMMs of a part between two attentions, or behind the last, where an
-    /// MLP has the GEMMs of another one that is `alike`.
+    /// The only way to arrange the GEMMs of a part between two attentions, or after the last one, if its MLP has the
+    /// same GEMMs as another one, `alike`.
     fn arrange(&self, part: &Part, alike: Option<&[Role]>) -> Option<Arranged> {
         let (outputs, inputs): (_, &[&[Role]]) = match self.model.latent {
             Some(_) => (LATENT_OUTPUT, LATENT_INPUTS),
@@ -237,8 +236,8 @@ impl Pass<'_> {
         found
     }
 
-    /// Whether an activation stands between gate and down projection, and the choice of experts right
-    /// behind the router.
+    /// Whether activations are between the gate and down projections, and the expert choice directly follows the
+    /// router.
     fn agrees(&self, part: &Part, roles: &[Role]) -> bool {
         let at = |wanted: &[Role]| {
             let found = roles.iter().position(|role| wanted.contains(role))?;
@@ -312,7 +311,7 @@ impl Pass<'_> {
             let role = match self.steps.get(*at) {
                 Some(Step::Rope) if is_next => Role::Rope,
                 Some(Step::Store) if is_next => Role::Store,
-                // Norms of queries and keys are of another size.
+                // Q and K norms have a different size.
                 Some(Step::Norm { .. }) if !is_next && arranged.is_some() => Role::Norm,
                 Some(Step::TopK) => Role::TopK,
                 Some(Step::Sort) => Role::Sort,
@@ -327,7 +326,7 @@ impl Pass<'_> {
         }
     }
 
-    /// The GEMMs right before the first attention.
+    /// The GEMMs directly before the first attention.
     fn start(&self, part: &Part, n_before: usize) -> Option<Arranged> {
         let inputs = match self.model.latent {
             Some(_) => LATENT_INPUTS,
@@ -348,8 +347,8 @@ mod tests {
     use super::*;
     use crate::perf::model_config::parse;
 
-    /// Kernels as letters: G GEMM, a attention, r RoPE, s store, n norm, x activation, t top-k, E
-    /// experts, c combine.
+    /// Kernels as letters: G GEMM, a attention, r RoPE, s KV cache store, n norm, x activation, t top-k, E experts, c
+    /// combine.
     fn roles(kernels: &str, keys: &str) -> String {
         let text = format!(
             r#"{{"architectures": ["A"], "hidden_size": 8, "num_attention_heads": 2, "num_hidden_layers": 2,
@@ -390,7 +389,7 @@ mod tests {
     #[test]
     fn gemms_of_an_mlp() {
         let cases = [
-            // The usual layer, with a head at the end or without.
+            // The usual layer, with and without an LM head at the end.
             (
                 "nGrsaGnGxGnGrsaGnGxGn",
                 "qkv0 output0 gate_up0 down0 qkv1 output1 gate_up1 down1",
@@ -399,7 +398,7 @@ mod tests {
                 "nGraGnGxGnGraGnGxGnG",
                 "qkv0 output0 gate_up0 down0 qkv1 output1 gate_up1 down1 lm_head1",
             ),
-            // Three projections before attention, and gate and up apart.
+            // Separate Q, K and V projections, and separate gate and up projections.
             (
                 "nGGGraGnGxGnGGGraGnGxG",
                 "query0 key0 value0 output0 gate_up0 down0 query1 key1 value1 output1 gate_up1 down1",
@@ -408,12 +407,12 @@ mod tests {
                 "GraGnGGxGnGraGnGxGG",
                 "qkv0 output0 gate0 up0 down0 qkv1 output1 gate1 up1 down1",
             ),
-            // What precedes the model is none of it.
+            // GEMMs before the model do not belong to it.
             (
                 "GGnGraGnGxGnGraGnGxG",
                 "- - qkv0 output0 gate_up0 down0 qkv1 output1 gate_up1 down1",
             ),
-            // An activation elsewhere, and a GEMM too few: nothing is said.
+            // An activation in an unexpected position, and a missing GEMM: no roles.
             ("GraGxGGGraGxGG", "- - - - - - - -"),
             ("GraGnGnGraGnG", "- - - - - -"),
         ];
@@ -445,7 +444,7 @@ mod tests {
                 SHARED,
                 "qkv0 output0 shared_gate_up0 shared_down0 router0 experts_up0 experts_down0 qkv1 output1 shared_gate_up1 shared_down1 router1 experts_up1 experts_down1",
             ),
-            // A configuration of another model.
+            // The configuration of another model.
             ("GraGnGxGnGraGnGxG", MOE, "- - - - - - - -"),
             ("GraGnGtEEcnGraGnGtEEc", "", "- - - - - - - - - -"),
         ];

@@ -1,5 +1,5 @@
-//! Gives operations of replayed kernels what is known of them: kernels of one name that have several
-//! roles, or several sizes, become an operation each.
+//! Assigns estimates to operations of replayed kernels: kernels with the same name but several roles or sizes become
+//! separate operations.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ use crate::profile::Profile;
 use crate::profile::operations::Operation;
 use crate::profile::rows::PerfRow;
 
-/// The calls of an operation that are alike: the first estimate, sums of FLOPs and bytes.
+/// The similar calls of an operation: the first estimate, and total FLOPs and bytes.
 struct Alike {
     estimate: Option<Estimate>,
     calls: Vec<PerfRow>,
@@ -18,7 +18,7 @@ struct Alike {
     bytes: Option<f64>,
 }
 
-/// Takes calls of other roles or sizes than most out of their operation.
+/// Moves calls with a different role or size than most out of their operation.
 pub(crate) fn split(
     profile: &Profile,
     operations: &mut [Operation],
@@ -36,7 +36,7 @@ pub(crate) fn split(
         }
         let calls = std::mem::take(&mut operation.calls);
         let mut groups = groups(calls, estimates);
-        // The longest keeps the place of all.
+        // The group with the most time keeps the original position.
         groups.arrange_by_key(|group| {
             let ns: i64 = group.calls.iter().map(|call| call.kernel_ns).sum();
             std::cmp::Reverse(ns)
@@ -90,8 +90,8 @@ fn groups(calls: Vec<PerfRow>, estimates: &Estimates) -> Vec<Alike> {
     by_sizes.into_values().collect()
 }
 
-/// What calls of one operation have in common: role, source, and sizes; of attention not the keys that each
-/// step reads.
+/// What calls of one operation have in common: role, source, and sizes; for attention, excluding the number of keys,
+/// which varies by step.
 fn sizes(estimate: &Estimate) -> Vec<u64> {
     let Modelled { work, params, .. } = &estimate.modelled;
     let sizes = params.iter().filter_map(|(_, param)| match param {
@@ -100,7 +100,7 @@ fn sizes(estimate: &Estimate) -> Vec<u64> {
     });
     let mut key = vec![estimate.role as u64, estimate.source as u64];
     key.extend(sizes);
-    // Of what has no sizes the bytes tell them apart.
+    // Without sizes, the bytes distinguish them.
     let bytes = work.bytes.filter(|_| params.is_empty());
     key.extend(bytes.map(|bytes| bytes as u64));
     key

@@ -6,12 +6,12 @@ use crate::perf::model_config::{Role, parse};
 use crate::profile::Profile;
 use crate::testing::Timetable;
 
-/// Two layers, hidden size 256, 4 query heads and 2 of keys and values of 64, a vocabulary of 30 000.
+/// Two layers, hidden size 256, 4 query heads and 2 KV heads with head dimension 64, vocabulary 30 000.
 const CONFIG: &str = r#"{"architectures": ["LlamaForCausalLM"], "model_type": "llama", "hidden_size": 256,
     "intermediate_size": 512, "num_hidden_layers": 2, "num_attention_heads": 4, "num_key_value_heads": 2,
     "vocab_size": 30000, "hidden_act": "silu"}"#;
 
-/// Three requests of 10, 20 and 30 tokens grow.
+/// Three requests of 10, 20 and 30 tokens decode.
 const STEP: &str = "execute_3_context_0(sq0sk0sqsq0sqsk0)_generation_3(sq3sk60sqsq3sqsk60)";
 
 const LAYER: &[(&str, u32)] = &[
@@ -34,12 +34,12 @@ const LAYER: &[(&str, u32)] = &[
     ("void vllm::fused_add_rms_norm_kernel<c10::BFloat16>", 2),
 ];
 
-/// A step that replays so many layers in one graph, and a GEMM behind it.
+/// A step that replays `layers` layers in one graph, followed by a GEMM.
 fn replay(step: &str, layers: usize, head: &str) -> Timetable {
     replay_after(Timetable::new(), 0, step, layers, head)
 }
 
-/// The same from a time on.
+/// The same, starting at a given time.
 fn replay_after(before: Timetable, at: u32, step: &str, layers: usize, head: &str) -> Timetable {
     let mut timetable =
         before
@@ -67,7 +67,7 @@ fn with_config(timetable: &Timetable, config: &str) -> Profile {
     })
 }
 
-/// Role, calls, and what one of them computes and moves.
+/// Role, number of calls, and FLOPs and bytes of one call.
 fn estimates(profile: &Profile) -> Vec<(Role, usize, f64, f64)> {
     let all = profile.operations().iter();
     let all = all.filter_map(|one| {
@@ -88,7 +88,8 @@ fn estimates(profile: &Profile) -> Vec<(Role, usize, f64, f64)> {
 fn replayed_kernels_get_their_sizes_from_a_configuration() {
     let profile = with_config(&replay(STEP, 2, HEAD), CONFIG);
     let gemm = |n: f64, k: f64| (2.0 * 3.0 * n * k, 2.0 * (3.0 * n + 3.0 * k + n * k));
-    // 60 pairs; 3 new tokens and 57 of the cache. Nine tenths are of the kernel, one of its sum.
+    // 60 pairs; 3 new tokens and 57 from the cache. Nine tenths are in the attention kernel, one in the kernel that
+    // combines its parts.
     let attention = (
         2.0 * 4.0 * 128.0 * 60.0,
         2.0 * (3.0 * 6.0 * 128.0 + 57.0 * 2.0 * 128.0),
@@ -123,7 +124,7 @@ fn replayed_kernels_get_their_sizes_from_a_configuration() {
     assert!(sources.into_iter().all(|source| source == Source::Config));
 }
 
-/// Sheets have one row for a kernel, whatever its roles.
+/// Sheets have one row per kernel, whatever its roles.
 #[test]
 fn kernels_of_several_roles_are_one_row_of_the_sheet() {
     let plain = replay(STEP, 2, HEAD).profile();
@@ -152,8 +153,8 @@ fn what_a_graph_is_padded_to_is_told_by_what_follows() {
     );
 }
 
-/// An all-reduce of the hidden states of three tokens, 256 wide, of two bytes each; between two ranks both
-/// move all of them.
+/// An all-reduce of the hidden states of three tokens, 256 wide, two bytes per element; with two ranks, the bus traffic
+/// equals the message size.
 #[test]
 fn all_reduces_in_a_graph_move_the_hidden_states() {
     use crate::names::collective::CollectiveKind;
@@ -211,7 +212,7 @@ fn without_a_configuration_other_models_stay_unknown() {
     );
 }
 
-/// Two layers that were recorded: operators with the weights of each GEMM, whose kernels have other names.
+/// Two recorded layers: operators with the weights of each GEMM, and different kernel names.
 fn eager(config_of_layer: &[(&str, &str, &str)]) -> Timetable {
     let bf16 = r#""Input type": ["c10::BFloat16", "c10::BFloat16", "c10::BFloat16"]"#;
     let mut timetable = Timetable::new();
@@ -272,7 +273,7 @@ fn an_eager_trace_tells_the_weights_by_their_order() {
             "The eager trace, of 2 attentions, tells the sizes of 10 of 10 replayed GEMMs and attentions."
         )
     );
-    // So do steps of the same trace that were launched without a graph, as prefill often is.
+    // The same with eager steps of the same trace, as prefill often is.
     let own = replay_after(eager(&layer), 1000, STEP, 2, HEAD).profile();
     let of_own: Vec<(Role, usize)> = estimates(&own)
         .into_iter()
@@ -286,14 +287,14 @@ fn an_eager_trace_tells_the_weights_by_their_order() {
             "Steps of this trace without a graph, with 2 attentions, tell the sizes of 10 of 10 replayed GEMMs and attentions."
         )
     );
-    // One layer more than the graph has: nothing agrees.
+    // The graph has one layer more: nothing agrees.
     let other = replay(STEP, 3, HEAD)
         .profile()
         .with_sources(profile.sources.clone());
     assert_eq!(estimates(&other), []);
 }
 
-/// What is worked out is told apart from what was recorded, and from what stays unknown.
+/// Inferred values are distinguished from recorded and unknown ones.
 #[test]
 fn what_is_worked_out_is_said_to_be() {
     let replay = replay(STEP, 2, HEAD);
@@ -309,7 +310,7 @@ fn what_is_worked_out_is_said_to_be() {
         let known = facts.into_iter().find(|(label, _)| label == "Known work");
         (findings, us("graph_unknown"), known.unwrap().1)
     };
-    // Two layers of 65 µs, and a head of 50.
+    // Two layers of 65 µs, and an LM head of 50 µs.
     assert_eq!(
         found(&with_config(&replay, CONFIG)),
         (
@@ -328,9 +329,8 @@ fn what_is_worked_out_is_said_to_be() {
     );
 }
 
-/// Kernels of a small diffusion transformer, of hidden size 256: I and T of image and text from hidden to
-/// hidden size, U and V up, D and E down; B, W and O of both; m, s and z of the modulation; X, Y and F at its
-/// ends.
+/// GEMM sizes of a small diffusion transformer with hidden size 256: I and T of image and text, hidden × hidden; U and
+/// V up, D and E down; B, W and O of both; m, s and z of the modulation; X, Y and F at its ends.
 fn sizes(letter: char, [image, text]: [u64; 2]) -> Option<[u64; 3]> {
     let both = image + text;
     Some(match letter {
@@ -353,7 +353,7 @@ fn sizes(letter: char, [image, text]: [u64; 2]) -> Option<[u64; 3]> {
     })
 }
 
-/// The blocks one by one, as they are written.
+/// The blocks in sequence, run eagerly.
 fn eager_blocks(blocks: &str, tokens: [u64; 2]) -> Profile {
     let bf16 =
         r#""Input type": ["c10::BFloat16", "c10::BFloat16", "c10::BFloat16", "Scalar", "Scalar"]"#;
@@ -369,7 +369,7 @@ fn eager_blocks(blocks: &str, tokens: [u64; 2]) -> Profile {
                 "aten::_scaled_dot_product_flash_attention",
                 {
                     let all = format!("[1, 2, {}, 128]", tokens[0] + tokens[1]);
-                    // Queries, keys, values, dropout, and that nothing is masked.
+                    // Q, K, V, dropout, and not causal.
                     let rest = r#"[], []], "Concrete Inputs": ["", "", "", "0.", "False"]"#;
                     format!("[{all}, {all}, {all}, {rest}")
                 },
@@ -383,7 +383,7 @@ fn eager_blocks(blocks: &str, tokens: [u64; 2]) -> Profile {
     timetable.profile()
 }
 
-/// The same in a graph, in another order, for another image and by other kernels.
+/// The same in a graph, in a different order, for a different image and with different kernels.
 fn compiled_blocks(blocks: &str) -> Timetable {
     let inputs = r#""Input Dims": [[[1], [1, 640, 64], [1, 128, 4096], [128, 3], [640, 3]], []], "Input type": ["TensorList", ""]"#;
     let mut timetable = Timetable::new()
@@ -410,7 +410,7 @@ fn compiled_blocks(blocks: &str) -> Timetable {
     timetable
 }
 
-/// Blocks have the same sizes by the configuration of the model and by an eager trace of it.
+/// The blocks have the same sizes from the model's configuration and from an eager trace.
 #[test]
 fn blocks_of_image_and_text() {
     const WRITTEN: &str = "XYmmIIITTTaITUgDVgEmmIIITTTaITUgDVgEsWgBBBaOsWgBBBaOzF";
@@ -447,11 +447,11 @@ fn blocks_of_image_and_text() {
         }
     }
     assert_eq!(found(config), (expected.clone(), None));
-    // Another image, as it is written: a GEMM at the same place may be of another size.
+    // A different image, in sequence: the GEMM at the same position may have a different size.
     let eager = eager_blocks(WRITTEN, [256, 128]);
     let told = "The eager trace, of 4 attentions, tells the sizes of 45 of 48 replayed GEMMs and attentions.";
     assert_eq!(found(by_eager(&eager)), (expected, Some(told.to_owned())));
-    // One block less of one stream: of another model.
+    // One single-stream block less: a different model.
     let other = eager_blocks(&WRITTEN.replacen("OsWgBBBa", "", 1), [256, 128]);
     assert_eq!(found(by_eager(&other)).0.len(), 0);
 }

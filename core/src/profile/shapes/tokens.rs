@@ -1,4 +1,4 @@
-//! How many tokens a forward pass computes: by its annotation, and by operators beside its graph.
+//! The number of tokens in a forward pass, from its annotation and from operators next to its graph.
 
 use super::Source;
 use super::passes::ForwardPass;
@@ -6,11 +6,11 @@ use crate::base::sort::Arrange;
 use crate::profile::Profile;
 use crate::trace::{Category, Dims, TrackId};
 
-/// Operators that take rows of the hidden size, by thread and start.
+/// Number of rows of operators that take a matrix as wide as the hidden size, by thread and start.
 pub(super) struct Rows(Vec<(TrackId, i64, u64)>);
 
 impl Rows {
-    /// Of the operators of a profile.
+    /// From the operators of a profile.
     pub(super) fn of(profile: &Profile, hidden: u64) -> Rows {
         let (trace, events) = (&profile.trace, &profile.trace.events);
         let rows_of = |dims: &Dims| {
@@ -25,7 +25,7 @@ impl Rows {
             .filter(|event| !trace.captured.has(*event));
         let rows = ops.filter_map(|event| {
             let args = trace.args.get(events.op_args(event)?)?;
-            // The first tensor: others may be weights.
+            // Only the first tensor: others may be weights.
             let rows = args.dims.as_deref()?.first().and_then(rows_of)?;
             Some((events.track(event), events.ts_ns(event), rows))
         });
@@ -34,9 +34,9 @@ impl Rows {
         Rows(rows)
     }
 
-    /// What the first operator after the graphs of a pass takes.
+    /// The number of rows that the first operator after the graphs of a pass takes.
     fn after(&self, pass: &ForwardPass) -> Option<u64> {
-        /// What comes later is of another step.
+        /// Later operators belong to another step.
         const SOON_NS: i64 = 20_000_000;
         let from = (pass.track, pass.launched_ns);
         let at = self
@@ -50,8 +50,7 @@ impl Rows {
         (*track == pass.track && *ns < end_ns).then_some(*rows)
     }
 
-    /// The tokens of a pass, as its graph computes them: those of its requests, and those it was padded
-    /// with.
+    /// The number of tokens that the graph of a pass computes: those of its requests plus padding.
     pub(super) fn tokens(&self, pass: &ForwardPass) -> Option<(u64, Source)> {
         let own = pass
             .batch

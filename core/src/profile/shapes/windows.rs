@@ -1,4 +1,4 @@
-//! Attention of operators that see a sliding window, whose width the model tells.
+//! Sliding-window attention, with the window size from the model's configuration.
 
 use super::known::KnownModel;
 use super::{Estimate, Source};
@@ -10,7 +10,7 @@ use crate::profile::Profile;
 use crate::profile::operations::Operation;
 use crate::profile::rows::PerfRow;
 
-/// Gives attention that sees a window the work that follows from its width.
+/// Adds estimates to sliding-window attention, from the window size.
 pub(super) fn add(profile: &Profile, known: &KnownModel, operations: &mut [Operation]) {
     let model = known.config.language();
     let Some(window) = model.and_then(|model| Some(model.window.as_ref()?.size)) else {

@@ -1,4 +1,4 @@
-//! The work of the kernels of forward passes, by their roles.
+//! FLOPs and bytes of the kernels of forward passes, by their roles.
 
 use std::rc::Rc;
 
@@ -20,7 +20,7 @@ use crate::profile::launch::GpuId;
 use crate::profile::moe_roles::MoeRoles;
 use crate::profile::operations::Operation;
 
-/// Adds the estimates of all passes to those that are there.
+/// Adds the estimates of all passes to the existing ones.
 pub(super) fn add(
     profile: &Profile,
     known: &KnownModel,
@@ -56,7 +56,7 @@ pub(super) fn add(
     }
 }
 
-/// Bytes of an element of the cache, by the kernel that writes it.
+/// Bytes per element of the KV cache, from the kernel that writes it.
 fn cache_bytes(profile: &Profile, pass: &ForwardPass) -> Option<f64> {
     let kernels = pass.kernels.iter().zip(pass.steps.iter());
     let (id, _) = kernels
@@ -81,7 +81,7 @@ struct PassWork<'a> {
     cache_bytes: Option<f64>,
 }
 
-/// Kernels of one name and role, whose work is the same in every layer of a kind.
+/// Kernels with the same name and role, whose work is the same in all layers of a kind.
 type Alike = (crate::trace::StringId, Role, bool);
 
 impl PassWork<'_> {
@@ -134,7 +134,7 @@ impl PassWork<'_> {
                     ..PagedSizes::of(self.model, self.gpus, place.layer)?
                 };
                 let batch = self.pass.batch.filter(|batch| batch.has_lengths())?;
-                // Sums over requests are recorded: what pads a step attends to nothing.
+                // The recorded sums are over requests: padding attends to nothing.
                 let modelled = estimate::attention(&batch, sizes, self.model.dtype)?;
                 (modelled, Source::Config, false)
             }
@@ -189,8 +189,8 @@ impl PassWork<'_> {
         estimate::experts(role, sizes, kernel, self.model.dtype, weights)
     }
 
-    /// Sizes of the weights of experts on this GPU. Shared out by experts they have as many bytes and
-    /// as much work when tokens choose evenly.
+    /// Sizes of the expert weights on this GPU, as if each expert were sharded. With expert parallelism, bytes and work
+    /// are the same if tokens are distributed evenly.
     fn padded(&self, places: &[Option<Place>]) -> Padded {
         let Some(experts) = self.model.experts else {
             return Padded::default();
@@ -212,7 +212,7 @@ impl PassWork<'_> {
         }
     }
 
-    /// Kernels around GEMMs and attention: what they read and write once.
+    /// Kernels around GEMMs and attention: the bytes that they read and write once.
     fn around(&self, id: GpuId, role: Role) -> Option<Modelled> {
         let (model, tokens) = (self.model, self.tokens);
         let (heads, kv_heads) = model.heads_of(self.gpus)?;
@@ -249,20 +249,20 @@ impl PassWork<'_> {
     }
 }
 
-/// What a step around the GEMMs of experts reads and writes once.
+/// The bytes that a kernel around expert GEMMs reads and writes once.
 fn routing(model: &LanguageModel, role: Role, tokens: u64) -> Option<Modelled> {
-    /// Bytes of an index, and of a weight.
+    /// Bytes of an index, and of a routing weight.
     const OF_ONE: f64 = 4.0;
     let experts = model.experts?;
     let elements = |n: u64| Some(estimate::elements(tokens.saturating_mul(n), model.dtype));
     let choices = tokens as f64 * experts.chosen as f64;
     match role {
-        // Scores to a weight and an expert for each choice.
+        // Reads scores; writes a weight and an expert index for each choice.
         Role::TopK => {
             let scores = tokens as f64 * experts.n as f64 * element_bytes(model.dtype)?;
             Some(estimate::bytes(scores + 2.0 * OF_ONE * choices))
         }
-        // The expert of each choice to its place among all.
+        // Maps the expert of each choice to its position among all.
         Role::Sort => Some(estimate::bytes(2.0 * OF_ONE * choices)),
         Role::Combine => elements((experts.chosen + 1) * model.hidden),
         Role::Pad => elements(2 * model.hidden),
@@ -270,13 +270,12 @@ fn routing(model: &LanguageModel, role: Role, tokens: u64) -> Option<Modelled> {
     }
 }
 
-/// Whether such kernels may move more than their work counts.
+/// Whether such kernels may move more bytes than are counted.
 fn is_least(role: Role) -> bool {
     matches!(role, Role::Pad | Role::Sort)
 }
 
-/// Gives operators of a capture that no model counts, and that route tokens to experts, the work of their
-/// role.
+/// Adds estimates to operators of a capture that route tokens to experts and have no perf model.
 pub(super) fn add_routing(
     profile: &Profile,
     known: &KnownModel,
@@ -287,7 +286,7 @@ pub(super) fn add_routing(
         return;
     };
     let is_unknown = |one: &Operation| one.known().is_none() && one.family == Family::Moe;
-    // What follows reads every event.
+    // The rest scans every event.
     if !operations.iter().any(is_unknown) || passes.iter().all(ForwardPass::has_bare) {
         return;
     }
@@ -330,17 +329,17 @@ pub(super) fn add_routing(
     }
 }
 
-/// Sizes of the weights of experts.
+/// Sizes of the expert weights.
 #[derive(Debug, Clone, Copy, Default)]
 struct Padded {
     hidden: u64,
     inner: u64,
-    /// With what pads them.
+    /// Whether padding is included.
     is_known: bool,
 }
 
-/// Whether the work of a role is that of all kernels that have it in a layer: of an attention and of
-/// a GEMM in parts, and what adds them up.
+/// Whether the work of a role is shared by all kernels with that role in a layer, as for split attention or GEMMs and
+/// the kernel that adds up their parts.
 fn is_shared(role: Role) -> bool {
     !matches!(
         role,

@@ -1,8 +1,8 @@
-//! What calls cost: time on the CPU, and the GPU activity that they launched.
+//! The cost of calls: time on the CPU, and the GPU activity that they launched.
 //!
-//! All of it adds up: every nanosecond of a thread and every piece of GPU activity belongs to exactly
-//! one call. So the cost of a subtree is the sum of what its calls cost themselves, and however
-//! calls are put together, the sum over all of them stays the same.
+//! Costs are additive: every nanosecond of a thread and every piece of GPU activity belongs to exactly one call. The
+//! cost of a subtree is therefore the sum of the self costs of its calls, and however calls are merged, their total
+//! stays the same.
 
 use std::iter::Sum;
 use std::ops::{AddAssign, Range};
@@ -16,11 +16,11 @@ use crate::trace::{Category, Trace};
 /// Time and GPU activity.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Cost {
-    /// Durations of GPU activity, summed. Work that runs at the same time counts each for itself.
+    /// Total duration of GPU activity. Concurrent work counts separately.
     pub gpu_ns: i64,
     /// Time on the CPU.
     pub cpu_ns: i64,
-    /// Kernels, copies and fills.
+    /// Number of kernels, copies and fills.
     pub n_work: u64,
 }
 
@@ -42,21 +42,21 @@ impl Sum for Cost {
     }
 }
 
-/// Which call GPU activity belongs to.
+/// Which call GPU activity is assigned to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Owner {
     /// The runtime or driver call that launched it.
     Launch,
-    /// The operator that made that call; where Python or nobody made it, the call itself.
+    /// The operator that made that call; if it was made by Python or at the top level, the call itself.
     Operator,
 }
 
-/// The GPU activity of every call of a profile's [full tree](Profile::full_tree). 12 bytes a piece.
+/// The GPU activity of every call in a profile's [full tree](Profile::full_tree). 12 bytes per piece.
 #[derive(Debug)]
 pub struct Launched {
     /// The call of each piece of work, ascending.
     nodes: Vec<NodeId>,
-    /// By position: the durations of all pieces before it; one more for all of them.
+    /// By position: total duration of all pieces before it, with one more entry for all of them.
     before_ns: Vec<i64>,
 }
 
@@ -83,8 +83,8 @@ impl Launched {
         }
     }
 
-    /// What the calls of a range of nodes launched themselves; of a call's
-    /// [subtree](CallTree::subtree) it is what was launched there and below.
+    /// What the calls in a range of nodes launched themselves; for a call's [subtree](CallTree::subtree), everything
+    /// launched by it and below it.
     pub fn within(&self, nodes: Range<u32>) -> Cost {
         let start = self.nodes.partition_point(|node| node.0 < nodes.start);
         let end = self.nodes.partition_point(|node| node.0 < nodes.end);
@@ -96,7 +96,7 @@ impl Launched {
         }
     }
 
-    /// Every piece of work: its call, and how long it ran.
+    /// Every piece of work: its call and its duration.
     pub(super) fn pieces(&self) -> impl Iterator<Item = (NodeId, i64)> + '_ {
         let pairs = self.before_ns.iter().zip(self.before_ns.iter().skip(1));
         let lengths = pairs.map(|(before, after)| after.saturating_sub(*before));
@@ -114,9 +114,9 @@ fn operator(trace: &Trace, tree: &CallTree, launch: NodeId) -> NodeId {
         .unwrap_or(launch)
 }
 
-/// By node: what [`own_cpu_ns`] says of it, in one go over the tree.
+/// By node: the value of [`own_cpu_ns`], computed in a single pass over the tree.
 pub(super) fn own_cpu_of_all(trace: &Trace, tree: &CallTree) -> Vec<i64> {
-    /// What is left of a call, how far what runs in it is known, and its end.
+    /// The remaining self time of a call, up to where its children were processed, and its end.
     #[derive(Clone, Copy, Default)]
     struct Left {
         own_ns: i64,
@@ -152,9 +152,9 @@ pub(super) fn own_cpu_of_all(trace: &Trace, tree: &CallTree) -> Vec<i64> {
     left.into_iter().map(|left| left.own_ns.max(0)).collect()
 }
 
-/// The time of a call that passed in no call below it; zero for a call of unknown duration.
+/// The self CPU time of a call, excluding calls below it; zero for a call of unknown duration.
 pub fn own_cpu_ns(trace: &Trace, tree: &CallTree, node: NodeId) -> i64 {
-    // Calls of a graph's capture took no time in this recording.
+    // Calls recorded during graph capture took no time in this recording.
     let recorded = |node: NodeId| {
         let event = tree
             .event(node)
@@ -164,7 +164,7 @@ pub fn own_cpu_ns(trace: &Trace, tree: &CallTree, node: NodeId) -> i64 {
     let Some(call) = recorded(node) else {
         return 0;
     };
-    // Where a call outlasts its caller by a rounding error, two siblings may overlap.
+    // If a call outlasts its caller by a rounding error, two siblings may overlap.
     let mut counted_until_ns = call.start_ns;
     let below = tree.children(node).filter_map(recorded);
     let below = below.map(|child| {

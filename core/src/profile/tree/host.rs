@@ -1,26 +1,26 @@
-//! Which host call runs inside which: nesting by time on one thread.
+//! Nests the CPU calls of a thread by time.
 
 use std::ops::Range;
 
 use super::Frames;
 use crate::trace::{EventId, NarrowColumn, Trace, Wide};
 
-/// A call may outlast its caller by less than this: profilers round the two ends apart.
+/// A call may outlast its caller by less than this, because profilers round both ends separately.
 const BLEED_NS: i64 = 1_000;
 
-/// … and a call that no other is around may last until so long after the next one starts: times are
-/// written in microseconds with three digits, so that a start and a duration are each off by half
-/// a nanosecond, and more where the clock of the profiler is coarser.
+/// A root call may end less than this after the start of the next one: times are written in microseconds with three
+/// digits, so start and duration are each off by up to half a nanosecond, and by more if the profiler's clock is
+/// coarser.
 const ROUNDING_NS: i64 = 10;
 
-/// A call whose end has not been passed yet.
+/// A call that is still open.
 #[derive(Debug, Clone, Copy)]
 struct Open {
     node: u32,
     end_ns: i64,
 }
 
-/// How many nodes lie between two: nearly always few, for those of a call stand right behind it.
+/// Number of nodes between two nodes: almost always small, because the nodes of a call directly follow it.
 #[derive(Debug, Clone, Copy)]
 struct Distance(u32);
 
@@ -41,27 +41,27 @@ impl Wide for Distance {
     }
 }
 
-/// Nodes of the call tree in the making: each subtree is a contiguous range.
+/// The nodes of the call tree during construction: each subtree is a contiguous range.
 #[derive(Debug, Default)]
 pub(super) struct Nodes {
     pub(super) event: Vec<EventId>,
-    /// How far before it its caller stands; 0 for a root.
+    /// Distance to the parent; 0 for a root.
     to_parent: NarrowColumn<Distance>,
-    /// How many nodes its subtree has, itself among them.
+    /// Number of nodes in its subtree, including itself.
     subtree_len: NarrowColumn<Distance>,
-    /// Number of nodes above, up to [`Nodes::DEEP`].
+    /// Depth, up to [`Nodes::DEEP`].
     depths: Vec<u8>,
-    /// Calls that begin in one call and end after it.
+    /// Calls that start in one call and end after it.
     pub(super) strays: Vec<EventId>,
     open: Vec<Open>,
-    /// All calls, where more nodes are made than there are; else each stands in `event` until a node takes
-    /// its place.
+    /// All calls, if more nodes are created than there are calls; otherwise the calls are in `event` until nodes
+    /// replace them.
     calls: Option<Vec<EventId>>,
 }
 
 impl Nodes {
     pub(super) const ROOT: u32 = u32::MAX;
-    /// That deep or deeper: counted when asked for.
+    /// This deep or deeper: counted on demand.
     const DEEP: u8 = u8::MAX;
 
     pub(super) fn with_capacity(n_nodes: usize) -> Nodes {
@@ -71,7 +71,7 @@ impl Nodes {
         }
     }
 
-    /// None yet of these calls, which lie thread after thread.
+    /// No nodes yet for these calls, which are ordered thread by thread.
     pub(super) fn of(calls: Vec<EventId>, trace: &Trace) -> Nodes {
         let nodes = Nodes::beside(calls.len());
         match trace.captured.is_empty() {
@@ -93,7 +93,7 @@ impl Nodes {
         }
     }
 
-    /// How many there are.
+    /// Number of nodes.
     pub(super) fn len(&self) -> u32 {
         self.depths.len() as u32
     }
@@ -105,15 +105,15 @@ impl Nodes {
         (distance > 0).then(|| node.saturating_sub(distance))
     }
 
-    /// The node after the last one of the subtree.
+    /// One past the last node of the subtree.
     #[inline]
     pub(super) fn subtree_end(&self, node: u32) -> Option<u32> {
         let Distance(len) = self.subtree_len.get(node as usize)?;
         Some(node.saturating_add(len))
     }
 
-    /// Adds the calls of one thread, which lie in order of their start. Of calls that start
-    /// together the one that the file has first is the outer one.
+    /// Adds the calls of one thread, sorted by start. Of calls that start together, the first in the file is the outer
+    /// one.
     pub(super) fn nest(&mut self, trace: &Trace, frames: Frames, calls: Range<usize>) {
         for at in calls {
             let all = self.calls.as_ref().unwrap_or(&self.event);
@@ -149,8 +149,8 @@ impl Nodes {
         }
     }
 
-    /// Gives the strays nodes of their own, behind all others, so that their GPU activity is found.
-    /// Returns the first of these nodes.
+    /// Adds nodes for the strays after all others, so that their GPU activity is found. Returns the first of these
+    /// nodes.
     pub(super) fn append_strays(&mut self, trace: &Trace, frames: Frames) -> u32 {
         let first = self.len();
         self.calls = None;
@@ -162,12 +162,12 @@ impl Nodes {
         first
     }
 
-    /// Adds what a graph's capture says of a launch that replays it.
+    /// Adds the captured calls below a launch that replays them.
     fn put_below(&mut self, trace: &Trace, frames: Frames, launch: EventId, node: u32) {
         if !trace.captured.is_below(launch) {
             return;
         }
-        // The open calls, innermost last: how many of the added ones are above each, and its node.
+        // The open calls, innermost last: the depth of each among the added calls, and its node.
         let mut above: Vec<(u16, u32)> = Vec::new();
         let add = |nodes: &mut Nodes, above: &[(u16, u32)], event: EventId| {
             let parent = above.last().map_or(node, |(_, node)| *node);
@@ -193,7 +193,7 @@ impl Nodes {
         self.end(Some((0, node)));
     }
 
-    /// Ends the subtree of a node with the last one that was added.
+    /// Ends the subtree of a node at the last node added.
     fn end(&mut self, node: Option<(u16, u32)>) {
         if let Some((_, node)) = node {
             let len = self.len().saturating_sub(node);
@@ -201,7 +201,7 @@ impl Nodes {
         }
     }
 
-    /// Adds a call below those whose ends have not been passed.
+    /// Adds a call below the open calls.
     fn open(&mut self, event: EventId, end_ns: i64) -> u32 {
         let parent = self.open.last().map_or(Self::ROOT, |top| top.node);
         let node = self.push(event, parent);
@@ -215,14 +215,14 @@ impl Nodes {
         node
     }
 
-    /// Adds a node whose caller is there already, and where its subtree ends.
+    /// Adds a node with an existing parent and a known subtree end.
     pub(super) fn add(&mut self, event: EventId, parent: u32, subtree_end: u32) {
         let node = self.len();
         match self.event.get_mut(node as usize) {
             Some(call) => *call = event,
             None => self.event.push(event),
         }
-        // That of a root lies behind all nodes.
+        // `parent` of a root is larger than any node, so the distance becomes 0.
         let distance = node.saturating_sub(parent);
         self.to_parent.push(Distance(distance));
         let len = subtree_end.saturating_sub(node);
@@ -232,7 +232,7 @@ impl Nodes {
             .push(above.map_or(0, |above| above.saturating_add(1)));
     }
 
-    /// Number of nodes above a node.
+    /// The depth of a node.
     pub(super) fn depth(&self, node: u32) -> u16 {
         let known = |node: u32| self.depths.get(node as usize).copied();
         let (mut node, mut below) = (node, 0_u16);

@@ -1,4 +1,4 @@
-//! From an event to its node.
+//! Maps events to nodes.
 
 use std::sync::Weak;
 
@@ -10,18 +10,18 @@ use crate::trace::{EventId, Trace};
 /// How the node of an event is found.
 #[derive(Debug)]
 pub(super) enum Index {
-    /// In a list of as many nodes.
+    /// In a list with an entry per node.
     Listed {
         /// The events that have a node …
         called: RowSet,
-        /// … and the node of each, in the order of the file.
+        /// … and the node of each, in file order.
         nodes: Vec<u32>,
     },
-    /// By its thread and its start. With Python frames nearly every event has a node, and few are asked for.
+    /// By thread and start. With Python frames nearly every event has a node, but few are looked up.
     Searched {
-        /// The tree is the trace's own.
+        /// The trace that owns the tree.
         trace: Weak<Trace>,
-        /// Calls without a place on their thread, in the order of the file.
+        /// Strays, in file order.
         strays: Vec<(EventId, u32)>,
     },
 }
@@ -39,7 +39,7 @@ impl Index {
         Index::Listed { called, nodes }
     }
 
-    /// Of a trace without captures, whose calls stand on each thread in the order of their start.
+    /// For a trace without captures, where the calls of each thread are sorted by start.
     pub(super) fn searched(trace: Weak<Trace>, all: &Nodes, first_stray: u32) -> Index {
         let strays = all.event.iter().copied().zip(0_u32..);
         let mut strays: Vec<(EventId, u32)> = strays.skip(first_stray as usize).collect();
@@ -47,7 +47,7 @@ impl Index {
         Index::Searched { trace, strays }
     }
 
-    /// The same kind of a part of the tree.
+    /// The same kind of index for a part of the tree.
     pub(super) fn of_part(&self, trace: &Trace, part: &Nodes, first_stray: u32) -> Index {
         match self {
             Index::Listed { .. } => Index::listed(trace, part),
@@ -55,7 +55,7 @@ impl Index {
         }
     }
 
-    /// The node of an event, given the nodes and what of them is on which thread.
+    /// The node of an event, given all nodes and the node range of each thread.
     pub(super) fn find(&self, event: EventId, all: &Nodes, tracks: &[TrackNodes]) -> Option<u32> {
         match self {
             Index::Listed { called, nodes } => {

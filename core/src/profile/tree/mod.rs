@@ -1,8 +1,8 @@
-//! The call tree: what the CPU ran inside what, and the GPU activity each call led to.
+//! The call tree: which CPU call ran inside which, and the GPU activity that each call led to.
 //!
-//! Nodes lie in depth-first order, thread after thread, so that a subtree is a contiguous range:
-//! its GPU activity is a range too, of the launches sorted by node. Calls that end after the call
-//! they began in ("strays") have no place; they lie behind all threads, each on its own.
+//! Nodes are in depth-first order, thread by thread, so a subtree is a contiguous range. Its GPU activity is also a
+//! range, of the launches sorted by node. Calls that end after the call that they start in ("strays") cannot be nested;
+//! they are after all threads, each on its own.
 
 mod cost;
 mod host;
@@ -53,11 +53,11 @@ impl Frames {
 pub struct TrackNodes {
     /// The thread.
     pub track: TrackId,
-    /// Its nodes, strays excepted.
+    /// Its nodes, excluding strays.
     pub nodes: Range<u32>,
 }
 
-/// Host calls by nesting. 13 bytes a node, 4 more without frames, and 8 for each launch.
+/// CPU calls by nesting. 13 bytes per node, 4 more without frames, and 8 per launch.
 #[derive(Debug)]
 pub struct CallTree {
     frames: Frames,
@@ -67,19 +67,19 @@ pub struct CallTree {
     index: Index,
     /// Nodes of launching calls, ascending …
     launch_nodes: Vec<u32>,
-    /// … and the work each launched.
+    /// … and the work that each launched.
     launch_work: Vec<GpuId>,
 }
 
 impl CallTree {
-    /// Nests the calls of every thread and hangs the GPU activity below.
+    /// Nests the calls of every thread and attaches the GPU activity.
     pub fn new(trace: &Trace, frames: Frames, launches: &Launches) -> CallTree {
         let (nodes, tracks, first_stray) = CallTree::nested(trace, frames);
         let index = Index::listed(trace, &nodes);
         CallTree::assemble(frames, nodes, tracks, first_stray, index, launches)
     }
 
-    /// The same with Python frames, of a trace that is shared: in less memory.
+    /// The same with Python frames, for a shared trace: uses less memory.
     pub(crate) fn with_frames(trace: &Arc<Trace>, launches: &Launches) -> CallTree {
         let frames = Frames::With;
         let (nodes, tracks, first_stray) = CallTree::nested(trace, frames);
@@ -90,7 +90,7 @@ impl CallTree {
         CallTree::assemble(frames, nodes, tracks, first_stray, index, launches)
     }
 
-    /// The calls of every thread by nesting, and the first of those without a place.
+    /// The calls of every thread by nesting, and the first stray.
     fn nested(trace: &Trace, frames: Frames) -> (Nodes, Vec<TrackNodes>, u32) {
         let events = &trace.events;
         let nested = || {
@@ -98,7 +98,7 @@ impl CallTree {
             let nested = nested.filter(|event| !trace.captured.has(*event));
             nested.map(|event| (events.track(event).0 as usize, event))
         };
-        // Counted first, so that they lie thread after thread in one list, which becomes that of the nodes.
+        // Counted first, so that they can be stored thread by thread in a single list, which becomes the node list.
         let mut ends = vec![0_usize; trace.tracks.len()];
         for (track, _) in nested() {
             if let Some(n_calls) = ends.get_mut(track) {
@@ -121,8 +121,8 @@ impl CallTree {
         let mut start = 0;
         for end in &ends {
             let of_track = calls.get_mut(start..*end).unwrap_or_default();
-            // Stable: what starts together stays in file order. By id alone: with their times beside them
-            // they would take four times the memory.
+            // Stable sort: calls that start together stay in file order. Sorts ids only: with their times they would
+            // take four times the memory.
             let start_ns = |call: &EventId| events.ts_ns(*call);
             if !of_track.is_sorted_by_key(start_ns) {
                 of_track.sort_by_key(start_ns);
@@ -147,7 +147,7 @@ impl CallTree {
         (nodes, tracks, first_stray)
     }
 
-    /// Nested calls with the GPU activity that they launched.
+    /// Combines nested calls with the GPU activity that they launched.
     fn assemble(
         frames: Frames,
         nodes: Nodes,
@@ -188,48 +188,48 @@ impl CallTree {
         self.frames
     }
 
-    /// Number of nodes, strays included.
+    /// Number of nodes, including strays.
     pub fn len(&self) -> usize {
         self.nodes.event.len()
     }
 
-    /// True for a trace without host calls.
+    /// True for a trace without CPU calls.
     pub fn is_empty(&self) -> bool {
         self.nodes.event.is_empty()
     }
 
-    /// All nodes: thread after thread, each before its children, strays last.
+    /// All nodes: thread by thread, parents before children, strays last.
     pub fn ids(&self) -> impl DoubleEndedIterator<Item = NodeId> + ExactSizeIterator + use<> {
         (0..self.len() as u32).map(NodeId)
     }
 
-    /// The threads with host calls, in order of first appearance in the trace.
+    /// The threads with CPU calls, in order of first appearance in the trace.
     pub fn tracks(&self) -> &[TrackNodes] {
         &self.tracks
     }
 
-    /// Calls that end after the call they began in.
+    /// Calls that end after the call that they start in.
     pub fn strays(&self) -> impl ExactSizeIterator<Item = NodeId> + use<> {
         (self.first_stray..self.len() as u32).map(NodeId)
     }
 
-    /// The outermost calls of all threads, strays excepted; on each thread in order of time.
+    /// The outermost calls of all threads, excluding strays; in time order per thread.
     pub fn roots(&self) -> impl Iterator<Item = NodeId> + '_ {
         self.siblings(0..self.first_stray)
     }
 
-    /// What a call called, in order of time.
+    /// The direct children of a call, in time order.
     pub fn children(&self, node: NodeId) -> impl Iterator<Item = NodeId> + '_ {
         let subtree = self.subtree(node);
         self.siblings(subtree.start + 1..subtree.end)
     }
 
-    /// True for a call that called something recorded, on the CPU.
+    /// True if any CPU call below this one was recorded.
     pub fn has_children(&self, node: NodeId) -> bool {
         self.subtree(node).len() > 1
     }
 
-    /// The call itself and all below it, as a range of node ids.
+    /// The call and everything below it, as a range of node ids.
     #[inline]
     pub fn subtree(&self, node: NodeId) -> Range<u32> {
         let end = self.nodes.subtree_end(node.0);
@@ -266,7 +266,7 @@ impl CallTree {
             .map(NodeId)
     }
 
-    /// The GPU activity of a call and all below it, in order of the launching calls.
+    /// The GPU activity of a call and everything below it, in order of the launching calls.
     pub fn gpu_work(&self, node: NodeId) -> &[GpuId] {
         let subtree = self.subtree(node);
         let start = self.launch_nodes.partition_point(|&at| at < subtree.start);
@@ -280,7 +280,7 @@ impl CallTree {
             .unwrap_or_default()
     }
 
-    /// The nearest operator of the program above a call.
+    /// The nearest operator above a call, excluding operators that were inserted for parts of a capture.
     pub fn op_above(&self, trace: &Trace, node: NodeId) -> Option<NodeId> {
         let is_part = |node: NodeId| {
             let event = self.event(node);
@@ -295,7 +295,7 @@ impl CallTree {
         self.event(node).map(|event| trace.events.span(event))
     }
 
-    /// What a node was recorded as.
+    /// The category of a node.
     #[inline]
     pub fn category(&self, trace: &Trace, node: NodeId) -> Category {
         self.event(node)
@@ -307,7 +307,7 @@ impl CallTree {
     }
 }
 
-/// The outermost nodes of a range of subtrees, by where the subtree of each ends.
+/// The outermost nodes in a range of subtrees, given where each subtree ends.
 fn siblings(mut range: Range<u32>, end: impl Fn(u32) -> u32) -> impl Iterator<Item = u32> {
     std::iter::from_fn(move || {
         let node = range.start;

@@ -1,4 +1,4 @@
-//! Nesting, one rule a test.
+//! Nesting, one rule per test.
 
 use std::sync::Arc;
 
@@ -18,7 +18,7 @@ fn check_frames(timetable: Timetable, frames: Frames, expected: &[&str]) {
     assert_eq!(outline.lines().collect::<Vec<_>>(), expected);
 }
 
-/// Operators of one thread: `name start..end` of each, in microseconds.
+/// Operators of one thread, each as `name start..end` in microseconds.
 fn ops(text: &str) -> Timetable {
     text.split(", ").fold(Timetable::new(), |timetable, op| {
         let (name, span) = op.split_once(' ').unwrap();
@@ -33,25 +33,26 @@ fn calls_of_a_thread_nest_by_time() {
     #[rustfmt::skip]
     let cases: &[(&str, &[&str])] = &[
         ("linear 0..100, mm 10..40, add 40..90, relu 100..110", &["linear", "  mm", "  add", "relu"]),
-        // The file need not be in order of time.
+        // The file need not be in time order.
         ("mm 10..40, relu 100..110, linear 0..100", &["linear", "  mm", "relu"]),
-        // Of calls that start together the first in the file is outside.
+        // Of calls that start together, the first in the file is the outer one.
         ("outer 5..10, inner 5..10", &["outer", "  inner"]),
-        // The longer one comes second, so it cannot be inside, and nothing is open that it fits into.
+        // The longer one comes second, so it cannot be inside, and there is no open call that it fits into.
         ("short 5..8, long 5..10", &["short", "! long"]),
-        // One that starts when another ends is its sibling.
+        // A call that starts when another one ends is its sibling.
         ("a 0..5, b 5..9", &["a", "b"]),
-        // A call may outlast its caller by less than a microsecond, and hangs under the caller's caller then.
+        // A call may outlast its caller by less than a microsecond; then its parent is the caller's caller.
         ("model 0..100, linear 10..50, mm 49.001..60.0", &["model", "  linear", "  mm"]),
         // One microsecond of overlap is too much.
         ("model 0..100, linear 10..50, mm 49..60", &["model", "  linear", "! mm"]),
-        // A root has no caller that the call could hang under.
+        // A root has no caller that could become the parent.
         ("linear 10..50, mm 49.5..60.0", &["linear", "! mm"]),
-        // Some nanoseconds are rounding: it is the next root.
+        // A few nanoseconds are rounding: it is the next root.
         ("linear 10..50, mm 49.998..60.0, add 50..55", &["linear", "mm", "  add"]),
-        // The next caller is not asked again: `mm` ends after `model` too, and still hangs under it; what follows nests in `mm`.
+        // The next caller is not checked again: `mm` also ends after `model`, but is still its child; what follows
+        // nests in `mm`.
         ("model 0..50, linear 10..50, mm 49.5..60.0, late 52..53", &["model", "  linear", "  mm", "    late"]),
-        // A dropped call is nobody's caller.
+        // A stray is never a caller.
         ("linear 0..50, stray 20..70, mm 30..40, after 55..60", &["linear", "  mm", "after", "! stray"]),
     ];
     for (calls, expected) in cases {
@@ -147,7 +148,7 @@ fn the_tree_can_be_walked_both_ways() {
 
 #[test]
 fn a_node_that_is_searched_is_the_one_that_is_listed() {
-    // Calls out of order, that start together, that have no place, and on two threads.
+    // Calls out of order, calls that start together, strays, and two threads.
     let trace = Timetable::new()
         .frame("inner", 10..20)
         .launched("late", 12..13, 500..510)

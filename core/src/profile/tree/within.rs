@@ -9,11 +9,11 @@ use crate::profile::launch::Launches;
 use crate::trace::{Trace, TrackId};
 
 impl CallTree {
-    /// The calls that start in a span, those that launched some work, and all their callers. What
-    /// runs inside what stays as it is in the whole tree.
+    /// The calls that start in a span, those that launched the given work, and all their callers. The nesting stays the
+    /// same as in the whole tree.
     pub fn within(&self, trace: &Trace, launches: &Launches, span: Interval) -> CallTree {
         let is_kept = self.kept(trace, launches, span);
-        // By node: how many nodes before it are kept, which is its new number.
+        // By node: the number of kept nodes before it, which is its new id.
         let mut new_id = Vec::with_capacity(is_kept.len() + 1);
         let mut n_kept = 0_u32;
         new_id.push(n_kept);
@@ -36,7 +36,7 @@ impl CallTree {
             nodes: renamed(track.nodes.start)..renamed(track.nodes.end),
         });
         let first_stray = renamed(self.first_stray);
-        // A thread may have nothing but strays.
+        // A thread may have only strays.
         let strays = nodes.event.get(first_stray as usize..).unwrap_or_default();
         let of_strays: BTreeSet<TrackId> = strays
             .iter()
@@ -49,7 +49,7 @@ impl CallTree {
         CallTree::assemble(self.frames, nodes, tracks, first_stray, index, launches)
     }
 
-    /// By node: whether it belongs to the span.
+    /// By node: whether it is kept.
     fn kept(&self, trace: &Trace, launches: &Launches, span: Interval) -> Vec<bool> {
         let starts_inside = |node: NodeId| {
             self.event(node)
@@ -62,7 +62,7 @@ impl CallTree {
                 *slot = true;
             }
         }
-        // Callers lie before what they call.
+        // Parents come before children.
         for node in self.ids().rev() {
             if is_kept.get(node.index()).copied().unwrap_or(false)
                 && let Some(caller) = self.parent(node)

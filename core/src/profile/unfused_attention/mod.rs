@@ -1,13 +1,11 @@
 //! Attention that is computed in separate operations: two GEMMs with a softmax between them.
 //!
-//! Scores of N_Q × N_KV for each head are written by the first GEMM, read and written by scaling,
-//! mask, softmax and dropout, and read by the second GEMM. Sizes prove it: the softmax works on as
-//! many elements as the GEMM before it writes and the GEMM after it reads, along the same last
-//! dimension. Where shapes were not recorded, the order of the calls has to do: batched GEMMs with
-//! nothing but a softmax and element-wise operations between them.
+//! The N_Q × N_KV scores of each head are written by the first GEMM, read and written by scaling, mask, softmax and
+//! dropout, and read by the second GEMM. Sizes prove it: the softmax works on as many elements as the GEMM before it
+//! writes and the GEMM after it reads, with the same last dimension. Without recorded shapes, the order of the calls
+//! has to suffice: batched GEMMs with only a softmax and element-wise operations between them.
 //!
-//! Everything is looked for in the order in which the GPU runs it, so it makes no difference whether
-//! a module, an operator or nothing at all is around it.
+//! The search follows GPU execution order, so it does not matter whether a module, an operator or nothing is around it.
 
 mod role;
 mod search;
@@ -20,7 +18,7 @@ pub(crate) use role::CallRole;
 use search::Search;
 
 labelled! {
-    /// What a call does in an attention.
+    /// The purpose of a call in an attention.
     pub(crate) enum UnfusedPart {
         Softmax => "softmax",
         Gemm => "GEMM",
@@ -34,24 +32,24 @@ labelled! {
 
 /// One attention; calls are positions in their lane.
 pub(crate) struct UnfusedCalls {
-    /// Its calls, in no order; none is in another one.
+    /// Its calls, unordered; no call is in two attentions.
     pub(crate) calls: Vec<(usize, UnfusedPart)>,
     pub(crate) softmax: usize,
     /// A GEMM whose operands have the type of Q, K and V.
     pub(crate) gemm: Option<usize>,
-    /// Its sizes; `None` where shapes were not recorded.
+    /// Its sizes; `None` if shapes were not recorded.
     pub(crate) sizes: Option<FusedAttention>,
 }
 
-/// What each operation of a profile can be in an attention.
+/// The possible role of each operation of a profile in an attention.
 pub(crate) fn roles(profile: &Profile) -> Vec<CallRole> {
     let operations = profile.operations().iter();
     let roles = operations.map(|operation| CallRole::new(profile, operation));
     roles.collect()
 }
 
-/// All attention in a lane, forward or backward: what one stream runs, call after call, each by the
-/// position of its operation.
+/// All attention in a lane, forward or backward. A lane is the sequence of calls on one stream, as positions of their
+/// operations.
 pub(crate) fn find(roles: &[CallRole], lane: &[usize], is_backward: bool) -> Vec<UnfusedCalls> {
     let mut search = Search::new(roles, lane);
     let calls = 0..lane.len();

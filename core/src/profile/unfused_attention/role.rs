@@ -1,4 +1,4 @@
-//! What one operation can be in an attention, by its name and its sizes.
+//! The possible role of an operation in an attention, from its name and sizes.
 
 use super::UnfusedPart;
 use crate::names::Family;
@@ -9,7 +9,7 @@ use crate::profile::gemm::GemmSizes;
 use crate::profile::operations::Operation;
 use crate::profile::tensors::{is_copy, keeps_type};
 
-/// What a softmax works on.
+/// The input of a softmax.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Scores {
     pub(super) elements: u64,
@@ -33,7 +33,7 @@ impl Scores {
         })
     }
 
-    /// Whether a GEMM writes them: (queries, head dimension).
+    /// If a GEMM writes them: (queries, head dimension).
     pub(super) fn written_by(self, gemm: GemmSizes) -> Option<(u64, u64)> {
         let GemmSizes { m, n, k, .. } = gemm;
         match self.are(gemm, m, n) {
@@ -43,7 +43,7 @@ impl Scores {
         }
     }
 
-    /// Whether a GEMM reads them, and the size that is neither queries nor keys.
+    /// If a GEMM reads them: the size that is neither queries nor keys.
     pub(super) fn read_by(self, gemm: GemmSizes) -> Option<u64> {
         let GemmSizes { m, n, k, .. } = gemm;
         if self.are(gemm, m, k) && (k == self.n_kv || m == self.n_kv) {
@@ -56,28 +56,28 @@ impl Scores {
     }
 }
 
-/// What an operation can be in an attention.
+/// The possible role of an operation in an attention.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Role {
     Softmax(Option<Scores>),
     SoftmaxBackward(Option<Scores>),
-    /// With sizes, where they are known.
+    /// With its sizes, if known.
     Product(Option<GemmSizes>),
-    /// A fused attention; it ends every search.
+    /// A fused attention; ends every search.
     Fused,
     Plain,
 }
 
-/// What is known of an operation.
+/// What is known about an operation.
 pub(crate) struct CallRole {
     pub(super) role: Role,
-    /// Elements of its largest tensor; 0 without shapes.
+    /// Number of elements of its largest tensor; 0 without shapes.
     pub(super) elements: u64,
-    /// Of a GEMM: a batched one, as far as the name tells.
+    /// For a GEMM: whether it is batched, as far as the name shows.
     pub(super) is_batched: bool,
     pub(super) part: UnfusedPart,
     pub(super) is_elementwise: bool,
-    /// Looks up, fills or joins: what a fused kernel would not do instead.
+    /// Lookups, fills and concatenations, which a fused kernel would not replace.
     pub(super) is_other_work: bool,
     /// Multiplies one tensor by a number.
     pub(super) scales: bool,
@@ -97,7 +97,7 @@ impl CallRole {
         let has = |words: &[&str]| words.iter().any(|word| name.contains(word));
         const OTHERS: &[&str] = &["log_softmax", "logsoftmax", "topk", "gating", "sampling"];
         let is_softmax = has(&["softmax"]) && !has(OTHERS);
-        // Kernels without an operator: GEMMs for sure, batched or not is not known.
+        // Kernels without an operator: certainly GEMMs, but possibly not batched.
         let is_batched = operation.is_kernel() || has(&["bmm", "matmul"]);
         let role = match operation.family {
             Family::Attention => Role::Fused,

@@ -1,25 +1,24 @@
-//! The search around a softmax, along the calls of one stream: its GEMMs before and after, and
-//! what runs between them.
+//! The search around a softmax, along the calls of one stream: the GEMMs before and after it, and what runs between
+//! them.
 
 use super::role::{CallRole, Role, Scores};
 use super::{UnfusedCalls, UnfusedPart};
 use crate::perf::FusedAttention;
 use crate::profile::gemm::GemmSizes;
 
-/// How far from the softmax its GEMMs are looked for, in calls. Some models compute a bias of their
-/// positions in between.
+/// How far from the softmax to look for its GEMMs, in calls. Some models compute a position bias in between.
 const MAX_CALLS_AWAY: usize = 64;
 
-/// How far without shapes.
+/// The same without shapes.
 const MAX_CALLS_AWAY_WITHOUT_SHAPES: usize = 6;
 
-/// Copies and scalings of Q, K and V before the first GEMM.
+/// How far before the first GEMM to look for copies and scalings of Q, K and V.
 const MAX_CALLS_BEFORE: usize = 6;
 
-/// The largest head dimension that GEMMs without a batch may have.
+/// The largest head dimension that unbatched GEMMs may have.
 const MAX_UNBATCHED_HEAD_DIM: u64 = 256;
 
-/// Softmaxes are taken one after another; what belongs to one is taken.
+/// Softmaxes are processed in order; calls that belong to one are marked as taken.
 pub(super) struct Search<'a> {
     roles: &'a [CallRole],
     lane: &'a [usize],
@@ -56,7 +55,7 @@ impl<'a> Search<'a> {
         Some(found)
     }
 
-    /// Positions before or after a call, the nearest first, up to the next softmax.
+    /// Positions before or after a call, nearest first, up to the next softmax.
     fn away(&self, at: usize, is_before: bool, most: usize) -> Vec<usize> {
         let positions: Vec<usize> = match is_before {
             true => (at.saturating_sub(most)..at).rev().collect(),
@@ -89,7 +88,7 @@ impl<'a> Search<'a> {
         let mut after = self.away(at, false, MAX_CALLS_AWAY).into_iter();
         let reads = after.find_map(|at| Some((at, scores.read_by(self.product(at)?)?)));
         let (last, d_v) = reads.or_else(|| Some((self.next_batched(at, first)?, d_qk)))?;
-        // A layer, a softmax over classes and another layer look the same, but have larger K.
+        // A layer, a softmax over classes and another layer look the same, but have a larger K.
         let is_batched = self.role(first)?.is_batched && self.role(last)?.is_batched;
         if !is_batched && d_qk.max(d_v) > MAX_UNBATCHED_HEAD_DIM {
             return None;
@@ -111,8 +110,8 @@ impl<'a> Search<'a> {
         })
     }
 
-    /// The GEMM right after a softmax with as many heads and queries as the one before it has: what it
-    /// reads is the scores, whatever was written down of its operands.
+    /// The GEMM right after a softmax with the same number of heads and queries as the GEMM before it: it reads the
+    /// scores, whatever was recorded for its operands.
     fn next_batched(&self, at: usize, first: usize) -> Option<usize> {
         let before = self.product(first).filter(|gemm| gemm.batch > 1)?;
         for position in self.away(at, false, MAX_CALLS_AWAY_WITHOUT_SHAPES) {
@@ -129,8 +128,8 @@ impl<'a> Search<'a> {
         None
     }
 
-    /// The gradient of the scores comes from a GEMM (with V), goes through the softmax, and into two
-    /// GEMMs (with K and Q). The gradient of V is a GEMM with the scores themselves.
+    /// The gradient of the scores comes from a GEMM (with V), passes through the softmax, and goes into two GEMMs (with
+    /// K and Q). The gradient of V is a GEMM with the scores themselves.
     fn backward(&self, at: usize, scores: Scores) -> Option<UnfusedCalls> {
         let touching = |positions: Vec<usize>| -> Vec<usize> {
             let is_it = |at: &usize| {
@@ -191,7 +190,7 @@ impl<'a> Search<'a> {
         })
     }
 
-    /// Operations on the scores, and copies of operands, between the GEMMs.
+    /// Adds operations on the scores, and copies of operands, between the GEMMs.
     fn add_between(
         &self,
         calls: &mut Vec<(usize, UnfusedPart)>,
@@ -215,7 +214,7 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// Copies and scalings of Q, K and V right before the first GEMM.
+    /// Adds copies and scalings of Q, K and V right before the first GEMM.
     fn add_operands(
         &self,
         calls: &mut Vec<(usize, UnfusedPart)>,
@@ -234,7 +233,7 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// The copy of the result that puts positions before heads again.
+    /// Adds the copy of the result that puts positions before heads again.
     fn add_result(
         &self,
         calls: &mut Vec<(usize, UnfusedPart)>,

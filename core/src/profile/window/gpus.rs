@@ -10,7 +10,7 @@ use crate::profile::Profile;
 use crate::profile::launch::process;
 use crate::profile::timelines::by_number;
 
-/// Each GPU that has activity, from its first start to its last end; by number.
+/// Each GPU with activity, from its first start to its last end; sorted by number.
 pub fn gpu_windows(profile: &Profile) -> Vec<Window> {
     let trace = &profile.trace;
     let work = profile.gpu.all();
@@ -29,7 +29,7 @@ pub fn gpu_windows(profile: &Profile) -> Vec<Window> {
     windows.collect()
 }
 
-/// The window of a GPU, by the number that the trace gives it.
+/// The window of a GPU, by its number in the trace.
 pub fn find_gpu(profile: &Profile, asked: &str) -> Result<Window, UnknownGpu> {
     let asked = asked.trim();
     let windows = gpu_windows(profile);
@@ -47,12 +47,12 @@ fn name(window: &Window) -> &str {
     window.device.as_deref().unwrap_or_default()
 }
 
-/// A GPU that cannot be analyzed alone: it has no activity.
+/// A GPU that cannot be analyzed alone because it has no activity.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UnknownGpu {
     /// What was asked for.
     pub asked: String,
-    /// The GPUs that have some.
+    /// The GPUs with activity.
     pub gpus: Vec<String>,
 }
 
@@ -107,10 +107,10 @@ mod tests {
         whole.window(&find_gpu(whole, gpu).unwrap())
     }
 
-    /// Total, computation, copies that nothing hides, busy and idle time in microseconds.
+    /// Total, computation, exposed copies, busy and idle time in microseconds.
     fn times(profile: &Profile) -> [i64; 5] {
         let report = Report::new(profile, &ReportOptions::default());
-        // Nothing of another GPU counts.
+        // Nothing from another GPU counts.
         assert!(report.timelines.gpus.is_empty());
         let whole = report.timelines.whole.unwrap();
         split(&whole).map(|ns| ns / 1000)
@@ -184,7 +184,7 @@ mod tests {
         );
         let without = Timetable::new().op("aten::mm", 0..1).profile();
         assert_eq!(sentence(&without), "the trace has no GPU activity");
-        // Alone it is all that there is.
+        // A single GPU is the whole trace.
         let single = Timetable::new().work("aten::mm", "gemm", 10..20).profile();
         assert_eq!(alone(&single, "0").window, None);
     }
@@ -198,7 +198,7 @@ mod tests {
         let sentence =
             "Only GPU 3 is analyzed: 35.0 µs, from 45.0 µs to 80.0 µs after the trace begins.";
         assert_eq!(of.sentence(), sentence);
-        // Also where names are replaced.
+        // Also if names are replaced.
         let shown = redact(&part).window.unwrap();
         assert_eq!(shown.sentence(), sentence);
         let report = Report::new(&part, &ReportOptions::default());
@@ -237,7 +237,7 @@ mod tests {
         assert_eq!(peaks(&alone(&whole, "3")), [second]);
     }
 
-    /// A step of two GPUs that do not begin and end together.
+    /// A step on two GPUs that do not start and end together.
     #[test]
     fn steps_of_a_serving_engine_have_its_activity() {
         let whole = Timetable::new()
@@ -258,7 +258,7 @@ mod tests {
         assert_eq!(activity(&alone(&whole, "1")), [(15, 50)]);
     }
 
-    /// A trace of several GPUs has a block of rows for each: what the sheet of one alone says.
+    /// A trace of several GPUs has a block of rows for each: the rows of the sheet for that GPU alone.
     #[test]
     fn the_sheet_of_all_gpus_has_what_each_has_alone() {
         let whole = two_gpus().profile();
@@ -278,7 +278,7 @@ mod tests {
         assert_eq!(sheet.rows, alone.concat());
     }
 
-    /// Of a step each GPU has the time of the step.
+    /// In a step, each GPU has the time of the step.
     #[test]
     fn of_a_part_of_the_time_each_gpu_has_that_time() {
         let whole = two_gpus().profile();

@@ -1,5 +1,4 @@
-//! A part of a trace that is analyzed alone: a step, a range that the user marked, or one of several
-//! GPUs.
+//! A part of a trace that is analyzed alone: a step, a range that the user selected, or one of several GPUs.
 //!
 //! ```text
 //! Profile ─window→ Profile (of the same Trace) ─report→ Report, and everything after it
@@ -11,26 +10,23 @@
 //! |---|---|
 //! | kernels, copies, fills | those that start in it, each with its whole duration. Windows that tile a trace split its GPU activity: each piece is in one of them |
 //! | launching calls | those of that work, whenever they ran: the CPU runs ahead of the GPU |
-//! | other host calls | those that start in it; of a step, those that start in the step |
-//! | callers | all that are above these calls |
-//! | host time by operator | of the calls that start in it; split among tiles as GPU activity is |
+//! | other CPU calls | those that start in it; for a step, those that start in the step |
+//! | callers | all ancestors of these calls |
+//! | CPU time by operator | of the calls that start in it; split among tiles like GPU activity |
 //!
-//! Totals and shares are of the window's length, so that idle time at its ends counts. Its edges give
-//! way to work that they would cut: a window lasts until the last work that started in it has
-//! ended, and begins when the work that ran into it has. On one stream the lengths of windows that
-//! tile a trace add up to the trace.
+//! Totals and shares refer to the length of the window, so idle time at its ends counts. Its edges move to avoid
+//! cutting work: a window lasts until all work that started in it has ended, and begins when the work that ran into it
+//! has ended. On a single stream, the lengths of windows that tile a trace add up to the trace.
 //!
-//! On several streams the work of other windows may run beside that of this one. The GPU is busy
-//! then: the split of the time, gaps and what is exposed count such work for its part inside of the
-//! window; operators, kernels and kinds of work do not.
+//! With several streams, work of other windows may run concurrently. The GPU is busy then: the time split, gaps and
+//! exposed time count the part of such work that is inside the window; operators, kernels and kernel families do not.
 //!
-//! An operator with kernels on both sides of an edge is in both windows, with the kernels of each,
-//! and seems faster there than it is. Steps rarely have any.
+//! An operator with kernels on both sides of an edge is in both windows, with the kernels of each, and looks faster
+//! there than it is. Steps rarely have any.
 //!
-//! To a step belongs what its process launched during it, on any thread, whenever that ran. Its
-//! window is later than the CPU's step: it begins when the GPU was done with all that was launched
-//! before the step, but not before the step itself, so that the time in which the GPU waits for it
-//! is its own; and lasts until the last of its work has ended.
+//! A step contains what its process launched during it, on any thread, whenever it ran. Its window is later than the
+//! step on the CPU: it begins when the GPU has finished everything launched before the step, but not before the step
+//! itself, so the time in which the GPU waits for the step is included. It lasts until the last of its work has ended.
 //!
 //! ```text
 //! host     [= step 1 =)[= step 2 ============)
@@ -39,14 +35,13 @@
 //!          [==========)[===========================) of the GPU
 //! ```
 //!
-//! Copies and collectives of a step that run far ahead, beside computation of the steps before it,
-//! count in its tables, and in no time of its window. Where the GPU did nothing for a step, the
-//! window is the step itself.
+//! Copies and collectives of a step that run far ahead, concurrently with computation of earlier steps, count in its
+//! tables, but not in the time of its window. If the GPU did nothing for a step, the window is the step itself.
 //!
-//! The window of one GPU lasts from its first start to its last end, and has what runs on it. What runs on
-//! other GPUs meanwhile is no part of it and counts as no busy time. Calls are those that launched
-//! its activity, their callers, and all that start in its time, whichever GPU they are for, because they
-//! keep the CPU busy. Windows of GPUs split the GPU activity of a trace, but not the time of the CPU.
+//! The window of one GPU lasts from its first start to its last end, and contains what runs on it. Activity on other
+//! GPUs is not part of it and does not count as busy time. Its calls are those that launched its activity, their
+//! callers, and all calls that start in its time, whichever GPU they are for, because they keep the CPU busy. Windows
+//! of GPUs split the GPU activity of a trace, but not the CPU time.
 
 mod gpus;
 mod steps;
@@ -70,41 +65,41 @@ pub use work_steps::WorkSteps;
 /// A part of a trace.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Window {
-    /// The step that it is of; `None` for a range of time and for a GPU.
+    /// The step, if the window is of one; `None` for a time range and for a GPU.
     pub step: Option<String>,
-    /// The one GPU that it is of, as the trace numbers it; `None` for all.
+    /// The GPU, by its number in the trace, if the window is of one GPU; `None` for all.
     pub device: Option<String>,
-    /// When, in the time of the trace.
+    /// The time span, in trace time.
     pub span: Interval,
-    /// Of a step: what launched its work.
+    /// For a step: the part of the run that launched its work.
     pub on_host: Option<OnHost>,
-    /// The steps of a serving engine from the first to the last of which it lasts.
+    /// The steps of a serving engine that the window spans.
     pub run: Option<StepRun>,
 }
 
-/// Steps of a serving engine that follow each other.
+/// Consecutive steps of a serving engine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct StepRun {
-    /// The position of the first, from 1, where it is not that of all.
+    /// The position of the first step, from 1; `None` if the run has all steps.
     pub first: Option<usize>,
-    /// How many have GPU activity.
+    /// Number of steps with GPU activity.
     pub n: usize,
 }
 
-/// A step as the CPU ran it.
+/// A step as it ran on the CPU.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct OnHost {
-    /// The thread that named it.
+    /// The thread with its annotation.
     pub track: TrackId,
-    /// It has only what that thread launched, as a step of a serving engine; else what all threads of its
-    /// process did.
+    /// Whether it has only what that thread launched, as for a step of a serving engine; otherwise it has what all
+    /// threads of its process did.
     pub of_thread: bool,
-    /// When.
+    /// When it ran.
     pub span: Interval,
 }
 
 impl Window {
-    /// A range of time.
+    /// A time range.
     pub fn range(span: Interval) -> Window {
         Window {
             step: None,
@@ -115,8 +110,8 @@ impl Window {
         }
     }
 
-    /// Whether a piece of GPU activity belongs to it, given the call that launched it. Work of a step
-    /// whose call is not known counts by its start.
+    /// Whether a piece of GPU activity belongs to it, given the call that launched it. In a step, work without a known
+    /// call counts by its start.
     pub(crate) fn has(&self, trace: &Trace, work: EventId, call: Option<EventId>) -> bool {
         if let Some(device) = &self.device {
             let gpu = process(trace, work).map(|gpu| trace.strings.get(gpu));
@@ -135,12 +130,12 @@ impl Window {
         }
     }
 
-    /// When host calls begin that belong to it.
+    /// The span in which the CPU calls that belong to it start.
     pub(crate) fn host_span(&self) -> Interval {
         self.on_host.map_or(self.span, |on_host| on_host.span)
     }
 
-    /// Whether the memory of a device belongs to it: of a GPU its own and that of the CPU.
+    /// Whether the memory of a device belongs to it: for a GPU window, that GPU and the CPU.
     pub(crate) fn has_memory_of(&self, memory: MemoryDevice) -> bool {
         let number = self.device.as_ref().map(|device| device.parse::<i32>());
         match number {
@@ -153,22 +148,22 @@ impl Window {
 /// The window of a profile.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WindowOf {
-    /// As it was asked for.
+    /// The requested window.
     pub window: Window,
-    /// The time that totals and shares are of.
+    /// The time span that totals and shares refer to.
     pub gpu: Interval,
-    /// What of other windows runs in that time, cut at its ends.
+    /// Activity of other windows that runs in that span, clipped to it.
     pub(crate) beside: Vec<Running>,
-    /// From the first event of the trace, 0 ms to a reader, to the end of its last.
+    /// From the first event of the trace, shown as 0 ms, to the end of the last one.
     pub recorded: Interval,
-    /// The trace has GPU activity, in the window or elsewhere.
+    /// The trace has GPU activity, inside the window or elsewhere.
     pub trace_has_gpu_work: bool,
-    /// The trace has operators, in the window or elsewhere.
+    /// The trace has operators, inside the window or elsewhere.
     pub trace_has_host_ops: bool,
 }
 
 impl WindowOf {
-    /// The window of a trace; `None` where that is all that was recorded.
+    /// The window of a trace; `None` if it covers everything recorded.
     pub(crate) fn new(window: &Window, whole: &Profile) -> Option<WindowOf> {
         let (trace, span) = (&whole.trace, window.span);
         let recorded = recorded_span(trace).unwrap_or(span);
@@ -193,7 +188,7 @@ impl WindowOf {
         })
     }
 
-    /// What is analyzed, in a few words: `Step 12`, `GPU 7`, or `1.20 ms to 3.40 ms`.
+    /// A short description of what is analyzed: `Step 12`, `GPU 7`, or `1.20 ms to 3.40 ms`.
     pub fn name(&self) -> String {
         const NAME_CHARS: usize = 48;
         if let Some(device) = &self.window.device {
@@ -218,13 +213,12 @@ impl WindowOf {
         }
     }
 
-    /// How long it is.
+    /// Its length, for display.
     pub fn length(&self) -> String {
         format::time_ns(self.window.span.length())
     }
 
-    /// What is analyzed, in a sentence for the head of a report; a name of the program's in
-    /// backticks.
+    /// What is analyzed, in a sentence for the head of a report; names from the program are in backticks.
     pub fn sentence(&self) -> String {
         let [from, to] = self.edges();
         if let Some(StepRun { first, n }) = self.window.run {
@@ -272,7 +266,7 @@ fn steps_text(first: usize, n: usize) -> String {
     }
 }
 
-/// A window with its edges moved to where the GPU activity ends that they cut.
+/// A window with its edges moved to the end of the GPU activity that they would cut.
 fn gpu_span(span: Interval, whole: &GpuTable) -> Interval {
     let (mut running_until_ns, mut first_ns, mut last_ns) = (i64::MIN, i64::MAX, i64::MIN);
     for (_, work) in whole.iter() {
@@ -290,8 +284,8 @@ fn gpu_span(span: Interval, whole: &GpuTable) -> Interval {
     )
 }
 
-/// The work that does not belong to a window, as far as it runs in the time that the window is
-/// judged over. What runs on other GPUs than the one that it is of runs elsewhere.
+/// Work of other windows that runs in the span that GPU metrics refer to, clipped to it. Empty for the window of a
+/// single GPU.
 fn beside(window: &Window, judged: Interval, whole: &Profile) -> Vec<Running> {
     if window.device.is_some() {
         return Vec::new();

@@ -1,4 +1,4 @@
-//! The windows of the steps that the program named.
+//! The windows of the steps named by the program.
 
 use std::fmt;
 use std::ops::Range;
@@ -14,23 +14,23 @@ use crate::profile::timeline::GpuClass;
 use crate::trace::annotations::PROFILER_STEP;
 use crate::trace::{Category, LinkId, StringId, Trace};
 
-/// Steps that an error names.
+/// Number of steps listed in an error.
 const MOST_NAMED: usize = 20;
 
-/// Steps of one name whose times an error lists.
+/// Number of steps with the same name whose times an error lists.
 const MOST_PLACES: usize = 10;
 
-/// A named part of the run, with the part of the time that stands for it.
+/// A named part of the run, with its window.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StepWindow {
-    /// The part of the run, as the CPU ran it.
+    /// The part of the run, as it ran on the CPU.
     pub step: Step,
-    /// When the GPU worked for it; the step itself where it never did.
+    /// When the GPU worked for it; the step itself if it never did.
     pub window: Window,
 }
 
-/// The steps of a trace with their windows, by start on the CPU: those of a serving engine where it has
-/// any, else what the program named.
+/// The steps of a trace with their windows, sorted by start on the CPU: those of a serving engine if there are any,
+/// otherwise those named by the program.
 pub fn step_windows(profile: &Profile) -> Vec<StepWindow> {
     let of_engine = of_engine(profile);
     let is_inferred = || {
@@ -47,9 +47,8 @@ pub fn step_windows(profile: &Profile) -> Vec<StepWindow> {
     }
 }
 
-/// The part of the time that is analyzed of a trace of a serving engine where nothing else is asked for:
-/// from the first GPU activity of its steps to their last; `None` for any other trace, and where
-/// that is all GPU activity. Steps that are only inferred choose nothing.
+/// The default window for a trace of a serving engine: from the first GPU activity of its steps to the last. `None` for
+/// any other trace, or if that is all GPU activity. Inferred steps do not define a default window.
 pub fn of_all_steps(profile: &Profile) -> Option<Window> {
     let serving = profile.serving()?;
     let span = serving.span().filter(|_| !serving.named_by.is_inferred())?;
@@ -65,8 +64,8 @@ pub fn of_all_steps(profile: &Profile) -> Option<Window> {
     })
 }
 
-/// The part of the time of steps of a serving engine that follow each other, given by their positions:
-/// from the first GPU activity to the last; `None` where they have none.
+/// The window of consecutive steps of a serving engine, given by their positions, from the first GPU activity to the
+/// last; `None` if they have none.
 pub fn of_steps(profile: &Profile, positions: Range<usize>) -> Option<Window> {
     let working = profile.serving()?.steps.iter().enumerate();
     let working = working
@@ -84,8 +83,8 @@ pub fn of_steps(profile: &Profile, positions: Range<usize>) -> Option<Window> {
     })
 }
 
-/// Steps of a serving engine that are asked for by the positions of the first and the last of them,
-/// "3-10", or by what a choice of TraceLens's or our own is called.
+/// Steps of a serving engine given by the positions of the first and the last, "3-10", or by the key of a steady-state
+/// selection.
 fn run_of(profile: &Profile, asked: &str) -> Option<Window> {
     let serving = profile.serving()?;
     let by_positions = || {
@@ -158,10 +157,9 @@ fn with_windows(profile: &Profile, ranges: Vec<Step>) -> Vec<StepWindow> {
         .collect()
 }
 
-/// The step that is meant by the position, from 1, of a step of a serving engine, by the number of a
-/// profiler's step or by the whole name of a range; several steps of an engine by the positions of
-/// the first and the last or by what the choice of them is called. Of ranges those that lie in no
-/// other come first; a range inside of another is found where none of them fits.
+/// Finds a step by the position, from 1, of a step of a serving engine, by the number of a profiler step, or by the
+/// full name of a range; several steps of an engine by the positions of the first and the last, or by the key of a
+/// steady-state selection. Outermost ranges take precedence; a nested range is found only if none of these matches.
 pub fn find_step(profile: &Profile, asked: &str) -> Result<Window, UnknownStep> {
     let trace = &profile.trace;
     let asked = asked.trim();
@@ -208,7 +206,7 @@ fn of_name(ranges: &[Step], name: &str) -> Vec<Step> {
     named.cloned().collect()
 }
 
-/// Each name once, in the order in which they come.
+/// Each name once, in order of appearance.
 fn names<'a>(ranges: impl Iterator<Item = &'a Step>) -> Vec<String> {
     let mut seen: Set<&str> = Set::default();
     let names = ranges.map(|range| range.name.as_str());
@@ -239,30 +237,30 @@ fn several(trace: &Trace, steps: &[StepWindow]) -> UnknownStep {
 /// Why a step cannot be analyzed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum UnknownStep {
-    /// The trace names no steps.
+    /// The trace has no named steps.
     None,
-    /// There are others.
+    /// There is no such step, but there are others.
     NotThere {
-        /// What was asked for.
+        /// The requested step.
         asked: String,
-        /// What there is.
+        /// The existing steps.
         names: Vec<String>,
     },
-    /// More than one goes by that name.
+    /// Several steps have the same name.
     Several {
         /// Their name.
         name: String,
-        /// Where each is, by start on the CPU.
+        /// The location of each, sorted by start on the CPU.
         places: Vec<Place>,
     },
 }
 
-/// Where a step is.
+/// The location of a step.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Place {
-    /// When its window begins, in nanoseconds after the first event of the trace.
+    /// Start of its window, in nanoseconds after the first event of the trace.
     pub start_ns: i64,
-    /// When its window ends, likewise.
+    /// End of its window, in nanoseconds after the first event of the trace.
     pub end_ns: i64,
     /// The id of its process.
     pub process: String,
@@ -306,7 +304,7 @@ impl fmt::Display for UnknownStep {
     }
 }
 
-/// A time as the command line takes it: exact, without zeros at its end.
+/// A time in the format of the command line: exact, without trailing zeros.
 struct Microseconds(i64);
 
 impl fmt::Display for Microseconds {
@@ -324,9 +322,8 @@ impl fmt::Display for Microseconds {
 
 impl std::error::Error for UnknownStep {}
 
-/// The profiler's own annotations on the GPU. One step has one for each stream. They lie around
-/// what the range itself launched: what a range inside of it or another thread launched has its own
-/// or none.
+/// The profiler's own annotations on the GPU. A step has one per stream. They cover what the range itself launched:
+/// work launched by a nested range or another thread has its own annotation or none.
 struct GpuAnnotations {
     spans: Map<(StringId, Option<LinkId>), Interval>,
 }
@@ -349,12 +346,12 @@ impl GpuAnnotations {
                 _ => {}
             }
         }
-        // Processes that count alike: nothing tells whose it is.
+        // Several processes use the same ids, so the owner is unknown.
         spans.retain(|key, _| on_host.get(key).is_none_or(|ranges| *ranges == 1));
         GpuAnnotations { spans }
     }
 
-    /// Of the same name and id as the step's on the CPU.
+    /// The one with the same name and id as the step's annotation on the CPU.
     fn of(&self, trace: &Trace, step: &Step) -> Option<Interval> {
         let events = &trace.events;
         let key = (events.name(step.event), events.external_id(step.event)?);
@@ -362,11 +359,11 @@ impl GpuAnnotations {
     }
 }
 
-/// GPU activity by the process and the start of the call that launched it.
+/// GPU activity by the process and the start of the launching call.
 struct Launched {
     work: Map<Option<StringId>, Vec<Piece>>,
-    /// The starts of work whose call is not known, as of what was launched before the recording, in
-    /// order, each with the last end of all until then.
+    /// Work without a known call, such as work launched before the recording: its starts in order, each with the latest
+    /// end so far.
     others: Vec<(i64, i64)>,
 }
 
@@ -376,7 +373,7 @@ struct Piece {
     launched_ns: i64,
     span: Interval,
     computes: bool,
-    /// The last end of all that its process launched until then, itself included.
+    /// The latest end of everything that its process launched so far, including itself.
     until_ns: i64,
 }
 
@@ -416,9 +413,9 @@ impl Launched {
         Launched { work, others }
     }
 
-    /// When the GPU worked for a step, or waited for it: until the last end of what calls of its
-    /// process launched during it, on any thread; from when all that was launched before is done,
-    /// but not before the step, nor after it begins to compute.
+    /// When the GPU worked for a step, or waited for it. Lasts until the end of everything that its process launched
+    /// during it, on any thread. Starts when everything launched earlier is done, but not before the step, and not
+    /// after its first computation starts.
     fn during(&self, trace: &Trace, step: &Step) -> Option<Interval> {
         let work = self.work.get(&process(trace, step.event))?;
         let launched_before =
@@ -428,11 +425,11 @@ impl Launched {
         let end_ns = own.iter().map(|piece| piece.span.end_ns).max()?;
         let first =
             |work: &mut dyn Iterator<Item = &Piece>| work.map(|piece| piece.span.start_ns).min();
-        // Copies and collectives may run ahead, beside what other steps compute.
+        // Copies and collectives may run ahead, concurrently with computation of other steps.
         let first_ns = first(&mut own.iter().filter(|piece| piece.computes))
             .or_else(|| first(&mut own.iter()))?;
         let before = from.checked_sub(1).and_then(|last| work.get(last));
-        // Nor does the GPU wait for the step while it does what nobody knows the call of.
+        // While the GPU runs work with an unknown call, it is not waiting for the step either.
         let others = self
             .others
             .partition_point(|(start_ns, _)| *start_ns < first_ns);

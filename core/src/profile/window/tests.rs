@@ -5,8 +5,8 @@ use crate::output::redact::redact;
 use crate::report::{Report, ReportOptions};
 use crate::testing::{Timetable, outline};
 
-/// Two steps of one stream. The CPU is ahead: it launches the second step's first kernel while
-/// the first step's last one runs.
+/// Two steps on one stream. The CPU runs ahead: it launches the first kernel of the second step while the last kernel
+/// of the first step runs.
 ///
 /// ```text
 /// µs       0    10   20   30   40   50   60   70   80   90   100
@@ -31,7 +31,7 @@ fn us(from: i64, to: i64) -> Window {
     Window::range(Interval::new(from * 1000, to * 1000))
 }
 
-/// Total, busy and idle time in microseconds, as the report has them.
+/// Total, busy and idle time in microseconds, as in the report.
 fn times(profile: &Profile) -> Option<[i64; 3]> {
     let report = Report::new(profile, &ReportOptions::default());
     let whole = report.timelines.whole?;
@@ -45,8 +45,8 @@ fn calls(profile: &Profile) -> String {
 #[test]
 fn gpu_work_belongs_to_the_window_it_starts_in_with_the_call_that_launched_it() {
     let whole = two_steps().profile();
-    // 40 to 60 µs: `add` and the second `gemm` start there, launched at 16 and 32; the second
-    // `aten::add` is called there, and what it launches runs later.
+    // 40 to 60 µs: `add` and the second `gemm` start there, launched at 16 and 32; the second `aten::add` is called
+    // there, and what it launches runs later.
     let part = whole.window(&us(40, 60));
     assert_eq!(
         calls(&part),
@@ -54,16 +54,16 @@ fn gpu_work_belongs_to_the_window_it_starts_in_with_the_call_that_launched_it() 
          aten::mm\n  cudaLaunchKernel -> gemm\n\
          aten::add\n  cudaLaunchKernel\n"
     );
-    // 4 µs pass before `add` begins. `gemm` runs on until 72, and the window with it.
+    // 4 µs pass before `add` starts. `gemm` runs until 72, which extends the window.
     assert_eq!(times(&part), Some([32, 28, 4]));
 }
 
 #[test]
 fn idling_at_the_ends_counts_and_work_that_runs_into_the_window_does_not() {
     let whole = two_steps().profile();
-    // Nothing but `d`, at 82 to 92: 2 µs before it and 8 after.
+    // Only `d`, at 82 to 92: 2 µs before it and 8 after.
     assert_eq!(times(&whole.window(&us(80, 100))), Some([20, 10, 10]));
-    // `c` runs into it until 72: the GPU was busy then, with work of another window.
+    // `c` runs into it until 72: until then the GPU was busy with work of another window.
     assert_eq!(times(&whole.window(&us(60, 95))), Some([23, 10, 13]));
 }
 
@@ -84,7 +84,7 @@ fn the_gpu_is_busy_with_the_work_of_another_window_too() {
         .stream(9)
         .kernel(4, "ncclDevKernel_AllReduce", 10..60)
         .profile();
-    // Total, busy, idle, computation and what of the all-reduce nothing hides.
+    // Total, busy, idle, computation, and exposed part of the all-reduce.
     let parts = |from: i64, to: i64| {
         let part = whole.window(&us(from, to));
         let report = Report::new(&part, &ReportOptions::default());
@@ -102,11 +102,11 @@ fn the_gpu_is_busy_with_the_work_of_another_window_too() {
         ];
         (work, times.map(|ns| ns / 1000))
     };
-    // `b` and `c` are its own; the all-reduce ran into it and runs throughout.
+    // `b` and `c` are its own; the all-reduce ran into it and runs all the time.
     assert_eq!(parts(20, 50), (2, [30, 30, 0, 20, 10]));
-    // The all-reduce is its own and outlasts it, partly beside `b` and `c`.
+    // The all-reduce is its own and extends past it, partly concurrent with `b` and `c`.
     assert_eq!(parts(0, 20), (2, [60, 60, 0, 30, 30]));
-    // After `c`, and before the window ends: nothing of it runs.
+    // After `c`, until the window ends: none of its own work runs.
     assert_eq!(parts(44, 70), (1, [26, 16, 10, 10, 6]));
 }
 
@@ -120,7 +120,7 @@ fn a_gap_that_the_window_ends_in_has_its_cause_outside() {
         let found = idle.next().unwrap().finding;
         (found.pattern, found.time_ns)
     };
-    // Idle from 72 to 80, when `d` has not begun yet.
+    // Idle from 72 to 80, when `d` has not started yet.
     assert_eq!(found(&us(44, 80)), ("unknown_idle", 8_000));
     // Here it has: it was launched long before.
     assert_eq!(found(&us(44, 90)).0, "queued");
@@ -142,8 +142,8 @@ fn windows_that_tile_a_trace_split_its_work_and_its_time() {
     assert_eq!(work, whole.launches.work);
     let direct: i64 = parts.iter().map(|part| part.ops.direct_ns()).sum();
     assert_eq!(direct, whole.ops.direct_ns());
-    // A window without work of its own has no time of the GPU: 21 to 38 is `gemm`'s, which began
-    // before; from 38 to 44 nothing runs.
+    // A window without work of its own has no GPU time: 21 to 38 belongs to `gemm`, which started before; from 38 to 44
+    // nothing runs.
     let shown: Vec<Option<[i64; 3]>> = parts.iter().map(times).collect();
     assert_eq!(
         shown,
@@ -177,7 +177,7 @@ fn the_host_time_of_operators_is_split_too() {
         .collect()
     };
     let row = |name: &str, n: u64, total: i64, own: i64| (name.to_owned(), n, total, own);
-    // The first `aten::linear` starts before 40: its time is that of the first half.
+    // The first `aten::linear` starts before 40, so its time belongs to the first half.
     let halves = [(0, 40), (40, 111)].map(|(from, to)| whole.window(&us(from, to)));
     assert_eq!(of(&halves[0]), [row("aten::linear", 1, 100, 60)]);
     assert_eq!(
@@ -216,7 +216,7 @@ fn frames_above_stay_and_strays_stay_strays() {
     let whole = Timetable::new()
         .frame("train.py(1): main", 0..100)
         .op("aten::mm", 10..30)
-        // Ends after the call it begins in.
+        // Ends after the call that it starts in.
         .op("aten::late", 25..60)
         .launched("late", 40..45, 50..55)
         .op("aten::add", 70..80)
@@ -243,8 +243,8 @@ fn a_step_is_where_the_gpu_worked_for_it() {
             .collect()
     };
     let step = |n: u32, from: i64, to: i64| (format!("ProfilerStep#{n}"), from, to);
-    // From when the GPU is done with the step before, but not before the step begins on the host, to
-    // the last end of what was launched in each, on any thread: a backward pass has its own.
+    // From when the GPU is done with the previous step, but not before the step starts on the CPU, to the last end of
+    // what was launched in each, on any thread: a backward pass has its own.
     assert_eq!(found(two_steps()), [step(0, 0, 54), step(1, 54, 92)]);
     let backward =
         two_steps()
@@ -252,7 +252,7 @@ fn a_step_is_where_the_gpu_worked_for_it() {
             .op("MmBackward0", 48..53)
             .launched("gemm", 50..51, 92..110);
     assert_eq!(found(backward), [step(0, 0, 54), step(1, 54, 110)]);
-    // A host that waits at the end of each step: what the GPU waits in the next is that one's.
+    // The CPU waits at the end of each step: the time that the GPU waits in the next step belongs to that step.
     let waiting = Timetable::new()
         .annotation("ProfilerStep#0", 0..60)
         .op("aten::mm", 2..12)
@@ -261,12 +261,12 @@ fn a_step_is_where_the_gpu_worked_for_it() {
         .op("aten::mm", 92..102)
         .launched("gemm", 94..96, 100..118);
     assert_eq!(found(waiting.clone()), [step(0, 0, 58), step(1, 60, 118)]);
-    // What was launched before the recording keeps the GPU from the first step until 15.
+    // Work launched before the recording keeps the GPU from the first step until 15.
     let recorded_late = waiting.kernel(9, "unlinked", 3..15);
     assert_eq!(found(recorded_late), [step(0, 15, 58), step(1, 60, 118)]);
-    // The profiler's own annotations lie around what the range itself launched, and say no more than
-    // the launches. Where no launch is known they are all there is; a step has one for each stream.
-    // That of another run of the same name is not taken.
+    // The profiler's own annotations cover what the range itself launched, and add nothing to the launches. If no
+    // launch is known, only the annotations are left; a step has one per stream. The annotation of another run with the
+    // same name is ignored.
     let annotation = "gpu_user_annotation";
     let unlinked = Timetable::new()
         .annotation("ProfilerStep#0", 0..28)
@@ -279,12 +279,12 @@ fn a_step_is_where_the_gpu_worked_for_it() {
         .on_stream(annotation, "ProfilerStep#0", 18..30)
         .args(r#""External id": 5"#);
     assert_eq!(found(unlinked), [step(0, 18, 35)]);
-    // Without GPU work: as the host ran it.
+    // Without GPU activity: as it ran on the CPU.
     let on_host = Timetable::new().annotation("ProfilerStep#3", 5..9);
     assert_eq!(found(on_host), [step(3, 5, 9)]);
 }
 
-/// The second step's copy runs ahead, on a stream of its own:
+/// The copy of the second step runs ahead, on its own stream:
 ///
 /// ```text
 /// µs       0    10   20   30   40   50   60   70   80
@@ -312,7 +312,7 @@ fn a_step_has_what_was_launched_in_it_whenever_it_ran() {
             (part.gpu.len(), times(&part))
         })
         .collect();
-    // A product each and the copy, which is in no time of the step that launched it.
+    // A GEMM each, and the copy, which is not in the time of the step that launched it.
     assert_eq!(steps, [(1, Some([40, 20, 20])), (2, Some([20, 20, 0]))]);
 }
 
@@ -331,7 +331,7 @@ fn a_step_is_found_by_number_or_name() {
     assert_eq!(name("1"), Ok("ProfilerStep#1".to_owned()));
     assert_eq!(name("ProfilerStep#1"), Ok("ProfilerStep#1".to_owned()));
     assert_eq!(name("warm up"), Ok("warm up".to_owned()));
-    // A range inside of another.
+    // A nested range.
     assert_eq!(name("forward"), Ok("forward".to_owned()));
     let sentence = |asked: &str| find_step(&profile, asked).unwrap_err().to_string();
     assert_eq!(
@@ -342,7 +342,7 @@ fn a_step_is_found_by_number_or_name() {
         sentence("twice"),
         "2 parts of the run are called “twice”; choose one by its time:\n  --window 64,66\n  --window 68,70.5"
     );
-    // What a communication library names is no part of the program.
+    // Ranges named by a communication library are not part of the program.
     assert!(sentence("nccl:all_reduce").starts_with("no step “nccl:all_reduce”"));
     let without = Timetable::new().op("aten::mm", 0..1).profile();
     let error = find_step(&without, "1").unwrap_err();
@@ -381,7 +381,7 @@ fn tables_and_files_say_what_they_are_about() {
     };
     let csv = "perf_report_csvs/window.csv";
     assert_eq!(text(&whole, csv), None);
-    // The second step's own work; what runs into a window belongs to another.
+    // The second step has only its own work; what runs into a window belongs to another one.
     let step = whole.window(&find_step(&whole, "1").unwrap());
     let range = whole.window(&us(60, 95));
     let head = "analyzed,start ms,end ms,length ms,counted start ms,counted end ms,trace length ms,recorded on,judged by";
@@ -439,7 +439,7 @@ fn without_names_it_is_the_same_part() {
     let part = redact(&profile.window(&step));
     assert_eq!(part.window.as_ref().unwrap().name(), "Step 1");
     assert_eq!(part.launches.work.len(), 2);
-    // Any other name than the profiler's is the program's own.
+    // Any name other than the profiler's comes from the program.
     for name in ["acme decoder", "ProfilerStep#acme"] {
         let named = Window {
             step: Some(name.to_owned()),

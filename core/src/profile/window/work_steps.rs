@@ -8,24 +8,24 @@ use crate::profile::Profile;
 use crate::profile::launch::{GpuId, process};
 use crate::trace::{StringId, TrackId};
 
-/// The step of each piece of GPU activity: that of which its window has it, of
-/// several the one that comes first. So each piece is in one step or outside of all.
+/// The step of each piece of GPU activity: the first one whose window contains it. Each piece is therefore in one step
+/// or outside of all.
 #[derive(Debug, Default)]
 pub struct WorkSteps {
     /// By GPU activity.
     of: Vec<Option<u32>>,
 }
 
-/// What launches the work of a step: one thread, or all of a process.
+/// What launches the work of a step: one thread, or all threads of a process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 enum Launcher {
     Thread(TrackId),
     Process(Option<StringId>),
-    /// Nothing is known of it: the time alone tells.
+    /// Unknown: only the time decides.
     Unknown,
 }
 
-/// Times with the positions of their steps, by start.
+/// Time spans with the positions of their steps, sorted by start.
 #[derive(Debug, Default)]
 struct Spans(Vec<Span>);
 
@@ -33,12 +33,12 @@ struct Spans(Vec<Span>);
 struct Span {
     span: Interval,
     step: u32,
-    /// The last end of all until this one, itself included.
+    /// The latest end of all spans so far, including this one.
     until_ns: i64,
 }
 
 impl WorkSteps {
-    /// Of the GPU activity of a profile.
+    /// Assigns the GPU activity of a profile to steps.
     pub fn new(profile: &Profile, steps: &[StepWindow]) -> WorkSteps {
         let trace = &profile.trace;
         let mut known: Map<Launcher, Spans> = Map::default();
@@ -51,7 +51,7 @@ impl WorkSteps {
                     until_ns: span.end_ns,
                 });
             };
-            // What is launched by an unknown call counts by its start.
+            // Work launched by an unknown call counts by its start.
             add(Launcher::Unknown, step.window.span);
             if let Some(on_host) = step.window.on_host {
                 let launcher = match on_host.of_thread {
@@ -80,7 +80,7 @@ impl WorkSteps {
         WorkSteps { of: of.collect() }
     }
 
-    /// The position of the step that a piece of GPU activity belongs to; `None` outside of all.
+    /// The position of the step that a piece of GPU activity belongs to; `None` if it is outside of all steps.
     pub fn of(&self, work: GpuId) -> Option<usize> {
         let step = self.of.get(work.index()).copied().flatten()?;
         usize::try_from(step).ok()
@@ -97,7 +97,7 @@ impl Spans {
         }
     }
 
-    /// The first step that lasts at a time.
+    /// The first step that contains a time.
     fn find(&self, ns: i64) -> Option<u32> {
         let begun = self.0.partition_point(|one| one.span.start_ns <= ns);
         let begun = self.0.get(..begun)?.iter().rev();
@@ -113,7 +113,7 @@ mod tests {
     use crate::profile::window::step_windows;
     use crate::testing::Timetable;
 
-    /// The name of each piece of GPU activity with the name of its step.
+    /// The name of each piece of GPU activity, with the name of its step.
     fn told(trace: Timetable) -> Vec<String> {
         let profile = trace.profile();
         let steps = step_windows(&profile);

@@ -1,12 +1,12 @@
-//! What a call was given, argument by argument.
+//! The arguments of a call, one by one.
 
 use crate::base::format;
 use crate::report::fact_table::CellKind::{Name, Number, Text};
 use crate::report::fact_table::{FactRow, FactTable};
 use crate::trace::{Dims, OpArgs, StringId, Trace};
 
-/// The arguments of a call, in order: what each is ("bf16", or as the profiler spells it,
-/// "Scalar"), its shape and strides (those of a list one after the other), its value.
+/// The arguments of a call, in order: the type ("bf16", or the profiler's spelling, as in "Scalar"), shape and strides
+/// (one after the other for a list), and value.
 pub(super) fn table(trace: &Trace, args: &OpArgs) -> Option<FactTable> {
     let columns = [
         ("Argument", Number),
@@ -51,7 +51,7 @@ pub(super) fn table(trace: &Trace, args: &OpArgs) -> Option<FactTable> {
     FactTable::new("Arguments", &columns, (0..n).map(row).collect())
 }
 
-/// Shapes or strides as text. Without dimensions, a tensor is a scalar and anything else nothing.
+/// Shapes or strides as text. A tensor without dimensions is a scalar; anything else without dimensions is empty.
 fn sizes(trace: &Trace, dims: &Dims, is_tensor: bool, text: &dyn Fn(&[i64]) -> String) -> String {
     match dims {
         Dims::One(id) => {

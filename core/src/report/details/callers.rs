@@ -1,4 +1,4 @@
-//! Who calls a subject: modules, Python functions and operators around it.
+//! The callers of a subject: modules, Python functions and operators around it.
 
 use hashbrown::HashMap;
 use rustc_hash::FxBuildHasher;
@@ -18,19 +18,19 @@ use crate::report::fact_table::CellKind::{Name, Number};
 use crate::report::fact_table::{FactRow, FactTable};
 use crate::trace::{Category, EventId, StringId};
 
-/// Operators around a call that a caller is named by.
+/// Number of enclosing operators in the name of a caller.
 const NAMED_OPS: usize = 2;
 
-/// A place in the program that calls it.
+/// A place in the program that calls the subject.
 struct Caller {
-    /// The nearest modules, the outermost first: "Qwen2DecoderLayer > Qwen2MLP > Linear"; `None`
-    /// without modules or Python frames.
+    /// The nearest modules, outermost first: "Qwen2DecoderLayer > Qwen2MLP > Linear"; `None` without modules or Python
+    /// frames.
     modules: Option<String>,
-    /// The nearest Python function of the user's own.
+    /// The nearest Python function outside the frameworks.
     frame: Option<String>,
-    /// The nearest operators around it, the outermost first; empty where there are none.
+    /// The nearest operators around it, outermost first; empty if there are none.
     ops: String,
-    /// How often it calls.
+    /// Number of calls.
     count: u64,
     /// GPU time of these calls.
     gpu_ns: i64,
@@ -41,15 +41,15 @@ struct Caller {
 /// A call or frame around the slowest run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StackLine {
-    /// Its name, whole.
+    /// Its full name.
     pub name: String,
-    /// The framework's own code: what is called from it was called from further out.
+    /// Whether it is framework code; the user's code is further out.
     pub is_framework: bool,
     /// The event to look for in the tree.
     pub uid: u32,
 }
 
-/// The distinct callers of some runs, by GPU time; `None` where nothing is recorded around them.
+/// The distinct callers of some runs, by GPU time; `None` if nothing is recorded around them.
 pub(super) fn table(
     profile: &Profile,
     report: &Report,
@@ -75,7 +75,7 @@ pub(super) fn table(
 
 fn callers(profile: &Profile, report: &Report, instances: &[Instance]) -> Vec<Caller> {
     let (input, tree) = (report.analysis_input(profile), super::tree(profile));
-    // Most calls of a loop have the same names around them: each way is looked at once.
+    // Most calls of a loop have the same names around them: each distinct path is resolved once.
     let mut ways: HashMap<Vec<StringId>, Option<usize>, FxBuildHasher> = HashMap::default();
     let mut callers: Vec<Caller> = Vec::new();
     for instance in instances {
@@ -103,7 +103,7 @@ fn callers(profile: &Profile, report: &Report, instances: &[Instance]) -> Vec<Ca
     callers
 }
 
-/// The row of a caller, which may be new; `None` for a call with nothing around it.
+/// The row of a caller, created if needed; `None` for a call with nothing around it.
 fn row_of(input: &Input, node: NodeId, callers: &mut Vec<Caller>) -> Option<usize> {
     let profile = input.profile;
     let (trace, tree) = (&profile.trace, super::tree(profile));
@@ -141,7 +141,7 @@ fn row_of(input: &Input, node: NodeId, callers: &mut Vec<Caller>) -> Option<usiz
     })
 }
 
-/// What is around an instance, the outermost first.
+/// The calls around an instance, outermost first.
 pub(super) fn stack(profile: &Profile, instance: &Instance) -> Vec<StackLine> {
     let (trace, tree) = (&profile.trace, super::tree(profile));
     let node = tree.node_of(instance.event);

@@ -8,11 +8,11 @@ use crate::report::ops_summary::OperatorRows;
 use crate::trace::{Category, EventId, OpArgsId};
 
 pub(super) struct Instance {
-    /// The call; of a kernel the call that launched it, or itself where that is unknown.
+    /// The call. For a kernel, the call that launched it, or the kernel itself if that is unknown.
     pub(super) event: EventId,
-    /// What runs on the GPU for it.
+    /// Its GPU activity.
     pub(super) work: Vec<GpuId>,
-    /// Time during which some of that runs.
+    /// Time during which any of it runs.
     pub(super) gpu_ns: i64,
 }
 
@@ -24,7 +24,7 @@ pub(super) struct Found {
     pub(super) instances: Vec<Instance>,
 }
 
-/// The runs of a subject; `None` where there are none.
+/// The runs of a subject; `None` if there are none.
 pub(super) fn of(profile: &Profile, subject: Subject) -> Option<Found> {
     let trace = &profile.trace;
     let name_of = |name| trace.strings.get(name).to_owned();
@@ -76,7 +76,7 @@ pub(super) fn of(profile: &Profile, subject: Subject) -> Option<Found> {
 
 fn kernels(profile: &Profile, key: KernelKey) -> Vec<Instance> {
     let ours = profile.gpu.iter().filter(|(id, work)| {
-        // The name first: it is all that most work needs to be told apart.
+        // The name first: it is enough to reject most GPU activity.
         work.name == key.name && KernelKey::of(profile, *id) == Some(key)
     });
     ours.map(|(id, work)| Instance {
@@ -87,7 +87,7 @@ fn kernels(profile: &Profile, key: KernelKey) -> Vec<Instance> {
     .collect()
 }
 
-/// All calls of the name and the arguments of one, with everything they lead to.
+/// All calls with the name and arguments of a given one, with everything below them.
 fn calls(profile: &Profile, event: EventId) -> Vec<Instance> {
     let (events, tree) = (&profile.trace.events, super::tree(profile));
     let key = |event: EventId| -> (_, Category, _) {
@@ -114,8 +114,8 @@ fn calls(profile: &Profile, event: EventId) -> Vec<Instance> {
         .collect()
 }
 
-/// Positions of instances by GPU time, the shortest first; of equal times the later first, so that
-/// the slowest is the first of its equals.
+/// Positions of instances by GPU time, shortest first. Ties are in reverse order of time, so that the slowest is the
+/// first among equals.
 pub(super) fn by_time(profile: &Profile, instances: &[Instance]) -> Vec<usize> {
     let mut order: Vec<usize> = (0..instances.len()).collect();
     order.arrange_by_cached_key(|at| {

@@ -1,4 +1,4 @@
-//! What runs on the GPU for a subject, by name.
+//! The GPU activity of a subject, by name.
 
 use super::{Instance, in_tree, longest};
 use crate::base::format;
@@ -16,17 +16,16 @@ type LaunchSize = ([u64; 3], [u64; 3]);
 /// The runs of a kernel, copy or fill.
 #[derive(Default)]
 struct KernelUse {
-    /// `None` where names do not tell.
+    /// `None` if names do not show it.
     library: Option<Library>,
     count: u64,
     /// Sum of its durations.
     gpu_ns: i64,
     /// The streams it ran on, ascending.
     streams: Vec<i64>,
-    /// Grids and blocks it was launched with, and how often, the most frequent first; empty where
-    /// they were not recorded.
+    /// Grids and blocks it was launched with, and how often, most frequent first; empty if they were not recorded.
     sizes: Vec<(LaunchSize, u64)>,
-    /// The longest run, and how long it takes.
+    /// The longest run and its duration.
     longest: Option<(EventId, i64)>,
 }
 
@@ -57,7 +56,7 @@ impl KernelUse {
     }
 }
 
-/// The kernels of some runs, the longest first; `None` where there are none.
+/// The kernels of some runs, longest first; `None` if there are none.
 pub(super) fn table(profile: &Profile, instances: &[Instance]) -> Option<FactTable> {
     let columns = [
         ("Kernel", Name),
@@ -101,7 +100,7 @@ fn of(profile: &Profile, instances: &[Instance]) -> Vec<(StringId, KernelUse)> {
     for (_, kernel) in &mut kernels {
         kernel.streams.arrange();
         kernel.streams.dedup();
-        // Stable: of equal counts the first to be launched.
+        // Stable sort: ties keep launch order.
         kernel
             .sizes
             .arrange_by_key(|(_, count)| std::cmp::Reverse(*count));
@@ -110,7 +109,7 @@ fn of(profile: &Profile, instances: &[Instance]) -> Vec<(StringId, KernelUse)> {
     kernels
 }
 
-/// The library that made a kernel, or that the operator above it chose.
+/// The library a kernel comes from, or that the operator above it chose.
 fn library(profile: &Profile, id: GpuId) -> Option<Library> {
     let strings = &profile.trace.strings;
     let op = profile.ops.op_of(id).and_then(|op| profile.ops.get(op));

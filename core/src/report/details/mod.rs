@@ -1,5 +1,5 @@
-//! The details of one operation, operator, kernel or call: what ran, how long each time, how far
-//! that is from what the hardware can do, and who called it.
+//! The details of one operation, operator, kernel or call: what ran, how long each time, how far that is from what the
+//! hardware can do, and who called it.
 //!
 //! ```text
 //! Subject ─instances→ (call, its GPU activity, its time) … ─┬→ SpreadFacts  how the times differ
@@ -8,8 +8,8 @@
 //!          operation + Report ────────────────────────────→ Position     under the roofline
 //! ```
 //!
-//! A [`Subject`] is what someone points at: a row of a sheet, a mark in a chart, an event. Whatever
-//! it is, it comes down to instances, so that every part below reads the same population.
+//! A [`Subject`] is what the user selects: a row of a sheet, a mark in a chart, an event. Each kind resolves to
+//! instances, so that every part below describes the same set of runs.
 
 mod arguments;
 mod callers;
@@ -50,74 +50,72 @@ use crate::trace::EventId;
 use instances::Instance;
 use position::Position;
 
-/// Rows of a table that are shown; the longest come first.
+/// Maximum rows of a table; the longest are kept.
 const MAX_ROWS: usize = 12;
-/// The share of the roofline that good kernels reach: what it would be worth is told.
+/// The percentage of roofline that good kernels reach: the saving at this level is shown.
 const WORTH_PERCENT: f64 = 75.0;
 
 /// The details of one operation, operator, kernel or call.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct OpDetails {
-    /// What it is: "Operation".
+    /// The kind of subject: "Operation".
     pub kind: String,
-    /// Its name, whole.
+    /// Its full name.
     pub name: String,
     /// The kind of work.
     pub family: Family,
-    /// How long, how often, and what that is of the time in which anything runs on the GPU: over
-    /// 100 % where it runs on several streams at once.
+    /// Its time, its number of calls, and its share of the time in which anything runs on the GPU: over 100 % if it
+    /// runs on several streams at once.
     pub figures: Vec<(String, String)>,
-    /// The sheet and the row that is about it; `None` where there is none.
+    /// The sheet and the row for it; `None` if there is none.
     pub row: Option<(String, u32)>,
-    /// It has a mark in the roofline.
+    /// Whether it has a mark in the roofline chart.
     pub on_roofline: bool,
-    /// Every figure of that row, for those who have them to add.
+    /// All figures of that row, for readers who want to add them up.
     pub fields: Vec<Field>,
-    /// The findings it is evidence of, what is worth most first.
+    /// The findings it is evidence for, largest saving first.
     pub findings: Vec<FindingLink>,
-    /// Where it stands under the roofline, or why that cannot be told, in a sentence.
+    /// Its position relative to the roofline, or why that is unknown, in a sentence.
     pub verdict: String,
-    /// What a better efficiency would be worth, in a sentence; empty where that cannot be told.
+    /// What a better efficiency would save, in a sentence; empty if unknown.
     pub worth: String,
-    /// Why it takes longer than its roofline time; `None` for what is no operation with a roofline.
+    /// Why it takes longer than its roofline time; `None` if it is not an operation with a roofline.
     pub gap: Option<GapChart>,
-    /// How the times of its runs differ; `None` where nothing ran on the GPU.
+    /// How the times of its runs differ; `None` without GPU activity.
     pub spread: Option<SpreadFacts>,
-    /// Where to go and look: the slowest run, and one whose time is the median or next below it.
+    /// Runs to inspect: the slowest, and one whose time is the median or the next below it.
     pub places: Vec<PlaceLink>,
-    /// What it was given, what ran on the GPU, and who called it; those with nothing to show are
-    /// left out.
+    /// Its arguments, its GPU activity and its callers; empty tables are left out.
     pub tables: Vec<FactTable>,
-    /// The operations that its GPU time belongs to, the longest first; empty for an operation
-    /// itself.
+    /// The operations that its GPU time belongs to, longest first; empty for an operation itself.
     pub operations: Vec<OperationLink>,
-    /// What is around the slowest run, the outermost first.
+    /// The calls around the slowest run, outermost first.
     pub stack: Vec<StackLine>,
 }
 
-/// A finding to go to.
+/// A link to a finding.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FindingLink {
     /// Its number, from 1.
     pub number: usize,
-    /// A few words; names from the trace stand in backticks.
+    /// A few words; names from the trace are in backticks.
     pub title: String,
-    /// The heading in the report under which more is said of it.
+    /// The heading in the report with the details of the finding.
     pub heading: String,
     /// The name of its color in style sheets.
     pub light: String,
 }
 
-/// A run to go to.
+/// A link to a run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PlaceLink {
-    /// Which of the runs: "Slowest".
+    /// Which run it is: "Slowest".
     pub label: String,
     /// Its GPU time.
     pub time: String,
-    /// The event to look for in the tree; `None` where it is not there.
+    /// The event to select in the tree; `None` if it is not there.
     pub in_tree: Option<u32>,
-    /// The event to look for on the timeline: the longest piece of its GPU activity.
+    /// The event to select on the timeline: the longest piece of its GPU activity.
     pub in_timeline: u32,
 }
 
@@ -130,22 +128,22 @@ pub struct OperationLink {
     pub name: String,
     /// Its shapes and types.
     pub shapes: String,
-    /// What it has of the time, and in how many calls.
+    /// Its part of the time, and in how many calls.
     pub time: String,
 }
 
-/// What an operation has of some GPU time.
+/// An operation's part of some GPU time.
 struct Part {
     /// Its position in [`Profile::operations`].
     operation: usize,
-    /// Calls with some of the work.
+    /// Number of calls with some of the GPU activity.
     n_calls: u64,
-    /// Their GPU time that is of it.
+    /// The part of their GPU time that counts here.
     gpu_ns: i64,
 }
 
 impl OpDetails {
-    /// Of a subject; `None` where the trace has nothing of it.
+    /// The details of a subject; `None` if the trace does not contain it.
     pub fn new(profile: &Profile, report: &Report, subject: Subject) -> Option<OpDetails> {
         let found = instances::of(profile, subject)?;
         let instances = &found.instances;
@@ -223,7 +221,7 @@ impl OpDetails {
 }
 
 fn kind(profile: &Profile, subject: Subject) -> &'static str {
-    // Nothing but a kernel's name tells what some operations are.
+    // Some operations are identified only by a kernel's name.
     let is_kernel = |at| {
         let operation = profile.operations().get(at);
         operation.is_some_and(Operation::is_kernel)
@@ -240,7 +238,7 @@ fn kind(profile: &Profile, subject: Subject) -> &'static str {
 impl PlaceLink {
     fn new(profile: &Profile, label: &str, run: &Instance) -> PlaceLink {
         let work = run.work.iter().filter_map(|id| profile.gpu.get(*id));
-        // The first of equals.
+        // The first among equals.
         let longest = work.min_by_key(|work| (std::cmp::Reverse(work.span.length()), work.event));
         let work = longest.map_or(run.event, |work| work.event);
         PlaceLink {
@@ -268,7 +266,7 @@ impl Part {
     }
 }
 
-/// The longest rows of a table; where rows are left out, the title says so.
+/// The longest rows of a table; the title says so if rows are left out.
 fn longest(title: &str, columns: &[(&str, CellKind)], mut rows: Vec<FactRow>) -> Option<FactTable> {
     let n_rows = rows.len();
     rows.truncate(MAX_ROWS);
@@ -279,8 +277,8 @@ fn longest(title: &str, columns: &[(&str, CellKind)], mut rows: Vec<FactRow>) ->
     FactTable::new(title, columns, rows)
 }
 
-/// What the first efficiency that good kernels reach, and this one does not, would be worth. What
-/// attention and convolutions can reach depends on their sizes: their findings tell it.
+/// What it would save to reach the first efficiency level that good kernels reach and this one does not. Attention and
+/// convolutions are excluded: what they can reach depends on their sizes, and their findings show it.
 fn worth(
     report: &Report,
     family: Family,
@@ -307,7 +305,7 @@ fn worth(
     ))
 }
 
-/// Whether the tree has an event, or what launched it.
+/// Whether the tree has an event, or the call that launched it.
 pub fn is_in_tree(profile: &Profile, event: EventId) -> bool {
     match profile.trace.events.category(event).is_gpu() {
         true => launching_call(profile, event).is_some(),
@@ -315,7 +313,7 @@ pub fn is_in_tree(profile: &Profile, event: EventId) -> bool {
     }
 }
 
-/// The event, if the tree knows it or what launched it.
+/// The event's uid, if the tree has it or the call that launched it.
 fn in_tree(profile: &Profile, event: EventId) -> Option<u32> {
     is_in_tree(profile, event).then(|| profile.trace.events.uid(event))
 }
@@ -326,7 +324,7 @@ pub fn launching_call(profile: &Profile, work: EventId) -> Option<EventId> {
     launches.launched_by(launches.id_of(work)?)
 }
 
-/// The calls around instances: with Python frames, where the trace has some.
+/// The call tree for instances: with Python frames if the trace has any.
 fn tree(profile: &Profile) -> &CallTree {
     match profile.has_python_frames() {
         true => profile.full_tree(),
@@ -334,7 +332,7 @@ fn tree(profile: &Profile) -> &CallTree {
     }
 }
 
-/// The kind of work: that of the operation, else what names say.
+/// The kind of work: that of the operation, otherwise derived from names.
 fn family(profile: &Profile, subject: Subject, name: &str, instances: &[Instance]) -> Family {
     if let Subject::Operation(at) = subject {
         let operation = profile.operations().get(at);
@@ -361,7 +359,7 @@ fn parts(profile: &Profile, subject: Subject, instances: &[Instance]) -> Vec<Par
     if matches!(subject, Subject::Operation(_)) {
         return Vec::new();
     }
-    // A call inside another one of its name is part of both.
+    // A call inside another one with its name is part of both.
     let mut work: Vec<GpuId> = instances.iter().flat_map(|one| one.work.clone()).collect();
     work.arrange();
     work.dedup();
@@ -386,12 +384,12 @@ fn parts(profile: &Profile, subject: Subject, instances: &[Instance]) -> Vec<Par
             }),
         }
     }
-    // Stable: of equal times the first operation.
+    // Stable sort: ties keep the order of the operations.
     parts.arrange_by_key(|part| std::cmp::Reverse(part.gpu_ns));
     parts
 }
 
-/// The findings whose evidence is one of these operations, or one of these runs.
+/// The findings with one of these operations or runs as evidence.
 fn findings(
     profile: &Profile,
     report: &Report,

@@ -1,4 +1,4 @@
-//! Where an operation stands under the roofline, or why that cannot be told.
+//! The position of an operation relative to the roofline, or why that is unknown.
 
 use super::{Instance, Part, Subject};
 use crate::assess::rates::mean_rate;
@@ -16,7 +16,7 @@ const SLIDING_WINDOW: &str = "It sees a sliding window of the context, and how w
 const READS_LESS: &str = "It reads less than the full context: the keys and values of all of it would be more than the memory can move in its time, so its FLOPs and bytes are unknown.";
 const NO_MODEL: &str = "There is no FLOP/byte model for such a call.";
 const OVER_LINK: &str = "It copies between memories: how fast that can be depends on the link, of which the GPU's figures say nothing.";
-/// The GPU has no figure, or the bytes are not known.
+/// The GPU has no figure, or the bytes are unknown.
 const NO_FIGURE: &str =
     "The GPU has no figure for this arithmetic, or the bytes moved are not known.";
 const NO_TIME: &str = "Its calls have no GPU time.";
@@ -29,20 +29,20 @@ const COMMUNICATION: &str =
     "Communication has no roofline: how long it takes depends on other GPUs and the links to them.";
 const NO_WORK: &str = "Nothing that it calls runs on the GPU.";
 
-/// Where an operation stands under the roofline.
+/// The position of an operation relative to the roofline.
 #[derive(Debug, Default)]
 pub(super) struct Position {
     /// The answer in a sentence, or why there is none.
     pub(super) verdict: String,
-    /// A roofline is known, and how close the calls come.
+    /// Whether the roofline and the efficiency of the calls are known.
     pub(super) is_known: bool,
-    /// The share of the roofline, where it is to be believed.
+    /// The percentage of roofline, if it is plausible.
     pub(super) efficiency_percent: Option<f64>,
 }
 
 impl Position {
-    /// Of a subject under a report: of an operation by itself, of anything else by what it has
-    /// GPU activity of.
+    /// The position of a subject in a report. For anything but an operation, the reason why it has none is derived from
+    /// the operations that it has GPU activity of.
     pub(super) fn of(
         profile: &Profile,
         report: &Report,
@@ -54,7 +54,7 @@ impl Position {
             Subject::Operation(at) => of_operation(profile, report, at),
             _ if instances.iter().all(|instance| instance.work.is_empty()) => Err(NO_WORK),
             Subject::Kernel(key) if key.launcher.is_none() => Err(NO_CALLER),
-            // All GPU time belongs to operations but that of collectives.
+            // All GPU time belongs to operations, except that of collectives.
             _ if parts.is_empty() => Err(COMMUNICATION),
             Subject::Operator(_) => Err(SEVERAL_SHAPES),
             Subject::Kernel(_) => Err(PART_OF_OPERATION),
@@ -73,7 +73,7 @@ impl Position {
     }
 }
 
-/// What the profiler itself counted, where no model does.
+/// The profiler's own FLOP count, if no model provides one.
 fn counted_by_profiler(profile: &Profile, report: &Report, at: usize) -> Option<String> {
     let operation = profile.operations().get(at)?;
     report
@@ -111,7 +111,7 @@ fn of_operation(profile: &Profile, report: &Report, at: usize) -> Result<Positio
         Some(_) => NO_FIGURE,
     })?;
     let percent = judged.achieved.ok_or(NO_TIME)?.roof_percent;
-    // What pads the sizes of a model is not known.
+    // It is unknown how the sizes of a model are padded.
     let is_least = operation
         .estimate
         .as_ref()
@@ -129,7 +129,7 @@ fn of_operation(profile: &Profile, report: &Report, at: usize) -> Result<Positio
             efficiency_percent: None,
         });
     }
-    // What is usual of its kind is known to the analysis of its kind.
+    // The analysis of its kind knows what is typical.
     let by_kind = report.analyses.assessment(at);
     let assessment = by_kind.unwrap_or_else(|| Assessment::of(percent, &options.thresholds));
     let bound = match roof.bound {

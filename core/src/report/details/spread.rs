@@ -1,4 +1,4 @@
-//! How the GPU times of equal runs differ.
+//! How the GPU times of runs of the same subject differ.
 
 use serde::{Deserialize, Serialize};
 
@@ -8,27 +8,27 @@ use crate::base::format;
 use crate::findings::compute::variation;
 use crate::profile::Profile;
 
-/// More bins than this say no more.
+/// More bins than this add no information.
 const MAX_BINS: usize = 24;
-/// From this many times the shortest run on, bins grow by a factor instead of by a step.
+/// If the longest run takes at least this many times the shortest, bins grow by a factor instead of a step.
 const WIDE: i64 = 16;
 
-/// How the GPU times of some runs differ. Runs without GPU time count as what they are.
+/// How the GPU times of some runs differ. Runs without GPU time count as zero.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct SpreadFacts {
     /// How many runs: "177 calls".
     pub n_runs: String,
-    /// Label and time: shortest, median, what 95 % take at most, longest.
+    /// Label and time: shortest, median, 95th percentile, longest.
     pub figures: Vec<(String, String)>,
-    /// What has to be said about times that differ widely; empty where they do not.
+    /// The note about times that differ widely; empty if they do not.
     pub warning: String,
-    /// The runs by time; empty where there is one alone.
+    /// The runs by time; empty for a single run.
     pub bars: Vec<SpreadBar>,
-    /// Each bar stands for a range that is wider than the one before by the same factor.
+    /// Whether each bar's range is wider than the one before by a constant factor.
     pub is_logarithmic: bool,
 }
 
-/// Runs that took about as long.
+/// Runs that took about the same time.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct SpreadBar {
     /// Its height: 1 for the tallest.
@@ -37,18 +37,18 @@ pub struct SpreadBar {
     pub label: String,
 }
 
-/// Runs of some length.
+/// Runs within a range of lengths.
 #[derive(Debug, Clone, Copy)]
 struct Bin {
-    /// The shortest.
+    /// Start of the range.
     from_ns: i64,
-    /// Where the next bin begins; in the last bin the longest, which belongs to it.
+    /// Start of the next bin; for the last bin the longest run, which is included.
     to_ns: i64,
     count: u64,
 }
 
 impl SpreadFacts {
-    /// Of runs, with their positions in order of time; `None` where nothing ran on the GPU.
+    /// For runs, with their positions in order of time; `None` without GPU activity.
     pub(super) fn of(
         profile: &Profile,
         instances: &[Instance],
@@ -64,9 +64,9 @@ impl SpreadFacts {
         let n = times.len();
         let (min_ns, max_ns) = (*times.first()?, *times.last()?);
         let (low, high) = (*times.get((n - 1) / 2)?, *times.get(n / 2)?);
-        // The mean of the two in the middle.
+        // The mean of the middle two.
         let median_ns = low.saturating_add((high - low) / 2);
-        // The rank that 95 % of the runs have at most, rounded up.
+        // Nearest rank: the 95th percentile, rounded up.
         let p95_ns = *times.get((n * 95).div_ceil(100) - 1)?;
         let figures = match n {
             1 => vec![("Only", max_ns)],
@@ -113,14 +113,14 @@ impl SpreadFacts {
             figures: figures.into_iter().map(figure).collect(),
             warning,
             bars: bins.iter().map(bar).collect(),
-            // Equal steps are rounded to nanoseconds, so that one may be some longer than another.
+            // Equal steps are rounded to nanoseconds, so one may be slightly longer than another.
             is_logarithmic: width(bins.last()) > width(bins.first()).saturating_mul(2) + 2,
         })
     }
 }
 
-/// Bins over sorted times: of equal widths, or of equal ratios where the longest is many times the
-/// shortest. As many as twice the cube root of the number of runs.
+/// Bins over sorted times: of equal width, or of equal ratio if the longest is many times the shortest. The number of
+/// bins is twice the cube root of the number of runs.
 fn bins(times: &[i64]) -> Vec<Bin> {
     let (Some(&min_ns), Some(&max_ns)) = (times.first(), times.last()) else {
         return Vec::new();
@@ -141,7 +141,7 @@ fn bins(times: &[i64]) -> Vec<Bin> {
         }
     };
     let mut edges: Vec<i64> = (1..n_bins).map(edge).collect();
-    // Times that lie nanoseconds apart have fewer edges than were asked for.
+    // Times that are only nanoseconds apart give fewer edges than requested.
     edges.insert(0, min_ns);
     edges.push(max_ns);
     edges.dedup();
@@ -182,8 +182,8 @@ mod tests {
     fn runs_are_counted_by_time() {
         type Case = (&'static [i64], &'static [(i64, i64, u64)]);
         let cases: [Case; 7] = [
-            // Four bins of 10 between 100 and 140: a time on an edge belongs to the bin that starts
-            // there, the longest to the last.
+            // Four bins of 10 between 100 and 140: a time on an edge belongs to the bin that starts there; the longest
+            // belongs to the last.
             (
                 &[100, 109, 110, 125, 140],
                 &[(100, 110, 2), (110, 120, 1), (120, 130, 1), (130, 140, 1)],
@@ -198,7 +198,7 @@ mod tests {
                     (8_000, 16_000, 2),
                 ],
             ),
-            // Few distinct times have few bins.
+            // Few distinct times give few bins.
             (&[7, 7, 7], &[(7, 7, 3)]),
             (&[7, 8, 8], &[(7, 8, 3)]),
             (&[0, 0, 3], &[(0, 1, 2), (1, 2, 0), (2, 3, 1)]),

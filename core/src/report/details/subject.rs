@@ -1,4 +1,4 @@
-//! What a story is about, found by what someone points at.
+//! What the details are about, derived from what the user selected.
 
 use crate::profile::Profile;
 use crate::profile::launch::GpuId;
@@ -11,25 +11,25 @@ const OPERATIONS: &str = "unified_perf_summary";
 const OPERATORS: &str = "ops_summary";
 const KERNELS: &str = "kernel_summary";
 
-/// What a story is about.
+/// What the details are about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Subject {
     /// An operator with its arguments: a position in [`Profile::operations`].
     Operation(usize),
-    /// An operator whatever its arguments: a position in the groups of [`Profile::ops`].
+    /// An operator with any arguments: a position in the groups of [`Profile::ops`].
     Operator(usize),
-    /// Kernels of one name.
+    /// Kernels with one name.
     Kernel(KernelKey),
-    /// A call of the CPU that is no operation: all calls of its name and arguments.
+    /// A CPU call that is not an operation: all calls with its name and arguments.
     Call(EventId),
 }
 
-/// Kernels that are one row of the sheet of kernels.
+/// The kernels of one row of the kernel sheet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct KernelKey {
     /// Its name.
     pub name: StringId,
-    /// The operator nearest above the launch, or the launching call; `None` where it is unknown.
+    /// The operator nearest above the launch, or the launching call; `None` if unknown.
     pub launcher: Option<StringId>,
     /// The stream it ran on.
     pub stream: Option<i64>,
@@ -68,8 +68,8 @@ impl KernelKey {
 }
 
 impl Subject {
-    /// What an event is part of: the operation that it is a call of or that it launches or runs
-    /// work for, else its kernel, else the call itself.
+    /// The subject of an event: the operation that it is a call of or that it launches or runs GPU activity for,
+    /// otherwise its kernel, otherwise the call itself.
     pub fn of_event(profile: &Profile, event: EventId) -> Subject {
         let category = profile.trace.events.category(event);
         if category.is_gpu() {
@@ -100,8 +100,7 @@ impl Subject {
         Subject::Call(event)
     }
 
-    /// What a row of a sheet is about; `None` for a sheet whose rows are nothing that runs on the
-    /// GPU.
+    /// The subject of a row of a sheet; `None` for a sheet whose rows are not about GPU activity.
     pub fn of_row(profile: &Profile, report: &Report, sheet: &str, row: usize) -> Option<Subject> {
         let sheet = report.sheet(profile, sheet)?;
         let cells = sheet.rows.get(row)?;
@@ -113,8 +112,7 @@ impl Subject {
         }
     }
 
-    /// The sheet and the row that is about it, the other way of [`Subject::of_row`]; `None` where
-    /// the report has none.
+    /// The sheet and the row of this subject, the inverse of [`Subject::of_row`]; `None` if the report has none.
     pub fn row(self, profile: &Profile, report: &Report) -> Option<(&'static str, usize)> {
         let (name, row) = match self {
             Subject::Operation(at) => (OPERATIONS, at),

@@ -6,8 +6,8 @@ use crate::testing::{Timetable, options_on};
 
 const MM: &str = r#""Input Dims": [[1024, 1024], [1024, 1024]], "Input type": ["c10::BFloat16", "c10::BFloat16"], "Input Strides": [[1024, 1], [1, 1024]], "Concrete Inputs": ["", ""]"#;
 
-/// Products of 60, 10 and 20 µs, and a fill of 30 µs: 120 µs of GPU time. The first two
-/// are called in a module, the third by the program itself.
+/// GEMMs of 60, 10 and 20 µs, and a fill of 30 µs: 120 µs of GPU time. The first two are called in a module, the third
+/// by the program itself.
 fn products() -> Timetable {
     Timetable::new()
         .frame("/home/me/train.py(9): step", 0..100)
@@ -48,7 +48,7 @@ fn told(profile: &Profile, options: &ReportOptions, subject: Subject) -> OpDetai
     }
 }
 
-/// The first operation where no GPU is chosen.
+/// The first operation, with no GPU chosen.
 fn first(profile: &Profile) -> OpDetails {
     told(profile, &ReportOptions::default(), Subject::Operation(0))
 }
@@ -60,7 +60,7 @@ fn event(profile: &Profile, name: &str) -> EventId {
     named.unwrap_or_else(|| panic!("no event is called {name}"))
 }
 
-/// With the spaces that do not break as plain ones.
+/// With non-breaking spaces replaced by plain ones.
 fn plain(text: &str) -> String {
     text.replace(['\u{202F}', '\u{A0}'], " ")
 }
@@ -69,7 +69,7 @@ fn values(pairs: &[(String, String)]) -> Vec<String> {
     pairs.iter().map(|(_, value)| plain(value)).collect()
 }
 
-/// The rows of a table, cells and what stands below them: `a | b | below`.
+/// The rows of a table, cells and the text below them: `a | b | below`.
 fn rows(details: &OpDetails, title: &str) -> Vec<String> {
     let table = details.tables.iter().find(|table| table.title == title);
     let rows = table.into_iter().flat_map(|table| &table.rows);
@@ -163,16 +163,16 @@ fn callers_by_time_and_the_stack_of_the_slowest_call() {
             ("Median", "20.0 µs".to_owned())
         ]
     );
-    // The caller of most time leads to its slowest call.
+    // The caller with the most time links to its slowest call.
     let callers = details.tables.last().unwrap();
     assert_eq!(callers.rows[0].event, slowest.in_tree);
-    // Of two kernels the longer one.
+    // The longer one of two kernels.
     let events = &profile.trace.events;
     let longest = events.by_uid(median.in_timeline).unwrap();
     assert_eq!(events.dur_ns(longest), Some(12_000));
 }
 
-/// The bandwidth of the GPU's memory is no roofline of a copy from the CPU.
+/// The GPU's memory bandwidth is not a roofline for a copy from the CPU.
 #[test]
 fn a_copy_over_a_link_has_no_roof() {
     let profile = Timetable::new()
@@ -258,7 +258,7 @@ fn what_is_no_operation_says_why_it_has_no_roof() {
 fn an_event_leads_to_its_operation() {
     let profile = products().profile();
     let of = |name: &str| Subject::of_event(&profile, event(&profile, name));
-    // The call, what it launches with, and what runs.
+    // The call, its launch, and the kernels.
     for name in ["aten::mm", "cudaLaunchKernel", "gemm", "splitk_reduce"] {
         assert_eq!(of(name), Subject::Operation(0), "{name}");
     }
@@ -304,7 +304,7 @@ fn rows_of_sheets_are_subjects_with_the_figures_of_the_row() {
         let details = OpDetails::new(&profile, &report, subject).unwrap();
         assert_eq!(details.name, name);
         assert_eq!(values(&details.figures), figures);
-        // And back: a subject knows its row.
+        // And back: a subject finds its row.
         assert_eq!(details.row, Some((sheet.to_owned(), row as u32)));
     }
     assert_eq!(Subject::of_row(&profile, &report, "gpu_timeline", 0), None);
@@ -313,11 +313,11 @@ fn rows_of_sheets_are_subjects_with_the_figures_of_the_row() {
 
 #[test]
 fn a_finding_is_found_from_its_evidence() {
-    // 90 ms where 0.003 would do: a finding.
+    // 90 ms instead of the 0.003 ms that are possible: a finding.
     let profile = Timetable::new()
         .call("aten::mm", MM, "gemm", 100..90_100)
         .profile();
-    // From the operation, and from the operator and the kernel that it is of.
+    // From the operation, and from its operator and its kernel.
     let report = Report::new(&profile, &options_on("MI300X"));
     for sheet in ["unified_perf_summary", "ops_summary", "kernel_summary"] {
         let subject = Subject::of_row(&profile, &report, sheet, 0).unwrap();

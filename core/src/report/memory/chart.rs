@@ -1,4 +1,4 @@
-//! Memory over time, ready to be drawn.
+//! Memory over time, as chart data.
 
 use serde::{Deserialize, Serialize};
 
@@ -10,34 +10,34 @@ use crate::profile::lanes::recorded_span;
 use crate::profile::memory::{DeviceMemory, Point};
 use crate::profile::memory_steps::StepMemory;
 
-/// Widths of the axis; of more reports in one, the most is drawn.
+/// Resolution of the time axis; if several reports fall into one unit, the maximum is drawn.
 const WIDTHS: i64 = 1000;
-/// Steps that are marked.
+/// Maximum number of steps marked.
 const MOST_STEPS: usize = 60;
-/// Times at the axis.
+/// Number of ticks on the axis.
 const TICKS: i64 = 5;
 
-/// What is in use and reserved over time, as steps from point to point.
+/// Memory in use and reserved over time, as a step curve.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct MemoryChart {
-    /// In order of time.
+    /// In time order.
     pub points: Vec<ChartPoint>,
-    /// What the full height is worth.
+    /// The value at full height.
     pub top: String,
-    /// Nothing is reserved, as by the allocator of the CPU.
+    /// Whether anything is reserved; the CPU allocator reserves nothing.
     pub has_reserved: bool,
-    /// Steps: where each lies.
+    /// The steps and their positions.
     pub steps: Vec<ChartSpan>,
-    /// Where most is in use, of 1000, and what that is.
+    /// Position of the peak, from 0 to 1000, and its description.
     pub peak: (f64, String),
-    /// Times at the axis: where, of 1000, and after the trace begins.
+    /// Ticks on the axis: position, from 0 to 1000, and time since the start of the trace.
     pub ticks: Vec<(f64, String)>,
 }
 
-/// From here on so much is in use and reserved.
+/// The memory in use and reserved from this point on.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 pub struct ChartPoint {
-    /// When, of 1000.
+    /// Position on the time axis, from 0 to 1000.
     pub at: f64,
     /// In use, in percent of the full height.
     pub allocated: f64,
@@ -50,20 +50,20 @@ pub struct ChartPoint {
 pub struct ChartSpan {
     /// Its name.
     pub name: String,
-    /// Its start, of 1000.
+    /// Its start, from 0 to 1000.
     pub from: f64,
-    /// Its end, of 1000.
+    /// Its end, from 0 to 1000.
     pub to: f64,
 }
 
-/// What the axis shows: all that was recorded, or of a window that.
+/// The time range of the axis: the whole recording, or the window.
 pub(super) fn axis(profile: &Profile, device: &DeviceMemory) -> Interval {
     let recorded = recorded_span(&profile.trace);
     let own = device.curve.first().zip(device.curve.last());
     let own = own.map(|(first, last)| Interval::new(first.ts_ns, last.ts_ns));
     let window = profile.window.as_ref().map(|of| of.window.host_span());
     let shown = window.or(recorded);
-    // Threads that only allocate may go on after all that is drawn.
+    // Threads that only allocate may continue after everything else.
     let all = shown.into_iter().chain(own);
     all.reduce(Interval::hull).unwrap_or_default()
 }

@@ -1,4 +1,4 @@
-//! Memory: what is in use over time, what holds the peak, who allocates. What views draw and documents say.
+//! Memory for views and documents: use over time, what the peak consists of, and who allocates.
 
 mod chart;
 mod sheets;
@@ -22,20 +22,20 @@ pub(super) use sheets::{
     summary_rows,
 };
 
-/// What is shown of memory.
+/// The memory view.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct MemoryView {
-    /// The answer, in a sentence or two; why there is none where no allocator reported anything.
+    /// The result in a sentence or two, or why there is none if no allocator reported anything.
     pub headline: String,
-    /// How to record it; `None` where it was recorded.
+    /// How to record it; `None` if it was recorded.
     pub how: Option<String>,
-    /// What the figures are of, and what they leave out, a sentence each.
+    /// What the figures cover and what they leave out, a sentence each.
     pub notes: Vec<String>,
     /// GPUs before CPUs.
     pub devices: Vec<DeviceView>,
 }
 
-/// What is shown of one device.
+/// The memory view of one device.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct DeviceView {
     /// Its name.
@@ -44,20 +44,20 @@ pub struct DeviceView {
     pub figures: Vec<(String, String)>,
     /// Memory over time.
     pub chart: MemoryChart,
-    /// The figures of the chart.
+    /// The data of the chart as a table.
     pub twin: Option<FactTable>,
-    /// What holds the peak, operators, steps.
+    /// What the peak consists of, operators, steps.
     pub tables: Vec<FactTable>,
-    /// What holds only of it, a sentence each.
+    /// Notes for this device only, a sentence each.
     pub notes: Vec<String>,
 }
 
-/// What is said where no allocator reported anything.
+/// The message if no allocator reported anything.
 pub const NOT_RECORDED: &str = "This trace has no memory events.";
 /// How to record them, with PyTorch's profiler.
 const HOW_TO_RECORD: &str = "Record with `profile(profile_memory=True)` to see memory in use over time, what holds the peak, and which operators allocate.";
 
-/// How to see the memory in use, of a trace that tells nothing of it.
+/// How to see the memory in use, for a trace without memory events.
 fn how_to_record(source: Source) -> &'static str {
     match source {
         Source::Kineto => HOW_TO_RECORD,
@@ -70,7 +70,7 @@ fn how_to_record(source: Source) -> &'static str {
     }
 }
 
-/// What is shown of the memory of a profile.
+/// The memory view of a profile.
 pub fn memory_view(profile: &Profile) -> MemoryView {
     let memory = profile.memory();
     if memory.devices.is_empty() {
@@ -99,7 +99,7 @@ pub fn memory_view(profile: &Profile) -> MemoryView {
     }
 }
 
-/// What was there before the first report.
+/// The name for memory that was in use before the first report.
 fn before(profile: &Profile) -> &'static str {
     match profile.window {
         Some(_) => "before this part of the time",
@@ -107,7 +107,7 @@ fn before(profile: &Profile) -> &'static str {
     }
 }
 
-/// The peak of each device that is worth a sentence.
+/// The peak of each main device, a sentence each.
 pub(crate) fn headline(profile: &Profile, memory: &Memory) -> String {
     let sentences: Vec<String> = memory.main().map(|one| sentence(profile, one)).collect();
     match sentences.is_empty() {

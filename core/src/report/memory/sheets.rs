@@ -1,4 +1,4 @@
-//! The sheets of memory.
+//! The memory sheets.
 
 use super::begin_ns;
 use super::tables::{NO_MODULE, before_row, operator};
@@ -96,7 +96,7 @@ fn known(n: Option<u64>) -> Cell {
     n.map_or(Cell::Empty, count)
 }
 
-/// What allocators without a reserve report is no figure.
+/// Zero comes from allocators that do not reserve memory, so it is not shown.
 fn reserved(bytes: u64) -> Cell {
     known(Some(bytes).filter(|bytes| *bytes > 0))
 }

@@ -1,4 +1,4 @@
-//! Tables of memory: what holds the peak, who allocates, steps, and the figures of the curve.
+//! Memory tables: what the peak consists of, who allocates, steps, and the data of the curve.
 
 use super::begin_ns;
 use crate::base::format;
@@ -10,14 +10,14 @@ use crate::report::fact_table::CellKind::{Name, Number, Text};
 use crate::report::fact_table::{FactRow, FactTable};
 use crate::trace::{EventId, StringId};
 
-/// Rows of a table; sheets have all.
+/// Maximum rows of a table; sheets have all rows.
 const MOST_ROWS: usize = 20;
-/// Times of the table of the curve.
+/// Number of times in the table of the curve.
 const TIMES: i64 = 20;
 
-/// What no operator asked for.
+/// The name for memory that no operator requested.
 pub(super) const OUTSIDE: &str = "(outside operators)";
-/// What no module is around.
+/// The name for memory requested outside modules.
 pub(super) const NO_MODULE: &str = "(outside modules)";
 
 pub(super) fn operator(profile: &Profile, name: Option<StringId>) -> String {
@@ -25,7 +25,7 @@ pub(super) fn operator(profile: &Profile, name: Option<StringId>) -> String {
     name.unwrap_or(OUTSIDE).to_owned()
 }
 
-/// What was there before, as a row among those that hold the peak.
+/// The name of the row for memory that was in use before the first report.
 pub(super) fn before_row(profile: &Profile) -> &'static str {
     match profile.window {
         Some(_) => "(before this part of the time)",
@@ -33,7 +33,7 @@ pub(super) fn before_row(profile: &Profile) -> &'static str {
     }
 }
 
-/// A row of what holds the peak: name, blocks, bytes.
+/// A row of what the peak consists of: name, blocks, bytes.
 struct Held {
     name: String,
     n_blocks: Option<u64>,
@@ -41,7 +41,7 @@ struct Held {
     call: Option<EventId>,
 }
 
-/// What holds the peak, with what was there before as a row of its own, the most first.
+/// What the peak consists of, including earlier memory as a row of its own, largest first.
 fn held(
     profile: &Profile,
     device: &DeviceMemory,
@@ -197,7 +197,7 @@ pub(super) fn by_step(profile: &Profile, steps: &[StepMemory]) -> Option<FactTab
     FactTable::new("Steps", &columns, rows.collect())
 }
 
-/// The figures of the curve, at times that are equally far apart.
+/// The curve at evenly spaced times.
 pub(super) fn over_time(
     profile: &Profile,
     device: &DeviceMemory,
@@ -213,7 +213,7 @@ pub(super) fn over_time(
     let part_ns = (span.length() / TIMES).max(1);
     let rows = (0..TIMES).map(|at| {
         let start_ns = span.start_ns.saturating_add(part_ns.saturating_mul(at));
-        // The last part ends with the span, whatever the division left.
+        // The last part ends with the span, regardless of rounding.
         let end_ns = match at + 1 == TIMES {
             true => span.end_ns.saturating_add(1),
             false => start_ns.saturating_add(part_ns),

@@ -85,7 +85,7 @@ fn what_was_there_before_is_a_row_of_its_own() {
     assert_eq!(first[..3], ["(before this part of the time)", "", "130 MB"]);
 }
 
-/// More reports than there is room for: the most of each place is kept.
+/// More reports than the chart can show: the maximum at each position is kept.
 #[test]
 fn a_long_curve_keeps_its_peaks() {
     let mut timetable = Timetable::new().op("aten::mul", 0..10_000);

@@ -1,4 +1,4 @@
-//! What could not be read of arguments, and where the profiler counts otherwise than the models.
+//! Arguments that could not be read, and FLOP counts of the profiler that differ from the models'.
 
 use std::collections::BTreeMap;
 
@@ -11,12 +11,12 @@ use crate::profile::operations::Operation;
 use crate::profile::recorded_flops::recorded_flops;
 use crate::profile::rows::Pass;
 
-/// What a sentence lists.
+/// Maximum number of items listed in a sentence.
 const N_NAMED: usize = 5;
-/// Counts that differ by more are told.
+/// A larger difference between counts is reported.
 const SAME_PERCENT: f64 = 1.0;
 
-/// Sentences about the arguments of all operations, with how bad each is.
+/// Sentences about the arguments of all operations, with their severity.
 pub(super) fn lines(profile: &Profile) -> Vec<(Level, String)> {
     let linked = || profile.operations().iter().filter(|one| one.is_linked);
     let lines = [
@@ -57,8 +57,8 @@ fn unread<'a>(
     ))
 }
 
-/// What of its arguments keeps the model of an operation from counting; `None` where it counts, or
-/// nothing is wrong with them.
+/// The arguments that keep the model of an operation from counting; `None` if it counts, or if the arguments are
+/// readable.
 fn why_unread(profile: &Profile, operation: &Operation) -> Option<String> {
     let binding = operation.first()?.binding?;
     let work = operation.modelled.as_ref().map(|modelled| modelled.work);
@@ -76,7 +76,7 @@ fn why_unread(profile: &Profile, operation: &Operation) -> Option<String> {
     work.is_none().then(|| input.misread()).flatten()
 }
 
-/// Operations of which the profiler's own count differs.
+/// Operations for which the profiler's own FLOP count differs.
 fn counted_otherwise<'a>(
     profile: &Profile,
     operations: impl Iterator<Item = &'a Operation>,
@@ -116,7 +116,7 @@ fn counted_otherwise<'a>(
     ))
 }
 
-/// Tensors of unknown strides.
+/// Tensors with unknown strides.
 fn without_strides<'a>(
     profile: &Profile,
     operations: impl Iterator<Item = &'a Operation>,
@@ -148,13 +148,13 @@ fn without_strides<'a>(
     Some(format!("{whose}: their operands count as contiguous."))
 }
 
-/// What stands in the trace, and cannot end its quotation.
+/// A name from the trace in backticks, with its own backticks replaced.
 fn quoted(name: &str) -> String {
     let name = format::middle_ellipsis(name, 60);
     format!("`{}`", name.replace('`', "'"))
 }
 
-/// The first of them, and how many more there are; `None` of none.
+/// The first few, and how many more there are; `None` if empty.
 fn first_few(all: Vec<String>, between: &str) -> Option<String> {
     let n_more = all.len().saturating_sub(N_NAMED);
     let named = all.iter().take(N_NAMED).map(String::as_str);

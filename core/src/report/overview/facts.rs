@@ -46,7 +46,7 @@ pub(super) fn facts(
             }
         }
     }
-    // Beside the time that counts: a process starts long before it uses a GPU.
+    // Separate from the analyzed time: a process starts long before it uses a GPU.
     if let Some((n_processes, ns)) = lifetime::of_processes(&profile.trace) {
         let label = match n_processes {
             1 => "Life of the process",

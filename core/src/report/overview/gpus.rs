@@ -1,4 +1,4 @@
-//! How sentences speak of the GPU, or of the GPUs, of a trace.
+//! How sentences refer to the GPU or the GPUs of a trace.
 
 use crate::assess::Timelines;
 use crate::base::format;
@@ -6,15 +6,15 @@ use crate::base::interval::percent_of;
 use crate::profile::Profile;
 use crate::profile::timeline::GpuTimeline;
 
-/// How a sentence speaks of the GPUs of a trace.
+/// How a sentence refers to the GPUs of a trace.
 pub(super) struct Gpus {
     pub(super) subject: String,
     pub(super) is: &'static str,
     pub(super) it: &'static str,
-    /// How busy each of several is: a sentence.
+    /// How busy each GPU is, in a sentence, if there are several.
     pub(super) each: Option<String>,
     pub(super) in_the_mean: &'static str,
-    /// Of several the mean.
+    /// The average over GPUs if there are several.
     pub(super) of_one: GpuTimeline,
 }
 
@@ -44,7 +44,7 @@ impl Gpus {
 
 /// How busy each of several GPUs is, in a sentence: `GPU 0 is busy 50.0 %, GPU 1 48.0 %.`
 fn each_busy(profile: &Profile, timelines: &Timelines) -> String {
-    /// More are said as a range.
+    /// If there are more, they are shown as a range.
     const MOST_NAMED: usize = 4;
     let busy = |of_gpu: &GpuTimeline| percent_of(of_gpu.busy_ns, of_gpu.total_ns());
     let gpus = timelines.gpus.iter();

@@ -1,4 +1,4 @@
-//! The GPU that a report judges by, and what its figures are worth.
+//! The GPU that a report compares with, and how reliable its figures are.
 
 use std::sync::Arc;
 
@@ -11,33 +11,33 @@ use crate::profile::launch;
 use crate::report::ReportOptions;
 use crate::trace::{DeviceProperties, StringId};
 
-/// The GPU that a report judges by.
+/// The GPU that a report compares with.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Hardware {
-    /// The profile; `None` when it is neither told by the trace nor chosen.
+    /// Its specification; `None` if it is neither detected from the trace nor chosen.
     pub gpu: Option<Arc<GpuSpec>>,
-    /// The devices that work ran on as the trace names them, "8 × AMD Instinct MI300X"; `None` when
-    /// it does not.
+    /// The devices that were used, named as in the trace, "8 × AMD Instinct MI300X"; `None` if the trace does not name
+    /// them.
     pub recorded_on: Option<String>,
-    /// That the report judges by another GPU than the one the trace was recorded on, and what
-    /// efficiencies and savings mean then: a sentence or two.
+    /// States that the report compares with a different GPU than the recorded one, and what efficiencies and savings
+    /// then mean: a sentence or two.
     pub mismatch: Option<String>,
     /// Its figures.
     pub figures: Vec<HardwareFigure>,
-    /// What the figures are and where they stand, or how to get some.
+    /// What the figures are and their sources, or how to provide some.
     pub basis: String,
-    /// A word of caution where efficiencies are not all on one basis.
+    /// A caution if efficiencies do not all have the same basis.
     pub caveat: Option<String>,
 }
 
-/// A figure with its name, both for people.
+/// A figure with its name, both as text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HardwareFigure {
     /// What it is.
     pub label: String,
     /// How much, with its unit.
     pub value: String,
-    /// Peak or achievable; `None` for what is neither.
+    /// Peak or achievable; `None` if neither applies.
     pub basis: Option<Basis>,
 }
 
@@ -71,8 +71,8 @@ impl Hardware {
     }
 }
 
-/// The GPU that a trace was recorded on, where it is not the one that is judged by. A user's figures
-/// may well be those of this very GPU.
+/// The GPU that a trace was recorded on, if it is not the one compared with. A user's own figures may well describe the
+/// recorded GPU.
 fn recorded_instead_of<'a>(gpu: &GpuSpec, detected: Option<&'a GpuSpec>) -> Option<&'a GpuSpec> {
     detected.filter(|detected| *detected != gpu && gpu.confidence != Confidence::User)
 }
@@ -85,8 +85,8 @@ fn mismatch(gpu: &GpuSpec, recorded: &GpuSpec) -> String {
     )
 }
 
-/// The devices that work ran on; more may have been visible. Events bear the number of their device
-/// as their process; where no such number is a device's, or nothing ran, all devices count.
+/// The devices that were used; more may have been visible. Events have their device number as process id. If no such
+/// number matches a device, or nothing ran, all devices count.
 fn used(profile: &Profile) -> Vec<&DeviceProperties> {
     let trace = &profile.trace;
     let work = profile.gpu.iter();
@@ -109,10 +109,10 @@ fn used(profile: &Profile) -> Vec<&DeviceProperties> {
     }
 }
 
-/// What [`recorded_on`] finds.
+/// The cached result of [`recorded_on`].
 struct DeviceNames(Option<String>);
 
-/// Names of the devices that work ran on, in order of appearance, each with how many there are.
+/// Names of the devices that were used, in order of appearance, each with its count.
 pub(in crate::report) fn recorded_on(profile: &Profile) -> Option<String> {
     let found = profile.once(|| DeviceNames(names_of_used(profile)));
     found.0.clone()
@@ -169,7 +169,7 @@ fn figures(gpu: &GpuSpec, basis: Basis) -> Vec<HardwareFigure> {
     figures
 }
 
-/// Where the figures come from; and a word of caution where the trace was recorded on another GPU.
+/// The sources of the figures, with a caution if the trace was recorded on another GPU.
 fn basis(gpu: &GpuSpec, wanted: Basis, recorded: Option<&GpuSpec>) -> String {
     let first = sources(gpu, wanted, wanted);
     let rest = sources(gpu, wanted, wanted.other());
@@ -201,7 +201,7 @@ fn basis(gpu: &GpuSpec, wanted: Basis, recorded: Option<&GpuSpec>) -> String {
     text
 }
 
-/// Where those of the figures shown under the wanted basis stand that are on a basis.
+/// The sources of those figures, among the ones shown for the wanted basis, that have the given basis.
 fn sources(gpu: &GpuSpec, wanted: Basis, basis: Basis) -> Vec<String> {
     let matrix = SHOWN.map(|precision| gpu.matrix_rate(precision, wanted));
     let vector = gpu.vector_rate(Precision::Fp32, wanted);
@@ -219,7 +219,7 @@ fn sources(gpu: &GpuSpec, wanted: Basis, basis: Basis) -> Vec<String> {
     sources
 }
 
-/// A source, with a mark where it is not the vendor's own word.
+/// A source, marked if it is not the vendor's own statement.
 fn cited(source: &str, confidence: Confidence) -> String {
     match confidence {
         Confidence::Vendor | Confidence::User => source.to_owned(),
@@ -328,7 +328,7 @@ mod tests {
         assert_eq!(hardware("[]", Some("H200")).mismatch, None);
     }
 
-    /// Four devices were visible; work ran on some.
+    /// Four devices were visible; some were used.
     #[test]
     fn devices_without_work_do_not_count() {
         let recorded_on = |events: &str| {
@@ -350,7 +350,7 @@ mod tests {
         assert_eq!(recorded_on(&kernel("2")), "NVIDIA H100 80GB HBM3");
         let two = format!("{}, {}", kernel("0"), kernel("3"));
         assert_eq!(recorded_on(&two), "2 × NVIDIA H100 80GB HBM3");
-        // Nothing tells which device it is.
+        // It is unknown which device it is.
         assert_eq!(recorded_on(&kernel("4711")), "4 × NVIDIA H100 80GB HBM3");
         assert_eq!(recorded_on(""), "4 × NVIDIA H100 80GB HBM3");
     }

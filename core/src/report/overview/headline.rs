@@ -11,11 +11,11 @@ use crate::names::Family;
 use crate::profile::Profile;
 use crate::profile::timeline::GpuTimeline;
 
-/// What is said where nothing can be.
+/// The headline if nothing can be said.
 pub(super) const UNTOLD: &str =
     "How busy the GPU is cannot be told: too much of its work has no duration that can be true.";
 
-/// How busy the GPUs are, what takes the most of that, and what nothing hides.
+/// How busy the GPUs are, what takes most of the busy time, and what is exposed.
 pub(super) fn of_gpu(
     whole: &GpuTimeline,
     gpus: &Gpus,
@@ -35,7 +35,7 @@ pub(super) fn of_gpu(
     } = &gpus;
     let steps = serving.map_or(String::new(), |serving| format!("{} ", serving.sentence));
     let mut headline = match (share(whole.busy_ns), unfused.or(family)) {
-        // How busy the GPU is with steps says little: graphs leave it no choice.
+        // With serving steps, how busy the GPU is says little: graph replays keep it busy.
         (Some(busy), Some((first, percent)))
             if serving.is_some() && busy >= thresholds.headline_idle_percent =>
         {
@@ -83,14 +83,14 @@ pub(super) fn of_gpu(
     headline
 }
 
-/// Causes of what counts as idle time, in which the GPU does work or may do some, by their keys.
+/// Causes, by key, of time that counts as idle although the GPU runs something or may run something.
 #[rustfmt::skip]
 const NOT_IDLE: [(IdleCause, &str); 2] = [
     (IdleCause::BeforeRecording, "may still do what was launched before the recording"),
     (IdleCause::UnrecordedGraph, "may do what GPU graphs launched, of which nothing was recorded"),
 ];
 
-/// That the GPU may not have idled for all that it seems to: a sentence for each cause.
+/// States that the GPU may not have been idle for all of the idle time: a sentence for each cause.
 pub(super) fn not_idle(whole: &GpuTimeline, analyses: &Analyses) -> String {
     let sentences = NOT_IDLE.iter().filter_map(|(cause, what)| {
         let share = percent_of(cpu_idle::time_of(analyses, *cause)?, whole.total_ns())?;
@@ -100,7 +100,7 @@ pub(super) fn not_idle(whole: &GpuTimeline, analyses: &Analyses) -> String {
     sentences.collect()
 }
 
-/// Of a trace, or a window, without work on a GPU: what takes the time on the CPU.
+/// For a trace or window without GPU activity: what takes the time on the CPU.
 pub(super) fn of_host(profile: &Profile, families: &[FamilyTime]) -> String {
     if let Some(window) = profile
         .window
@@ -132,7 +132,7 @@ pub(super) fn of_host(profile: &Profile, families: &[FamilyTime]) -> String {
     }
 }
 
-/// The family with the most time; "other" says nothing.
+/// The family with the most time, unless it is "other".
 fn leading(families: &[FamilyTime]) -> Option<&FamilyTime> {
     families
         .iter()

@@ -1,4 +1,4 @@
-//! Of how much of the kernel time FLOPs and bytes are known, and where they come from.
+//! For how much of the kernel time FLOPs and bytes are known, and their sources.
 
 use crate::assess::judged::Judged;
 use crate::base::format;
@@ -8,8 +8,8 @@ use crate::names::batch::Phase;
 use crate::profile::Profile;
 use crate::profile::shapes::{ImageTokens, Source};
 
-/// "91.2 % of kernel time (from config 78.4 %, recorded 12.8 %)"; `None` where no graph is replayed: all
-/// operators are recorded then.
+/// "91.2 % of kernel time (from config 78.4 %, recorded 12.8 %)"; `None` if no graph is replayed, since all operators
+/// are recorded then.
 pub(super) fn fact(profile: &Profile, judged: &[Judged]) -> Option<(String, String)> {
     let all = || profile.operations().iter().zip(judged);
     let all = || all().filter(|(one, _)| one.is_linked);
@@ -43,7 +43,7 @@ pub(super) fn fact(profile: &Profile, judged: &[Judged]) -> Option<(String, Stri
     Some(("Known work".to_owned(), value))
 }
 
-/// "256 of the image, 512 of the text (from neighbors)" of a diffusion transformer.
+/// "256 of the image, 512 of the text (from neighbors)" for a diffusion transformer.
 pub(super) fn image_tokens(profile: &Profile) -> Option<(String, String)> {
     let serving = profile.serving()?;
     serving.of(Some(Phase::Diffusion)).next()?;

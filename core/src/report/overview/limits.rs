@@ -1,5 +1,4 @@
-//! What limits trust in the numbers: a few words each, with an explanation and the choice that
-//! changes it.
+//! Limits on how far the numbers can be trusted: a few words each, with an explanation and the choice that changes it.
 
 use serde::{Deserialize, Serialize};
 
@@ -15,26 +14,26 @@ use crate::profile::timelines::Timelines;
 use crate::profile::unattributed::Unattributed;
 
 labelled! {
-    /// What limits trust.
+    /// A reason to trust the numbers less.
     #[derive(Serialize, Deserialize)]
     pub enum LimitKind {
         /// The file ends early.
         Truncated => "Truncated file" as "truncated",
-        /// Some of the file could not be read.
+        /// Part of the file could not be read.
         Damaged => "Damaged file" as "damaged",
-        /// Nothing tells what launched some GPU activity.
+        /// The launch of some GPU activity is unknown.
         Unattributed => "Unattributed" as "unattributed",
-        /// The first GPU activity may have waited for what was launched before.
+        /// The first GPU activity may have waited for activity launched before the recording.
         BeforeRecording => "Before the recording" as "before_recording",
-        /// Times that cannot be true change what the headline numbers would be.
+        /// Implausible times change what the headline numbers would be.
         Repaired => "Repaired times" as "repaired",
-        /// Durations that cannot be true.
+        /// Implausible durations.
         UnknownDurations => "Unknown durations" as "unknown_durations",
         /// The clocks of CPU and GPU do not agree.
         Clocks => "Clocks differ" as "clocks",
-        /// Some efficiencies are of peak, some of achievable figures.
+        /// Some efficiencies are relative to peak, some to achievable figures.
         MixedBasis => "Mixed basis" as "mixed_basis",
-        /// The figures are of another GPU than the one that was recorded.
+        /// The figures belong to a different GPU than the recorded one.
         OtherGpu => "Another GPU" as "other_gpu",
     }
 }
@@ -42,11 +41,11 @@ labelled! {
 /// The choice that changes a limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum LimitSwitch {
-    /// That sheets with TraceLens's names count unattributed activity, too.
+    /// Whether sheets with TraceLens's names also count unattributed activity.
     SheetEvents,
-    /// The basis of figures.
+    /// The basis of the figures.
     Basis,
-    /// The GPU that the report judges by.
+    /// The GPU that the report compares with.
     Gpu,
 }
 
@@ -88,7 +87,7 @@ impl Limit {
     }
 }
 
-/// What limits trust in the numbers of a report, the file's own faults first.
+/// The limits of a report, faults of the file first.
 pub(super) fn limits(
     profile: &Profile,
     hardware: &Hardware,
@@ -144,7 +143,7 @@ pub(super) fn limits(
     all.into_iter().flatten().collect()
 }
 
-/// That times were repaired: what that changes most.
+/// The limit that times were repaired: shows the largest change.
 fn repaired(profile: &Profile) -> Option<Limit> {
     let figures = repairs::figures(profile);
     let headline = figures
@@ -170,11 +169,11 @@ const CUTS: [WarningKind; 4] = [
     WarningKind::AnotherTrace,
 ];
 
-/// That some of the file is missing.
+/// The limit that part of the file is missing.
 fn of_file(profile: &Profile) -> Option<Limit> {
     let lost = profile.imported.iter();
     let lost = lost.filter(|warning| warning.kind.severity() == Severity::DataLoss);
-    // What repairs and links made of it has limits of its own, or none.
+    // Warnings from repairs and links have limits of their own, or none.
     let of_bytes = lost.filter(|warning| {
         use WarningKind::*;
         !matches!(
@@ -225,7 +224,7 @@ fn unattributed(profile: &Profile, thresholds: &Thresholds) -> Option<Limit> {
     Some(limit.with(LimitSwitch::SheetEvents))
 }
 
-/// What precedes the headline of a trace of which some is missing.
+/// The prefix of the headline for an incomplete trace.
 pub(super) fn before_headline(limits: &[Limit]) -> &'static str {
     match limits.first().map(|limit| limit.kind) {
         Some(LimitKind::Truncated) => "The file ends early; this is about what could be read. ",
@@ -272,7 +271,7 @@ mod tests {
         assert!(overview.headline.starts_with("The file ends early"));
     }
 
-    /// 30 of 60 µs have no call.
+    /// 30 of 60 µs have no launching call.
     #[test]
     fn unattributed_activity_has_its_share_and_time() {
         let overview = overview(&clean().kernel(2, "gemm", 60..90).profile());

@@ -1,7 +1,7 @@
-//! What a user reads first: the answer in one sentence, and the few numbers behind it.
+//! What a user reads first: the result in one sentence, and the few numbers behind it.
 //!
-//! Plain data. The page and the Markdown report show the same, so it is worked out here and
-//! written with [`crate::base::format`] there.
+//! Plain data. The page and the Markdown report show the same content, so it is computed here and formatted there with
+//! [`crate::base::format`].
 
 mod arguments;
 mod facts;
@@ -47,19 +47,19 @@ pub use unfused::UnfusedAttention;
 /// The overview of a report.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Overview {
-    /// The part of the time that all of this is of; `None` for the whole trace.
+    /// The time window that everything here covers; `None` for the whole trace.
     pub window: Option<WindowOf>,
-    /// The answer, in a sentence or two.
+    /// The result, in a sentence or two.
     pub headline: String,
-    /// Of a serving engine or a diffusion pipeline: its steps.
+    /// The steps, for a serving engine or a diffusion pipeline.
     pub serving: Option<ServingFacts>,
-    /// Why nothing is said of the GPU; `None` where something is.
+    /// Why there are no GPU numbers; `None` if there are.
     pub no_gpu: Option<NoGpu>,
     /// How busy each of several GPUs is, in a sentence; `None` for one GPU.
     pub each_gpu: Option<String>,
-    /// How the time of the GPU splits, in the order of the bar; empty without GPU activity.
+    /// How GPU time splits, in the order of the bar; empty without GPU activity.
     pub split: Vec<SplitPart>,
-    /// From the first start to the last end of GPU activity; of a window its length.
+    /// From the first start to the last end of GPU activity; for a window, its length.
     pub total_ns: Option<i64>,
     /// Time in which anything runs on the GPU.
     pub busy_ns: Option<i64>,
@@ -67,33 +67,33 @@ pub struct Overview {
     pub facts: Vec<(String, String)>,
     /// What `families` and `operations` measure.
     pub measure: Measure,
-    /// Time by kind of work, the longest first.
+    /// Time by kind of work, longest first.
     pub families: Vec<FamilyTime>,
-    /// How much of that is attention in separate operations, which has no category of its own.
+    /// How much of it is attention in separate operations, which has no category of its own.
     pub unfused_attention: Option<UnfusedAttention>,
-    /// Share of busy time in which work runs whose kind its kernel's name alone tells: no operator
-    /// is known above it. `None` without GPU activity.
+    /// Share of busy time with activity whose kind is known only from the kernel name, as no operator is known above
+    /// it. `None` without GPU activity.
     pub by_kernel_name_percent: Option<f64>,
-    /// The operations that took the most time, the longest first.
+    /// The operations that took the most time, longest first.
     pub operations: Vec<WorkTime>,
-    /// The kernels that took the most time, the longest first; empty without GPU activity.
+    /// The kernels that took the most time, longest first; empty without GPU activity.
     pub kernels: Vec<WorkTime>,
-    /// Operations that run faster than the GPU can, those of the most time first.
+    /// Operations that run faster than the GPU can, longest first.
     pub anomalies: Vec<Anomaly>,
     /// How far the numbers can be trusted.
     pub quality: Quality,
-    /// What limits that, in a few words each.
+    /// The limits on that, in a few words each.
     pub limits: Vec<Limit>,
-    /// The GPU that the report judges by.
+    /// The GPU that the report compares with.
     pub hardware: Hardware,
 }
 
-/// What times are measured.
+/// What the times measure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Measure {
     /// Time on the GPU.
     Gpu,
-    /// Time on the CPU in an operator itself: no GPU activity was recorded.
+    /// CPU self time of operators: no GPU activity was recorded.
     Host,
 }
 
@@ -108,8 +108,7 @@ impl Measure {
 }
 
 impl Overview {
-    /// What is known before anything is judged: how the time splits, and what takes it. What findings add is
-    /// missing.
+    /// What is known before the analyses run: how the time splits and what takes it. What findings add is missing.
     pub fn first(profile: &Profile, options: &ReportOptions) -> Overview {
         let timelines = Timelines::of(profile);
         Overview::new(profile, options, &timelines, &[], &Analyses::default())
@@ -219,7 +218,7 @@ impl Overview {
     }
 }
 
-/// What came of the configuration and the eager trace that were given.
+/// The result of using the given configuration and eager trace.
 fn shape_sources(profile: &Profile) -> Vec<(Level, String)> {
     let unfit = profile.unfit_config().map(|why| (Level::Warn, why));
     let eager = profile.eager_coverage().map(|told| (Level::Note, told));

@@ -1,4 +1,4 @@
-//! Whether the numbers can be trusted: what import and profile had to say.
+//! Whether the numbers can be trusted, based on the warnings of import and profile.
 
 use std::borrow::Cow;
 
@@ -16,13 +16,13 @@ use crate::profile::capture::Coverage;
 use crate::profile::timelines::Timelines;
 use crate::profile::unattributed::Unattributed;
 
-/// How good or bad it is.
+/// The severity of a note.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum Level {
-    /// Nothing to say.
+    /// No issue.
     #[default]
     Good,
-    /// Good to know; every number stands.
+    /// Good to know; all numbers are valid.
     Note,
     /// Something was repaired.
     Warn,
@@ -57,13 +57,13 @@ pub struct Quality {
     pub level: Level,
     /// One sentence that sums it up.
     pub sentence: String,
-    /// One line for each kind of trouble, worst first.
+    /// One line for each kind of problem, worst first.
     pub lines: Vec<QualityLine>,
-    /// Headline numbers as recorded and as repaired; none where no repair changes one.
+    /// Headline numbers as recorded and as repaired; empty if no repair changes one.
     pub repaired: Vec<RepairedFigure>,
 }
 
-/// One kind of trouble.
+/// One kind of problem.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct QualityLine {
     /// How bad it is.
@@ -72,12 +72,12 @@ pub struct QualityLine {
     pub sentence: Cow<'static, str>,
     /// How often.
     pub count: u64,
-    /// Where first: a byte of the decompressed text.
+    /// Where it first occurred: a byte of the decompressed text.
     pub first_offset: Option<u64>,
 }
 
 impl QualityLine {
-    /// What the report makes of the trace.
+    /// A line about a result of the analysis.
     fn judged(sentence: String) -> QualityLine {
         QualityLine {
             level: Level::Warn,
@@ -87,8 +87,8 @@ impl QualityLine {
         }
     }
 
-    /// How often and where: "12 times, first at byte 4 096", "at byte 70". Empty for what can
-    /// only be or not be, and has no place.
+    /// How often and where: "12 times, first at byte 4 096", "at byte 70". Empty if it can occur only once and has no
+    /// position.
     pub fn detail(&self) -> String {
         let times = format!("{} times", format::count(self.count));
         match (self.first_offset.map(format::count), self.count) {
@@ -101,7 +101,7 @@ impl QualityLine {
 }
 
 impl Quality {
-    /// Adds a sentence about what the report makes of the trace, before others of its kind.
+    /// Adds a sentence about a result of the analysis, before others with its severity.
     pub(in crate::report) fn warn(&mut self, sentence: String) {
         let at = self.lines.partition_point(|line| line.level > Level::Warn);
         self.lines.insert(at, QualityLine::judged(sentence));
@@ -158,7 +158,7 @@ impl Quality {
                 if n_events == 1 { "was" } else { "were" }
             ),
         };
-        // The sentence is about the trace; what is judged of it comes on top.
+        // The summary sentence is about the trace; results of the analysis are added after it.
         let judged = roofs::sentence(anomalies)
             .into_iter()
             .chain(before_recording_ns.map(|ns| before_recording(ns, total_ns)));
@@ -188,8 +188,8 @@ fn before_recording(ns: i64, total_ns: Option<i64>) -> String {
     )
 }
 
-/// How much of the GPU time is unattributed and why, behind the first line about it; and how much idle
-/// time has no causes where clocks differ.
+/// Adds how much of the GPU time is unattributed and why to the first line about it, and how much idle time has no
+/// causes to the line about differing clocks.
 fn say_how_much(profile: &Profile, lines: &mut [QualityLine]) {
     const KINDS: [WarningKind; 3] = [
         WarningKind::UnlinkedGpuWork,
@@ -222,7 +222,7 @@ fn say_how_much(profile: &Profile, lines: &mut [QualityLine]) {
     }
 }
 
-/// How far captures explain what graphs replay.
+/// How much of what graphs replay is explained by captures.
 fn captured(coverage: &Coverage) -> Vec<QualityLine> {
     let note = |sentence| QualityLine {
         level: Level::Note,
@@ -288,7 +288,7 @@ mod tests {
             }
             timetable.op("aten::mm", 0..2_000).profile()
         };
-        // Of 1 900 µs the last but one may work for 100, and nothing comes after the last.
+        // Of 1 900 µs, the last but one may run for 100, and nothing comes after the last.
         let much = timetable(18);
         assert!(much.is_idle_untold());
         let report = Report::new(&much, &ReportOptions::default());

@@ -1,5 +1,5 @@
-//! What the headline numbers would be if GPU activity counted as it was recorded, beside what they
-//! are: the effect of repairs.
+//! The effect of repairs: what the headline numbers would be if GPU activity counted as recorded, compared with what
+//! they are.
 
 use serde::{Deserialize, Serialize};
 
@@ -16,10 +16,10 @@ use crate::profile::timeline::GpuTimeline;
 use crate::profile::timelines::Timelines;
 use crate::trace::StringId;
 
-/// Kernels that are compared.
+/// Number of kernels compared.
 const N_KERNELS: usize = 5;
 
-/// A repair that changes no number by more is not worth a table.
+/// If a repair changes every number by less, there is no table.
 const LEAST_PERCENT: f64 = 0.1;
 
 labelled! {
@@ -28,31 +28,31 @@ labelled! {
     pub enum RepairedKind {
         /// From the first start to the last end.
         Total => "Total time" as "total",
-        /// Anything runs.
+        /// Time in which anything runs.
         Busy => "GPU busy" as "busy",
-        /// Something is computed.
+        /// Time in which anything is computed.
         Computation => "Computation" as "computation",
-        /// Communication while nothing is computed.
+        /// Communication without concurrent computation.
         ExposedCommunication => "Exposed communication" as "exposed_communication",
-        /// Copies while nothing is computed or communicated.
+        /// Copies without concurrent computation or communication.
         ExposedCopies => "Exposed copies" as "exposed_copies",
-        /// Nothing runs.
+        /// Time in which nothing runs.
         Idle => "Idle" as "idle",
         /// The sum of the durations of one kernel.
         Kernel => "Kernel" as "kernel",
     }
 }
 
-/// A number as it was recorded, and as it counts.
+/// A number as recorded, and as repaired.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RepairedFigure {
     /// Which number.
     pub kind: RepairedKind,
     /// Its label, or the kernel's name.
     pub label: String,
-    /// By what was recorded.
+    /// The value as recorded.
     pub recorded_ns: i64,
-    /// As all views show it.
+    /// The value that all views show.
     pub repaired_ns: i64,
 }
 
@@ -66,20 +66,20 @@ impl RepairedFigure {
         }
     }
 
-    /// By how much the repair changes it.
+    /// The change caused by the repair.
     pub fn change_ns(&self) -> i64 {
         self.repaired_ns.saturating_sub(self.recorded_ns)
     }
 
-    /// Whether a repair changes it by enough to be worth saying.
+    /// Whether a repair changes it by a notable amount.
     pub fn is_changed(&self) -> bool {
         let larger = self.recorded_ns.max(self.repaired_ns).max(1);
         self.change_ns().abs() as f64 > larger as f64 * (LEAST_PERCENT / 100.0)
     }
 }
 
-/// The headline numbers and the kernels of the most time, by either account; none where no repair
-/// changes one of them.
+/// The headline numbers and the kernels with the most time, as recorded and as repaired; empty if no repair changes one
+/// of them.
 pub(super) fn figures(profile: &Profile) -> Vec<RepairedFigure> {
     if profile.as_recorded.is_empty() {
         return Vec::new();
@@ -92,8 +92,8 @@ pub(super) fn figures(profile: &Profile) -> Vec<RepairedFigure> {
     }
 }
 
-/// What a kind of repair leaves out, and which headline numbers that changes, in a sentence or two;
-/// `None` where it leaves out nothing.
+/// What a kind of repair leaves out, and which headline numbers that changes, in a sentence or two; `None` if it leaves
+/// out nothing.
 pub(super) fn effect(profile: &Profile, kind: WarningKind) -> Option<String> {
     let of_kind = profile.as_recorded.iter().filter(|one| one.kind == kind);
     let times: Vec<i64> = of_kind.map(|one| one.dur_ns).collect();
@@ -113,7 +113,7 @@ pub(super) fn effect(profile: &Profile, kind: WarningKind) -> Option<String> {
     });
     let changed: Vec<String> = changed.collect();
     let changed = (!changed.is_empty()).then(|| format::listed(&changed));
-    // That sentence says how long.
+    // The warning already says how long.
     let takes = match kind {
         WarningKind::OverlongDuration => String::new(),
         _ => format!(", it takes {recorded} in all"),
@@ -125,7 +125,7 @@ pub(super) fn effect(profile: &Profile, kind: WarningKind) -> Option<String> {
     }
 }
 
-/// The numbers that follow from when the GPU runs, where some of what is recorded counts.
+/// The numbers that depend on when the GPU runs, if the selected activity counts as recorded.
 fn headline(profile: &Profile, counts: impl Fn(&AsRecorded) -> bool) -> Vec<RepairedFigure> {
     let repaired = Timelines::of(profile).whole.unwrap_or_default();
     let running = profile.running().map(|work| (work.class, work.span));
@@ -146,12 +146,12 @@ fn headline(profile: &Profile, counts: impl Fn(&AsRecorded) -> bool) -> Vec<Repa
     ]
 }
 
-/// When it ran by what was recorded, as far as it lies in the time that is analyzed.
+/// Its recorded span, clipped to the analyzed time.
 fn counted(profile: &Profile, one: &AsRecorded) -> Option<Interval> {
     profile.counted(one.span())
 }
 
-/// The kernels of the most time: those of either account.
+/// The kernels with the most time, as recorded or as repaired.
 fn kernels(profile: &Profile) -> Vec<RepairedFigure> {
     let work = profile.gpu.all();
     let work = work.map(|work| (work.name, [work.span.length(); 2]));
@@ -166,7 +166,7 @@ fn kernels(profile: &Profile) -> Vec<RepairedFigure> {
             }
         });
     let mut shown: Set<StringId> = Set::default();
-    // Ends in the order of what counts.
+    // The last sort is by repaired time.
     for account in [0, 1] {
         by_name.arrange_by_key(|(_, times)| std::cmp::Reverse(times.get(account).copied()));
         shown.extend(by_name.iter().take(N_KERNELS).map(|(name, _)| *name));
@@ -184,7 +184,7 @@ mod tests {
     use super::*;
     use crate::testing::Timetable;
 
-    /// Twenty launches with 50 µs of work each, 100 µs apart; the fifth has this duration.
+    /// Twenty launches with a kernel of 50 µs each, 100 µs apart; the fifth has this duration.
     fn profile(dur_us: f64) -> Profile {
         let mut timetable = Timetable::new().op("aten::mm", 0..2_000);
         for at in 0..20 {
@@ -215,8 +215,8 @@ mod tests {
         assert_eq!(figures(&profile(50.0)), []);
     }
 
-    /// From 20 to 1 970 µs nineteen pieces run for 950 µs. What claims three seconds from 420 µs on hides
-    /// all that comes later: before it, four pieces run for 200 of 400 µs.
+    /// From 20 to 1 970 µs, nineteen kernels run for 950 µs. The one that claims three seconds from 420 µs on hides all
+    /// that comes later: before it, four kernels run for 200 of 400 µs.
     #[test]
     fn a_duration_that_cannot_be_true_changes_nearly_all() {
         let seconds = 3e6;
@@ -232,7 +232,7 @@ mod tests {
         assert_eq!(changed(seconds), expected);
     }
 
-    /// A negative duration runs at no time, and is subtracted from the sum of its kernel.
+    /// A negative duration takes no time, and is subtracted from the sum of its kernel.
     #[test]
     fn a_negative_duration_changes_the_sum_of_its_kernel() {
         assert_eq!(changed(-7.0), [("damaged".to_owned(), -7, 0)]);

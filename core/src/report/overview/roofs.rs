@@ -1,5 +1,5 @@
-//! What the roofs of all operations say together: which basis judges how much of the time, and
-//! which operations cannot be true.
+//! Roofline results over all operations: which basis applies to how much of the time, and which operations are
+//! implausible.
 
 use crate::assess::Judged;
 use crate::base::format;
@@ -8,7 +8,7 @@ use crate::hardware::Basis;
 use crate::profile::Profile;
 use crate::profile::operations::Operation;
 
-/// Names that a sentence lists.
+/// Maximum number of names listed in a sentence.
 const N_NAMED: usize = 3;
 /// Longest name in a sentence.
 const NAME_CHARS: usize = 60;
@@ -16,15 +16,15 @@ const NAME_CHARS: usize = 60;
 /// An operation that runs faster than the GPU can.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Anomaly {
-    /// Its place among [`Profile::operations`].
+    /// Its position in [`Profile::operations`].
     pub operation: usize,
     /// Its name.
     pub name: String,
-    /// The roofline's time over the measured one: more than 100.
+    /// Roofline time as a percentage of measured time: more than 100.
     pub roof_percent: f64,
 }
 
-/// The operations that cannot be true, those of the most time first.
+/// The implausible operations, longest first.
 pub(super) fn anomalies<'a>(
     profile: &Profile,
     judged: impl Iterator<Item = (usize, &'a Operation, &'a Judged)>,
@@ -41,9 +41,9 @@ pub(super) fn anomalies<'a>(
         .collect()
 }
 
-/// What to think of them; `None` when there are none.
+/// A sentence about them; `None` if there are none.
 pub(super) fn sentence(anomalies: &[Anomaly]) -> Option<String> {
-    // Each name once, with how many there are and the most that one is off.
+    // Each name once, with its number of operations and its largest deviation.
     let named = anomalies
         .iter()
         .map(|of| (of.name.as_str(), of.roof_percent));
@@ -53,7 +53,7 @@ pub(super) fn sentence(anomalies: &[Anomaly]) -> Option<String> {
     });
     let n_more: u64 = names.iter().skip(N_NAMED).map(|(_, (n, _))| n).sum();
     let named = names.iter().take(N_NAMED).map(|(name, (n, percent))| {
-        // Names of the trace are quoted, and cannot end their quotation.
+        // Names from the trace are quoted, with their own backticks replaced.
         let name = format::middle_ellipsis(&format::kernel_name(name), NAME_CHARS);
         let name = name.replace('`', "'");
         let percent = format::percent(*percent);
@@ -89,8 +89,7 @@ pub(super) fn sentence(anomalies: &[Anomaly]) -> Option<String> {
     ))
 }
 
-/// A word of caution where some efficiencies are shares of a peak and others of what is
-/// achievable.
+/// A caution if some efficiencies are relative to a peak and others to an achievable rate.
 pub(super) fn mixed_basis<'a>(
     judged: impl Iterator<Item = (usize, &'a Operation, &'a Judged)>,
 ) -> Option<String> {
@@ -174,8 +173,8 @@ mod tests {
         }
     }
 
-    /// A product of 4096³ in bf16: 137.4 GFLOP, which take 194.1 µs at 708 TFLOPS and 105.1 µs at
-    /// 1307.4; and a copy of 53 million bytes there and as many back, which take 20 µs at 5.3 TB/s.
+    /// A GEMM of 4096³ in BF16: 137.4 GFLOP, which take 194.1 µs at 708 TFLOPS and 105.1 µs at 1307.4; and a copy that
+    /// reads and writes 53 million bytes each, which takes 20 µs at 5.3 TB/s.
     fn overview(product_us: i32, basis: Basis, anomaly_percent: f64) -> Overview {
         let product = r#""Input Dims": [[4096, 4096], [4096, 4096]],
             "Input type": ["c10::BFloat16", "c10::BFloat16"],
@@ -215,7 +214,7 @@ mod tests {
                 _ => Level::Warn,
             };
             assert_eq!(overview.quality.level, expected);
-            // The text of the trace is as good as ever.
+            // The sentence about the trace does not change.
             assert!(overview.quality.sentence.ends_with("launched it."));
         }
     }
@@ -223,7 +222,7 @@ mod tests {
     #[test]
     fn a_mixed_basis_is_said() {
         let caveat = |basis| overview(300, basis, 110.0).hardware.caveat;
-        // 300 of 400 µs are in the product; the copy is judged by the bandwidth, which is a peak.
+        // 300 of 400 µs are in the GEMM; the copy is compared with the bandwidth, which is a peak.
         let mixed = caveat(Basis::Achievable).map(|text| text.replace('\u{202F}', " "));
         assert!(mixed.is_some_and(|text| text.contains("operations with 75.0 % of")));
         assert_eq!(caveat(Basis::Peak), None);

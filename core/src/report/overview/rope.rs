@@ -1,4 +1,4 @@
-//! The share of rotary position embeddings (RoPE), which has no category of its own.
+//! The share of rotary position embeddings (RoPE), which have no category of their own.
 
 use crate::base::format;
 use crate::base::interval::percent_of;
@@ -11,7 +11,7 @@ use crate::profile::kernels::GpuWork;
 use crate::profile::launch::GpuId;
 use crate::trace::{Category, StringId};
 
-/// Kernels, and the conversions of types that run directly before them alone.
+/// RoPE kernels, and the type conversions that only ever run directly before them.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 struct Rope {
     n: u64,
@@ -20,7 +20,7 @@ struct Rope {
     converted_ns: i64,
 }
 
-/// Label and value; `None` where no kernel is named so.
+/// Label and value; `None` if no kernel has such a name.
 pub(super) fn fact(profile: &Profile, busy_ns: i64) -> Option<(String, String)> {
     let rope = profile.once(|| Rope::find(profile));
     let share = percent_of(rope.ns.saturating_add(rope.converted_ns), busy_ns)?;
@@ -72,7 +72,7 @@ impl Rope {
         }
         kernels.arrange();
         let mut rope = Rope::default();
-        // By name: calls, those directly before, and the time of these.
+        // By name: number of runs, number of runs directly before a RoPE kernel, and the time of the latter.
         let mut conversions: Map<StringId, (u64, u64, i64)> = Map::default();
         for (at, (track, _, id)) in kernels.iter().enumerate() {
             let Some(work) = work(*id) else {
@@ -93,7 +93,7 @@ impl Rope {
                 *before_ns = before_ns.saturating_add(if is_before { ns } else { 0 });
             }
         }
-        // A kernel that runs elsewhere as well is none of RoPE.
+        // A conversion kernel that also runs elsewhere does not count toward RoPE.
         for (_, (_, n, ns)) in conversions
             .into_iter()
             .filter(|(_, (all, before, _))| all == before)

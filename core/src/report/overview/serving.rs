@@ -11,63 +11,63 @@ use crate::profile::runtime_calls::records_busy_queues;
 use crate::profile::serving::{Basis, Blocks, NamedBy, Serving, Shape, ShapeKind, StepTime};
 use crate::report::steps::phase_label;
 
-/// What is said of a serving engine or a diffusion pipeline.
+/// Facts about a serving engine or a diffusion pipeline.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct ServingFacts {
-    /// The answer, in a sentence.
+    /// The result, in a sentence.
     pub sentence: String,
-    /// Steps by what their requests do.
+    /// Steps by phase of their requests.
     pub phases: Vec<PhaseFigures>,
-    /// The figures of each phase, short enough to stand side by side: label and value.
+    /// The figures of each phase, short enough to show side by side: label and value.
     pub key_facts: Vec<Vec<(String, String)>>,
-    /// The engine, the model and how the work is launched: label and value.
+    /// The engine, the model and how GPU activity is launched: label and value.
     pub facts: Vec<(String, String)>,
-    /// Parts of the time, in their order.
+    /// Stages of the run, in time order.
     pub stages: Vec<StageLine>,
-    /// What the recording does to the times, a sentence each.
+    /// How the recording affects the times, a sentence each.
     pub notes: Vec<String>,
 }
 
-/// Steps of one phase: medians where there are several.
+/// Steps of one phase: medians if there are several.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct PhaseFigures {
-    /// What their requests do: "decode".
+    /// The phase of their requests: "decode".
     pub phase: String,
-    /// How many have GPU activity.
+    /// Number of steps with GPU activity.
     pub n_steps: usize,
-    /// Requests of a step.
+    /// Requests per step.
     pub requests: Option<u64>,
-    /// Tokens that a step computes.
+    /// Tokens computed per step.
     pub tokens: Option<u64>,
-    /// Tokens that a step attends to.
+    /// Tokens attended to per step.
     pub kv_tokens: Option<u64>,
-    /// Requests that the step was padded to.
+    /// Number of requests that the step was padded to.
     pub padded_to: Option<u64>,
     /// The time of a step, in nanoseconds.
     pub step_ns: i64,
-    /// What that time is.
+    /// How that time is measured.
     pub basis: String,
-    /// Tokens computed in a second; `None` where they are not known, or are not all put out.
+    /// Tokens computed per second; `None` if they are unknown or not all of them are output.
     pub tokens_per_s: Option<f64>,
-    /// The true rate may be lower: the time is of the GPU activity of the step alone.
+    /// The true rate may be lower: the time covers only the step's GPU activity.
     pub is_at_most: bool,
 }
 
-/// A part of the time.
+/// A stage of the run.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct StageLine {
     /// What it is.
     pub name: String,
     /// How long it is, in nanoseconds.
     pub ns: i64,
-    /// In which the GPU is busy, in nanoseconds.
+    /// The part of it with the GPU busy, in nanoseconds.
     pub busy_ns: i64,
-    /// Of steps: the median, in nanoseconds.
+    /// The median of its steps, in nanoseconds.
     pub median_ns: Option<i64>,
 }
 
 impl StageLine {
-    /// Its time, its busy time and its idle time, for people.
+    /// Its time, its busy time and its idle time, as text.
     pub fn texts(&self) -> [String; 3] {
         let idle_ns = self.ns.saturating_sub(self.busy_ns);
         [self.ns, self.busy_ns, idle_ns].map(format::time_ns)
@@ -75,7 +75,7 @@ impl StageLine {
 }
 
 impl ServingFacts {
-    /// `None` for a trace of no serving engine.
+    /// `None` if the trace is not from a serving engine.
     pub(super) fn new(profile: &Profile) -> Option<ServingFacts> {
         let serving = profile.serving()?;
         let phases = serving.phases().into_iter();
@@ -100,7 +100,7 @@ impl ServingFacts {
         })
     }
 
-    /// All facts, those of a phase with its name where there are several: label and value.
+    /// All facts, prefixed with the phase if there are several: label and value.
     pub fn all_facts(&self) -> Vec<(String, String)> {
         let of_phases = self.phases.iter().zip(&self.key_facts);
         let of_phases = of_phases.flat_map(|(phase, facts)| {
@@ -184,7 +184,7 @@ impl PhaseFigures {
             .collect()
     }
 
-    /// What its requests do, before the word "step"; nothing where that is not known.
+    /// The phase of its requests, to put before the word "step"; empty if unknown.
     fn word(&self) -> &str {
         match self.phase.as_str() {
             phase if phase == phase_label(None) => "",
@@ -317,9 +317,9 @@ fn shape(shape: &Shape) -> String {
     }
 }
 
-/// Where both ways of counting agree the layers, else what repeats alone.
+/// The layers if both ways of counting agree, otherwise only what repeats.
 fn layers(blocks: &Blocks) -> String {
-    /// More groups of layers are no structure of a model.
+    /// More groups of layers are not a plausible model structure.
     const MOST_GROUPS: usize = 4;
     let repeats = format!(
         "{:.0} kernels repeat {:.1} times",

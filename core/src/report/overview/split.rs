@@ -1,4 +1,4 @@
-//! How the time of the GPU splits into parts that do not overlap.
+//! How GPU time splits into parts that do not overlap.
 
 use serde::{Deserialize, Serialize};
 
@@ -6,7 +6,7 @@ use crate::base::format;
 use crate::base::interval::percent_of;
 use crate::profile::timeline::GpuTimeline;
 
-/// One part of the time of the GPU.
+/// One part of the GPU time.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct SplitPart {
     /// Which part.
@@ -18,32 +18,32 @@ pub struct SplitPart {
 }
 
 impl SplitPart {
-    /// Its length, for people.
+    /// Its length, as text.
     pub fn time(&self) -> String {
         format::time_ns(self.ns)
     }
 
-    /// Its share of the whole, for people.
+    /// Its share of the whole, as text.
     pub fn share(&self) -> String {
         format::percent(self.percent)
     }
 }
 
-/// The parts of the time of the GPU. They do not overlap, and sum up to the whole.
+/// The parts of GPU time. They do not overlap and add up to the whole.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum SplitKind {
-    /// Something is computed.
+    /// Time in which anything is computed.
     Computation,
-    /// Communication while nothing is computed.
+    /// Communication without concurrent computation.
     ExposedCommunication,
-    /// Copies while nothing is computed or communicated.
+    /// Copies without concurrent computation or communication.
     ExposedCopies,
-    /// Nothing runs.
+    /// Time in which nothing runs.
     Idle,
 }
 
 impl SplitKind {
-    /// For people.
+    /// The label shown to users.
     pub fn label(self) -> &'static str {
         self.words().0
     }
@@ -63,7 +63,7 @@ impl SplitKind {
     }
 }
 
-/// The parts of the time of the GPU, in the order of the bar; none of an empty time.
+/// The parts of GPU time, in the order of the bar; empty if there is no time.
 pub fn split(time: &GpuTimeline) -> Vec<SplitPart> {
     [
         (SplitKind::Computation, time.computation_ns),

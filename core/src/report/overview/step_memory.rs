@@ -1,4 +1,4 @@
-//! What a step of a serving engine has to read, weights and the KV cache, and the least time that takes.
+//! What a step of a serving engine has to read (weights and KV cache), and the minimum time for it.
 
 use super::PhaseFigures;
 use crate::base::format;
@@ -8,7 +8,7 @@ use crate::profile::Profile;
 use crate::report::steps::phase_label;
 use crate::report::{Judged, ReportOptions};
 
-/// The phase whose steps are held to the memory bandwidth: the only one, else decode.
+/// The phase whose steps are compared with the memory bandwidth: the only one, otherwise decode.
 pub(crate) fn phase_of_memory(phases: &[PhaseFigures]) -> Option<&PhaseFigures> {
     match phases {
         [phase] => Some(phase),
@@ -18,8 +18,8 @@ pub(crate) fn phase_of_memory(phases: &[PhaseFigures]) -> Option<&PhaseFigures> 
     }
 }
 
-/// The weights of a step and what its attention moves, and the least time for them at the memory
-/// bandwidth, of several phases of a step that decodes; `None` where the work is not known.
+/// The weights of a step, the bytes its attention moves, and the minimum time for both at the memory bandwidth, for
+/// decode steps if there are several phases; `None` if the work is unknown.
 pub(crate) fn step_memory(
     profile: &Profile,
     options: &ReportOptions,
@@ -35,7 +35,7 @@ pub(crate) fn step_memory(
     StepMemory::of_step(profile, options, judged, steps)
 }
 
-/// The same as two facts: the time, and the bytes that ask for it.
+/// The same as two facts: the time, and the bytes that require it.
 pub(super) fn facts(
     profile: &Profile,
     options: &ReportOptions,
@@ -55,7 +55,7 @@ pub(super) fn facts(
         format::time_ns(memory.least_ns() as i64),
         format::percent(memory.least_ns() / step_ns as f64 * 100.0)
     );
-    // Tokens that choose experts unevenly read fewer weights.
+    // If tokens are routed to experts unevenly, fewer weights are read.
     let bound = match memory.has_experts {
         true => "about",
         false => "at least",

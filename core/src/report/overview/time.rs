@@ -1,4 +1,4 @@
-//! Where the time went: by kind of work, by operation, by kernel.
+//! Where the time went: by kind of work, by operation and by kernel.
 
 use hashbrown::HashMap;
 use rustc_hash::FxBuildHasher;
@@ -14,7 +14,7 @@ use crate::profile::timeline::{GpuClass, GpuTimeline};
 use crate::report::labels::Labels;
 use crate::trace::StringId;
 
-/// Rows of the tables of the overview.
+/// Maximum rows of the tables in the overview.
 const N_TOP: usize = 10;
 
 /// Time of one kind of work.
@@ -22,19 +22,19 @@ const N_TOP: usize = 10;
 pub struct FamilyTime {
     /// The kind of work.
     pub family: Family,
-    /// Time in which such work runs. Two kinds that run at once both count.
+    /// Time in which such work runs. Two kinds that run concurrently both count.
     pub ns: i64,
     /// Its share of the time in which anything runs.
     pub percent: f64,
 }
 
 impl FamilyTime {
-    /// Its time, for people.
+    /// Its time, as text.
     pub fn time(&self) -> String {
         format::time_ns(self.ns)
     }
 
-    /// Its share, for people.
+    /// Its share, as text.
     pub fn share(&self) -> String {
         format::percent(self.percent)
     }
@@ -43,20 +43,18 @@ impl FamilyTime {
 /// Time of all calls of one operation, or of all runs of one kernel.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct WorkTime {
-    /// The operator, or the runtime call where a launch has no operator around it; a kernel's name,
-    /// whole.
+    /// The operator, or the runtime call if a launch has no operator around it; for a kernel, its full name.
     pub name: String,
-    /// The kind of work that most of its time is.
+    /// The kind of work that takes most of its time.
     pub family: Family,
     /// How often it was called, or ran.
     pub count: u64,
-    /// Of an operation on the GPU: time in which kernels that it launched itself run, summed over
-    /// its calls. On the CPU: time in the operator itself. Of a kernel the sum of its durations.
+    /// For an operation on the GPU: time in which kernels that it launched itself run, summed over its calls. On the
+    /// CPU: self time of the operator. For a kernel: the sum of its durations.
     pub ns: i64,
-    /// On the GPU: its share of the time in which anything runs. On the CPU: of that of all
-    /// operations.
+    /// On the GPU: its share of the time in which anything runs. On the CPU: its share of the time of all operations.
     pub percent: f64,
-    /// It runs while activations are computed again.
+    /// It runs while activations are recomputed.
     pub is_recompute: bool,
 }
 
@@ -73,7 +71,7 @@ type Table<K, V> = HashMap<K, V, FxBuildHasher>;
 /// Time by family, as an array in the order of [`Family::ALL`].
 type PerFamily = [i64; Family::ALL.len()];
 
-/// Sums over all GPU activity that counts, whatever the choices.
+/// Sums over all GPU activity that counts, independent of the choices.
 struct Sums {
     families: Vec<(Family, i64)>,
     by_kernel_name_ns: i64,
@@ -169,7 +167,7 @@ fn top_kernels(
         .iter()
         .map(|(name, count, times)| (*name, *count, main_family(times, thresholds), sum(*times)))
         .collect();
-    // Stable: kernels of equal time stay in order of appearance.
+    // Stable sort: ties keep order of appearance.
     kernels.arrange_by_key(|&(.., ns)| std::cmp::Reverse(ns));
     kernels
         .into_iter()
@@ -219,7 +217,7 @@ pub(super) fn on_host(profile: &Profile) -> Times {
     }
 }
 
-/// Times with their shares of a whole; none of nothing.
+/// Times with their shares of a whole; empty if the whole is zero.
 fn family_times(times: impl Iterator<Item = (Family, i64)>, whole_ns: i64) -> Vec<FamilyTime> {
     let time = |(family, ns)| {
         Some(FamilyTime {
@@ -236,8 +234,8 @@ fn add(times: &mut PerFamily, family: Family, ns: i64) {
     *time = time.saturating_add(ns);
 }
 
-/// The family of most of the time. A graph launch, or a runtime call without operators around it,
-/// runs a bit of everything and has none.
+/// The family with most of the time. A graph launch, or a runtime call without operators around it, runs many kinds and
+/// has none.
 fn main_family(times: &PerFamily, thresholds: &Thresholds) -> Family {
     let all_ns = sum(*times);
     let is_main = |ns: i64| {
@@ -283,8 +281,8 @@ mod tests {
             .work("c10d::allreduce_", "ncclDevKernel_AllReduce", 120..180)
     }
 
-    /// 80 µs in which anything runs. Families that overlap both count; collectives belong to no
-    /// operation; kernels are summed by name.
+    /// 80 µs in which anything runs. Families that overlap both count; collectives belong to no operation; kernels are
+    /// summed by name.
     #[test]
     fn each_table_is_of_the_busy_time() {
         let overview = overview(two_streams());

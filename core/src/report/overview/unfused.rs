@@ -1,5 +1,5 @@
-//! Attention in separate operations. Its products, its softmax and its copies count as what they
-//! are, so that no category shows how much of the time is attention.
+//! Attention in separate operations. Its GEMMs, its softmax and its copies count in their own categories, so no
+//! category shows how much of the time is attention.
 
 use super::headline::in_sentence;
 use crate::base::format;
@@ -13,16 +13,16 @@ use crate::profile::Profile;
 /// How much of the time is attention in separate operations.
 #[derive(Debug, Clone, PartialEq)]
 pub struct UnfusedAttention {
-    /// The kernel time of all operations that it is made of, forward and backward.
+    /// The kernel time of all operations that it consists of, forward and backward.
     pub ns: i64,
     /// Its share of the time in which anything runs.
     pub percent: f64,
-    /// The categories in which that time counts, the longest first.
+    /// The categories in which that time counts, longest first.
     pub families: Vec<(Family, i64)>,
 }
 
 impl UnfusedAttention {
-    /// What the analyzes of attention found; `None` where that is nothing.
+    /// From the analyses of attention; `None` if they found nothing.
     pub(super) fn new(
         profile: &Profile,
         analyses: &Analyses,
@@ -50,7 +50,7 @@ impl UnfusedAttention {
         let families = Family::ALL.into_iter().zip(families);
         let mut families: Vec<(Family, i64)> = families.filter(|(_, ns)| *ns > 0).collect();
         families.arrange_by_key(|(_, ns)| std::cmp::Reverse(*ns));
-        // Work on several streams at once counts each time, yet is never more than all of it.
+        // Activity on several streams at once counts several times, but the sum is capped at the total.
         let ns = ns.min(busy_ns);
         (ns > 0 && !families.is_empty()).then_some(UnfusedAttention {
             ns,
@@ -59,7 +59,7 @@ impl UnfusedAttention {
         })
     }
 
-    /// For the table of categories: which of their time is attention.
+    /// For the table of categories: which part of their time is attention.
     pub fn sentence(&self) -> String {
         let names: Vec<&str> = self
             .families
@@ -84,7 +84,7 @@ mod tests {
     use crate::report::Overview;
     use crate::testing::Timetable;
 
-    /// Scores of 16 heads over 512 positions: a product, a softmax, a product; then a layer.
+    /// Scores of 16 heads over 512 positions: a GEMM, a softmax, a GEMM; then a layer.
     fn overview(softmax_us: u32) -> Overview {
         let bmm = |a: &str, b: &str| {
             format!(r#""Input Dims": [{a}, {b}], "Input type": ["c10::Half", "c10::Half"]"#)
@@ -112,7 +112,7 @@ mod tests {
             unfused.sentence(),
             "Attention in separate operations takes 600 µs of it (75.0 %); it counts as reduction and GEMM."
         );
-        // More than any category: 400 µs of products, 400 µs of softmax.
+        // More than any category: 400 µs of GEMMs, 400 µs of softmax.
         assert_eq!(
             overview.headline,
             "The GPU is busy 100 % of 800 µs; attention in separate operations takes 75.0 % of the busy time."
@@ -121,7 +121,7 @@ mod tests {
 
     #[test]
     fn a_smaller_share_leaves_the_headline_to_the_largest_category() {
-        // 100 + 50 + 100 of 450 µs, and 400 µs of products.
+        // 100 + 50 + 100 of 450 µs, and 400 µs of GEMMs.
         let overview = overview(50);
         assert!(overview.unfused_attention.is_some());
         assert_eq!(

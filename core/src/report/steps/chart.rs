@@ -1,4 +1,4 @@
-//! The steps as bars over the recording, and tables of their batches and graphs: what views draw.
+//! The steps as bars over the recording, and tables of their batches and graphs, as view data.
 
 use serde::{Deserialize, Serialize};
 
@@ -10,29 +10,29 @@ use crate::profile::serving::{GraphFacts, Serving, StageKind};
 use crate::report::fact_table::{CellKind, FactRow, FactTable};
 use crate::trace::Trace;
 
-/// Bars of a chart; of more steps several share one.
+/// Maximum number of bars; with more steps, several share one.
 const MOST_BARS: usize = 400;
-/// Rows of the table of batches.
+/// Maximum rows of the batch table.
 const MOST_BATCHES: usize = 30;
-/// Rows of the table of graphs.
+/// Maximum rows of the graph table.
 const MOST_GRAPHS: usize = 40;
 
 /// A bar for each step: its time above, its tokens below.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct StepChart {
-    /// In the order in which they ran.
+    /// In execution order.
     pub bars: Vec<StepBar>,
-    /// What the full height is worth.
+    /// The value at full height.
     pub top: String,
-    /// The same of tokens; empty where none are known.
+    /// The same for tokens; empty if none are known.
     pub tokens_top: String,
-    /// What the colors stand for: the token and the text of each.
+    /// The color legend: token and text of each.
     pub phases: Vec<(String, String)>,
-    /// Steps that share a bar, of which the longest is drawn.
+    /// Number of steps per bar; the longest of them is drawn.
     pub per_bar: usize,
 }
 
-/// A step, or several of which the longest is drawn.
+/// A step, or the longest of several.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct StepBar {
     /// The position of the step, from 1.
@@ -41,20 +41,20 @@ pub struct StepBar {
     pub token: String,
     /// Its time in percent of the full height.
     pub percent: f64,
-    /// It is higher than that.
+    /// Whether it exceeds the full height.
     pub is_cut: bool,
-    /// Its tokens in percent of the most.
+    /// Its tokens as a percentage of the maximum.
     pub tokens_percent: f64,
-    /// It takes much longer than the steps like it.
+    /// Whether it takes much longer than similar steps.
     pub is_slow: bool,
-    /// What it is, for people.
+    /// Its description.
     pub text: String,
 }
 
 impl StepChart {
     /// `None` for fewer than two steps.
     pub fn new(steps: &[StepFigures]) -> Option<StepChart> {
-        /// A step this many times as long as nearly all others is cut.
+        /// A step this many times as long as the 95th percentile is cut.
         const MOST_OVER: i64 = 4;
         let lengths = || steps.iter().map(|step| step.length.ns);
         let longest_ns = lengths().max().filter(|_| steps.len() > 1)?;
@@ -169,7 +169,7 @@ pub fn batch_table(steps: &[StepFigures]) -> Option<FactTable> {
     FactTable::new(title, &columns, rows)
 }
 
-/// The graphs that are replayed, with the batches that they serve.
+/// The replayed graphs, with the batches that they serve.
 pub fn graph_table(trace: &Trace, serving: &Serving) -> Option<FactTable> {
     use CellKind::{Name, Number, Text};
     let columns = [

@@ -1,4 +1,4 @@
-//! What is said of the steps as a whole: the slow ones, trends, the steady load, the graphs.
+//! Facts about the steps as a whole: slow steps, trends, steady load, graphs.
 
 use super::{StepFigures, StepTrend, phase_label, step_figures, step_trends};
 use crate::assess::Thresholds;
@@ -7,10 +7,10 @@ use crate::base::stats::median_ns;
 use crate::names::batch::{Batch, Phase};
 use crate::profile::serving::{GraphFacts, Serving, Steady, SteadyKind};
 
-/// Graphs that are named one by one.
+/// Maximum number of graphs named individually.
 const MOST_GRAPHS: usize = 3;
 
-/// Label and value, where there are several steps or graphs.
+/// Label and value, if there are several steps or graphs.
 pub(crate) fn facts(serving: &Serving, thresholds: &Thresholds) -> Vec<(String, String)> {
     let steps = step_figures(serving, thresholds);
     let trends = step_trends(&steps, thresholds).into_iter();
@@ -28,7 +28,7 @@ pub(crate) fn facts(serving: &Serving, thresholds: &Thresholds) -> Vec<(String, 
         .collect()
 }
 
-/// How many steps are slow, and by how much the slowest.
+/// How many steps are slow, and by how much the slowest is.
 pub fn slow(steps: &[StepFigures]) -> Option<String> {
     let slow: Vec<&StepFigures> = steps.iter().filter(|step| step.is_slow).collect();
     let worst = slow.iter().max_by_key(|step| step.over_ns())?;
@@ -76,7 +76,7 @@ pub fn steady_text(steady: &Steady, steps: &[StepFigures]) -> String {
     )
 }
 
-/// Steps with prefill, which the decode steps of a steady load stand beside.
+/// Steps with prefill, to compare with the decode steps of a steady load.
 fn beside(steps: &[StepFigures]) -> Option<String> {
     let phases = [Phase::Prefill, Phase::Mixed].into_iter();
     let texts = phases.filter_map(|phase| {
@@ -103,7 +103,7 @@ fn counted_range((least, most): (u64, u64), noun: &str) -> String {
     }
 }
 
-/// Where several graphs are replayed: what tells them apart.
+/// What distinguishes the graphs, if several are replayed.
 fn graphs(graphs: &[GraphFacts]) -> Option<String> {
     let named = graphs.iter().take(MOST_GRAPHS).map(|graph| {
         let tokens = graph.range(Batch::tokens);

@@ -1,17 +1,17 @@
-//! One step that stands for many that are alike.
+//! Selects one step that represents many similar ones.
 
 use crate::base::interval::percent_of;
 use crate::base::stats::median_ns;
 
-/// Of fewer steps none stands for the others.
+/// With fewer steps, none represents the others.
 const LEAST_STEPS: usize = 5;
-/// A step is like the others within so much of the median.
+/// A step is similar if it is within this percentage of the median.
 const ALIKE_PERCENT: f64 = 10.0;
-/// So many of the steps have to be.
+/// At least this percentage of the steps has to be similar.
 const MOST_PERCENT: f64 = 75.0;
 
-/// The step of median length, as a position among the steps, where at least three quarters of five
-/// or more take about as long. `lengths_ns` are their lengths in nanoseconds.
+/// The position of the step with the length closest to the median, if there are at least five steps and three quarters
+/// of them take about as long. `lengths_ns` are the lengths in nanoseconds.
 pub fn median_step(lengths_ns: &[i64]) -> Option<usize> {
     if lengths_ns.len() < LEAST_STEPS {
         return None;

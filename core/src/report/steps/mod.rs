@@ -1,5 +1,5 @@
-//! Steps of a serving engine one by one: how long each takes beside those like it, what becomes of that
-//! over the recording, and the batches and the graphs behind it.
+//! Steps of a serving engine one by one: how long each takes compared with similar steps, how that changes over the
+//! recording, and the batches and graphs behind it.
 
 mod chart;
 mod facts;
@@ -29,33 +29,33 @@ pub(crate) use sheets::{
     step_rows,
 };
 
-/// A step beside those like it.
+/// A step compared with similar steps.
 #[derive(Debug, Clone, Copy)]
 pub struct StepFigures<'a> {
-    /// Its position among all, from 1.
+    /// Its position among all steps, from 1.
     pub number: usize,
     /// The step.
     pub step: &'a ServingStep,
-    /// What the GPU did for it.
+    /// Its GPU activity.
     pub activity: Activity,
     /// How long it takes.
     pub length: StepLength,
     /// The position of the first graph that it replays in [`Serving::graphs`].
     pub graph: Option<usize>,
-    /// The median of the steps like it: of its phase, with about as many tokens, or of its graph where
-    /// nothing tells of tokens; `None` where there are too few of them.
+    /// The median of similar steps: those of its phase with about as many tokens, or of its graph if tokens are
+    /// unknown; `None` if there are too few of them.
     pub usual_ns: Option<i64>,
-    /// It takes much longer than they do.
+    /// Whether it takes much longer than they do.
     pub is_slow: bool,
 }
 
 impl StepFigures<'_> {
-    /// How much longer it takes than the steps like it.
+    /// How much longer it takes than similar steps.
     pub fn over_ns(&self) -> Option<i64> {
         Some(self.length.ns.saturating_sub(self.usual_ns?))
     }
 
-    /// What its requests do, in a word.
+    /// The phase of its requests.
     pub fn phase(&self) -> &'static str {
         phase_label(self.step.phase())
     }
@@ -65,11 +65,11 @@ pub(crate) fn phase_label(phase: Option<Phase>) -> &'static str {
     phase.map_or("unknown phase", Phase::label)
 }
 
-/// Steps like one: itself and so many others at least.
+/// Minimum number of similar steps, including the step itself.
 const LEAST_ALIKE: usize = 4;
-/// Steps are alike where their tokens differ by no more than this share.
+/// Steps are similar if their tokens differ by at most this percentage.
 const ALIKE_PERCENT: u64 = 10;
-/// A step stands out where it is this many times as far from the median as half of the others are.
+/// A slow step is more than this many median absolute deviations above the median.
 const LEAST_DEVIATIONS: i64 = 5;
 
 /// The steps that have GPU activity, in the order in which the CPU ran them.
@@ -102,7 +102,7 @@ pub fn step_figures<'a>(serving: &'a Serving, thresholds: &Thresholds) -> Vec<St
     figures
 }
 
-/// By step, its thread and its event, the position of the first graph that it replays.
+/// The position of the first graph that each step replays, by thread and event of the step.
 fn first_graphs(serving: &Serving) -> BTreeMap<(TrackId, EventId), usize> {
     let mut calls: Vec<(i64, usize)> = Vec::new();
     for (at, graph) in serving.graphs.iter().enumerate() {
@@ -119,10 +119,10 @@ fn first_graphs(serving: &Serving) -> BTreeMap<(TrackId, EventId), usize> {
     steps.gather()
 }
 
-/// Phase, tokens, and the graph where nothing tells of tokens.
+/// Phase, tokens, and the graph if tokens are unknown.
 type Alike = (Option<Phase>, Option<u64>, Option<usize>);
 
-/// The median of the steps like a step, and the median of how far they are from it.
+/// The median of similar steps, and their median absolute deviation.
 struct Usual {
     by_size: BTreeMap<Alike, Option<(i64, i64)>>,
 }
@@ -178,22 +178,22 @@ fn most(tokens: u64) -> u64 {
     tokens.saturating_add(tokens / ALIKE_PERCENT)
 }
 
-/// What becomes of the time of a step over the recording.
+/// How the time of a step changes over the recording.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct StepTrend {
-    /// What their requests do.
+    /// The phase of their requests.
     pub phase: Option<Phase>,
-    /// Steps that it is seen in.
+    /// Number of steps that show it.
     pub n_steps: usize,
-    /// Requests of each, where annotations tell.
+    /// Requests per step, if annotations contain them.
     pub requests: Option<u64>,
-    /// By how much a step differs from the one before it.
+    /// Average change from one step to the next.
     pub slope_ns: f64,
-    /// By how much the last differs from the first.
+    /// Change from the first step to the last.
     pub change_ns: f64,
-    /// That in percent of the median.
+    /// The same as a percentage of the median.
     pub change_percent: f64,
-    /// By how much the KV tokens of a step change meanwhile, in percent.
+    /// How the KV tokens of a step change in the same period, in percent.
     pub kv_change_percent: Option<f64>,
 }
 
@@ -225,15 +225,14 @@ impl StepTrend {
     }
 }
 
-/// Trends of the time of a step, of each phase in its steps of the commonest number of requests, or of
-/// the commonest graph where nothing tells of requests; none that chance may have made, or that are
-/// small.
+/// Trends of the step time for each phase, among its steps with the most common number of requests, or with the most
+/// common graph if requests are unknown. Trends that may be due to chance or are small are left out.
 pub fn step_trends(steps: &[StepFigures], thresholds: &Thresholds) -> Vec<StepTrend> {
     let mut groups: BTreeMap<Alike, Vec<&StepFigures>> = BTreeMap::new();
     for figures in steps {
         let requests = figures.step.batch.and_then(|batch| batch.requests());
         let graph = figures.graph.filter(|_| requests.is_none());
-        // Of steps whose batch may be any a trend says nothing.
+        // If the batch is unknown, a trend means nothing.
         if requests.is_some() || graph.is_some() {
             let key = (figures.step.phase(), requests, graph);
             groups.entry(key).or_default().push(figures);
@@ -249,7 +248,7 @@ pub fn step_trends(steps: &[StepFigures], thresholds: &Thresholds) -> Vec<StepTr
     let trends = largest
         .into_iter()
         .filter_map(|(phase, (requests, group))| {
-            // The last has another basis where nothing follows it.
+            // The last step has a different basis if nothing follows it.
             let basis = group.first()?.length.basis;
             let same = group.iter().filter(|one| one.length.basis == basis);
             let same: Vec<&StepFigures> = same.copied().collect();
@@ -271,7 +270,7 @@ pub fn step_trends(steps: &[StepFigures], thresholds: &Thresholds) -> Vec<StepTr
     trends.collect()
 }
 
-/// By how much the KV tokens of a step change over some steps, in percent of their median.
+/// How the KV tokens per step change over some steps, as a percentage of their mean.
 fn kv_change(steps: &[&StepFigures]) -> Option<f64> {
     let tokens: Option<Vec<f64>> = steps
         .iter()
@@ -293,7 +292,7 @@ pub(crate) struct BatchFigures {
     pub(crate) kv_tokens: Option<u64>,
     pub(crate) lengths_ns: Vec<i64>,
     pub(crate) busy_ns: Vec<i64>,
-    /// Tokens of all steps, where all tell.
+    /// Tokens of all steps, if known for each.
     pub(crate) n_tokens: Option<u64>,
 }
 
@@ -325,14 +324,14 @@ impl BatchFigures {
         median_ns(self.lengths_ns.clone()).unwrap_or(0)
     }
 
-    /// The time of all steps for each token that they compute.
+    /// The time of all steps per token computed.
     pub(crate) fn ns_per_token(&self) -> Option<f64> {
         let tokens = self.n_tokens.filter(|n| *n > 0)?;
         Some(sum(self.lengths_ns.iter().copied()) as f64 / tokens as f64)
     }
 }
 
-/// Steps by phase, each followed by its batch sizes where there are several, the smallest first.
+/// Steps by phase, each followed by its batch sizes if there are several, smallest first.
 pub(crate) fn by_batch(steps: &[StepFigures]) -> Vec<BatchFigures> {
     let mut phases: BTreeMap<Option<Phase>, Vec<&StepFigures>> = BTreeMap::new();
     for figures in steps {

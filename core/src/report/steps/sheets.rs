@@ -1,4 +1,4 @@
-//! The sheets of steps, of batches and of graphs.
+//! The sheets of steps, batches and graphs.
 
 use super::{BatchFigures, StepFigures, by_batch, phase_label, step_figures};
 use crate::base::interval::sum;

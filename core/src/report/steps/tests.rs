@@ -1,4 +1,4 @@
-//! Steps beside each other, in small traces.
+//! Comparing steps, in small traces.
 
 use super::*;
 use crate::profile::window::{StepRun, find_step};
@@ -38,7 +38,7 @@ fn cells(sheet: &Sheet, row: usize, labels: &[&str]) -> Vec<Cell> {
 
 #[test]
 fn a_step_is_slow_beside_those_like_it() {
-    // The sixth takes half as long again; the eighth has twice the requests, and nothing to compare with.
+    // The sixth takes 1.5 times as long; the eighth has twice the requests, and no similar step to compare with.
     let steps = (0..12).map(|at| match at {
         5 => (8, 800, 150),
         7 => (16, 1600, 190),
@@ -75,7 +75,7 @@ fn a_step_is_slow_beside_those_like_it() {
         Cell::Int(1),
     ];
     assert_eq!(usual, expected);
-    // The last is followed by none: its own activity.
+    // Nothing follows the last one, so its own activity counts.
     let last = cells(&sheet, 11, &["step time ms", "step time is"]);
     assert_eq!(last, [float(0.095), Cell::Text("GPU span".to_owned())]);
 }
@@ -102,7 +102,7 @@ fn steps_that_follow_each_other_are_analyzed_together() {
         asked("2-4"),
         Some((run(2, 3), 295, "Steps 2 to 4".to_owned(), 3))
     );
-    // The decode steps near the most requests.
+    // The decode steps close to the maximum number of requests.
     assert_eq!(
         asked("steady"),
         Some((run(3, 6), 595, "Steps 3 to 8".to_owned(), 6))
@@ -223,7 +223,7 @@ fn a_graph_that_serves_several_sizes_is_padded() {
             text("at least")
         ]
     );
-    // An eighth of one of three.
+    // One eighth in one of three.
     let padding = cells(&sheet, 0, &["padding (%)"]);
     assert_eq!(padding, [Cell::Float(12.5 / 3.0)]);
     let second = cells(&sheet, 1, &labels);

@@ -76,7 +76,7 @@ fn idling_is_split_where_a_threshold_asks_for_it() {
 
 #[test]
 fn kernel_summary() {
-    // The copy is no kernel; what no call launched has no operator.
+    // The copy is not a kernel, and a kernel without a launching call has no operator.
     check(
         &step().profile(),
         "kernel_summary",
@@ -194,9 +194,9 @@ fn coll_analysis() {
         .args(message)
         .kernel(2, "ncclDevKernel", 30..50)
         .args(message)
-        // What it did is not written down.
+        // What it did was not recorded.
         .kernel(3, "ncclDevKernel", 50..60)
-        // Its name tells what it did.
+        // Its name says what it did.
         .kernel(
             4,
             "vllm::cross_device_reduce_1stage<c10::BFloat16, 8>",
@@ -220,7 +220,7 @@ fn coll_analysis() {
     );
 }
 
-/// Six all-to-alls, of which the first and the fourth, the second and the fifth … are split alike.
+/// Six all-to-alls; the first and the fourth have the same splits, the second and the fifth, and so on.
 #[test]
 fn collectives_are_rows_by_their_splits() {
     let mut timetable = Timetable::new();

@@ -25,7 +25,7 @@ fn check_columns(profile: &Profile, sheet: &str, columns: &[&str], expected: &[&
     assert_eq!(lines[1..], *expected);
 }
 
-/// A sheet as the lines of a CSV file, with some of its columns, or all where none are named.
+/// A sheet as the lines of a CSV file, with the named columns, or all columns if none are named.
 fn lines(profile: &Profile, options: &ReportOptions, sheet: &str, columns: &[&str]) -> Vec<String> {
     let report = Report::new(profile, options);
     let Some(sheet) = report.sheet(profile, sheet) else {
@@ -50,7 +50,7 @@ fn names(profile: &Profile) -> Vec<&'static str> {
     sheets.map(|sheet| sheet.name).collect()
 }
 
-/// Two operators with shapes, two streams, a copy, a collective and a kernel from before.
+/// Two operators with shapes, two streams, a copy, a collective, and a kernel launched before the recording.
 fn step() -> Timetable {
     let shapes = |dims: &str, strides: &str, concrete: &str| {
         format!(
@@ -137,7 +137,7 @@ fn impossible_times_do_not_overflow() {
     assert_eq!(report.timelines.whole.unwrap().total_ns(), i64::MAX);
 }
 
-/// What `docs/columns.md` lists is what sheets have.
+/// The columns of sheets match those listed in `docs/columns.md`.
 #[test]
 fn every_sheet_has_columns_of_its_kind_in_their_order() {
     let trace = crate::sample::TRACE.as_bytes();

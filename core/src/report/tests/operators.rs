@@ -73,7 +73,7 @@ fn sheets_of_one_kind_group_by_what_the_model_reads() {
     let profile = Timetable::new()
         .call("aten::mm", &mm(4), "gemm", 40..50)
         .call("aten::mm", &mm(5), "gemm", 50..70)
-        // Without GPU work it counts all the same.
+        // It counts without GPU activity, too.
         .op("aten::mm", 20..30)
         .args(&mm(4))
         .profile();

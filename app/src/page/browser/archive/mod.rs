@@ -1,4 +1,4 @@
-//! The files in an archive as files of their own: parts of it, of which nothing is read before they are.
+//! The files in an archive, as `File`s that are slices of it: nothing is read before they are.
 
 mod tar;
 mod zip;
@@ -8,7 +8,7 @@ use wasm_bindgen::prelude::*;
 use wasm_bindgen_futures::JsFuture;
 use web_sys::{Blob, File};
 
-/// The files in an archive with their paths; none of what is no plain archive.
+/// The files in an archive with their paths; empty if the file is not a plain archive.
 pub async fn members_of(file: &File) -> Vec<(String, File)> {
     let name = file.name().to_ascii_lowercase();
     let members = match name.ends_with(".zip") {

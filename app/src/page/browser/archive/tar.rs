@@ -1,4 +1,4 @@
-//! A tar archive. One in a gzip is inflated into the browser's store of blobs first, as far as that goes.
+//! A tar archive. A gzipped one is first inflated into the browser's blob store, as far as it is intact.
 
 use dormer_core::import::TarIndex;
 use js_sys::Array;
@@ -20,7 +20,7 @@ pub(super) async fn members(file: &File, is_packed: bool) -> Option<Vec<(String,
     let mut files = Vec::new();
     while let Some(at) = index.wanted().filter(|at| (*at as f64) < archive.size()) {
         let block = slice(&archive, at as f64, (at + TarIndex::BLOCK) as f64).await?;
-        // What comes behind damage cannot be found; what came before it is shown.
+        // What follows the damage cannot be found; what precedes it is shown.
         let Ok(found) = index.push(&block) else {
             break;
         };

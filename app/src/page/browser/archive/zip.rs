@@ -1,17 +1,17 @@
-//! A zip archive. A compressed member becomes a gzip file, which holds the same bytes between another head and tail.
+//! A zip archive. A compressed member becomes a gzip file: the same compressed bytes with another header and trailer.
 
 use js_sys::{Array, Uint8Array};
 use web_sys::File;
 
 use super::{base_name, slice};
 
-/// Of the record at the end of the archive, and of the longest comment after it.
+/// Sizes of the end-of-archive record and of the longest comment after it.
 const END_BYTES: usize = 22;
 const MOST_COMMENT: f64 = 65_535.0;
-/// Of a member's header, without its name.
+/// Size of a member's header, without its name.
 const HEADER_BYTES: f64 = 30.0;
 
-/// A member, as the directory at the end of the archive has it.
+/// A member, as listed in the directory at the end of the archive.
 #[derive(Debug, PartialEq, Eq)]
 struct Member {
     name: String,
@@ -39,7 +39,7 @@ pub(super) async fn members(file: &File) -> Option<Vec<(String, File)>> {
         let (name, parts) = match member.is_deflated {
             false => (base.to_owned(), Array::of1(&part)),
             true => {
-                // The head of a gzip file that says nothing but "deflated".
+                // A gzip header without optional fields; the method is deflate.
                 let head = Uint8Array::from([0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 255].as_slice());
                 let tail = [member.crc.to_le_bytes(), member.text.to_le_bytes()].concat();
                 let tail = Uint8Array::from(tail.as_slice());
@@ -60,7 +60,7 @@ fn u32_at(bytes: &[u8], at: usize) -> Option<u32> {
     Some(u32::from_le_bytes(bytes.get(at..at + 4)?.try_into().ok()?))
 }
 
-/// Where the directory is, and its size, of the last bytes of an archive.
+/// Offset and size of the directory, found in the last bytes of an archive.
 fn directory_place(tail: &[u8]) -> Option<(u32, u32)> {
     let at = tail
         .windows(END_BYTES)
@@ -68,7 +68,7 @@ fn directory_place(tail: &[u8]) -> Option<(u32, u32)> {
     Some((u32_at(tail, at + 16)?, u32_at(tail, at + 12)?))
 }
 
-/// The members of a directory; `None` where one is of another format.
+/// The members of a directory; `None` if one has an unsupported format.
 fn directory_of(bytes: &[u8]) -> Option<Vec<Member>> {
     let mut members = Vec::new();
     let mut rest = bytes;
@@ -88,7 +88,7 @@ fn directory_of(bytes: &[u8]) -> Option<Vec<Member>> {
             text: u32_at(rest, 24)?,
             header_at: u32_at(rest, 42)?,
         };
-        // Larger ones have their sizes elsewhere.
+        // Larger members have their sizes elsewhere (zip64).
         if [member.packed, member.header_at].contains(&u32::MAX) {
             return None;
         }
@@ -104,7 +104,7 @@ fn directory_of(bytes: &[u8]) -> Option<Vec<Member>> {
 mod tests {
     use super::*;
 
-    /// An entry of a directory.
+    /// A directory entry.
     fn entry(name: &str, method: u8, packed: u32, header_at: u32) -> Vec<u8> {
         let mut entry = b"PK\x01\x02".to_vec();
         entry.resize(46, 0);

@@ -5,7 +5,7 @@
 //! finding, event, call ─→ focus.details ───┴→ subject ─ask→ OpDetails → DetailsPanel
 //! ```
 //!
-//! The URL says what is shown, so a link opens it and the browser's Back closes it.
+//! The URL encodes what is shown, so a link opens it and the browser's Back closes it.
 
 mod parts;
 mod subject;
@@ -21,23 +21,23 @@ use crate::protocol::DetailsQuery;
 pub use subject::has_details;
 
 const PANEL: &str = "op-details";
-/// Values longer than this get a line of their own, and a button that copies them.
+/// Longer values get a line of their own, and a copy button.
 pub(super) const LONG: usize = 48;
-/// The columns that say what a row is: the panel's title says it.
+/// The columns that name a row: the panel's title shows the name.
 const NAMES: [&str; 2] = ["name", "Kernel name"];
-/// What a view has that takes arrow keys. A table that stands farther down a view is none: the
-/// focus would scroll past what the view says first.
+/// The parts of a view that handle arrow keys. A table farther down the view is not one: the focus would scroll past
+/// the top of the view.
 pub const IN_VIEW: [&str; 3] = ["main.fills table.sheet", "#lanes", "#roof"];
 
-/// Moves the keyboard focus to the details as soon as they are shown.
+/// Moves the keyboard focus to the details when they appear.
 pub fn enter(state: AppState) {
     browser::remember_focus();
     state.enters_details.set(true);
 }
 
-/// For what opens details when it is activated: by keyboard, the focus follows.
+/// For elements that open details: if activated by keyboard, the focus follows.
 pub fn opened_by(state: AppState, event: &web_sys::MouseEvent) {
-    // A click that no pointer made counts no clicks.
+    // A keyboard click has a click count of zero.
     if event.detail() == 0 {
         enter(state);
     }
@@ -86,7 +86,7 @@ pub fn details_panel() -> impl IntoView {
     let state = expect_context::<AppState>();
     let engine = expect_context::<Engine>();
     let subject = state.of_place(subject::of);
-    // Until the answer is here the last details stay: nothing jumps while arrow keys move.
+    // The previous details stay until the answer arrives, so that nothing jumps while arrow keys move.
     let known = RwSignal::new(None::<(DetailsQuery, OpDetails)>);
     Effect::new(move || {
         state.report.track();
@@ -137,7 +137,7 @@ pub fn details_panel() -> impl IntoView {
 fn told(details: OpDetails, view: &'static str) -> AnyView {
     let row = details.row.as_ref().filter(|(sheet, _)| sheet == SHEET);
     let reproduce = row.map(|(_, row)| parts::reproduce(*row));
-    // The title has the name, and the figures above have the most important values.
+    // The title has the name, and the headline figures have the most important values.
     let fields = details.fields.iter();
     let fields = fields.filter(|field| !NAMES.contains(&field.label.as_str()));
     let (long, short): (Vec<Field>, Vec<Field>) =
@@ -163,7 +163,7 @@ fn told(details: OpDetails, view: &'static str) -> AnyView {
     .into_any()
 }
 
-/// Figures of a row: the short ones side by side, each long one with its own line.
+/// The fields of a row: the short ones side by side, each long one on a line of its own.
 pub fn field_list(short: Vec<Field>, long: Vec<Field>) -> AnyView {
     let short = short.into_iter().map(|field| {
         view! { <div title=field.doc><dt>{field.label}</dt><dd>{field.value}</dd></div> }

@@ -11,17 +11,17 @@ use crate::page::views::export::saved_name;
 use crate::page::views::title_of;
 use crate::protocol::{About, Reproducer, ReproducerQuery};
 
-/// Findings that are named; the report has all.
+/// The most findings listed; the report has all.
 const MAX_FINDINGS: usize = 5;
-/// Characters of a name that the title has.
+/// The most characters of a name in the title.
 const MAX_TITLE: usize = 120;
-/// Width of a bar of the histogram, and from one to the next.
+/// Width of a histogram bar, and the distance from one to the next.
 const BAR: (u32, u32) = (9, 10);
 const TALLEST: f64 = 48.0;
 
-/// What it is, and its figures.
+/// The title and the headline figures.
 pub(super) fn head(details: &OpDetails) -> AnyView {
-    // Names of kernels fill a screen; the figures come before that.
+    // Kernel names can fill a screen; the figures come first.
     let title = format::middle_ellipsis(&details.name, MAX_TITLE);
     let whole = (title != details.name).then(|| {
         let name = details.name.clone();
@@ -38,7 +38,7 @@ pub(super) fn head(details: &OpDetails) -> AnyView {
     .into_any()
 }
 
-/// Where else than in the view beside it is shown: its row, its mark, and its slowest run.
+/// Links to where else it is shown: its row, its mark in the chart, and its slowest run.
 pub(super) fn ways(details: &OpDetails, here: &str) -> AnyView {
     let row = details.row.as_ref();
     let shown = row.and_then(subject::shown_in);
@@ -52,7 +52,7 @@ pub(super) fn ways(details: &OpDetails, here: &str) -> AnyView {
     let ways = [shown, on_roofline, in_tree, in_timeline]
         .into_iter()
         .flatten();
-    // A table that shows the row already needs no way to it.
+    // A table that shows the row needs no link to it.
     let ways = ways.filter(|(view, focus)| *view != here || focus.row.is_none());
     let link = |(view, focus): (&'static str, Focus)| {
         let title = title_of(view);
@@ -67,14 +67,14 @@ pub(super) fn ways(details: &OpDetails, here: &str) -> AnyView {
     .into_any()
 }
 
-/// Where it stands, in a sentence, and what getting better is worth.
+/// Its verdict in a sentence, and what optimizing it can save.
 pub(super) fn verdict(details: &OpDetails) -> AnyView {
     let (verdict, worth) = (details.verdict.clone(), details.worth.clone());
     view! { <p class="op-details-verdict" data-testid="verdict"><b>{verdict}</b> " " {worth}</p> }
         .into_any()
 }
 
-/// The findings that it is evidence of, as ways to what the report says.
+/// The findings that it is evidence of, as links into the report.
 pub(super) fn findings(details: &OpDetails) -> Option<AnyView> {
     let item = |finding: FindingLink| {
         let focus = Focus::at_section(slug(&finding.heading));
@@ -99,7 +99,7 @@ pub(super) fn findings(details: &OpDetails) -> Option<AnyView> {
     })
 }
 
-/// How its runs differ, where they are, and everything that comes as a table.
+/// How its runs differ, where they are, and everything in table form.
 pub(super) fn runs_and_tables(details: OpDetails) -> AnyView {
     let times = details.spread.map(|spread| spread_view(spread).into_any());
     let places = details.places.into_iter().map(place_view).collect_view();
@@ -130,7 +130,7 @@ fn spread_view(spread: SpreadFacts) -> impl IntoView {
         false => "",
     };
     let bar = |(at, bar): (u32, SpreadBar)| {
-        // What is not nothing is seen.
+        // Every nonzero bar is visible.
         let height = match bar.height > 0.0 {
             true => (bar.height * TALLEST).max(1.5),
             false => 0.0,
@@ -160,7 +160,7 @@ fn spread_view(spread: SpreadFacts) -> impl IntoView {
     }
 }
 
-/// The ways to a run.
+/// The links to a run.
 fn place_view(place: PlaceLink) -> AnyView {
     let ways = [
         ("tree", place.in_tree),
@@ -198,7 +198,7 @@ fn operations_view(operations: Vec<OperationLink>) -> AnyView {
     .into_any()
 }
 
-/// What is around the slowest run.
+/// The call stack of the slowest run.
 fn stack_view(stack: Vec<StackLine>) -> AnyView {
     let line = |line: StackLine| {
         let focus = Focus::at_event(line.uid);
@@ -218,7 +218,7 @@ fn stack_view(stack: Vec<StackLine>) -> AnyView {
     .into_any()
 }
 
-/// A button that downloads the reproducer of an operation; where it cannot be rebuilt, the reason.
+/// A button that downloads an operation's reproducer; if it cannot be generated, the reason.
 pub(super) fn reproduce(row: u32) -> impl IntoView {
     let state = expect_context::<AppState>();
     let engine = expect_context::<Engine>();

@@ -1,4 +1,4 @@
-//! What the details panel shows at a place, and where else that is shown.
+//! What the details panel shows for a place, and where else that is shown.
 
 use crate::page::prelude::*;
 use crate::page::url::Place;
@@ -10,7 +10,7 @@ pub fn has_details(sheet: &str) -> bool {
     place_of(sheet).is_some()
 }
 
-/// The first view that shows a sheet, and what the URL calls the table there.
+/// The first view that shows a sheet, and the name of the table there in the URL.
 fn place_of(sheet: &str) -> Option<(&'static str, &'static str)> {
     VIEWS.iter().find_map(|view| {
         let mut tables = view.sheets.iter();
@@ -19,7 +19,7 @@ fn place_of(sheet: &str) -> Option<(&'static str, &'static str)> {
     })
 }
 
-/// What the details panel shows at a place; `None` where nothing is selected.
+/// What the details panel shows for a place; `None` if nothing is selected.
 pub(super) fn of(place: &Place) -> Option<DetailsQuery> {
     let row = |sheet: &str, row| DetailsQuery::Row {
         sheet: sheet.to_owned(),
@@ -38,7 +38,7 @@ pub(super) fn of(place: &Place) -> Option<DetailsQuery> {
     }
 }
 
-/// The view that has a row, and how it shows it.
+/// The view that shows a row, and the focus to show it.
 pub(super) fn shown_in((sheet, row): &(String, u32)) -> Option<(&'static str, Focus)> {
     let (view, table) = place_of(sheet)?;
     Some((
@@ -74,7 +74,7 @@ mod tests {
         );
         assert_eq!(told("#/kernels?row=3"), row("kernel_summary"));
         assert_eq!(told("#/roofline?row=3"), row(operations::SHEET));
-        // A row of the tree is a call, and has one when it is asked for.
+        // A row of the tree is a call; its details are shown only on request.
         assert_eq!(told("#/tree?row=3"), None);
         assert_eq!(
             told("#/tree?row=3&story=event-9"),

@@ -1,5 +1,5 @@
-//! Where everything of the chart stands, in pixels: the marks, and what they are read against, which is
-//! lines and numbers at the powers of ten and the roofline with its names.
+//! The layout of the chart, in pixels: the marks, the grid lines and numbers at the powers of ten, and the roofline
+//! with its labels.
 
 use dormer_core::base::format;
 use dormer_core::base::log_scale::LogScale;
@@ -7,46 +7,45 @@ use dormer_core::report::charts::Spot;
 
 use crate::protocol::{Mark, RooflineChart};
 
-/// Room for the numbers of the vertical axis.
+/// Space for the numbers of the vertical axis.
 const LEFT: f64 = 52.0;
-/// Room right of the last number.
+/// Space right of the last number.
 const RIGHT: f64 = 14.0;
-/// Room above the highest number, for the axis' name.
+/// Space above the highest number, for the axis label.
 const TOP: f64 = 30.0;
-/// Room for the numbers of a horizontal axis and its name.
+/// Space for the numbers of a horizontal axis and its label.
 const BOTTOM: f64 = 40.0;
-/// Height of the panel of operations without arithmetic, its numbers included.
+/// Height of the panel of operations without FLOPs, including its numbers.
 const BAND: f64 = 118.0;
-/// The smallest radius: what is smaller cannot be seen or pointed at.
+/// The smallest radius: anything smaller cannot be seen or pointed at.
 const LEAST_RADIUS: f64 = 2.5;
-/// How near the pointer has to come to a mark.
+/// How near the pointer must be to a mark.
 const REACH: f64 = 9.0;
-/// Between the numbers of an axis.
+/// The smallest distance between the numbers of an axis.
 const APART: f64 = 44.0;
 /// The height of a line of text.
 const LINE: f64 = 15.0;
-/// Where there is less room than this, the roofline is named by its figures alone.
+/// Below this width, the roofline's labels are only figures.
 const WIDE: f64 = 520.0;
-/// The axes go as far as operations of this share of the drawn time lie; a few short ones may lie
-/// decades away.
+/// The axes extend to cover operations with this share of the drawn time; a few short ones may be decades away.
 const COVERED: f64 = 0.99;
-/// And no farther below the roofline than this: what computes next to nothing stands at the edge.
+/// But no farther than this below the roofline: operations with almost no FLOPs are drawn at the edge.
 const DEPTH: f64 = 1e-5;
 
-/// The chart, placed.
+/// The chart with positions.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct Drawing {
     pub(super) width: f64,
     pub(super) height: f64,
-    /// Where the roofline's panel ends, and its axis starts.
+    /// The bottom of the roofline's panel, where its axis is.
     pub(super) floor: f64,
-    /// Lines at the powers of ten: coordinates and class.
+    /// Grid lines at the powers of ten: their coordinates.
     pub(super) lines: Vec<[f64; 4]>,
-    /// Text at a place: anchor and class.
+    /// Labels: position, anchor and class.
     pub(super) texts: Vec<Text>,
-    /// The roofline: a path for the memory, and one for each ceiling.
+    /// The roofline: a path for memory, and one for each ceiling.
     pub(super) roof: Vec<String>,
-    /// Marks in the order of the chart, `None` for those that a filter leaves out.
+    /// The positions of the marks, in the chart's order; `None` if a filter hides the mark.
     pub(super) places: Vec<Option<MarkPlace>>,
 }
 
@@ -90,7 +89,7 @@ impl Drawing {
         };
         let is_shown =
             |mark: &Mark| only.is_empty() || only.iter().any(|token| token == mark.family.token());
-        // What a filter leaves out has no say in the axes.
+        // Hidden marks do not affect the axes.
         let covered = covered(chart.marks.iter().filter(|mark| is_shown(mark)));
         let spots = || covered.iter().map(|mark| mark.spot);
         let on_axes = |spot| match spot {
@@ -101,7 +100,7 @@ impl Drawing {
             Spot::Bandwidth { tb_per_s } => (None, None, Some(tb_per_s)),
         };
         let right = width - RIGHT;
-        // The level part of the roofline is as long as it needs to be named.
+        // The horizontal part of the roofline is long enough for its label.
         let named = chart.ceilings.iter().map(|ceiling| ceiling.ridge * 8.0);
         let ridges = chart.ceilings.iter().map(|ceiling| ceiling.ridge);
         let ridge = ridges.fold(0.0, f64::max);
@@ -139,7 +138,7 @@ impl Drawing {
                     (Some(intensity), Some(rate), _) => (across.px(intensity), up.px(rate)),
                     (.., bandwidth) => (band.px(bandwidth.unwrap_or_default()), band_middle),
                 };
-                // What lies farther out stands at the edge.
+                // Marks farther out are drawn at the edge.
                 let x_inside = x.clamp(LEFT, right);
                 let y_inside = match on_roof(mark) {
                     true => y.clamp(TOP, floor),
@@ -180,7 +179,7 @@ impl Drawing {
         });
     }
 
-    /// What a part of the roofline is called, as there is room.
+    /// The label of a part of the roofline, long if there is space.
     fn name(&self, short: String, label: String) -> String {
         match self.width < WIDE {
             true => short,
@@ -188,7 +187,7 @@ impl Drawing {
         }
     }
 
-    /// The mark at a place: of several that lie there the smallest, which is drawn on top.
+    /// The mark at a position: if there are several, the smallest, which is drawn on top.
     pub(super) fn nearest(&self, x: f64, y: f64) -> Option<usize> {
         let mut best: Option<(f64, usize)> = None;
         for (index, place) in self.places.iter().enumerate() {
@@ -204,7 +203,7 @@ impl Drawing {
     }
 }
 
-/// The longest operations, up to nearly all of the drawn time; the marks come in that order.
+/// The longest operations, which cover nearly all of the drawn time; the marks are sorted that way.
 fn covered<'a>(marks: impl Iterator<Item = &'a Mark> + Clone) -> Vec<&'a Mark> {
     let all: f64 = marks.clone().map(|mark| mark.percent).sum();
     let mut so_far = 0.0;
@@ -218,7 +217,7 @@ fn covered<'a>(marks: impl Iterator<Item = &'a Mark> + Clone) -> Vec<&'a Mark> {
 }
 
 impl Drawing {
-    /// Lines and numbers at the powers of ten.
+    /// Grid lines and numbers at the powers of ten.
     fn axes(&mut self, across: &LogScale, up: &LogScale) {
         let (floor, right) = (self.floor, self.width - RIGHT);
         for (x, text) in across.ticks(APART) {
@@ -233,7 +232,7 @@ impl Drawing {
         self.text(4.0, LINE - 3.0, "axis", "TFLOPS/s");
     }
 
-    /// The panel of those that have a bandwidth alone.
+    /// The panel of operations that only have a bandwidth.
     fn band(&mut self, band: &LogScale, tb_per_s: f64, label: &str) {
         let (top, floor) = (self.height - BAND + 14.0, self.height - BOTTOM);
         for (x, text) in band.ticks(APART) {
@@ -253,14 +252,14 @@ impl Drawing {
         self.text(x - 6.0, top + 10.0, "name end", label);
     }
 
-    /// The slope of the memory up to the farthest ridge, and the ceilings from their ridges on.
+    /// The memory slope up to the farthest ridge point, and the ceilings from their ridge points on.
     fn roof(&mut self, chart: &RooflineChart, across: &LogScale, up: &LogScale) {
         let Some(memory) = &chart.memory else {
             return;
         };
         let (first, last) = across.ends();
         let (lowest, _) = up.ends();
-        // The slope enters the picture at its left edge or at its floor.
+        // The slope enters the chart at its left edge or at its bottom.
         let start = first.max(lowest / memory.tb_per_s());
         let ridge = chart.ceilings.iter().map(|ceiling| ceiling.ridge);
         let ridge = ridge.fold(f64::NEG_INFINITY, f64::max);
@@ -273,7 +272,7 @@ impl Drawing {
         let ((x1, y1), (x2, y2)) = (at(start), at(end));
         self.roof.push(format!("M{x1:.1} {y1:.1}L{x2:.1} {y2:.1}"));
         let angle = (y2 - y1).atan2(x2 - x1).to_degrees();
-        // Where the slope has room for its name: at its lower end.
+        // The label of the slope is at its lower end, where there is space.
         let (x, y) = (x1 + (x2 - x1) * 0.06, y1 + (y2 - y1) * 0.06);
         let text = self.name(memory.short(), memory.label());
         self.texts.push(Text {
@@ -288,7 +287,7 @@ impl Drawing {
         for ceiling in &chart.ceilings {
             let (x, y) = (across.px(ceiling.ridge), up.px(ceiling.tflops));
             self.roof.push(format!("M{x:.1} {y:.1}L{right:.1} {y:.1}"));
-            // Names of ceilings that lie close together stand below each other.
+            // Labels of ceilings that are close together go below each other.
             let name_y = (y - 6.0).max(lowest_name + LINE);
             lowest_name = name_y;
             let name = self.name(ceiling.short(), ceiling.label());
@@ -317,7 +316,7 @@ mod tests {
         }
     }
 
-    /// A roofline of 1 TB/s and 100 TFLOPS with its ridge at 100, and three operations.
+    /// A roofline of 1 TB/s and 100 TFLOPS with its ridge point at 100, and three operations.
     fn chart() -> RooflineChart {
         let on_roof = |intensity, tflops_per_s| Spot::Roof {
             intensity,
@@ -352,10 +351,10 @@ mod tests {
     fn area_is_time_and_what_is_on_the_roof_lies_on_it() {
         let drawing = Drawing::new(&chart(), &[], 1000.0);
         let places: Vec<MarkPlace> = drawing.places.iter().flatten().copied().collect();
-        // A quarter of the time has half of the radius.
+        // A quarter of the time means half the radius.
         assert!((places[0].radius / places[1].radius - 2.0).abs() < 1e-9);
         assert!((places[2].radius - LEAST_RADIUS).abs() < 1e-9);
-        // Both stand on the roofline: one at the ridge, one on the slope.
+        // Both are on the roofline: one at the ridge point, one on the slope.
         let ridge = format!("{:.1} {:.1}", places[0].x, places[0].y);
         assert!(drawing.roof[0].ends_with(&ridge), "{:?}", drawing.roof);
         assert!(drawing.roof[1].starts_with(&format!("M{ridge}")));
@@ -382,7 +381,7 @@ mod tests {
         let said = |drawing: &Drawing| drawing.texts.iter().any(|text| text.text.contains("edge"));
         assert!(said(&drawing));
         assert!(!said(&Drawing::new(&chart, &["gemm".to_owned()], 1000.0)));
-        // One that takes time has its place.
+        // The same operation with some time has a mark.
         chart.marks.swap(0, 3);
         chart.marks[0].percent = 64.0;
         let near = Spot::Roof {
@@ -395,7 +394,7 @@ mod tests {
         assert!(!said(&drawing));
     }
 
-    /// One that takes most of the time and computes next to nothing, as a long kernel of one thread.
+    /// One operation takes most of the time and has almost no FLOPs, such as a long kernel with one thread.
     #[test]
     fn no_operation_stretches_the_axes_to_nothing() {
         let mut chart = chart();
@@ -412,7 +411,7 @@ mod tests {
         // The others have most of the height to themselves.
         let product = drawing.places[1].unwrap();
         assert!(product.y < TOP + 0.3 * (drawing.floor - TOP));
-        // Where it is filtered out, they have all of it.
+        // If it is filtered out, they have all of it.
         let gemms = Drawing::new(&chart, &["norm".to_owned()], 1000.0);
         let norm = |drawing: &Drawing| drawing.places[2].unwrap();
         assert!(norm(&gemms).y > norm(&drawing).y + 50.0);

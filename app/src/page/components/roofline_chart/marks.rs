@@ -1,10 +1,10 @@
-//! The drawing as elements: the roofline, the marks, and the card of one mark.
+//! The drawing as elements: the roofline, the marks, and the tooltip of a mark.
 
 use super::drawing::{Drawing, MarkPlace};
 use crate::page::prelude::*;
 use crate::protocol::{Mark, Note, RooflineChart};
 
-/// Marks that are elements of their own; the smallest of more are drawn as one path a category.
+/// At most this many marks are elements of their own; the smallest of the others are drawn as one path per category.
 const SINGLE: usize = 1200;
 
 pub(super) fn draw(drawing: &Drawing, chart: &RooflineChart) -> impl IntoView + use<> {
@@ -22,7 +22,7 @@ pub(super) fn draw(drawing: &Drawing, chart: &RooflineChart) -> impl IntoView + 
     });
     let roof = drawing.roof.join("");
     let pairs = || chart.marks.iter().zip(&drawing.places);
-    // The longest first: what is small lies on what is large.
+    // The longest first: small marks are drawn on top of large ones.
     let single = pairs()
         .take(SINGLE)
         .filter_map(|(mark, place)| {
@@ -82,7 +82,7 @@ pub(super) fn ring(class: &'static str, place: Option<MarkPlace>) -> Option<impl
     )
 }
 
-/// What a listener hears of a mark.
+/// What a screen reader says for a mark.
 pub(super) fn spoken(mark: &Mark) -> String {
     let figures = mark
         .figures
@@ -96,7 +96,7 @@ pub(super) fn spoken(mark: &Mark) -> String {
     parts.join(", ")
 }
 
-/// What a mark stands for, beside its place in a chart of a width.
+/// The tooltip of a mark, beside its position in a chart of this width.
 pub(super) fn card(mark: Mark, place: MarkPlace, width: f64) -> AnyView {
     let to_the_left = place.x > width / 2.0;
     let beside = match to_the_left {

@@ -4,8 +4,8 @@
 //! RooflineChart ─drawing→ Drawing ─marks→ elements
 //! ```
 //!
-//! Everything is placed here, in pixels; what it means was settled by the worker. The pointer finds
-//! the nearest mark, the arrow keys go through the marks by time, and both show the same card.
+//! Only the layout, in pixels, is computed here; the worker computes the content. The pointer selects the nearest mark,
+//! the arrow keys go through the marks by time, and both show the same tooltip.
 
 mod drawing;
 mod marks;
@@ -158,13 +158,13 @@ pub fn roof_chart(
     }
 }
 
-/// The next mark that is drawn; the first one from nowhere.
+/// The next visible mark; the first one if none is selected.
 fn next(places: &[Option<MarkPlace>], here: Option<usize>) -> Option<usize> {
     let first = here.map_or(0, |here| here + 1);
     (first..places.len()).find(|at| places[*at].is_some())
 }
 
-/// The mark before that is drawn; the first one from nowhere.
+/// The previous visible mark; the first one if none is selected.
 fn previous(places: &[Option<MarkPlace>], here: Option<usize>) -> Option<usize> {
     match here {
         None => next(places, None),

@@ -68,7 +68,7 @@ const PLACES: &[TableColumn] = &[
     TableColumn::new(column::DIFFERENCE, "Difference", Width::Signed).rank(1),
 ];
 
-/// The tables: what they are asked for by, their titles, what their rows are, and their columns.
+/// The tables: the name in queries, the title, the noun of the rows, and the columns.
 #[rustfmt::skip]
 const TABLES: [(&str, &str, &str, &[TableColumn]); 12] = [
     (sheet::OPERATIONS, "Operations", "operations", MATCHED),
@@ -85,7 +85,7 @@ const TABLES: [(&str, &str, &str, &[TableColumn]); 12] = [
     (sheet::MEMORY, "Memory", "sizes", MEMORY),
 ];
 
-/// Two traces, or the way to a second one.
+/// Two traces, or a way to choose the second one.
 pub fn compare() -> impl IntoView {
     let state = expect_context::<AppState>();
     let is_open = Memo::new(move |_| state.reference.with(Stage::is_open));
@@ -156,7 +156,7 @@ fn both() -> impl IntoView {
     }
 }
 
-/// What both traces lose in the same way: no difference shows it.
+/// What both traces waste alike, so that no difference shows it.
 fn waste(waste: Vec<SharedWaste>) -> impl IntoView {
     let items = each(waste, |one| {
         view! {
@@ -177,7 +177,7 @@ fn waste(waste: Vec<SharedWaste>) -> impl IntoView {
     }
 }
 
-/// One trace as a bar; both bars have one scale.
+/// One trace as a bar; both bars have the same scale.
 fn side_bar(side: ComparedSide) -> impl IntoView {
     let device =
         (!side.device.is_empty()).then(|| view! { <span class="soft">{side.device}</span> });
@@ -268,7 +268,7 @@ fn tables(tables: Vec<ComparedTable>, verdicts: Vec<VerdictCount>) -> impl IntoV
     }
 }
 
-/// How the operations were judged; each is a filter.
+/// The counts of the operations' verdicts; each is a filter.
 fn verdict_filter(verdicts: Vec<VerdictCount>) -> impl IntoView {
     let state = expect_context::<AppState>();
     let only = state.of_place(|place| place.focus.only.clone());
@@ -296,7 +296,7 @@ fn verdict_filter(verdicts: Vec<VerdictCount>) -> impl IntoView {
     }
 }
 
-/// The way to the files of the comparison.
+/// A link to the files of the comparison.
 fn files() -> impl IntoView {
     let state = expect_context::<AppState>();
     view! {

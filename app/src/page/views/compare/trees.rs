@@ -1,5 +1,4 @@
-//! Both call trees side by side: what both call spans the row, what one calls alone stands on its
-//! side.
+//! Both call trees side by side: a call of both spans the row, a call of one is on its side.
 
 use std::sync::Arc;
 
@@ -8,7 +7,7 @@ use crate::protocol::{Branch, DiffRow, DiffRowsQuery, TreeStep};
 
 /// The filter's word in the URL.
 const DIFFERENT: &str = "different";
-/// Names are indented by this share of the table at most: each side has half a column.
+/// Names are indented by at most this percentage of the table: each side has half a column.
 const INDENT_PERCENT: u32 = 12;
 
 const STEPS: [StepButton; 2] = [
@@ -26,7 +25,7 @@ impl VirtualRow for DiffRow {
     }
 }
 
-/// What both trees are doing. Copy: pass it around.
+/// The state of both trees. `Copy`, so pass it around.
 #[derive(Clone, Copy)]
 struct Trees {
     list: TreeRows<DiffRow>,
@@ -39,7 +38,7 @@ impl Trees {
         self.list.step(TreeStep::OnlyDifferences(only));
     }
 
-    /// Goes to the next smaller difference, or to the next larger one, and around.
+    /// Goes to the next smaller difference, or to the next larger one, wrapping around.
     fn go_to_difference(self, next: bool) {
         let (here, of) = self.list.difference.get_untracked();
         let of = of.max(1);
@@ -50,7 +49,7 @@ impl Trees {
         }));
     }
 
-    /// What is done with a row or a key of the table.
+    /// Handles an action on rows or a key.
     fn act(self, act: RowAct) -> bool {
         self.list.act(act, |key, _| {
             match key {
@@ -126,7 +125,7 @@ fn head() -> AnyView {
     .into_any()
 }
 
-/// Search, the filter, and the way from difference to difference.
+/// Search, the filter, and buttons to go through the differences.
 fn tools(trees: Trees) -> impl IntoView {
     let filter = move |_| {
         trees.list.state.look_at(|focus| {
@@ -197,7 +196,7 @@ fn line(row: &DiffRow) -> Line {
     }
 }
 
-/// The name on the side or sides that have the call, and in words where it is not.
+/// The name on the side or sides that have the call, and a note on which side lacks it.
 fn call(row: &DiffRow) -> AnyView {
     let fold = fold_mark(row.branch.open);
     let dot = (!row.token.is_empty())
@@ -225,7 +224,7 @@ fn call(row: &DiffRow) -> AnyView {
     .into_any()
 }
 
-/// Everything that is known of the call the cursor stands on.
+/// Everything about the call at the cursor.
 fn selected_call(rows: VirtualRows<DiffRow>) -> AnyView {
     let shown = move || {
         let Some(row) = rows.at_cursor() else {

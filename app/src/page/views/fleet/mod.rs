@@ -1,5 +1,5 @@
-//! Fleet: many traces on one page. What it comes to first, then what changed between builds, what to fix, where
-//! the time goes, and the runs.
+//! Fleet: many traces on one page. The conclusion first, then what changed between builds, what to fix, where the time
+//! goes, and the runs.
 
 mod runs;
 mod trend;
@@ -16,12 +16,12 @@ use crate::protocol::{FleetChange, FleetOpened};
 use runs::runs;
 use trend::{spark, trends};
 
-/// Changes that are shown before all are.
+/// Changes shown before "show all".
 const FIRST_CHANGES: usize = 12;
-/// Rows of a table that are shown before all are.
+/// Rows of a table shown before "show all".
 const FIRST_ROWS: usize = 12;
 
-/// The summary that is open, or why it cannot be read.
+/// The open summary, or why it cannot be read.
 pub fn fleet() -> impl IntoView {
     let state = expect_context::<AppState>();
     move || {
@@ -46,7 +46,7 @@ pub fn fleet() -> impl IntoView {
     }
 }
 
-/// What the header says of it.
+/// The summary's text in the header.
 pub fn header_facts(fleet: &FleetStage) -> Option<(String, String)> {
     let FleetStage::Open { name, opened, ms } = fleet else {
         return None;
@@ -99,7 +99,7 @@ fn open(opened: &Arc<FleetOpened>) -> AnyView {
     .into_any()
 }
 
-/// What changed with a build, which folds; the first is open.
+/// What changed with a build, as a section that folds; the first is open.
 fn change((change, number): (FleetChange, usize)) -> AnyView {
     let state = expect_context::<AppState>();
     let key = StoredValue::new(format!("fleet {number}"));
@@ -149,7 +149,7 @@ fn change((change, number): (FleetChange, usize)) -> AnyView {
     .into_any()
 }
 
-/// A table, and all of its rows when they are asked for.
+/// A truncated table, with a button to show all rows.
 fn cut_table(key: String, table: FactTable) -> AnyView {
     let n_rows = table.rows.len();
     let table = StoredValue::new(table);

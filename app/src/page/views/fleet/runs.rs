@@ -5,7 +5,7 @@ use std::sync::Arc;
 use crate::page::prelude::*;
 use crate::protocol::{FleetRunsQuery, RUN_COLUMNS, TableRow};
 
-/// Classes of the columns, for their widths.
+/// Classes of the columns, which set their widths.
 const WIDTHS: [&str; 10] = [
     "run-day",
     "run-name",
@@ -19,7 +19,7 @@ const WIDTHS: [&str; 10] = [
     "run-uri",
 ];
 
-/// The runs, and what is known of the chosen one.
+/// The runs, and the details of the selected one.
 pub(super) fn runs(n_runs: u32) -> AnyView {
     let state = expect_context::<AppState>();
     let engine = expect_context::<Engine>();
@@ -54,7 +54,7 @@ pub(super) fn runs(n_runs: u32) -> AnyView {
         },
         false,
     );
-    // The row at the cursor is the chosen one.
+    // The row at the cursor is the selected one.
     let chosen = Memo::new(move |_| rows.at_cursor().map(|row| (*row).clone()));
     Effect::watch(
         move || chosen.get().map(|row| row.row as u32),

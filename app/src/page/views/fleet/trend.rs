@@ -1,23 +1,23 @@
-//! Medians over builds: a line for each model on a GPU.
+//! Medians over builds: a line for each pair of model and GPU.
 
 use crate::page::prelude::*;
 use crate::protocol::{FleetPoint, FleetTrend};
 
-/// The size of a small line, in pixels of the design.
+/// The size of a small line chart, in design pixels.
 const SMALL: (f64, f64) = (180.0, 34.0);
-/// And of a large one.
+/// The size of a large one.
 const LARGE: (f64, f64) = (560.0, 96.0);
-/// Room around it for its points.
+/// The margin around it for its points.
 const MARGIN: f64 = 5.0;
 
-/// Where the points stand: the axis starts near the least value, so that changes of some percent are seen.
+/// The positions of the points: the axis starts near the smallest value, so that changes of a few percent are visible.
 fn places(points: &[FleetPoint], (width, height): (f64, f64)) -> Vec<(f64, f64)> {
     let values = || points.iter().map(|point| point.ns as f64);
     let (least, most) = (
         values().fold(f64::INFINITY, f64::min),
         values().fold(f64::NEG_INFINITY, f64::max),
     );
-    // No more than noise is no slope.
+    // Noise alone is not drawn as a slope.
     let range = (most - least).max(0.04 * most).max(1.0);
     let middle = f64::midpoint(least, most);
     let step = (width - 2.0 * MARGIN) / (points.len().max(2) - 1) as f64;
@@ -29,7 +29,7 @@ fn places(points: &[FleetPoint], (width, height): (f64, f64)) -> Vec<(f64, f64)>
     places.collect()
 }
 
-/// The line of some builds; `at` is the one that is meant. What it shows stands beside it in words.
+/// The line chart of some builds; `at` is the highlighted one. The text beside it says the same.
 pub(super) fn spark(points: &[FleetPoint], at: Option<usize>, is_large: bool) -> Option<AnyView> {
     if points.len() < 2 {
         return None;
@@ -75,7 +75,7 @@ pub(super) fn spark(points: &[FleetPoint], at: Option<usize>, is_large: bool) ->
     )
 }
 
-/// A row for each model on a GPU, with its line.
+/// A row for each pair of model and GPU, with its line chart.
 pub(super) fn trends(trends: Vec<FleetTrend>) -> Option<AnyView> {
     if trends.is_empty() {
         return None;

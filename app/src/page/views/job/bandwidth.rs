@@ -1,4 +1,4 @@
-//! Bus bandwidth over message size: a mark for each group and size, and the lines of the links.
+//! Bus bandwidth over message size: a mark for each group and size, and a line for each kind of link.
 
 use std::sync::Arc;
 
@@ -12,24 +12,24 @@ use super::read_of;
 use crate::page::prelude::*;
 use crate::page::ranks::OpenJob;
 
-/// Room for the numbers of the vertical axis.
+/// Space for the numbers of the vertical axis.
 const LEFT: f64 = 52.0;
 const RIGHT: f64 = 14.0;
 const TOP: f64 = 30.0;
 const BOTTOM: f64 = 40.0;
 const RADIUS: f64 = 5.0;
-/// How near the pointer has to come to a mark.
+/// How near the pointer must be to a mark.
 const REACH: f64 = 10.0;
 
-/// The chart, placed; sizes are pixels.
+/// The chart with positions, in pixels.
 #[derive(Debug, Clone, Default, PartialEq)]
 struct Drawing {
     width: f64,
     height: f64,
     grid: String,
-    /// What links carry: the height of the line, where its name ends or begins, and the name.
+    /// Link bandwidths: the height of the line, the position and anchor of its label, and the label.
     links: Vec<(f64, f64, &'static str, String)>,
-    /// Numbers on the axes: place, class and text.
+    /// Numbers on the axes: position, class and text.
     ticks: Vec<(f64, f64, &'static str, String)>,
     places: Vec<(f64, f64)>,
 }
@@ -53,7 +53,7 @@ impl Drawing {
             let x = across.px(size);
             grid.push_str(&format!("M{x:.1} {TOP}L{x:.1} {floor:.1}"));
         }
-        // Powers of ten as sizes; where they stand close, each other one.
+        // Sizes at powers of ten; if they are too close, every other one.
         let n_powers = across.powers().count().max(2);
         let every = (64.0 * (n_powers - 1) as f64 / (right - LEFT)).ceil() as usize;
         for size in across.powers().step_by(every.max(1)) {
@@ -66,7 +66,7 @@ impl Drawing {
         }
         ticks.push((right, floor + 32.0, "axis end", "Message size".to_owned()));
         ticks.push((4.0, 12.0, "axis", "Bus bandwidth, GB/s".to_owned()));
-        // Names stand at both ends: the lines may lie close together.
+        // Labels are at both ends, because the lines may be close together.
         let name = |is: &str, gbps| format!("{is}, {}", format::bandwidth_gbps(gbps));
         let inside = inside.map(|gbps| {
             let text = name("link inside a host", gbps);
@@ -102,7 +102,7 @@ impl Drawing {
     }
 }
 
-/// The chart with its figures; nothing where no bandwidth is known.
+/// The chart with its figures; `None` if no bandwidth is known.
 pub(super) fn bandwidth(job: &Arc<OpenJob>) -> Option<AnyView> {
     let chart = job.opened.bandwidth.clone();
     if chart.marks.is_empty() {
@@ -148,7 +148,7 @@ pub(super) fn bandwidth(job: &Arc<OpenJob>) -> Option<AnyView> {
     )
 }
 
-/// Asks what no trace tells: what a rank can send to other hosts.
+/// Asks for what traces do not contain: a rank's bandwidth to other nodes.
 fn network(gbps: Option<f64>) -> impl IntoView {
     let engine = expect_context::<Engine>();
     let value = gbps.map_or_else(String::new, |gbps| gbps.to_string());
@@ -272,7 +272,7 @@ fn chart_of(chart: BandwidthChart) -> AnyView {
 
 fn picture(drawing: &Drawing, chart: &BandwidthChart) -> AnyView {
     let marks = each(drawing.places.iter().zip(&chart.marks), |((x, y), mark)| {
-        // Round or square, so that colors are not needed.
+        // Round or square, so that the chart does not depend on color.
         let r = RADIUS;
         let (class, path) = match mark.spans_hosts {
             true => (

@@ -1,4 +1,4 @@
-//! Ranks by steps: a cell for each, darker where there is more of the measure.
+//! Ranks by steps: a cell for each, darker for higher values of the measure.
 
 use std::sync::Arc;
 
@@ -13,10 +13,10 @@ use crate::page::prelude::*;
 use crate::page::ranks::OpenJob;
 use crate::page::url::toggle;
 
-/// Below the cells: the steps.
+/// Height of the step axis below the cells.
 const AXIS_PX: f64 = 20.0;
 
-/// The heatmap of the measure at a position.
+/// The heatmap of the measure at an index.
 pub(super) fn heatmap(job: Arc<OpenJob>, measure: Memo<usize>) -> AnyView {
     let state = expect_context::<AppState>();
     let engine = expect_context::<Engine>();
@@ -78,7 +78,7 @@ pub(super) fn heatmap(job: Arc<OpenJob>, measure: Memo<usize>) -> AnyView {
         });
     });
 
-    // The chosen cell: a rank and a step of the address, or a host here.
+    // The selected cell: a rank and a step, which are in the address, or a node, which is only kept here.
     let chosen_host = RwSignal::new(None::<usize>);
     let chosen = Memo::new(move |_| {
         let (rank, step) = state
@@ -312,7 +312,7 @@ pub(super) fn heatmap(job: Arc<OpenJob>, measure: Memo<usize>) -> AnyView {
     .into_any()
 }
 
-/// Opens the trace of a rank, at a step or whole; says so where only its digest is here.
+/// Opens the trace of a rank, at a step or as a whole; shows a note if only its digest is available.
 pub(super) fn open_buttons(job: Arc<OpenJob>, at: usize, step: usize) -> AnyView {
     let engine = expect_context::<Engine>();
     if job.has_trace.get(at) == Some(&true) {
@@ -331,7 +331,7 @@ fn tokens() -> Vec<String> {
     (0..LEVELS).map(|level| format!("heat-{level}")).collect()
 }
 
-/// The same figures as a table, made when it is opened.
+/// The same figures as a table, built when it is opened.
 fn twin(
     job: StoredValue<Arc<OpenJob>>,
     measure: Memo<usize>,
@@ -407,7 +407,7 @@ fn paint(
     for (at, row) in rows.iter().enumerate() {
         let (_, top) = grid.corner(at, 0);
         let y = (top + grid.row_px / 2.0 + text_px / 3.0).max(text_px);
-        // What has no room is in the table.
+        // Labels that do not fit are left to the table.
         if y - text_px >= written_to {
             let _ = brush.fill_text_with_max_width(&row.label(), 0.0, y, grid.gutter_px - 6.0);
             written_to = y + 0.2 * text_px;

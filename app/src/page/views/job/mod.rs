@@ -1,4 +1,4 @@
-//! Job: which rank holds the others up. The answer first, then what to do, then each rank in each step.
+//! Job: which rank delays the others. The conclusion first, then what to do, then each rank in each step.
 
 mod bandwidth;
 mod heatmap;
@@ -20,10 +20,10 @@ use heatmap::heatmap;
 use strip::strip;
 use tables::{Picked, tables};
 
-/// The job, as far as it is read.
+/// The job, as far as it has been read.
 pub fn job() -> impl IntoView {
     let state = expect_context::<AppState>();
-    // Progress changes several times a second; only another stage redraws, or more of the job.
+    // Progress changes several times a second; only another stage redraws, or more data of the job.
     let stage = Memo::new(move |_| {
         state.job.with(|job| {
             let number = job.shown().map(|job| job.number);
@@ -34,7 +34,7 @@ pub fn job() -> impl IntoView {
     let bar = move || bar.get().then(reading_bar);
     let what = Memo::new(move |_| (stage.get().1, stage.get() == (true, None)));
     let content = move || {
-        // Whoever does not read it is not told of changes.
+        // Without this read, changes are not tracked.
         what.get();
         match state.job.get_untracked() {
             JobStage::Reading(_, None) => reading().into_any(),
@@ -58,7 +58,7 @@ pub fn title(job: &JobStage) -> String {
     }
 }
 
-/// What the header says of an open job.
+/// The header text for an open job.
 pub fn header_facts(job: &JobStage) -> Option<(String, String)> {
     let job = job.shown()?;
     let ranks = format::counted(job.opened.overview.ranks.len() as u64, "rank");
@@ -70,7 +70,7 @@ pub fn header_facts(job: &JobStage) -> Option<(String, String)> {
     ))
 }
 
-/// How far reading has come, now and later.
+/// The reading progress, as a signal.
 fn read_now() -> Memo<RanksRead> {
     let state = expect_context::<AppState>();
     Memo::new(move |old: Option<&RanksRead>| {
@@ -91,7 +91,7 @@ fn share_read(read: Memo<RanksRead>) -> impl IntoView {
     view! { <progress aria-label="Bytes read" max="1" value=share></progress> }
 }
 
-/// Says before it comes to that that the browser may have too little memory.
+/// Warns in advance that the browser may run out of memory.
 fn limit(read: Memo<RanksRead>) -> impl IntoView {
     let may_not_fit = Memo::new(move |_| read.with(|read| read.may_not_fit));
     move || {
@@ -107,7 +107,7 @@ fn limit(read: Memo<RanksRead>) -> impl IntoView {
     }
 }
 
-/// What is read is shown already.
+/// The progress bar while files are read; what has been read is already shown.
 fn reading_bar() -> impl IntoView {
     let engine = expect_context::<Engine>();
     let read = read_now();
@@ -149,7 +149,7 @@ fn reading() -> impl IntoView {
     }
 }
 
-/// Of how many files figures are, beside them, where that are not all.
+/// How many files the figures cover, beside the figures, if not all.
 fn read_of(job: &OpenJob) -> Option<AnyView> {
     let says = job.read_of()?;
     Some(view! { " " <span class="read-of">{says}</span> }.into_any())
@@ -221,7 +221,7 @@ fn open(job: Arc<OpenJob>) -> AnyView {
     .into_any()
 }
 
-/// The windows of the profiler, where there are several.
+/// The profiler windows, if there are several.
 fn windows(job: &OpenJob) -> Option<AnyView> {
     let engine = expect_context::<Engine>();
     let opened = &job.opened;
@@ -243,7 +243,7 @@ fn windows(job: &OpenJob) -> Option<AnyView> {
     })
 }
 
-/// The heatmap with the choice of its measure.
+/// The heatmap with a choice of its measure.
 fn map(job: Arc<OpenJob>) -> Option<AnyView> {
     let state = expect_context::<AppState>();
     let overview = &job.opened.overview;
@@ -329,7 +329,7 @@ fn finding(job: &Arc<OpenJob>, card: JobCard, number: usize) -> impl IntoView + 
     });
     let reasoning = each(card.reasoning, |line| view! { <li>{prose(line)}</li> });
     let evidence = each(card.tables, |table| tables::shown_table(job, table, None));
-    // What is read later leaves open what is.
+    // An open finding stays open when more files are read.
     let fold_key = StoredValue::new(format!("job {} {}", card.key, card.title));
     let is_open = move || fold_key.with_value(|key| fold(state, key, number == 1));
     let toggle = move |event: MouseEvent| {

@@ -1,23 +1,23 @@
-//! What the heatmap shows where: rows of ranks and hosts, colors of numbers.
+//! The layout of the heatmap: rows of ranks and nodes, and colors of values.
 
 use dormer_core::job::overview::{Measure, RankName};
 
-/// Of more ranks the hosts are shown, and the ranks of those that are opened.
+/// With more ranks than this, nodes are shown, and only the ranks of unfolded nodes.
 pub(super) const MOST_RANKS: usize = 256;
-/// Colors from the least to the most.
+/// Colors from lowest to highest.
 pub(super) const LEVELS: usize = 7;
 
 /// A row of the heatmap.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Row {
-    /// A host, by number, with the positions of its ranks.
+    /// A node, by number, with the positions of its ranks.
     Host {
         host: usize,
         name: String,
         ranks: Vec<usize>,
         is_open: bool,
     },
-    /// A rank by position, and its number.
+    /// A rank's position and its number.
     Rank(usize, u32),
 }
 
@@ -30,12 +30,12 @@ impl Row {
     }
 }
 
-/// What a host is called in the address.
+/// The name of a node in the address.
 pub(super) fn token(host: usize) -> String {
     format!("h{host}")
 }
 
-/// The rows; `opened` are the [`token`]s of hosts.
+/// The rows; `opened` has the [`token`]s of unfolded nodes.
 pub(super) fn rows(ranks: &[RankName], opened: &[String]) -> Vec<Row> {
     let rank = |at: usize| Row::Rank(at, ranks.get(at).map_or(0, |rank| rank.number));
     if ranks.len() <= MOST_RANKS {
@@ -65,7 +65,7 @@ pub(super) fn rows(ranks: &[RankName], opened: &[String]) -> Vec<Row> {
     rows.collect()
 }
 
-/// The number of a cell; of a host the highest of its ranks.
+/// The value of a cell; for a node, the highest of its ranks.
 pub(super) fn value(measure: &Measure, row: &Row, step: usize) -> Option<f64> {
     let of_rank = |at: usize| *measure.values.get(at)?.get(step)?;
     match row {
@@ -74,7 +74,7 @@ pub(super) fn value(measure: &Measure, row: &Row, step: usize) -> Option<f64> {
     }
 }
 
-/// Which color a number has.
+/// Maps a value to a color.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Scale {
     pub(super) lowest: f64,
@@ -82,8 +82,8 @@ pub(super) struct Scale {
 }
 
 impl Scale {
-    /// Of all numbers. It starts at zero unless all are far from it, and small differences of large
-    /// numbers stay small.
+    /// The scale of all values. It starts at zero unless all values are far from it, so that small differences of large
+    /// values stay small.
     pub(super) fn new(measure: &Measure) -> Option<Scale> {
         let numbers = || measure.values.iter().flatten().flatten().copied();
         let lowest = numbers().reduce(f64::min)?;
@@ -106,10 +106,10 @@ impl Scale {
     }
 }
 
-/// Places of cells, in CSS pixels.
+/// Positions of cells, in CSS pixels.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub(super) struct Grid {
-    /// Room for labels at the left.
+    /// Space for labels at the left.
     pub(super) gutter_px: f64,
     pub(super) row_px: f64,
     pub(super) step_px: f64,
@@ -140,7 +140,7 @@ impl Grid {
         self.row_px * self.n_rows as f64
     }
 
-    /// The cell under a point: row and step.
+    /// The cell at a point: row and step.
     pub(super) fn at(&self, x: f64, y: f64) -> Option<(usize, usize)> {
         if x < self.gutter_px || y < 0.0 || self.step_px <= 0.0 {
             return None;
@@ -150,7 +150,7 @@ impl Grid {
         (row < self.n_rows && step < self.n_steps).then_some((row, step))
     }
 
-    /// Left and top of a cell.
+    /// Left and top edge of a cell.
     pub(super) fn corner(&self, row: usize, step: usize) -> (f64, f64) {
         (
             self.gutter_px + step as f64 * self.step_px,

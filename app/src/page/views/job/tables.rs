@@ -1,4 +1,5 @@
-//! Tables of a job: rows about a rank lead to its trace, two of them to their comparison, up to four to their timelines.
+//! Tables of a job: rows about a rank open its trace; two selected ranks open their comparison, up to four their
+//! timelines.
 
 use std::sync::Arc;
 
@@ -10,13 +11,13 @@ use crate::page::ranks::OpenJob;
 use crate::page::url::toggle;
 use crate::protocol::TraceSide;
 
-/// Rows that are shown before the rest is asked for.
+/// Rows shown before "show all".
 const FIRST_ROWS: usize = 64;
 
-/// So many timelines are shown one below the other.
+/// The most timelines shown one below the other.
 const MOST_PICKED: usize = TraceSide::ALL.len();
 
-/// Ranks that are picked to be compared, by number.
+/// The numbers of the ranks selected for comparison.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Picked(RwSignal<Vec<u32>>);
 
@@ -24,7 +25,7 @@ pub(super) struct Picked(RwSignal<Vec<u32>>);
 pub(super) fn tables(job: Arc<OpenJob>, picked: Picked) -> impl IntoView {
     let engine = expect_context::<Engine>();
     let all = job.opened.overview.tables.clone();
-    // Ranks are picked in the first table that is about them.
+    // Ranks are selected in the first table about ranks.
     let n_traces = job.has_trace.iter().filter(|has| **has).count();
     let first = all
         .iter()
@@ -60,7 +61,7 @@ pub(super) fn tables(job: Arc<OpenJob>, picked: Picked) -> impl IntoView {
     }
 }
 
-/// One table; its ranks can be picked where `picked` is given.
+/// One table; its ranks can be selected if `picked` is given.
 pub(super) fn shown_table(
     job: &Arc<OpenJob>,
     table: ShownTable,
@@ -146,7 +147,7 @@ fn line(
                     prop:checked=move || picked.with(|picked| picked.contains(&rank))
                     on:change=move |_| picked.update(|picked| {
                         toggle(picked, rank);
-                        // The oldest choice gives way.
+                        // The oldest selection is dropped.
                         if picked.len() > MOST_PICKED {
                             picked.remove(0);
                         }

@@ -1,11 +1,11 @@
-//! What is known of the span under the pointer, of the selected one, and of the marked range.
+//! Details of the hovered span, of the selected one, and of the marked range.
 
 use super::model::Model;
 use super::tracks::trace_name;
 use crate::page::prelude::*;
 use crate::protocol::{RangeBelow, RangeCard, RangePart, SpanCard, TraceSide};
 
-/// The card at the pointer.
+/// The tooltip at the pointer.
 pub fn hint(model: Model) -> impl IntoView {
     let card = move || {
         let hover = model.hover.get()?;
@@ -25,7 +25,7 @@ pub fn hint(model: Model) -> impl IntoView {
     view! { {card} }
 }
 
-/// The panel below the lanes: the range, else the selected span, else what to do.
+/// The panel below the lanes: the range, or else the selected span, or else a hint on what to do.
 pub fn about(model: Model) -> impl IntoView {
     let shown = move || {
         match (model.totals.get(), model.selected.get()) {
@@ -46,7 +46,7 @@ pub fn about(model: Model) -> impl IntoView {
 
 fn span(model: Model, card: SpanCard) -> impl IntoView {
     let uid = card.uid;
-    // The other views are about the target.
+    // The other views show only the target.
     let is_of_target = card.side == TraceSide::Target;
     view! {
         <div class="long">
@@ -66,7 +66,7 @@ fn span(model: Model, card: SpanCard) -> impl IntoView {
     }
 }
 
-/// The way to keep the marked range, with a note.
+/// A button to keep the marked range, with a note.
 fn keep(model: Model) -> impl IntoView {
     let is_kept = move || {
         let range = model.range.get();
@@ -102,7 +102,7 @@ fn range_parts(parts: Vec<RangePart>) -> impl IntoView {
     })
 }
 
-/// The same range of a trace below.
+/// The same range in a trace below.
 fn range_below(below: RangeBelow) -> impl IntoView {
     view! {
         <p class="range-below" data-testid="range-below">

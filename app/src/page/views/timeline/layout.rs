@@ -1,40 +1,40 @@
-//! Where lanes and rows lie, from top to bottom.
+//! The vertical layout of lanes and rows.
 
 use super::tracks::{PINNED, Tracks};
 use crate::protocol::{LaneLine, TraceSide};
 
 pub(super) const TITLE_PX: f64 = 22.0;
 pub(super) const ROW_PX: f64 = 18.0;
-/// Height of a number over time.
+/// Height of a counter.
 pub(super) const COUNTER_PX: f64 = 44.0;
-/// Height of what stands above the lanes of the reference, and of each trace below it.
+/// Height of the heading above the lanes of the reference, and of each trace below it.
 const HEAD_PX: f64 = 30.0;
-/// Between two lanes.
+/// Space between two lanes.
 const APART_PX: f64 = 8.0;
 
-/// The place of every row that is shown.
+/// The position of every visible row.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct Layout {
-    /// Lanes that are shown, with the top of their titles.
+    /// The visible lanes, with the top of their titles.
     pub(super) titles: Vec<(usize, f64)>,
-    /// Top of each row; `None` for one that is not shown.
+    /// Top of each row; `None` if it is hidden.
     tops: Vec<Option<f64>>,
-    /// The rows that are shown, from top to bottom.
+    /// The visible rows, from top to bottom.
     rows: Vec<(f64, usize)>,
-    /// Top and bottom of where idle gaps are marked, and of which trace.
+    /// Top and bottom of the area where idle gaps are marked, and its trace.
     pub(super) gaps: Vec<(f64, f64, TraceSide)>,
-    /// Top of what stands above the lanes of each trace below the target.
+    /// Top of the heading of each trace below the target.
     pub(super) below: Vec<(TraceSide, f64)>,
-    /// Top and bottom of lanes of one trace, from top to bottom.
+    /// Top and bottom of each trace's lanes, from top to bottom.
     pub(super) bands: Vec<(f64, f64, TraceSide)>,
-    /// Counters that are shown: position of the lane, number, and top.
+    /// Visible counters: position of the lane, number, and top.
     pub(super) counters: Vec<(usize, u32, f64)>,
-    /// Height of everything.
+    /// Total height.
     pub(super) height: f64,
 }
 
 impl Layout {
-    /// One lane below the other: those that are pinned, then the others.
+    /// The layout of lanes below each other, pinned ones first.
     pub(super) fn new(lanes: &[LaneLine], tracks: &Tracks, filter: &str) -> Layout {
         let n_rows = lanes.iter().map(|lane| lane.first_row + lane.rows).max();
         let mut layout = Layout {
@@ -92,7 +92,7 @@ impl Layout {
         (y < top + ROW_PX).then_some(*row)
     }
 
-    /// The rows that are at least partly between two heights.
+    /// The rows that are at least partly between two vertical positions.
     pub(super) fn rows_between(&self, top: f64, bottom: f64) -> Vec<usize> {
         let first = self.rows.partition_point(|(row, _)| row + ROW_PX <= top);
         let rows = self.rows.iter().skip(first);
@@ -100,7 +100,7 @@ impl Layout {
         rows.map(|(_, row)| *row).collect()
     }
 
-    /// The numbers of the counters that are at least partly between two heights.
+    /// The numbers of the counters that are at least partly between two vertical positions.
     pub(super) fn counters_between(&self, top: f64, bottom: f64) -> Vec<u32> {
         let counters = self.counters.iter();
         let seen = counters.filter(|(_, _, y)| *y < bottom && y + COUNTER_PX > top);
@@ -200,7 +200,7 @@ mod tests {
         let order: Vec<usize> = pinned.titles.iter().map(|(lane, _)| *lane).collect();
         assert_eq!(order, [0, 2, 1, 3]);
         assert_eq!(pinned.below, [(reference, 66.0 + 66.0 + 48.0)]);
-        // The name of its trace finds a lane.
+        // A lane is also found by the name of its trace.
         let found = Layout::new(&lanes, &Tracks::default(), "old");
         assert_eq!(found.titles.len(), 2);
     }

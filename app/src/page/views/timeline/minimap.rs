@@ -1,5 +1,5 @@
-//! The whole recording above the lanes: how busy the GPU is, what is found, and the part that is shown,
-//! which is dragged.
+//! The minimap of the whole trace above the lanes: GPU utilization, search results, and the visible time range, which
+//! can be dragged.
 
 use leptos::ev::PointerEvent;
 use leptos::html::{Canvas, Div};
@@ -10,28 +10,28 @@ use crate::page::prelude::*;
 use crate::protocol::MINIMAP_PARTS;
 
 const HEIGHT_PX: f64 = 40.0;
-/// The part that is shown is never narrower than this, to be caught.
+/// The visible range is never narrower than this, so that it can be dragged.
 const LEAST_PX: f64 = 6.0;
-/// What a search found.
+/// Width of the mark of a search result.
 const MARK_WIDE_PX: f64 = 2.0;
 const MARK_HIGH_PX: f64 = 6.0;
 
-/// Top and bottom of what each trace has of the minimap.
+/// Top and bottom of each trace's strip in the minimap.
 fn strips(n: usize) -> impl Iterator<Item = (f64, f64)> {
     let high = HEIGHT_PX / n as f64;
     (0..n).map(move |at| (at as f64 * high, (at + 1) as f64 * high))
 }
 
-/// The minimap. Keys that move the lanes move it, too.
+/// The minimap. It handles the same keys as the lanes.
 pub(super) fn minimap(model: Model) -> impl IntoView {
     let canvas = NodeRef::<Canvas>::new();
-    // How busy the GPU is stays the same while the lanes move: it has a canvas below.
+    // GPU utilization does not change when the lanes move, so it has a canvas of its own below.
     let ground = NodeRef::<Canvas>::new();
     let frame = NodeRef::<Div>::new();
     let width = RwSignal::new(0.0_f64);
-    // Its frames are painted beside those of the lanes.
+    // Its frames are painted independently of those of the lanes.
     let own = Stage::default();
-    // How far from its middle the shown part was caught, in pixels.
+    // The distance of the pointer from the middle of the visible range at the start of a drag, in pixels.
     let caught = StoredValue::new(None::<f64>);
     browser::follow_size(frame, move |wide, _| width.set(wide));
     let below = Stage::default();
@@ -110,7 +110,7 @@ pub(super) fn minimap(model: Model) -> impl IntoView {
 }
 
 impl Model {
-    /// Left and right edge of the shown part, on a minimap of some width.
+    /// Left and right edge of the visible range, on a minimap of this width.
     pub(super) fn on_minimap(self, width: f64) -> (f64, f64) {
         let (window, length_ns) = (self.shown_window(), self.length_ns().max(1.0));
         let left = window.from_ns / length_ns * width;
@@ -119,7 +119,7 @@ impl Model {
         (left - room, right + room)
     }
 
-    /// Shows a part as long as now, around a share of the recording.
+    /// Moves the visible range to a position in the trace, given as a share.
     pub(super) fn center(self, share: f64) {
         let window = self.shown_window();
         let (middle, half) = (share * self.length_ns(), window.length_ns() / 2.0);

@@ -6,8 +6,8 @@
 //! pointer, keys ─→ Window ┘
 //! ```
 //!
-//! Moving and zooming paint what is there at once; the worker is asked for a finer drawing
-//! whenever it does not serve the window any more.
+//! Moving and zooming immediately repaint the existing drawing; the worker is asked for a new one whenever it no longer
+//! fits the window.
 
 pub mod details;
 mod layout;
@@ -32,12 +32,12 @@ use paint::RULER_PX;
 use reference::{align_reference, heading, show_reference};
 use tracks::{kept_ranges, menu, titles};
 
-/// One step of the wheel or of a key.
+/// The zoom factor of one step of the wheel or of a key.
 const ZOOM: f64 = 1.25;
-/// One press of a key moves by this share of the window.
+/// One key press moves by this share of the window.
 const STEP: f64 = 0.15;
 
-/// The lanes and what is known of the selection.
+/// The lanes and the details of the selection.
 pub fn timeline() -> impl IntoView {
     let state = expect_context::<AppState>();
     let model = Model::new(state, expect_context::<Engine>());
@@ -62,10 +62,10 @@ pub fn timeline() -> impl IntoView {
     }
 }
 
-/// Steps, zoom, and what the keys do.
+/// Steps, zoom, and the keyboard hints.
 fn tools(model: Model) -> impl IntoView {
     let steps = model.steps;
-    // It says where one can go, not where one is: that changes with every turn of the wheel.
+    // The list offers destinations; it does not show the current position, which changes with every scroll event.
     let choose = move |event| {
         let select = event_target::<web_sys::HtmlSelectElement>(&event);
         let chosen = select.value().parse::<usize>().ok();
@@ -112,7 +112,7 @@ fn stage(model: Model) -> impl IntoView {
     let scroll = NodeRef::<Div>::new();
     let canvas = NodeRef::<Canvas>::new();
     let ruler = NodeRef::<Canvas>::new();
-    // As wide as the lanes are without their scroll bar, so that times stand above each other.
+    // As wide as the lanes without their scroll bar, so that times align.
     let ruler_width = RwSignal::new("100%".to_owned());
     browser::follow_size(scroll, move |width, height| {
         ruler_width.set(format!("{width}px"));

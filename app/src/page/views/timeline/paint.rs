@@ -1,4 +1,4 @@
-//! Paints lanes and ruler on their canvases.
+//! Paints lanes and the time ruler on their canvases.
 
 use web_sys::CanvasRenderingContext2d;
 
@@ -10,11 +10,11 @@ use crate::page::components::canvas::{Palette, letter_px, write};
 use crate::protocol::{LaneLine, SpanCard, TraceSide};
 
 pub(super) const RULER_PX: f64 = 26.0;
-/// Between two times on the ruler.
+/// The distance between two times on the ruler.
 const TICKS_APART_PX: f64 = 110.0;
-/// Spans nearer than this get no line between them.
+/// Spans narrower than this have no line between them.
 const SEAM_PX: f64 = 4.0;
-/// What a search found is never narrower.
+/// The smallest width of a search result.
 const MARK_PX: f64 = 2.0;
 
 pub(super) struct Frame<'a> {
@@ -24,17 +24,17 @@ pub(super) struct Frame<'a> {
     pub(super) window: Window,
     pub(super) width: f64,
     pub(super) height: f64,
-    /// How far the lanes were scrolled.
+    /// The vertical scroll position.
     pub(super) top: f64,
     pub(super) text_px: f64,
     pub(super) selected: Option<&'a SpanCard>,
     pub(super) range: Option<(f64, f64)>,
-    /// Ranges that were kept.
+    /// Kept ranges.
     pub(super) kept: &'a [Kept],
     pub(super) lanes: &'a [LaneLine],
-    /// The part of the time that is analyzed; the rest is dimmed.
+    /// The analyzed time range; the rest is dimmed.
     pub(super) analyzed: Option<(f64, f64)>,
-    /// The same of each trace below.
+    /// The analyzed time range of each trace below.
     pub(super) below: Vec<(TraceSide, Option<(f64, f64)>)>,
 }
 
@@ -43,7 +43,7 @@ impl Frame<'_> {
         self.window.px(ns, self.width)
     }
 
-    /// The lanes.
+    /// Paints the lanes.
     pub(super) fn paint(&self, brush: &CanvasRenderingContext2d) {
         self.grid(brush);
         self.gaps(brush);
@@ -111,7 +111,7 @@ impl Frame<'_> {
                     brush.set_fill_style_str(color);
                 }
             }
-            // What fills its pixels only in part is paler, and never too pale to be seen.
+            // Blocks that fill their pixels only in part are paler, but stay visible.
             let wanted = 0.35 + 0.65 * (block.filled * 4.0).ceil() / 4.0;
             if (wanted - alpha).abs() > 1e-3 || alpha.is_nan() {
                 alpha = wanted;
@@ -124,7 +124,7 @@ impl Frame<'_> {
         brush.set_global_alpha(1.0);
     }
 
-    /// Numbers over time, each as high as its lane where it is greatest.
+    /// Paints counters; each is scaled to its lane's height at its maximum.
     fn counters(&self, brush: &CanvasRenderingContext2d) {
         brush.set_fill_style_str(&self.palette.ink);
         brush.set_global_alpha(0.5);
@@ -144,7 +144,7 @@ impl Frame<'_> {
             }
             let ns = |px: usize| self.scene.window.from_ns + px as f64 * self.scene.ns_per_px;
             let mut at = 0;
-            // What stays the same is one rectangle.
+            // Equal values in a row are one rectangle.
             for same in values.chunk_by(|one, other| one.to_bits() == other.to_bits()) {
                 let (from, to) = (
                     self.px(ns(at)).max(0.0),
@@ -162,7 +162,7 @@ impl Frame<'_> {
         brush.set_global_alpha(1.0);
     }
 
-    /// Frames what a search found.
+    /// Frames search results.
     fn hits(&self, brush: &CanvasRenderingContext2d) {
         brush.set_stroke_style_str(&self.palette.chosen);
         brush.set_line_width(1.0);
@@ -182,8 +182,8 @@ impl Frame<'_> {
         }
     }
 
-    /// Marks what a search found and is too short to be drawn: all of the row's height where it is
-    /// alone, its edge where many lie side by side.
+    /// Marks search results that are too short to be drawn: over the row's full height if alone, at its edge if many
+    /// are side by side.
     fn marks(&self, brush: &CanvasRenderingContext2d) {
         brush.set_fill_style_str(&self.palette.chosen);
         for mark in &self.scene.marks {
@@ -202,7 +202,7 @@ impl Frame<'_> {
         }
     }
 
-    /// Ranges that were kept: a line at either end.
+    /// Marks kept ranges with a line at either end.
     fn kept(&self, brush: &CanvasRenderingContext2d, height: f64) {
         brush.set_fill_style_str(&self.palette.chosen);
         for kept in self.kept {
@@ -243,7 +243,7 @@ impl Frame<'_> {
         }
     }
 
-    /// Pales what is not analyzed: in the lanes of each trace another part of the time.
+    /// Dims what is not analyzed, a different time range for each trace.
     fn dim_lanes(&self, brush: &CanvasRenderingContext2d) {
         if self.below.is_empty() {
             self.dim(brush, self.analyzed, (0.0, self.height));
@@ -256,7 +256,7 @@ impl Frame<'_> {
         }
     }
 
-    /// The same between two heights.
+    /// The same between two vertical positions.
     fn dim(
         &self,
         brush: &CanvasRenderingContext2d,
@@ -316,7 +316,7 @@ impl Frame<'_> {
         brush.stroke_rect(left, top + 1.0, (right - left).max(2.0), ROW_PX - 2.0);
     }
 
-    /// The ruler above the lanes.
+    /// Paints the ruler above the lanes.
     pub(super) fn paint_ruler(&self, brush: &CanvasRenderingContext2d) {
         let at = ticks(self.window, self.width, TICKS_APART_PX);
         let step = match at.as_slice() {

@@ -1,11 +1,11 @@
-//! The reference's timeline below that of the target, while two traces are compared; and of ranks of a job those of
-//! others below both.
+//! The reference's timeline below the target's while two traces are compared; for ranks of a job, the timelines of
+//! further ranks below both.
 
 use super::model::Model;
 use crate::page::prelude::*;
 use crate::protocol::{Align, TraceSide};
 
-/// Shows the reference's lanes, or no longer; nothing while there is no reference.
+/// A switch for the reference's lanes; nothing while there is no reference.
 pub(super) fn show_reference(model: Model) -> impl IntoView {
     let is_shown = move || model.below.with(Option::is_some);
     let turn = move |_| {
@@ -27,7 +27,7 @@ pub(super) fn show_reference(model: Model) -> impl IntoView {
     }
 }
 
-/// What stands at the same time in both traces.
+/// The choice of how the two traces are aligned.
 pub(super) fn align_reference(model: Model) -> impl IntoView {
     let below = Memo::new(move |_| model.outline.with(|outline| outline.below.first().cloned()));
     let choose = move |event| {
@@ -46,7 +46,7 @@ pub(super) fn align_reference(model: Model) -> impl IntoView {
     }
 }
 
-/// What stands above the lanes of the reference, and of what is shown below it.
+/// The headings above the lanes of the reference, and of the traces below it.
 pub(super) fn heading(model: Model) -> impl IntoView {
     let below = Memo::new(move |_| model.outline.with(|outline| outline.below.clone()));
     let tops = Memo::new(move |_| model.layout.with(|layout| layout.below.clone()));

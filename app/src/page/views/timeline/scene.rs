@@ -1,11 +1,11 @@
-//! What the worker drew, as the page keeps it: enough to move and to zoom until the next drawing.
+//! The worker's drawing as the page keeps it: enough for moving and zooming until the next drawing arrives.
 
 use crate::protocol::{BLOCK_BYTES, Drawn, GapMark, MARK_HUE, TraceSide};
 use dormer_core::base::sort::Arrange;
 
 use super::window::Window;
 
-/// A block in the time of the trace.
+/// A block, in trace time.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Block {
     pub(super) from_ns: f64,
@@ -13,17 +13,17 @@ pub(super) struct Block {
     pub(super) uid: u32,
     pub(super) row: usize,
     pub(super) hue: u8,
-    /// How much of it is filled, 0 to 1.
+    /// The share of it that is filled, 0 to 1.
     pub(super) filled: f64,
 }
 
-/// An idle time.
+/// An idle gap.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Gap {
     pub(super) side: TraceSide,
     pub(super) from_ns: f64,
     pub(super) to_ns: f64,
-    /// What to say of it.
+    /// Its description.
     pub(super) text: String,
 }
 
@@ -31,28 +31,28 @@ pub(super) struct Gap {
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct Scene {
     pub(super) window: Window,
-    /// Nanoseconds in a pixel when it was drawn.
+    /// Nanoseconds per pixel at the time of drawing.
     pub(super) ns_per_px: f64,
     pub(super) rows: Vec<usize>,
-    /// By number of a counter: its greatest value in each pixel.
+    /// For each counter, by number, its maximum in each pixel.
     pub(super) counters: Vec<(u32, Vec<f32>)>,
-    /// Blocks that a search found.
+    /// Blocks that match the search.
     pub(super) hits: Vec<Block>,
-    /// Its blocks, by hue and fill: a canvas likes to keep its brush.
+    /// Its blocks, sorted by hue and fill, because changing a canvas's fill style is slow.
     pub(super) blocks: Vec<Block>,
-    /// Names of blocks, wherever they came to lie.
+    /// Names of blocks, at any position.
     pub(super) labels: Vec<(Block, String)>,
-    /// Where blocks that a search found are too short to be seen.
+    /// Positions of search results that are too short to be visible.
     pub(super) marks: Vec<Block>,
     /// Idle times.
     pub(super) gaps: Vec<Gap>,
 }
 
-/// Fill is drawn in so many steps.
+/// The number of discrete fill levels.
 const FILLS: f64 = 4.0;
 
 impl Scene {
-    /// Reads the worker's answer.
+    /// Decodes the worker's answer.
     pub(super) fn new(
         window: Window,
         ns_per_px: f64,
@@ -94,7 +94,7 @@ impl Scene {
         }
     }
 
-    /// Good enough for a window: it covers the window's time and rows, at about its zoom.
+    /// Whether it is good enough for a window: it covers the window's time and rows, at about the same zoom.
     pub(super) fn serves(
         &self,
         window: Window,

@@ -13,10 +13,10 @@ use super::model::Model;
 /// Fewer rows than this are not worth folding.
 const STACK_FROM: usize = 3;
 
-/// What was done to the lanes, by their positions.
+/// The user's changes to the lanes, by lane position.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Tracks {
-    /// The letter of what was done, and the lane.
+    /// The letter of the change, and the lane.
     done: BTreeSet<(char, usize)>,
 }
 
@@ -27,7 +27,7 @@ pub(super) const PINNED: char = 'p';
 pub(super) const WHOLE: char = 's';
 
 impl Tracks {
-    /// As the URL has them: `f0.h3`.
+    /// Parses the format in the URL: `f0.h3`.
     pub(super) fn parse(text: &str) -> Tracks {
         let one = |word: &str| {
             let mut letters = word.chars();
@@ -64,7 +64,7 @@ impl Tracks {
         self.is(FOLDED, lane)
     }
 
-    /// Rows of a lane that the common stack takes, while it is folded.
+    /// The number of a lane's rows in the common stack, if the stack is folded.
     pub(super) fn folded_rows(&self, at: usize, lane: &LaneLine) -> usize {
         match lane.stack >= STACK_FROM && !self.is(WHOLE, at) {
             true => lane.stack,
@@ -72,7 +72,7 @@ impl Tracks {
         }
     }
 
-    /// The lanes that are shown, from top to bottom.
+    /// The visible lanes, from top to bottom.
     pub(super) fn order(&self, lanes: &[LaneLine], filter: &str) -> Vec<usize> {
         let filter = filter.trim().to_lowercase();
         let is_shown = |at: &usize| {
@@ -91,14 +91,14 @@ impl Tracks {
 }
 
 impl Model {
-    /// Folds, hides or pins a lane, or no longer.
+    /// Applies or reverts a change to a lane: folded, hidden or pinned.
     pub(super) fn turn(self, done: char, lane: usize, on: bool) {
         let mut tracks = self.tracks.get_untracked();
         tracks.turn(done, lane, on);
         self.state.look_at(|focus| focus.tracks = tracks.text());
     }
 
-    /// Has a row shown that is folded or hidden.
+    /// Makes a row visible if it is folded or hidden.
     pub(super) fn unfold(self, row: usize) {
         if self
             .layout
@@ -126,7 +126,7 @@ impl Model {
     }
 }
 
-/// The titles of the lanes, over the canvas: a click folds a lane.
+/// The titles of the lanes, above the canvas: a click folds a lane.
 pub(super) fn titles(model: Model) -> impl IntoView {
     let titles = move || {
         let tops = model.layout.with(|layout| layout.titles.clone());
@@ -148,7 +148,7 @@ pub(super) fn titles(model: Model) -> impl IntoView {
             });
             let mark = if is_folded { "fold" } else { "fold open" };
             Some(view! {
-                // Presses and keys of its buttons are not the lanes'.
+                // Presses and keys on its buttons must not reach the lanes.
                 <h2
                     class="lane"
                     style:top=format!("{top}px")
@@ -162,7 +162,7 @@ pub(super) fn titles(model: Model) -> impl IntoView {
                         id=format!("lane-{at}")
                         on:click=move |_| {
                             model.turn(FOLDED, at, !is_folded);
-                            // The titles are made anew: the keyboard stays where it was.
+                            // The titles are redrawn: the keyboard focus stays where it was.
                             browser::after_paint(move || browser::focus_on(&format!("lane-{at}")));
                         }
                     >
@@ -178,12 +178,12 @@ pub(super) fn titles(model: Model) -> impl IntoView {
     view! { {titles} }
 }
 
-/// What the trace of a lane or of an event is called, while two are shown.
+/// The name of the trace of a lane or of an event, while two traces are shown.
 pub(super) fn trace_name(trace: String) -> impl IntoView {
     (!trace.is_empty()).then(|| view! { <span class="trace-name">{trace}</span> })
 }
 
-/// The list of all lanes: which are shown and pinned, and a filter by name.
+/// The menu of all lanes: which are shown and pinned, and a filter by name.
 pub(super) fn menu(model: Model) -> impl IntoView {
     let rows = move || {
         let lanes = model.outline.with(|outline| outline.lanes.clone());
@@ -246,7 +246,7 @@ pub(super) fn menu(model: Model) -> impl IntoView {
     }
 }
 
-/// A range that stays, with what was noted about it.
+/// A kept range, with the user's note.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Kept {
     pub(super) from_ns: f64,
@@ -255,7 +255,7 @@ pub(super) struct Kept {
 }
 
 impl Model {
-    /// Keeps the marked range in the link, or lets a kept one go.
+    /// Adds the marked range to the kept ranges in the link, or removes one.
     pub(super) fn keep(self, range: (f64, f64), note: &str, on: bool) {
         let span = (range.0.round() as u64, range.1.round() as u64);
         let note = note.trim().to_owned();
@@ -276,7 +276,7 @@ impl Model {
     }
 }
 
-/// The ranges that were kept, each with a way there.
+/// The kept ranges, each with a link.
 pub(super) fn kept_ranges(model: Model) -> impl IntoView {
     let one = move |kept: Kept| {
         let length = format::time_ns((kept.to_ns - kept.from_ns) as i64);

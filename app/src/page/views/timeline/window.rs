@@ -1,9 +1,9 @@
-//! The part of the time that is on the screen.
+//! The visible time range.
 
-/// Nearer than this nothing is to be seen: a nanosecond is the finest that traces have.
+/// The smallest window: the finest resolution of traces is a nanosecond.
 const LEAST_NS: f64 = 50.0;
 
-/// A part of the trace's time, in nanoseconds since its first event.
+/// A time range of the trace, in nanoseconds since its first event.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub(super) struct Window {
     /// At the left edge.
@@ -13,7 +13,7 @@ pub(super) struct Window {
 }
 
 impl Window {
-    /// From one time to another, inside a trace of some length.
+    /// From one time to another, clamped to a trace of this length.
     pub(super) fn new(from_ns: f64, to_ns: f64, length_ns: f64) -> Window {
         let length_ns = length_ns.max(LEAST_NS);
         let wide = (to_ns - from_ns).clamp(LEAST_NS, length_ns);
@@ -45,7 +45,7 @@ impl Window {
         (ns - self.from_ns) / self.ns_per_px(width_px)
     }
 
-    /// Nearer (below 1) or further (above 1), with a time staying where it is.
+    /// Zooms in (below 1) or out (above 1) around a fixed time.
     pub(super) fn zoom(self, at_ns: f64, factor: f64, length_ns: f64) -> Window {
         let wide = (self.length_ns() * factor).clamp(LEAST_NS, length_ns.max(LEAST_NS));
         let factor = wide / self.length_ns();
@@ -53,18 +53,18 @@ impl Window {
         Window::new(from_ns, from_ns + wide, length_ns)
     }
 
-    /// Later by some time.
+    /// Moves forward in time.
     pub(super) fn pan(self, by_ns: f64, length_ns: f64) -> Window {
         Window::new(self.from_ns + by_ns, self.to_ns + by_ns, length_ns)
     }
 
-    /// True when all of another window is inside.
+    /// Whether another window is entirely inside.
     pub(super) fn holds(self, other: Window) -> bool {
         self.from_ns <= other.from_ns && other.to_ns <= self.to_ns
     }
 }
 
-/// Times with round numbers for a ruler, `apart_px` or more from each other.
+/// Round times for a ruler, at least `apart_px` from each other.
 pub(super) fn ticks(window: Window, width_px: f64, apart_px: f64) -> Vec<f64> {
     let least = window.ns_per_px(width_px) * apart_px;
     let decade = 10_f64.powf(least.max(1.0).log10().floor());

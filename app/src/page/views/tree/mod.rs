@@ -1,5 +1,4 @@
-//! Call tree: who called what, and the time it led to: as it was recorded, or put together by name; as a
-//! table or as blocks.
+//! Call tree: who called what, and its time; as recorded, or aggregated by name; as a table or as a flame graph.
 //!
 //! ```text
 //! worker ─rows──→ VirtualRows ─ table ┐
@@ -7,8 +6,8 @@
 //! tools, keys ──→ TreeState ──────────┘
 //! ```
 //!
-//! The worker keeps which nodes are open and answers with rows of the unfolded tree, or with the
-//! blocks that can be seen, so the page holds a screenful whatever the size of the trace.
+//! The worker tracks which nodes are open and answers with rows of the unfolded tree, or with the visible blocks, so
+//! the page holds one screenful regardless of the trace's size.
 
 mod flame;
 mod state;
@@ -42,10 +41,10 @@ pub fn tree() -> impl IntoView {
     }
 }
 
-/// Levels that one button opens.
+/// The numbers of levels that a button opens at once.
 const LEVELS: std::ops::RangeInclusive<u32> = 1..=8;
 
-/// Tree layout, and how they are drawn.
+/// The tree's layout, and how it is drawn.
 fn modes(tree: TreeState) -> AnyView {
     let button = |(mode, slug, title): (TreeMode, &'static str, &'static str)| {
         let choose = move |_| tree.show_as(|focus| focus.table = slug.to_owned());
@@ -70,7 +69,7 @@ fn modes(tree: TreeState) -> AnyView {
     .into_any()
 }
 
-/// Search, and the ways around the tree.
+/// Search, and navigation in the tree.
 fn tools(tree: TreeState) -> AnyView {
     let hottest = move |_| tree.list.step(TreeStep::Hottest(None));
     view! {
@@ -100,7 +99,7 @@ fn tools(tree: TreeState) -> AnyView {
     .into_any()
 }
 
-/// The switch for rows without GPU time, which says how many there are.
+/// The switch for rows without GPU time, with their number.
 fn hiding(tree: TreeState) -> AnyView {
     let all_rows = Memo::new(move |_| tree.look.with(|look| look.all_rows));
     let hidden = Memo::new(move |_| tree.list.told.with(|told| told.hidden));
@@ -123,7 +122,7 @@ fn hiding(tree: TreeState) -> AnyView {
     .into_any()
 }
 
-/// The calls around everything that the table shows: a click on one shows the tree from there.
+/// The calls above everything that the table shows: a click on one shows the tree from there.
 fn stack(tree: TreeState) -> AnyView {
     let told = tree.list.told;
     let steps = move || {
@@ -171,7 +170,7 @@ fn stack(tree: TreeState) -> AnyView {
     .into_any()
 }
 
-/// Everything that is known of the selected call.
+/// Everything about the selected call.
 fn about(tree: TreeState) -> AnyView {
     let shown = move || {
         let Some(row) = tree.list.rows.at_cursor() else {

@@ -1,4 +1,4 @@
-//! What the Call tree view shows and what happens to it.
+//! The state of the Call tree view.
 
 use crate::page::prelude::*;
 use crate::protocol::{
@@ -15,7 +15,7 @@ impl VirtualRow for TreeRow {
     }
 }
 
-/// How the place in the URL wants the tree. Calls put together come with the most GPU time first.
+/// The tree's settings for a place in the URL. Aggregated calls are sorted by GPU time, highest first.
 fn look(focus: &Focus) -> TreeLook {
     let mode = TreeMode::of(&focus.table);
     let usual = || {
@@ -36,17 +36,17 @@ fn look(focus: &Focus) -> TreeLook {
 /// How the tree is drawn.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) enum Drawing {
-    /// Rows.
+    /// As rows.
     #[default]
     Table,
-    /// Blocks as wide as their GPU time.
+    /// As blocks as wide as their GPU time.
     FlameByGpu,
-    /// Blocks as wide as their CPU time.
+    /// As blocks as wide as their CPU time.
     FlameByCpu,
 }
 
 impl Drawing {
-    /// All of them, with what the URL and the page call them.
+    /// All of them, with their names in the URL and on the page.
     pub(super) const ALL: [(Drawing, &'static str, &'static str); 3] = [
         (Drawing::Table, "", "Table"),
         (Drawing::FlameByGpu, "flame", "Flame graph by GPU time"),
@@ -58,27 +58,27 @@ impl Drawing {
         known.map(|(_, slug, _)| *slug).unwrap_or_default()
     }
 
-    /// The one of a word in the URL.
+    /// The variant for a name in the URL.
     fn of(slug: &str) -> Drawing {
         let named = Drawing::ALL.iter().find(|(_, known, _)| *known == slug);
         named.map(|(drawing, ..)| *drawing).unwrap_or_default()
     }
 }
 
-/// What the tree is doing. Copy: pass it around.
+/// The state of the tree. `Copy`, so pass it around.
 #[derive(Clone, Copy)]
 pub(super) struct TreeState {
     pub(super) list: TreeRows<TreeRow>,
     pub(super) look: Memo<TreeLook>,
     pub(super) drawing: Memo<Drawing>,
-    /// The node that is to stay selected when the tree is shown in another way.
+    /// The node to keep selected when the tree's settings change.
     keep: StoredValue<Option<u32>>,
-    /// How often the rows were arranged in another way than the place says.
+    /// Counts rearrangements of the rows that the place does not describe.
     pub(super) rearranged: RwSignal<u32>,
 }
 
 impl TreeState {
-    /// Asks for the tree that the place names, and for the node or event that it names.
+    /// Requests the tree that the place describes, and the node or event that it names.
     pub(super) fn new(state: AppState, engine: Engine) -> TreeState {
         let query = |offset, count| TreeRowsQuery { offset, count };
         let list = TreeRows::new(state, engine, false, query);
@@ -90,7 +90,7 @@ impl TreeState {
             rearranged: RwSignal::new(0),
         };
         tree.send_look(None);
-        // The URL may name a node that lies in a closed part of the tree, or an event.
+        // The URL may name a node in a folded part of the tree, or an event.
         let (event, node) = state
             .place
             .with_untracked(|place| (place.focus.event, place.focus.row));
@@ -120,17 +120,17 @@ impl TreeState {
         tree
     }
 
-    /// Tells the worker how the tree is to be shown; every later question is about that. A call of
-    /// the tree before stays selected where the new one has it.
+    /// Sends the tree's settings to the worker; all later queries use them. A selected call stays selected if the new
+    /// tree contains it.
     fn send_look(self, keep: Option<u32>) {
         let look = self.look.get_untracked();
         self.list.step(TreeStep::Look(TreeLook { keep, ..look }));
     }
 
-    /// Shows the tree in another way; the selected call stays selected where that way has it.
+    /// Changes the tree's settings; the selected call stays selected if the new tree contains it.
     pub(super) fn show_as(self, change: impl FnOnce(&mut Focus)) {
         self.list.state.look_at(|focus| {
-            // A node of one tree is another one in the next.
+            // A node has another number in another tree.
             self.keep.set_value(focus.row.take());
             focus.event = None;
             focus.top = None;
@@ -138,8 +138,8 @@ impl TreeState {
         });
     }
 
-    /// Draws the same tree in another way. Of calls as they were recorded a flame graph is thousands of
-    /// blocks: it is first drawn of calls put together.
+    /// Draws the same tree differently. A flame graph of calls as recorded would have thousands of blocks, so the calls
+    /// are aggregated first.
     pub(super) fn draw_as(self, drawing: Drawing) {
         let slug = drawing.slug().to_owned();
         let is_recorded = self
@@ -156,18 +156,18 @@ impl TreeState {
         }
     }
 
-    /// Shows calls without GPU time, too, or no longer.
+    /// Shows or hides calls without GPU time.
     pub(super) fn show_all_rows(self, all_rows: bool) {
         self.show_as(|focus| focus.all_rows = all_rows);
     }
 
-    /// Does something that changes the drawing, too.
+    /// Performs a step that also changes the flame graph.
     pub(super) fn rearrange(self, step: TreeStep) {
         self.list.step(step);
         self.rearranged.update(|times| *times += 1);
     }
 
-    /// What is done with a row or a key of the table.
+    /// Handles an action on rows or a key.
     pub(super) fn act(self, act: RowAct) -> bool {
         self.list.act(act, |key, node| {
             match key {

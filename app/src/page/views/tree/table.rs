@@ -1,4 +1,4 @@
-//! The tree as a table: rows that open and close.
+//! The tree as a table with rows that open and close.
 
 use std::sync::Arc;
 
@@ -8,18 +8,18 @@ use super::state::TreeState;
 use crate::page::prelude::*;
 use crate::protocol::{Sort, TreeInstances, TreeMode, TreeRow, TreeStep, tree_sort};
 
-/// Names are indented by this share of the table at most.
+/// Names are indented by at most this percentage of the table.
 const INDENT_PERCENT: u32 = 14;
 
 /// A column after the name.
 struct Column {
     title: &'static str,
-    /// What it is sorted by; empty for one that is not sorted.
+    /// Its sort key; empty if it is not sortable.
     sort: &'static str,
     doc: &'static str,
     /// The class of its `col`.
     width: &'static str,
-    /// In a narrower table it is left out: what a row has is told below the table.
+    /// It is hidden in a narrower table: the panel below the table has the values.
     least_px: f64,
     cell: fn(&TreeRow) -> AnyView,
 }
@@ -30,7 +30,7 @@ impl PartialEq for Column {
     }
 }
 
-/// Mean, least and most of the modules of one class.
+/// Mean, minimum and maximum over the modules of one class.
 pub(super) fn spread(of: &TreeInstances) -> String {
     format!("{} ({})", of.mean, of.range)
 }
@@ -52,7 +52,7 @@ const COLUMNS: [Column; 8] = [
     Column { title: "Calls", sort: tree_sort::CALLS, width: "w-small", least_px: 780.0, doc: "Number of merged calls", cell: |row| number(&row.calls) },
 ];
 
-/// The columns that a table of some width has room for. Of calls as they were recorded each is one.
+/// The columns that fit a table of this width. Calls as recorded have no count.
 fn fitting(width_px: f64, mode: TreeMode) -> Vec<&'static Column> {
     let columns = COLUMNS.iter();
     let fitting = columns.filter(|column| {
@@ -104,7 +104,7 @@ pub(super) fn table(tree: TreeState) -> AnyView {
     .view(rows, move |row| line(tree, row, &columns.get_untracked()))
 }
 
-/// In a narrower table files stand without their folders, which the title and the panel have.
+/// In a narrower table, files are shown without their folders, which are in the tooltip and the panel.
 const NARROW_PX: f64 = 620.0;
 
 fn shown_name(tree: TreeState, row: &TreeRow) -> String {
@@ -115,8 +115,7 @@ fn shown_name(tree: TreeState, row: &TreeRow) -> String {
     }
 }
 
-/// How many modules a row stands for: a button that puts them below it by themselves, or together
-/// again.
+/// The number of modules that a row stands for: a button that splits them into rows of their own, or merges them again.
 fn instances(tree: TreeState, node: u32, of: &TreeInstances) -> AnyView {
     let step = move |event: MouseEvent| {
         event.stop_propagation();

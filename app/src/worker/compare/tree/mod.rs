@@ -1,11 +1,11 @@
 //! Both call trees side by side, with some nodes open.
 //!
-//! | module | what is in it |
+//! | module | content |
 //! |---|---|
-//! | [`outline`] | where the trees differ, and how the nodes lie |
-//! | [`row`] | what is said of one node |
+//! | [`outline`] | where the trees differ, and how the nodes are arranged |
+//! | [`row`] | the content of one row |
 //!
-//! A window of rows is asked for at a time: two traces may have some hundred thousand nodes.
+//! Rows are queried one window at a time: two traces may have several hundred thousand nodes.
 
 mod outline;
 mod row;
@@ -24,13 +24,13 @@ use crate::worker::tree::search::Search;
 use crate::worker::tree::unfolded::Unfolded;
 use outline::{Outline, Shown};
 
-/// So many of the largest differences are open at first.
+/// This many of the largest differences are initially open.
 const OPEN_AT_FIRST: usize = 3;
 
 /// Both call trees, side by side.
 pub(in crate::worker) struct DiffTree {
     diff: Arc<TreeDiff>,
-    /// Made when rows are first asked for.
+    /// Built when rows are first queried.
     outline: Option<Outline>,
     only_differences: bool,
     unfolded: Unfolded,
@@ -48,7 +48,7 @@ impl DiffTree {
         }
     }
 
-    /// How many calls there are, those of both counted once.
+    /// The number of calls; those in both traces count once.
     pub(super) fn n_calls(&self) -> usize {
         self.diff.len()
     }
@@ -132,7 +132,7 @@ impl DiffTree {
     }
 }
 
-/// The differences; when they are first found, what leads to the largest is opened.
+/// The outline of the differences; when it is first built, the path to the largest one is opened.
 fn prepared<'a>(
     outline: &'a mut Option<Outline>,
     diff: &TreeDiff,

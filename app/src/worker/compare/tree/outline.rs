@@ -1,7 +1,7 @@
-//! Where both call trees differ, and how their nodes lie.
+//! Where both call trees differ, and how their nodes are arranged.
 //!
-//! A row is a node of the [`TreeDiff`], or the work that a thread or all threads have on their own:
-//! that has no call, so it gets a row below its heading.
+//! A row is a node of the [`TreeDiff`], or the GPU activity that a thread or all threads have without a call: that gets
+//! a row below its heading.
 
 use dormer_core::Profile;
 use dormer_core::base::interval::sum;
@@ -10,22 +10,22 @@ use dormer_core::compare::{Pair, Which};
 
 use crate::worker::tree::unfolded::Branches;
 
-/// Marks the row of what a heading has on its own; the rest is the heading.
+/// Flag of the row for a heading's own GPU activity; the other bits are the heading.
 const OWN: u32 = 1 << 31;
 
-/// What is different about a row.
+/// How a row differs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Mark {
     Same,
-    /// It is in one trace alone, with all below it.
+    /// It is only in one trace, with everything below it.
     Only(Which),
-    /// It is in one trace alone, around calls of both.
+    /// It is only in one trace, but contains calls of both.
     Wrapper(Which),
-    /// Both make the call, and it launches other kernels.
+    /// Both traces have the call, but it launches different kernels.
     OtherKernels,
 }
 
-/// A node, or what a heading has on its own.
+/// A node, or a heading's own GPU activity.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Spot {
     pub(super) id: DiffId,
@@ -44,15 +44,15 @@ impl Spot {
 /// Where the trees differ.
 #[derive(Debug)]
 pub(super) struct Outline {
-    /// Number of nodes above, by node.
+    /// For each node, the number of nodes above it.
     depth: Vec<u32>,
-    /// By node: it or something below it is marked.
+    /// For each node, whether it or something below it is marked.
     differs: Vec<bool>,
-    /// By node: it launches other kernels in one trace than in the other.
+    /// For each node, whether it launches different kernels in the two traces.
     launches_others: Vec<bool>,
-    /// The largest difference of a row's times, in nanoseconds, whatever its sign.
+    /// The largest absolute difference between a row's times, in nanoseconds.
     pub(super) largest_ns: u64,
-    /// A row for each place where the trees differ, the largest difference first.
+    /// A row for each place where the trees differ, largest difference first.
     pub(super) differences: Vec<u32>,
 }
 
@@ -74,7 +74,7 @@ impl Outline {
             let size = node.gpu_ns.difference().unsigned_abs();
             outline.largest_ns = outline.largest_ns.max(size);
         }
-        // Children stand behind their parents.
+        // Children come after their parents.
         for (id, node) in diff.iter().rev() {
             let is_marked = outline.launches_others(id) || node.presence != Presence::Both;
             let differs = is_marked || outline.differs(id);
@@ -91,7 +91,7 @@ impl Outline {
         outline
     }
 
-    /// Nothing is marked.
+    /// Whether nothing is marked.
     pub(super) fn is_same(&self) -> bool {
         !self.differs(DiffId::ROOT)
     }
@@ -108,7 +108,7 @@ impl Outline {
         self.launches_others.get(id.index()) == Some(&true)
     }
 
-    /// What is different about a row.
+    /// How a row differs.
     pub(super) fn mark(&self, diff: &TreeDiff, spot: Spot) -> Mark {
         if spot.is_own {
             return match lone_side(own_sides(diff, spot.id)) {
@@ -123,7 +123,7 @@ impl Outline {
         match node.presence {
             Presence::Only(which) if node.is_whole => Mark::Only(which),
             Presence::Only(which) => Mark::Wrapper(which),
-            // That of a heading has a row of its own.
+            // A heading's own GPU activity has a row of its own.
             Presence::Both if self.launches_others(spot.id) && !is_heading(diff, spot.id) => {
                 Mark::OtherKernels
             }
@@ -131,14 +131,14 @@ impl Outline {
         }
     }
 
-    /// The calls in which most of the difference of those around them lies, from the top.
+    /// The calls that account for most of the difference of their callers, from the top.
     pub(super) fn way_to_largest(&self, diff: &TreeDiff) -> Vec<DiffId> {
         let size = |id: DiffId| {
             let node = diff.get(id);
             node.map_or(0, |node| node.gpu_ns.difference().unsigned_abs())
         };
         let next = |id: &DiffId| {
-            // Of equal ones the first.
+            // Of equal ones, the first.
             let children = diff.children(*id).rev();
             let largest = children.max_by_key(|child| size(*child))?;
             (size(largest) > 0 && size(largest) >= size(*id) / 2).then_some(largest)
@@ -147,7 +147,7 @@ impl Outline {
     }
 }
 
-/// The row to go to for a place: of its occurrences the one with the largest difference.
+/// The row to show for a place: its occurrence with the largest difference.
 fn goal(diff: &TreeDiff, place: &Place) -> u32 {
     let occurrences = place.occurrences.iter().rev();
     let largest = occurrences.max_by_key(|work| work.busy_ns.difference().unsigned_abs());
@@ -162,13 +162,13 @@ fn goal(diff: &TreeDiff, place: &Place) -> u32 {
     }
 }
 
-/// It stands for no call: all threads, or one of them.
+/// Whether it does not stand for a call: all threads, or one of them.
 pub(super) fn is_heading(diff: &TreeDiff, id: DiffId) -> bool {
     diff.get(id)
         .is_some_and(|node| node.nodes == Pair::default())
 }
 
-/// Which sides have work that a call launched itself.
+/// Which sides have GPU activity that a call launched itself.
 fn own_sides(diff: &TreeDiff, id: DiffId) -> Pair<bool> {
     Pair::of(|which| !diff.own_work(id, which).is_empty())
 }
@@ -186,7 +186,7 @@ fn lone_side(sides: Pair<bool>) -> Option<Which> {
 pub(super) struct Shown<'a> {
     pub(super) diff: &'a TreeDiff,
     pub(super) outline: &'a Outline,
-    /// Rows without a difference in them or below them are left out.
+    /// Rows without a difference in or below them are omitted.
     pub(super) only_differences: bool,
 }
 
@@ -202,14 +202,14 @@ impl Shown<'_> {
         }
     }
 
-    /// The calls, then what the heading has on its own.
+    /// The calls, then the heading's own GPU activity.
     fn all_below(&self, id: DiffId) -> impl Iterator<Item = u32> {
         let has_own = is_heading(self.diff, id) && own_sides(self.diff, id) != Pair::of(|_| false);
         let calls = self.diff.children(id).map(|child| child.0);
         calls.chain(has_own.then_some(id.0 | OWN))
     }
 
-    /// Durations of its GPU activity, of either side.
+    /// Total duration of its GPU activity, on either side.
     pub(super) fn gpu_ns(&self, spot: Spot, profiles: Pair<&Profile>) -> Pair<i64> {
         if !spot.is_own {
             let node = self.diff.get(spot.id);

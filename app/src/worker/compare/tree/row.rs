@@ -1,4 +1,4 @@
-//! What is said of one node of both call trees.
+//! The content of one row of both call trees.
 
 use dormer_core::compare::tree::{DiffId, TreeDiff};
 use dormer_core::compare::{Pair, Which};
@@ -10,9 +10,9 @@ use super::outline::{Mark, Shown, Spot, is_heading};
 use crate::protocol::{Branch, DiffRow};
 use crate::worker::tree::shape::thread_name;
 
-/// The page cuts names to the width of their column; longer than this none can be.
+/// The page shortens names to the width of their column, which never fits more than this.
 const NAME_CHARS: usize = 160;
-/// Kernels that are named; of the rest it is said how many there are.
+/// Kernels that are named; the others are only counted.
 const KERNELS: usize = 6;
 
 /// A row as the page shows it.
@@ -51,7 +51,7 @@ pub(super) fn row(tree: &Shown, profiles: Pair<&Profile>, node: u32, branch: Bra
     }
 }
 
-/// What a row is called.
+/// The name of a row.
 pub(super) fn name(diff: &TreeDiff, node: u32) -> &str {
     let spot = Spot::of(node);
     match (spot.is_own, spot.id) {
@@ -76,7 +76,7 @@ fn both(pair: Pair<String>) -> [String; 2] {
     [pair.reference, pair.target]
 }
 
-/// The call of a row on one side; of a thread the first one in it.
+/// The call of a row on one side; for a thread, the first call in it.
 fn event(diff: &TreeDiff, spot: Spot, which: Which, profile: &Profile) -> Option<EventId> {
     if spot.is_own || spot.id == DiffId::ROOT {
         return None;
@@ -87,7 +87,7 @@ fn event(diff: &TreeDiff, spot: Spot, which: Which, profile: &Profile) -> Option
         if let Some(node) = node.nodes.get(which) {
             return diff.call_tree(profile).event(*node);
         }
-        // Wrappers of the other side may stand around it.
+        // It may be inside wrappers of the other side.
         if is_heading(diff, spot.id) {
             waiting.extend(diff.children(id).rev());
         }
@@ -95,7 +95,7 @@ fn event(diff: &TreeDiff, spot: Spot, which: Which, profile: &Profile) -> Option
     None
 }
 
-/// The names as they were recorded, where they are not what the row is called.
+/// The recorded names, if they differ from the row's name.
 fn recorded(
     diff: &TreeDiff,
     spot: Spot,
@@ -122,7 +122,7 @@ fn recorded(
     }
 }
 
-/// The names of what a call launches itself, each once.
+/// The distinct names of what a call launches itself.
 fn kernels(diff: &TreeDiff, spot: Spot, profiles: Pair<&Profile>, which: Which) -> String {
     if !spot.is_own && is_heading(diff, spot.id) {
         return String::new();
@@ -159,8 +159,7 @@ fn work_names<'a>(
     work.filter_map(|id| Some(profile.trace.strings.get(profile.gpu.get(*id)?.name)))
 }
 
-/// The category of what a call launches itself: that of the first kernel of the target, else of
-/// the reference.
+/// The category of what a call launches itself: that of the target's first kernel, or else of the reference's.
 fn token(diff: &TreeDiff, spot: Spot, profiles: Pair<&Profile>) -> &'static str {
     if spot.is_own || is_heading(diff, spot.id) {
         return "";

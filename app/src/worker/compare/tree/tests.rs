@@ -1,4 +1,4 @@
-//! Small traces compared, as the rows that the page shows.
+//! Comparisons of small traces, as the rows that the page shows.
 
 use std::fmt::Write;
 
@@ -42,7 +42,7 @@ impl Trees {
         self.window(0, usize::MAX).rows
     }
 
-    /// The rows as text: name, what is different, times of both and their difference.
+    /// The rows as text: name, mark, times of both traces and their difference.
     fn text(&mut self) -> String {
         let mut text = String::new();
         for row in self.rows() {
@@ -125,7 +125,7 @@ fn a_fused_kernel_stands_beside_the_four_it_replaces() {
 "
     );
     let rows = trees.rows();
-    // The bar of a third of the largest difference, to the left and to the right.
+    // The bar is a third of the largest difference, to the left and to the right.
     let percents = rows.iter().map(|row| format!("{:.0}", row.percent));
     let percents: Vec<String> = percents.collect();
     let bars = "-100 -100 0 -100 -33 -33 -33 -33 33 0";
@@ -164,7 +164,7 @@ fn a_wrapper_of_one_side_is_called_so_and_is_no_difference_in_work() {
     let rows = trees.rows();
     let wrapper = rows.last().unwrap();
     assert_eq!(wrapper.mark, "wrapper only in the target");
-    // What it stands around is the work of both.
+    // The GPU activity inside it is that of both traces.
     assert_eq!(wrapper.times, ["30.0 µs", "30.0 µs"]);
     assert_eq!(wrapper.branch.open, None, "what is in it does not differ");
 }
@@ -199,7 +199,7 @@ fn differences_are_gone_through_from_the_largest_and_around() {
     let mut trees = Trees::of(&trace(2, "nvjet"), &trace(3, "Cijk"));
     let outside = "1 Launched outside of operators [different kernels] copy × 2 | copy × 3";
     let gemm = "2 mm [different kernels] nvjet | Cijk";
-    // The stray kernel is the same one in both, of another length.
+    // The stray kernel is the same one in both traces, with different durations.
     for (number, expected) in (1..).zip([outside, gemm, outside, gemm]) {
         let change = trees.step(TreeStep::Difference(number));
         assert_eq!(change.of, 2);
@@ -246,7 +246,7 @@ fn a_search_opens_the_way_and_windows_are_parts_of_the_list() {
     let page = trees.window(2, 3);
     assert_eq!((page.total, page.offset), (all.len(), 2));
     assert_eq!(page.rows, all[2..5]);
-    // A node of other traces is no place to go.
+    // The node numbers of other traces are rejected.
     for unknown in [4_711, u32::MAX] {
         assert_eq!(trees.step(TreeStep::Reveal(unknown)).target, None);
         assert_eq!(trees.step(TreeStep::Toggle(unknown)).target, None);

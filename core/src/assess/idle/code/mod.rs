@@ -9,13 +9,13 @@
 //! parts                 [signature][= _pad =)[forward ========)
 //! ```
 //!
-//! A gap is split without a rest. Spans whose name tells what they do (see [`CpuActivity`]) take
-//! the time in which they run. Of what is left the deepest span that covers at least half of it
-//! takes its part, and so on; calls of one function count together. The launch that ends the gap, and the way to the GPU, belong to the
-//! code around it, or to the operator that launches. What no span covers is nobody's.
+//! A gap is split completely. Spans whose name identifies their activity (see [`CpuActivity`]) take the time in which
+//! they run. From the rest, the deepest span that covers at least half of it takes its part, and so on; calls of one
+//! function count together. The launch that ends the gap, and the latency until it reaches the GPU, belong to the code
+//! around the launch, or to the operator that launches. Time that no span covers belongs to no code.
 //!
-//! Gaps are disjoint, and a search looks at spans that start in its gap and at those around its
-//! start: all gaps together cost one pass over the calls of a trace.
+//! Gaps are disjoint, and a search only visits spans that start in its gap and those around its start: all gaps
+//! together cost one pass over the calls of a trace.
 
 mod place;
 mod ranges;
@@ -34,19 +34,19 @@ use ranges::Ranges;
 
 pub(crate) use place::Place;
 
-/// Of a gap, parts of less than this are not looked for …
+/// Parts of a gap that are smaller than 1/`LEAST_PART` are not searched for …
 const LEAST_PART: i64 = 16;
 
-/// … nor single calls of less than this, of a function that may have many.
+/// … nor single calls smaller than 1/`LEAST_CALL`, of a function that may have many.
 const LEAST_CALL: i64 = 256;
 
-/// More parts of a gap than these are the last one's.
+/// The maximum number of parts of a gap; the rest goes to the last one.
 const MOST_PARTS: usize = 4;
 
 /// A part of a gap, and what ran in it.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct CodePart {
-    /// `None` where nothing was recorded.
+    /// `None` if nothing was recorded.
     pub(crate) code: Option<Code>,
     pub(crate) ns: i64,
 }
@@ -54,18 +54,18 @@ pub(crate) struct CodePart {
 /// What ran.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Code {
-    /// The deepest span that tells what ran.
+    /// The deepest span that shows what ran.
     pub(crate) event: EventId,
-    /// The span around it whose name tells what it does; the same where its own name does.
+    /// The enclosing span whose name identifies the activity; the same as `event` if its own name does.
     pub(crate) within: EventId,
     pub(crate) activity: Option<CpuActivity>,
 }
 
-/// When the CPU was late, and with what.
+/// When the CPU was late, and because of what.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Late {
     pub(crate) gap: Interval,
-    /// From the start of the gap, or the end of the launch before, to the launch.
+    /// From the start of the gap, or the end of the previous launch, to the launch.
     pub(crate) free: Interval,
     /// The call that launches what ends the gap.
     pub(crate) launch: EventId,
@@ -73,7 +73,7 @@ pub(crate) struct Late {
     pub(crate) launch_before: Option<EventId>,
 }
 
-/// The calls of one function, or of another span of one name, in and around a gap.
+/// The calls of one function, or of other spans with one name, in and around a gap.
 #[derive(Debug, Clone)]
 struct Candidate {
     /// The longest.
@@ -93,7 +93,7 @@ impl Candidate {
         length(time) - length(&difference(time, &self.spans))
     }
 
-    /// Whether it lies in another one.
+    /// Whether it lies within another one.
     fn is_inside(&self, outer: &Candidate) -> bool {
         self.event == outer.event || difference(&self.spans, &outer.spans).is_empty()
     }
@@ -135,7 +135,7 @@ impl<'a> CodeSearch<'a> {
         }
     }
 
-    /// The parts of a gap, which sum up to it.
+    /// The parts of a gap, which add up to it.
     pub(crate) fn parts(&mut self, late: &Late) -> Vec<CodePart> {
         let events = &self.profile.trace.events;
         let mut parts = Vec::new();
@@ -162,7 +162,7 @@ impl<'a> CodeSearch<'a> {
         parts
     }
 
-    /// The wait after which nothing was queued: the whole gap is its.
+    /// The wait after which nothing was queued, which takes the whole gap.
     pub(crate) fn wait(&mut self, wait: EventId, gap: Interval) -> Vec<CodePart> {
         let tree = self.tree;
         let callers = tree.node_of(wait).into_iter();
@@ -178,7 +178,7 @@ impl<'a> CodeSearch<'a> {
                         | CpuActivity::Synchronization
                 )
             );
-            // `nonzero` in a function that prints is what the function does, and so on.
+            // A read such as `nonzero` within a function that prints belongs to that function, and so on.
             if is_read {
                 told = code;
             }
@@ -200,7 +200,7 @@ impl<'a> CodeSearch<'a> {
         }]
     }
 
-    /// Spans of a thread that cover a good part of a time, be they around it or in it: the deepest first.
+    /// Collects spans of a thread that cover enough of a time, around or within it: deepest first.
     fn collect(&mut self, time: Interval, track: TrackId, before: Option<EventId>) {
         let (tree, trace) = (self.tree, &self.profile.trace);
         let least_ns = (time.length() / LEAST_CALL).max(1);
@@ -232,7 +232,8 @@ impl<'a> CodeSearch<'a> {
             ranges.around(time).for_each(&mut add);
         }
         self.overhead.around(time).for_each(&mut add);
-        // Of what is around all of it the innermost is the deepest; others may tell what they do.
+        // Among spans around the whole time, the innermost is the deepest; the others are kept if their names identify
+        // an activity.
         let mut is_around_all = false;
         let callers = around.into_iter();
         let callers = callers.flat_map(|node| std::iter::once(node).chain(tree.ancestors(node)));
@@ -250,7 +251,7 @@ impl<'a> CodeSearch<'a> {
         self.candidates = self.together(found, time);
     }
 
-    /// Spans by name.
+    /// Groups spans by name.
     fn together(
         &mut self,
         mut found: Vec<(StringId, Interval, EventId)>,
@@ -266,7 +267,7 @@ impl<'a> CodeSearch<'a> {
             let Some((_, span, event)) = longest.filter(|_| covered_ns >= least_ns) else {
                 continue;
             };
-            // A program that runs while a module is imported is no import.
+            // A program that runs while a module is imported is not an import.
             let is_program = |activity: &CpuActivity| {
                 *activity == CpuActivity::Imports && span.end_ns >= time.end_ns
             };
@@ -279,7 +280,7 @@ impl<'a> CodeSearch<'a> {
             };
             candidates.push((covered_ns, candidate));
         }
-        // What covers less lies deeper, and of what covers as much what is shorter.
+        // A span that covers less is deeper; on a tie, the shorter one.
         candidates.arrange_by_key(|(covered_ns, one)| {
             (*covered_ns, one.longest_ns, std::cmp::Reverse(one.event))
         });
@@ -301,13 +302,13 @@ impl<'a> CodeSearch<'a> {
         }
     }
 
-    /// Splits a time; what is left.
+    /// Splits a time; returns what is left.
     fn split(&self, time: Interval, parts: &mut Vec<CodePart>) -> Vec<Interval> {
         let mut rest: Vec<Interval> = Some(time)
             .filter(|time| time.length() > 0)
             .into_iter()
             .collect();
-        // The outermost first, so that each takes what it is around.
+        // Outermost first, so that each takes everything within it.
         for outer in self.candidates.iter().rev() {
             if outer.activity.is_none() || outer.covers(&rest) < (time.length() / LEAST_PART).max(1)
             {
@@ -322,7 +323,7 @@ impl<'a> CodeSearch<'a> {
         rest
     }
 
-    /// The parts of a time in which a span runs whose name tells what it does.
+    /// Splits the part of a time in which a span with a known activity runs.
     fn take_within(&self, outer: &Candidate, mut inside: Vec<Interval>, parts: &mut Vec<CodePart>) {
         let least_ns = length(&inside) / LEAST_PART;
         let within = self.candidates.iter().filter(|one| one.is_inside(outer));
@@ -356,7 +357,7 @@ impl<'a> CodeSearch<'a> {
         self.profile.trace.events.span(event)
     }
 
-    /// Takes from a time what the deepest span that covers half of it covers, and so on.
+    /// Takes from a time what the deepest span that covers half of it covers, and repeats.
     fn take_deepest(&self, rest: &mut Vec<Interval>, whole_ns: i64, parts: &mut Vec<CodePart>) {
         for _ in 0..MOST_PARTS {
             let left_ns = length(rest);
@@ -373,7 +374,7 @@ impl<'a> CodeSearch<'a> {
             });
             *rest = left;
         }
-        // What is left of the last bit belongs to what is around it.
+        // A small remainder belongs to the last part, which is around it.
         let left_ns = length(rest);
         if left_ns > 0
             && left_ns < whole_ns / LEAST_PART
@@ -384,7 +385,7 @@ impl<'a> CodeSearch<'a> {
         }
     }
 
-    /// The launch belongs to the code that it lies in, or to its operator.
+    /// The launch belongs to the code around it, or to its operator.
     fn add_launch(&mut self, launch: EventId, ns: i64, parts: &mut Vec<CodePart>) {
         if ns <= 0 {
             return;
@@ -413,8 +414,8 @@ impl<'a> CodeSearch<'a> {
     }
 }
 
-/// What a span does, by the names around it: the nearest that tells, except that who waits for data
-/// or reads files inside of data loading loads data. With the span that tells.
+/// The activity of a span, from the names around it: the nearest one that identifies an activity, except that waiting
+/// for data or reading files within data loading is data loading. Also returns the span that identifies it.
 fn told<'c>(
     deepest: &Candidate,
     outer: &'c Candidate,
@@ -432,7 +433,7 @@ fn told<'c>(
     };
     let own = nearest.activity.filter(|activity| !goes_with(*activity));
     let telling = match own {
-        // Of several of a kind inside each other the outermost.
+        // Of several nested spans with the same activity, the outermost.
         Some(activity) if own != outer.activity => {
             let same = |one: &&&Candidate| around(one) && one.activity == Some(activity);
             within.iter().rev().find(same).map_or(nearest, |one| *one)

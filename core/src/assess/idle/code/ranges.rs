@@ -1,4 +1,4 @@
-//! Ranges that the program named, and the profiler's overhead, by what lies in what.
+//! User-defined ranges, and the profiler's overhead, by nesting.
 
 use std::cmp::Reverse;
 
@@ -9,7 +9,7 @@ use crate::profile::cpu_activity::overhead;
 use crate::trace::annotations::step_number;
 use crate::trace::{Category, EventId, Trace, TrackId};
 
-/// Spans by start, each with the one around it.
+/// Spans sorted by start, each with the enclosing one.
 #[derive(Debug, Default)]
 pub(super) struct Ranges {
     spans: Vec<(Interval, EventId)>,
@@ -36,7 +36,7 @@ impl Ranges {
         Ranges { spans, outer }
     }
 
-    /// The ranges of each thread; steps say nothing of the code in them.
+    /// The ranges of each thread, except steps, which do not identify the code in them.
     pub(super) fn of_annotations(trace: &Trace) -> Map<TrackId, Ranges> {
         let events = &trace.events;
         let mut ranges: Map<TrackId, Vec<(Interval, EventId)>> = Map::default();
@@ -57,7 +57,7 @@ impl Ranges {
         Ranges::new(spans.collect())
     }
 
-    /// Those that start in a time, and those that are open when it begins.
+    /// Spans that start within a time, and those that are open at its start.
     pub(super) fn around(&self, time: Interval) -> impl Iterator<Item = EventId> + '_ {
         let end = self
             .spans

@@ -17,9 +17,9 @@ use crate::trace::{EventId, StringId};
 pub(crate) struct CodeRow {
     pub(crate) place: Place,
     pub(crate) activity: Option<CpuActivity>,
-    /// A first use, or what a warm run without a profiler does not do: no time that can be saved.
+    /// A first use, or something that a warm run without a profiler does not do: cannot be saved.
     pub(crate) is_one_off: bool,
-    /// Gaps it ran in, and for how long.
+    /// Gaps in which it ran, and for how long.
     pub(crate) all: Tally,
     pub(crate) longest_ns: i64,
     /// The call of the longest part.
@@ -28,7 +28,7 @@ pub(crate) struct CodeRow {
 }
 
 impl CodeRow {
-    /// Whether most of it is in gaps of a cause.
+    /// Whether most of it is in gaps with this cause.
     pub(crate) fn is_mostly(&self, cause: IdleCause) -> bool {
         let of = self.by_cause.get(&cause);
         of.is_some_and(|tally| tally.ns > self.all.ns / 2)
@@ -38,26 +38,26 @@ impl CodeRow {
 /// Idle time by code.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct CodeRows {
-    /// The longest first.
+    /// Longest first.
     pub(crate) rows: Vec<CodeRow>,
-    /// Of gaps that the CPU caused: all, what code is known of, and the rest.
+    /// For gaps caused by the CPU: all of them, the time with known code, and the rest.
     pub(crate) all: Tally,
     pub(crate) known_ns: i64,
-    /// … of gaps that last, and of cold starts.
+    /// … for gaps that a warm run has, too, and for cold starts.
     pub(crate) unknown: [Unknown; 2],
 }
 
-/// Parts of gaps of which no code was recorded.
+/// Parts of gaps without recorded code.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Unknown {
     pub(crate) all: Tally,
     pub(crate) longest_ns: i64,
 }
 
-/// What makes a row.
+/// Identifies a row.
 type RowKey = (PlaceKey, Option<CpuActivity>, bool);
 
-/// A row, its longest code, and who calls it: the first, and whether others do.
+/// A row, its longest code, and its callers: the first, and whether there are others.
 struct Known {
     row: CodeRow,
     longest: Code,
@@ -65,13 +65,13 @@ struct Known {
     has_callers: bool,
 }
 
-/// Adds up parts of gaps.
+/// Sums up parts of gaps.
 pub(crate) struct CodeTable<'a> {
     profile: &'a Profile,
     places: Places<'a>,
     index: Map<RowKey, usize>,
     rows: Vec<Known>,
-    /// All but the rows.
+    /// Everything but the rows.
     sums: CodeRows,
 }
 
@@ -86,10 +86,10 @@ impl<'a> CodeTable<'a> {
         }
     }
 
-    /// The parts of one gap.
+    /// Adds the parts of one gap.
     pub(crate) fn add(&mut self, cause: IdleCause, ns: i64, parts: &[CodePart]) {
         self.sums.all.add(ns);
-        // A function that takes two parts of a gap has one gap.
+        // A function that takes two parts of a gap counts one gap.
         let mut of_gap: Vec<(usize, Code, i64)> = Vec::new();
         for part in parts {
             let Some(code) = part.code else {

@@ -9,16 +9,16 @@ use crate::profile::cpu_activity::CpuActivities;
 use crate::profile::kernels::GpuWork;
 use crate::trace::{Category, EventId, StringId};
 
-/// Kernels that are loaded for this part of a gap are a good part of it.
+/// Loading kernels is a significant part of a gap if it takes more than 1/`LOADING_PART` of it.
 const LOADING_PART: i64 = 10;
 
-/// A call that takes so many times what later ones take on average was a first one.
+/// A call that takes this many times the average of later ones counts as a first use.
 const TIMES_AS_LONG: i64 = 3;
 
-/// So many calls must follow to tell.
+/// At least this many later calls are required.
 const LATER_CALLS: i64 = 2;
 
-/// The first call of a name, and all of them.
+/// The first call with a name, and all of them.
 #[derive(Debug, Clone, Copy, Default)]
 struct Calls {
     first: Option<(i64, EventId)>,
@@ -26,7 +26,7 @@ struct Calls {
     ns: i64,
 }
 
-/// Tells first uses, of the whole trace whatever window is analyzed.
+/// Detects first uses in the whole trace, whatever window is analyzed.
 pub(super) struct FirstUses<'a> {
     profile: &'a Profile,
     kernels: OnceCell<Map<StringId, i64>>,
@@ -42,9 +42,9 @@ impl<'a> FirstUses<'a> {
         }
     }
 
-    /// Whether a gap is there because something ran for the first time: kernels were loaded beside it,
-    /// or it precedes the first use of a kernel in a trace that loads kernels as it goes, or there in
-    /// code whose first call takes much longer than the later ones.
+    /// Whether something that ran for the first time is the cause of a gap: kernels were loaded during it, or it
+    /// precedes the first use of a kernel and either some kernel loading overlaps with it or it is spent in code whose
+    /// first call takes much longer than the later ones.
     pub(super) fn is_cold(
         &self,
         activities: &CpuActivities,
@@ -73,7 +73,7 @@ impl<'a> FirstUses<'a> {
         kernels.get(&work.name) == Some(&work.span.start_ns)
     }
 
-    /// Whether a call is the first of its name, and took much longer than those after it.
+    /// Whether a call is the first with its name, and took much longer than those after it.
     fn was_slow(&self, call: EventId) -> bool {
         let trace = &self.profile.trace;
         let events = &trace.events;

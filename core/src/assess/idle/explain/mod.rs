@@ -1,8 +1,8 @@
-//! Why a gap is there: what the CPU did while the GPU was idle.
+//! Finds the cause of a gap: what the CPU did while the GPU was idle.
 //!
-//! A gap ends when the next kernel or copy starts; so the thread that launched it is looked at,
-//! between its launch before and this one. These stretches are disjoint, so all gaps together cost
-//! one pass over the calls of a trace.
+//! A gap ends when the next kernel or copy starts. So the relevant thread is the one that launched it, between its
+//! previous launch and this one. These stretches are disjoint, so all gaps together cost one pass over the calls of a
+//! trace.
 
 mod cold;
 mod recompiled;
@@ -32,35 +32,35 @@ use cold::FirstUses;
 use recompiled::Warm;
 pub(crate) use thread::CpuTime;
 
-/// A wait that takes a smaller part of a gap is not why it is there.
+/// A wait that takes a smaller part of a gap is not its cause.
 const LEAST_WAIT: f64 = 0.2;
 
-/// Why a gap is there.
+/// A gap with its cause.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct ExplainedGap {
     pub(crate) gap: Gap,
     pub(crate) cause: IdleCause,
     /// The call that launched what ends the gap.
     pub(crate) launch: Option<EventId>,
-    /// From the start of the gap to the start of that call; negative where it was made before.
+    /// From the start of the gap to the start of that call; negative if the call came earlier.
     pub(crate) launch_after_ns: Option<i64>,
     pub(crate) is_graph: bool,
     /// The call in which the CPU waited for the GPU.
     pub(crate) waited_in: Option<EventId>,
     pub(crate) activity: Option<CpuActivity>,
     pub(crate) cpu: CpuTime,
-    /// The operator that the thread was in for most of the gap, and how long.
+    /// The operator in which the thread spent most of the gap, and how long.
     pub(crate) busy_in: Option<(EventId, i64)>,
     /// What ran in the longest part of it.
     pub(crate) code: Option<Code>,
-    /// Where that code is, of a gap that is listed.
+    /// The location of that code, for listed gaps.
     pub(crate) place: Option<Place>,
-    /// The user's Python function in which the CPU waited, or launched what ends the gap, of one that is listed.
+    /// The user's Python function in which the CPU waited, or launched what ends the gap, for listed gaps.
     pub(crate) frame: Option<String>,
 }
 
 impl ExplainedGap {
-    /// Finds what a list of gaps says of each.
+    /// Fills in what lists of gaps show.
     pub(super) fn locate(&mut self, profile: &Profile) {
         self.place = self.code.map(|code| Place::of(profile, code));
         let call = self.waited_in.or(self.launch);
@@ -83,15 +83,15 @@ pub(crate) struct Explainer<'a> {
     firsts: OnceCell<Map<TrackId, i64>>,
     /// The end of every call in which a thread waits for the GPU, in order.
     waits: OnceCell<Vec<(i64, EventId)>>,
-    /// Made for the first launch that comes late.
+    /// Created for the first late launch.
     search: Option<CodeSearch<'a>>,
     first_uses: FirstUses<'a>,
     warm: OnceCell<Warm>,
-    /// What ran in the gap that was explained last; nothing where no launch came late.
+    /// What ran in the last explained gap; empty unless a launch was late.
     pub(crate) parts: Vec<CodePart>,
 }
 
-/// A launch that came in a gap or right before it.
+/// A launch during a gap or right before it.
 #[derive(Clone, Copy)]
 struct Launched<'g> {
     call: EventId,
@@ -136,26 +136,25 @@ impl<'a> Explainer<'a> {
         self.profile.trace.events.span(event)
     }
 
-    /// Why a gap is there. The rules, the first that fits:
+    /// Finds the cause of a gap. These are the rules; the first that fits applies:
     ///
-    /// 1. Nothing is known of the launch of what ends it, or that lies after the window: unknown.
-    /// 2. What ran before and after belongs to one graph launch: inside GPU graphs. A graph was
-    ///    launched meanwhile of which nothing was recorded: graphs without recorded kernels. Where the gap
-    ///    ends before the call of the graph does, the GPU waited for the call: launch-bound; gaps as short
-    ///    as between any nodes of a graph tell no wait.
-    /// 3. The launch was over before the gap began (with time for it to arrive), or most of the
-    ///    gap came after it: queued; behind a replay that lacks its last kernels: kernels not recorded. At the start of the trace, before the first recorded activity
-    ///    of a stream: before the recording.
-    /// 4. Half of the gap until the launch is data loading, compilation, capture, the profiler, or
-    ///    loading of kernels, in calls of its own or in a launch that takes unusually long; or
-    ///    allocating and freeing. A [first use](FirstUses): startup. Compilation once the program
-    ///    [was warm](Warm): recompilation.
-    /// 5. The thread waited for the GPU after the gap began, and launched soon after:
-    ///    synchronization. Long after: CPU work. So where another thread waited, and the launching
-    ///    one did nothing meanwhile. A wait that is short against the gap made the CPU no later.
-    /// 6. The thread launched nothing for long: CPU work.
-    /// 7. Launch-bound. Only where operators were recorded, or it launched a graph; else nobody
-    ///    knows what kept the CPU.
+    /// 1. Nothing is known about the launch of what ends it, or that is after the window: unknown.
+    /// 2. What ran before and after belongs to one graph launch: inside GPU graphs. If a graph was launched meanwhile
+    ///    without any recorded kernels: graphs without recorded kernels. If the gap ends before the call that launches
+    ///    the graph does, the GPU waited for the call: launch-bound; gaps as short as those between any nodes of a
+    ///    graph do not count as such a wait.
+    /// 3. The launch ended before the gap started (allowing for its latency), or most of the gap came after it: queued;
+    ///    after a replay that lacks its last kernels: kernels not recorded. At the start of the trace, before the first
+    ///    recorded activity of a stream: before the recording.
+    /// 4. Half of the gap until the launch is data loading, compilation, capture, the profiler, or loading of kernels,
+    ///    in separate calls or in a launch that takes unusually long; or allocating and freeing. A
+    ///    [first use](FirstUses): startup. Compilation once the program [was warm](Warm): recompilation.
+    /// 5. The thread waited for the GPU after the gap started, and launched soon after that: synchronization. Long
+    ///    after: CPU work. The same if another thread waited while the launching one did nothing. A wait that is short
+    ///    relative to the gap did not delay the CPU.
+    /// 6. The thread launched nothing for a long time: CPU work.
+    /// 7. Launch-bound, but only if operators were recorded, or it launched a graph; otherwise it is unknown what
+    ///    delayed the CPU.
     pub(crate) fn explain(&mut self, gap: Gap) -> ExplainedGap {
         let mut explained = ExplainedGap {
             gap,
@@ -207,7 +206,7 @@ impl<'a> Explainer<'a> {
             return Some(IdleCause::UnrecordedGraph);
         }
         let latency_ns = (self.thresholds.idle_launch_latency_us * 1e3) as i64;
-        // A copy that the CPU waits for is on its way long before its call is over.
+        // A copy that the CPU waits for is on its way long before its call returns.
         let queued_for = |launched_ns: i64| {
             let arrived_ns = launched_ns.saturating_add(latency_ns);
             gap.span.end_ns.saturating_sub(arrived_ns) > gap.span.length() / 2
@@ -221,7 +220,7 @@ impl<'a> Explainer<'a> {
             explained.waited_in = Some(call).filter(|_| is_copy && end_ns >= gap.span.end_ns);
             return Some(match self.may_follow_unrecorded(&gap, after) {
                 true => IdleCause::BeforeRecording,
-                // What followed was queued: the kernels that the replay lacks ran.
+                // The next activity was queued: the kernels that the replay lacks did run.
                 false if launched_before.is_some_and(|call| self.lacks_last_kernels(call)) => {
                     IdleCause::UnrecordedKernel
                 }
@@ -231,7 +230,7 @@ impl<'a> Explainer<'a> {
         self.cause_of_late(explained, launched)
     }
 
-    /// Rules 4 to 7, where the launch came too late, and what ran meanwhile; `None` for unknown.
+    /// Rules 4 to 7, for a launch that came too late; also collects what ran meanwhile. `None` for unknown.
     fn cause_of_late(
         &mut self,
         explained: &mut ExplainedGap,
@@ -274,7 +273,7 @@ impl<'a> Explainer<'a> {
         }
     }
 
-    /// The cause by what the launching thread did, and when its launch before was over.
+    /// The cause by what the launching thread did, and when its previous launch ended.
     fn cause_by_thread(
         &mut self,
         explained: &mut ExplainedGap,
@@ -282,14 +281,14 @@ impl<'a> Explainer<'a> {
     ) -> (Option<IdleCause>, Option<i64>) {
         let (gap, launch) = (explained.gap.span, launched.span);
         let half_ns = gap.length() / 2;
-        // Until the call was over: what is left of the gap is the way to the GPU.
+        // Until the end of the call: the rest of the gap is latency.
         let until_ns = launch.end_ns.min(gap.end_ns).max(gap.start_ns);
         let window = Interval::new(gap.start_ns, until_ns);
         let stretch = self.stretch(launched, window);
         let wait = stretch
             .wait
             .or_else(|| self.wait_elsewhere(launched, window, stretch.cpu))
-            // Without a wait the launch would be earlier by no more than it takes.
+            // Without a wait, the launch would be earlier by at most the duration of the wait.
             .filter(|(wait, _)| {
                 self.span(*wait).length() as f64 >= gap.length() as f64 * LEAST_WAIT
             });
@@ -322,11 +321,11 @@ impl<'a> Explainer<'a> {
         }
         let least_ns = (self.thresholds.idle_host_work_us * 1e3) as i64;
         let free_since_ns = wait.map(|(_, until_ns)| until_ns);
-        // Gaps of one length and one kind have one cause, however long kernels ran before them.
+        // Gaps of one length and one kind have one cause, whatever the length of the kernels before them.
         let since_ns = free_since_ns.max(stretch.since_ns).max(Some(gap.start_ns));
         let mut busy_ns = since_ns.map_or(0, |ns| launch.start_ns.saturating_sub(ns));
         if busy_ns > least_ns {
-            // Another thread may have launched meanwhile, as the one of the backward pass does.
+            // Another thread may have launched meanwhile, such as the backward thread.
             busy_ns = busy_ns.min(self.since_any_launch(launch).unwrap_or(window.length()));
         }
         let is_long = busy_ns > least_ns && (wait.is_none() || busy_ns > half_ns);
@@ -355,8 +354,8 @@ impl<'a> Explainer<'a> {
         coverage.is_some_and(|coverage| coverage.cut.contains(&graph_launch))
     }
 
-    /// Whether a gap is most of the time since the first recorded activity, and ended by the first
-    /// recorded activity of its stream.
+    /// Whether a gap is most of the time since the first recorded activity, and ends with the first recorded activity
+    /// of its stream.
     fn may_follow_unrecorded(&self, gap: &Gap, after: &GpuWork) -> bool {
         let events = &self.profile.trace.events;
         let firsts = self.firsts.get_or_init(|| {

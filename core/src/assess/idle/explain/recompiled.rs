@@ -1,4 +1,4 @@
-//! Recompilation: code that is compiled again in mid-run, where a cold start is over.
+//! Recompilation: code that is compiled again mid-run, after the end of the cold start.
 
 use crate::base::interval::{Coverage, Interval, union};
 use crate::base::sort::Arrange;
@@ -8,11 +8,11 @@ use crate::profile::Profile;
 use crate::trace::annotations::step_number;
 use crate::trace::{Category, StringId, Trace};
 
-/// From when on a program is warm: a step is over that ran compiled code and compiled nothing. What is
-/// compiled before that belongs to the cold start, in which one part of a model may run while the
-/// next is still to be compiled. Of the whole trace whatever window is analyzed.
+/// When a program becomes warm: after the first step that ran compiled code and compiled nothing. Compilation before
+/// that belongs to the cold start, in which one part of a model may run while the next is still being compiled. Applies
+/// to the whole trace, whatever window is analyzed.
 pub(super) struct Warm {
-    /// `None` for never, and where no steps were recorded, which tells neither.
+    /// `None` if it never does, or if no steps were recorded, so that it is unknown.
     since_ns: Option<i64>,
 }
 
@@ -39,7 +39,7 @@ impl Warm {
     }
 }
 
-/// The steps of the profiler, and else those of a serving engine that named them.
+/// The steps of the profiler, or else those of a serving engine that annotated them.
 fn steps(profile: &Profile) -> Vec<Interval> {
     let numbered = spans_of(&profile.trace, |name| step_number(name).is_some());
     if !numbered.is_empty() {
@@ -58,7 +58,7 @@ fn starts_of(trace: &Trace, is_meant: impl Fn(&str) -> bool) -> Vec<i64> {
     starts
 }
 
-/// What ran on the CPU under such a name.
+/// Spans on the CPU with a matching name.
 fn spans_of(trace: &Trace, is_meant: impl Fn(&str) -> bool) -> Vec<Interval> {
     let names = trace.strings.iter();
     let is_meant: Vec<bool> = names.map(|(_, name)| is_meant(name)).collect();

@@ -1,4 +1,4 @@
-//! What a thread did between its last launch and the one that ends a gap, and others meanwhile.
+//! What a thread did between its previous launch and the one that ends a gap, and other threads meanwhile.
 
 use super::{Explainer, Launched};
 use crate::base::interval::{Interval, busy};
@@ -15,11 +15,11 @@ pub(crate) struct CpuTime {
     pub(crate) waiting_ns: i64,
     /// In other runtime and driver calls, the launch itself included.
     pub(crate) runtime_ns: i64,
-    /// In operators, runtime calls excepted.
+    /// In operators, without runtime calls.
     pub(crate) operators_ns: i64,
     /// In neither.
     pub(crate) outside_ns: i64,
-    /// That part of it that lies in regions of compiled code.
+    /// The part of it in compiled regions.
     pub(crate) compiled_ns: i64,
 }
 
@@ -47,22 +47,21 @@ impl CpuTime {
 #[derive(Debug, Default)]
 pub(super) struct Stretch {
     pub(super) since_ns: Option<i64>,
-    /// The longest wait for the GPU, and when the last one was over.
+    /// The longest wait for the GPU, and when the last one ended.
     pub(super) wait: Option<(EventId, i64)>,
     pub(super) startup_ns: i64,
     pub(super) allocation_ns: i64,
     pub(super) cpu: CpuTime,
-    /// The operator that takes most of the window, of several inside each other the outermost.
+    /// The operator that takes most of the window; among nested ones, the outermost.
     pub(super) busy_in: Option<(EventId, i64)>,
-    /// Spans of operators, and of regions of compiled code.
+    /// Spans of operators, and of compiled regions.
     ops: Vec<Interval>,
     compiled: Vec<Interval>,
 }
 
 impl Explainer<'_> {
-    /// Walks back from a launch to the launch before it on the same thread, and no farther than the
-    /// window: not every call that launches is known as one, and each gap would walk back to the start
-    /// of the trace.
+    /// Walks back from a launch to the previous launch of the same thread, but no further than the window: not every
+    /// launching call is recognized as one, and each gap would walk back to the start of the trace.
     pub(super) fn stretch(&mut self, launched: Launched, window: Interval) -> Stretch {
         let mut stretch = Stretch::default();
         let profile = self.profile;
@@ -78,7 +77,7 @@ impl Explainer<'_> {
         for at in (first..node.0).rev().map(NodeId) {
             let Some(event) = tree.event(at) else { break };
             if trace.events.end_ns(event) < window.start_ns {
-                // What precedes it was over as well, but for what is around it.
+                // What precedes it had also ended, except for what is around it.
                 previous = Some(at);
                 break;
             }
@@ -86,7 +85,7 @@ impl Explainer<'_> {
                 Category::CpuOp => self.add_op(event, window, &mut stretch),
                 category if category.is_runtime() => {
                     let kind = self.add_call(event, launched, window, &mut stretch);
-                    // Launches into a graph that is captured run nothing.
+                    // Launches into a graph capture run nothing.
                     let may_launch = matches!(
                         kind,
                         RuntimeCall::Launch
@@ -103,7 +102,7 @@ impl Explainer<'_> {
                 _ => {}
             }
         }
-        // Operators that began before the launch before, and go on.
+        // Operators that started before the previous launch and are still running.
         let launches = [Some(node), previous].into_iter().flatten();
         for event in launches
             .flat_map(|launch| tree.ancestors(launch))
@@ -113,7 +112,7 @@ impl Explainer<'_> {
                 self.add_op(event, window, &mut stretch);
             }
         }
-        // Runtime calls run inside operators, but for a few.
+        // Runtime calls run inside operators, with few exceptions.
         let in_ops_ns = busy(stretch.ops.iter().copied());
         let cpu = &mut stretch.cpu;
         let calls_ns = cpu.runtime_ns.saturating_add(cpu.waiting_ns);
@@ -127,7 +126,7 @@ impl Explainer<'_> {
         stretch
     }
 
-    /// Adds the time of a runtime call in a window; what it does.
+    /// Adds the time of a runtime call in a window; returns its kind.
     fn add_call(
         &mut self,
         event: EventId,
@@ -145,7 +144,7 @@ impl Explainer<'_> {
         let is_blocking = kind.is_blocking() || waited_for;
         let inside_ns = clip(span, window).length();
         if is_blocking && span.end_ns >= window.start_ns {
-            // Of several the longest, until the last is over.
+            // The longest of several waits, until the end of the last one.
             let last = stretch.wait;
             let until_ns = last.map_or(span.end_ns.min(launched.span.start_ns), |last| last.1);
             if last.is_none_or(|last| self.span(last.0).length() < span.length()) {
@@ -167,7 +166,7 @@ impl Explainer<'_> {
         kind
     }
 
-    /// Adds the time of an operator in a window to that of operators, or to that of compiled code.
+    /// Adds the time of an operator in a window, either to operators or to compiled code.
     fn add_op(&self, event: EventId, window: Interval, stretch: &mut Stretch) {
         let span = clip(self.span(event), window);
         let trace = &self.profile.trace;
@@ -176,14 +175,14 @@ impl Explainer<'_> {
             return;
         }
         stretch.ops.push(span);
-        // Callers come after what they call.
+        // Callers come after their callees.
         if stretch.busy_in.is_none_or(|(_, ns)| span.length() >= ns) {
             stretch.busy_in = Some((event, span.length()));
         }
     }
 
-    /// A wait of another thread that was over in a window, where the launching one did nothing else in
-    /// most of it: it goes on when the other one tells it to.
+    /// A wait of another thread that ended within a window, if the launching thread did nothing else in most of it: it
+    /// continues when the other thread lets it.
     pub(super) fn wait_elsewhere(
         &self,
         launched: Launched,
@@ -230,7 +229,7 @@ impl Explainer<'_> {
     }
 }
 
-/// The part of a span that lies in a window.
+/// The part of a span within a window.
 pub(super) fn clip(span: Interval, window: Interval) -> Interval {
     Interval::new(
         span.start_ns.max(window.start_ns),

@@ -88,7 +88,7 @@ const RULES: &[GapRule] = &[
     SLOWER,
 ];
 
-/// Nothing is predicted.
+/// There is no prediction.
 const SLOWER: GapRule = GapRule {
     key: "slower_not_judged",
     when: "an operation takes more than twice the time, and nothing is predicted of it",
@@ -122,8 +122,7 @@ fn has_verdict(comparison: &Comparison, candidate: &Candidate, verdict: Verdict)
     first.is_some_and(|op| op.judgement.verdict == verdict)
 }
 
-/// Rows of one operator with the same verdict; not those that are slower by the factor of the
-/// machine.
+/// Rows of one operator with the same verdict, without those that are slower by the machine's common factor.
 fn candidates(comparison: &Comparison) -> Vec<Candidate> {
     let machine = slower_machine::rows(comparison);
     let verdict = |at, op: &MatchedOp| {
@@ -132,10 +131,9 @@ fn candidates(comparison: &Comparison) -> Vec<Candidate> {
     by_operator(comparison, verdict, candidate)
 }
 
-/// Whether it is slower than predicted, or by much where nothing is.
+/// Whether it is slower than predicted, or much slower if there is no prediction.
 fn is_slower(op: &MatchedOp) -> bool {
-    // Copies and communication are no computation: those that matter are in the findings about
-    // what is exposed of them, where their time counts once.
+    // Copies and communication are not computation: their exposed time has findings of its own, where it counts once.
     op.sides.target.is_computation()
         && match op.judgement.verdict {
             Verdict::NotJudged(NotJudged::NoShapes | NotJudged::OtherSizes) => false,
@@ -163,8 +161,8 @@ fn candidate(comparison: &Comparison, rows: Vec<usize>) -> Option<Candidate> {
     })
 }
 
-/// Slower than expected is what brought it here. Evidence of the kernel is twice what is expected
-/// or more; the share is of the target's computation.
+/// All candidates are slower than expected. At least twice the expected time is evidence against the kernel; the share
+/// is of the target's computation.
 fn priority(thresholds: &Thresholds, verdict: Verdict, percent: f64) -> Priority {
     let has_evidence = matches!(verdict, Verdict::UnexpectedSlowdown | Verdict::KernelIssue);
     let is_named = verdict == Verdict::KernelIssue;
@@ -203,7 +201,7 @@ fn sentence_words(comparison: &Comparison, first: &MatchedOp, ops: &[&MatchedOp]
         (_, Some(change)) => format!("from the hardware {} would follow", words::change(change)),
         (_, None) => "nothing tells what the hardware explains of it".to_owned(),
     };
-    // What the same work is called there, where that is something else.
+    // The reference's name for the same work, if it differs.
     let is_other = matches!(
         first.level,
         MatchLevel::Counterpart
@@ -282,7 +280,7 @@ fn note_words(first: &MatchedOp, ops: &[&MatchedOp]) -> Words {
     words
 }
 
-/// The least time that the target can take, where the reference takes less.
+/// The minimum time on the target, if the reference takes less.
 fn floor_ns(ops: &[&MatchedOp]) -> Option<i64> {
     let floors: Option<Vec<f64>> = ops.iter().map(|op| op.floor_ns()).collect();
     let floor_ns: f64 = floors?.iter().sum();
@@ -311,7 +309,7 @@ fn is_unfused_attention(op: &MatchedOp) -> bool {
         && op.sides.target.operations.len() > op.sides.reference.operations.len()
 }
 
-/// Which kernels both sides run for it, and how many.
+/// The kernels that both sides run for it, and how many.
 fn kernel_words(op: &MatchedOp) -> Words {
     let longest = op.sides.as_ref().map(|side| side.kernels.first());
     let Some(longest) = longest.both() else {
@@ -340,8 +338,8 @@ fn kernel_words(op: &MatchedOp) -> Words {
     words
 }
 
-/// What the hardware predicts of several operations together, weighted by the time on the
-/// reference, in percent more or less.
+/// The change that the hardware predicts for several operations together, weighted by time on the reference, in
+/// percent.
 fn expected_change(ops: &[&MatchedOp]) -> Option<f64> {
     let (mut expected, mut reference) = (0.0, 0.0);
     for op in ops {

@@ -2,7 +2,7 @@ use crate::compare::gap::Saving;
 use crate::compare::testing::{compared, pair, run, says};
 use crate::testing::Timetable;
 
-/// A product on each of four GPUs, all at once, each for so many milliseconds.
+/// A GEMM on each of four GPUs concurrently, each with the given number of milliseconds.
 fn on_four_gpus(ms: u32) -> Timetable {
     (0..4).fold(Timetable::new(), |table, gpu| {
         table
@@ -16,7 +16,7 @@ fn what_runs_on_four_gpus_at_once_saves_its_time_once() {
     let gpus = Some(("MI300X", "MI300X"));
     let comparison = compared(&on_four_gpus(1), &on_four_gpus(4), gpus);
     let gap = &comparison.gaps.ranked[0];
-    // 4 ms of kernel time became 16 ms, a run of 1 ms one of 4 ms: 3 ms are won.
+    // 4 ms of kernel time became 16 ms, and a run of 1 ms became one of 4 ms: this can save 3 ms.
     assert_eq!(gap.times, pair(4_000_000, 16_000_000));
     assert_eq!(comparison.parts.total.target, 4_000_000);
     let saving = Saving {
@@ -41,7 +41,7 @@ fn what_the_roofline_of_the_target_forbids_is_said() {
     let gpus = Some(("H100", "A100-40GB"));
     let comparison = compared(&mm("a", 150), &mm("b", 1_000), gpus);
     let gap = &comparison.gaps.ranked[0];
-    // 150 µs · 3.171 are expected, and 440.5 µs are the least.
+    // 150 µs · 3.171 are expected, and 440.5 µs are the minimum.
     let saving = gap.saving.unwrap();
     assert_eq!(saving.matching_ns / 1_000, 524);
     assert_eq!(saving.roof_ns.unwrap() / 1_000, 559);
@@ -65,7 +65,7 @@ fn a_reference_above_its_roofline_is_implausible() {
         &gap.reasoning.join(" "),
         "139 % of its own roofline on the reference is implausible",
     );
-    // 75.7 µs would be expected: no less than 105.1 µs are possible.
+    // 75.7 µs would be expected, but the minimum is 105.1 µs.
     let saving = gap.saving.unwrap();
     assert_eq!(saving.roof_ns, Some(saving.matching_ns));
 }
@@ -82,7 +82,7 @@ fn a_gap_without_a_prediction_is_worth_the_way_to_the_reference() {
         is_predicted: false,
     };
     assert_eq!(gap.saving, Some(saving));
-    // Of the target alone the roofline is known: no GPU is chosen for the reference.
+    // Only the target's roofline is known: no GPU is chosen for the reference.
     let comparison = compared(&mm("a", 20), &mm("b", 1_000), Some(("", "MI300X")));
     let saving = comparison.gaps.ranked[0].saving.unwrap();
     assert_eq!(
@@ -117,11 +117,11 @@ fn a_kernel_of_an_older_generation_is_named_on_either_side() {
         &other.reasoning.join(" "),
         "The name of the reference's kernel says that it is built for Volta, an older generation",
     );
-    // On both sides it makes no difference.
+    // If it is the same on both sides, it makes no difference.
     assert_eq!(gap(old, old).pattern, "unexpected_slowdown");
 }
 
-/// Copies of one trace, in each of which the kernels of one operation take twice as long.
+/// Copies of one trace; in each copy, the kernels of one operation take twice as long.
 #[test]
 fn the_operation_that_takes_twice_as_long_is_found_with_its_size() {
     const X: &str = r#""Input Dims": [[4096, 4096]], "Input type": ["c10::BFloat16"]"#;

@@ -20,8 +20,8 @@ fn efficiency_is_measured_by_the_band_of_its_length() {
 
 #[test]
 fn short_sequences_are_no_bottleneck_unless_far_below() {
-    // 64 · 16 · 512² = 268 435 456 scores, 256 operations each, 97.06 µs at 708 TFLOPS; memory:
-    // 4 · 64 · 16 · 512 · 64 elements of 2 bytes at 5.3 TB/s are 50.7 µs.
+    // 64 · 16 · 512² = 268 435 456 scores, 256 operations each, 97.06 µs at 708 TFLOPS; memory: 4 · 64 · 16 · 512 · 64
+    // elements of 2 bytes at 5.3 TB/s take 50.7 µs.
     let at = |share: f64| flash("64x16x512x64*3", 97.06 / share);
     assert_eq!(verdict(&at(0.06)), "as usual");
     assert!(at(0.06).findings.is_empty());
@@ -30,7 +30,7 @@ fn short_sequences_are_no_bottleneck_unless_far_below() {
     says(&finding.issue, &["at 3.0 %"]);
 }
 
-/// Kernels by GPU; one without flash kernels is not asked for one, nor for BF16, which it has not.
+/// Kernels by GPU; a GPU without flash kernels or BF16 gets no advice to use them.
 #[test]
 fn uncommon_heads_and_types_are_named() {
     let (half, single) = ("8x16x4096x64:c10::Half*3", "8x16x4096x64:float*3");
@@ -53,7 +53,7 @@ fn uncommon_heads_and_types_are_named() {
     }
 }
 
-/// Two heads of 4 096 queries are 128 blocks of 64: the kernel does not tell its own.
+/// Two heads with 4 096 queries are 128 blocks of 64; the kernel does not contain its block size.
 #[test]
 fn few_heads_leave_units_without_work() {
     let outcome = flash("1x2x4096x128*3", 420.0);
@@ -63,7 +63,7 @@ fn few_heads_leave_units_without_work() {
         &finding.causes,
         &["128 workgroups for 304 compute units, unless keys"],
     );
-    // Units without work are 176 of 304.
+    // 176 of 304 units have no work.
     assert!(finding.impact.unwrap().high_ns <= 420_000 * 176 / 304 + 1);
     let decode = flash("1x32x1x128, 1x32x32768x128*2", 1_000.0);
     says(
@@ -95,7 +95,7 @@ fn copies_right_around_it_are_worth_what_they_take() {
         .call("aten::copy_", copy, "copy", 170)
         .outcome_without_gpu("sdpa_fwd");
     let finding = only(&outcome, "contiguous_copies");
-    // Two before (the cast is none) and one after: 100 + 110 + 120 µs.
+    // Two before (the cast is not counted) and one after: 100 + 110 + 120 µs.
     assert_eq!(finding.impact, Some(Impact::measured(330_000)));
     assert_eq!(outcome.get("contiguous_copies"), Some(&Value::Ns(330_000)));
 }
@@ -107,8 +107,8 @@ fn a_backward_pass_is_expected_to_be_less_efficient() {
         let kernel = "flash_bwd_dq_dk_dv_loop_seqk_parallel_kernel";
         call("flash_attn::_flash_attn_backward", args, kernel, us).outcome("sdpa_bwd")
     };
-    // Five GEMMs of 2 147 483 648 scores and a width of 64 take 1 941 µs at 708 TFLOPS; 75 % of
-    // 50–70 % are 37.5–52.5 %.
+    // Five GEMMs of 2 147 483 648 scores and a head_dim of 64 take 1 941 µs at 708 TFLOPS; 75 % of 50–70 % is 37.5–52.5
+    // %.
     let usual = at(1941.0 / 0.4);
     assert!((usual.efficiency_percent().unwrap() - 40.0).abs() < 0.1);
     assert_eq!(band(&usual, "expected"), "38–52 %");
@@ -137,12 +137,12 @@ fn a_kernel_that_pads_says_so_by_its_name() {
     let args = args("8x16x4096x80*3");
     let kernel = "void flash_fwd_kernel<Flash_fwd_kernel_traits<96, 64, 64, 4>>";
     let outcome = call(FLASH, &args, kernel, 9000).outcome("sdpa_fwd");
-    // 16 of 96 are padding.
+    // 16 of 96 is padding.
     let sentence = "up to 96: 16.7 % of its arithmetic is on padding";
     says(&outcome.findings[0].reasoning.concat(), &[sentence]);
 }
 
-/// Sixteen sequences of 512 in a batch of one: measured by their own length, and packed already.
+/// Sixteen sequences of 512 in a batch of one: rated by their own length, and already packed.
 #[test]
 fn packed_sequences_in_a_batch_of_one() {
     let args = "1x8192x16x128*3, _, 17:int*2, =512*2, =0., =0, =False, =0.088";
@@ -155,7 +155,7 @@ fn packed_sequences_in_a_batch_of_one() {
     says_no(&finding.model, &["packed sequences replace"]);
 }
 
-/// A decoding kernel whose name says that the keys are split: there is nothing to split.
+/// A decoding kernel whose name shows that the keys are already split.
 #[test]
 fn split_keys_are_not_advised() {
     for (kernel, expected) in [
@@ -168,7 +168,7 @@ fn split_keys_are_not_advised() {
     }
 }
 
-/// FlashAttention-2 has the matrix instructions of the generation before Hopper.
+/// FlashAttention-2 uses the matrix instructions of the generation before Hopper.
 #[test]
 fn the_flash_kernel_of_the_generation_before_is_named() {
     let second = "void pytorch_flash::flash_fwd_kernel<pytorch_flash::Flash_fwd_kernel_traits<64, 128, 128, 4>>";

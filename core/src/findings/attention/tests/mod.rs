@@ -1,4 +1,4 @@
-//! Each rule from a trace with one such attention.
+//! Each rule, from a trace with one such attention.
 
 mod fused;
 mod serving;
@@ -14,7 +14,7 @@ const EFFICIENT: &str = "aten::_scaled_dot_product_efficient_attention";
 
 /// Equal Q, K and V.
 const LONG: &str = "8x16x4096x64*3";
-/// One query of each of 32 requests, and 8 192 keys.
+/// One query for each of 32 requests, and 8 192 keys.
 const DECODE: &str = "32x32x1x128, 32x8x8192x128*2";
 
 /// Arguments of `aten::_scaled_dot_product_flash_attention`.
@@ -42,7 +42,7 @@ fn verdict(outcome: &Outcome) -> String {
     band(outcome, "verdict")
 }
 
-/// Holds three figures of what is saved.
+/// Asserts the three values of the saving.
 #[track_caller]
 fn saves(finding: &Finding, expected: impl Fn(f64) -> f64, percents: [f64; 3]) {
     let impact = finding.impact.unwrap();

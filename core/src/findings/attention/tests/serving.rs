@@ -28,11 +28,11 @@ fn the_workload_of_a_serving_engine() {
         assert_eq!(outcome.get(key), Some(&expected), "{key}");
     }
     assert!(patterns(&outcome).contains(&"cache_writes"));
-    // What is as short as its launch has few tokens to write.
+    // A kernel that is as short as its launch has few tokens to write.
     assert!(!patterns(&served(9, 20)).contains(&"cache_writes"));
 }
 
-/// 256 requests decode over pages of a cache: how long they are is not in the trace.
+/// 256 requests decode over pages of a cache; their lengths are not in the trace.
 #[test]
 fn attention_over_pages_of_unknown_length_is_called_that() {
     let write = "256x8x128*2, 5000x16x8x128*2, 256:long int";
@@ -48,7 +48,7 @@ fn attention_over_pages_of_unknown_length_is_called_that() {
     assert_eq!(finding.impact, None);
     let is_fused = outcome.get("flash_attention_detected");
     assert_eq!(is_fused, Some(&Value::Flag(true)));
-    // What writes the cache has a slot for each token, which are no sequences.
+    // Cache writes have a slot for each token; these are not sequences.
     for row in &outcome.tables[0].rows {
         says_no(&row[1].text(), &["255 sequences"]);
     }

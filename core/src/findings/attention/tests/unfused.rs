@@ -13,7 +13,7 @@ fn parts(calls: Calls, parts: &[Part], has_shapes: bool) -> Calls {
     })
 }
 
-/// Two attentions in parts, each: copy of K, bmm, mul, softmax, bmm. `shapes`: as recorded.
+/// Two attentions in separate operations, each: copy of K, bmm, mul, softmax, bmm. With or without recorded shapes.
 fn in_parts(has_shapes: bool) -> Calls {
     let calls: [Part; 6] = [
         ("aten::copy_", "2x4x64x256*2", 10),
@@ -35,7 +35,7 @@ fn unfused(outcome: &Outcome) -> &Finding {
 fn attention_in_parts_is_found_by_its_sizes() {
     let outcome = in_parts(true).outcome("sdpa_fwd");
     let finding = unfused(&outcome);
-    // 10 + 100 + 50 + 200 + 100 µs, twice; the relu behind is none of it.
+    // 10 + 100 + 50 + 200 + 100 µs, twice; the relu after it is not included.
     assert_eq!(finding.time_ns, 920_000);
     assert_eq!(outcome.get("unfused_attention"), Some(&Value::Ns(920_000)));
     assert_eq!(outcome.time_ns, 0);
@@ -44,7 +44,7 @@ fn attention_in_parts_is_found_by_its_sizes() {
     let roof_ns = 4.0 * 8.0 * 256.0 * 64.0 * 2.0 / 5300.0;
     let saved_ns = |percent: f64| 920_000.0 - 2.0 * roof_ns * 100.0 / percent;
     saves(finding, saved_ns, [5.0, 10.0, 15.0]);
-    // What is saved is spread over the operations by their time, and no more than that.
+    // The saving is distributed over the operations by their time, and adds up.
     let saved: i64 = finding.savings.iter().map(|(_, ns)| ns).sum();
     assert!((saved - finding.impact.unwrap().mid_ns).abs() < 10);
     let classes = outcome
@@ -69,8 +69,7 @@ fn attention_in_parts_is_found_by_its_sizes() {
     says(&finding.issue, &["2 times"]);
 }
 
-/// The same beside one fused call of 1 ms: the time, the calls and the shares are those of what is
-/// attention by itself.
+/// The same next to one fused call of 1 ms: time, calls and shares are those of the fused attention only.
 #[test]
 fn parts_count_in_no_figure_of_fused_attention() {
     let calls = in_parts(true).call(FLASH, &args(LONG), "attn_fwd", 1000);
@@ -78,7 +77,7 @@ fn parts_count_in_no_figure_of_fused_attention() {
     assert_eq!((outcome.time_ns, outcome.n_calls), (1_000_000, 1));
     let shares = outcome.rows.iter().map(|row| row.percent_of_category);
     let shares: Vec<f64> = shares.collect();
-    // One call of 1 ms, and parts of 400, 200, 200, 100 and 20 µs.
+    // One call of 1 ms, and operations of 400, 200, 200, 100 and 20 µs.
     for (share, expected) in shares.iter().zip([100.0, 40.0, 20.0, 20.0, 10.0, 2.0]) {
         assert!((share - expected).abs() < 1e-9, "{shares:?}");
     }
@@ -88,7 +87,7 @@ fn parts_count_in_no_figure_of_fused_attention() {
 #[test]
 fn without_a_gpu_what_is_no_gemm_counts() {
     let outcome = in_parts(true).outcome_without_gpu("sdpa_fwd");
-    // 10 + 50 + 200 µs, twice, at most.
+    // At most 10 + 50 + 200 µs, twice.
     let expected = Impact::at_most(260_000).plus(Impact::at_most(260_000));
     assert_eq!(unfused(&outcome).impact, Some(expected));
 }
@@ -97,7 +96,7 @@ fn without_a_gpu_what_is_no_gemm_counts() {
 fn without_shapes_the_order_tells() {
     let outcome = in_parts(false).outcome("sdpa_fwd");
     let finding = unfused(&outcome);
-    // The copy before the GEMMs may be anything's.
+    // The copy before the GEMMs may belong to anything.
     assert_eq!(finding.time_ns, 900_000);
     let expected = Impact::heuristic(450_000).plus(Impact::heuristic(450_000));
     assert_eq!(finding.impact, Some(expected));
@@ -128,7 +127,7 @@ fn a_backward_pass_in_parts_is_found() {
         ("aten::mm", "512x256, 256x256", 100),
     ];
     let calls = parts(Calls::new(), &calls, true);
-    // All but the GEMM of a layer that follows.
+    // Everything but the GEMM of a layer that follows.
     assert_eq!(unfused(&calls.outcome("sdpa_bwd")).time_ns, 600_000);
     assert_eq!(calls.outcome("sdpa_fwd").status, Status::NoData);
 }
@@ -136,7 +135,7 @@ fn a_backward_pass_in_parts_is_found() {
 #[test]
 fn the_framework_s_own_unfused_path_is_told_apart() {
     let calls = [
-        // Q and K are scaled first; a mask is added, which no look-up or fill is.
+        // Q and K are scaled first; a mask is added, which a lookup or fill is not.
         ("aten::mul", "2x4x256x64, _:Scalar", 100),
         ("aten::mul", "2x4x64x256, _:Scalar", 100),
         ("aten::bmm", "8x256x64, 8x64x256", 100),

@@ -1,4 +1,4 @@
-//! What attention in separate operations takes, and what one kernel would.
+//! The time of attention in separate operations, and that of a single kernel.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -21,7 +21,7 @@ impl Subject for Unfused {
         let modelled = group.seen.iter().filter_map(|one| Some((one.fused?, *one)));
         let modelled_ns = sum(modelled.clone().map(|(_, one)| one.time_ns));
         let roof_ns: f64 = modelled.map(|(fused, _)| fused.roof_ns).sum();
-        // How close the operations come to the roofline of one kernel.
+        // How close the operations are to the roofline of a single kernel.
         let efficiency = (modelled_ns > 0).then(|| roof_ns / modelled_ns as f64 * 100.0);
         let share = input.percent_of_compute(time_ns);
         let operations = by_operation(input, group.seen.iter().copied());
@@ -102,7 +102,7 @@ impl Subject for Unfused {
             None if input.gpu().is_none() => Some("Without a GPU profile the saving counts everything except the GEMMs; how long these take inside one kernel is not known.".to_owned()),
             None => None,
         };
-        // Where sizes tell, they say more than experience does.
+        // If sizes are known, they are more specific than experience.
         let is_unknown = sizes.iter().any(|one| one.fused.is_none());
         let usual = "A fused kernel usually makes attention 3 to 10 times faster.";
         let usual = is_unknown.then(|| usual.to_owned());
@@ -117,7 +117,7 @@ impl Subject for Unfused {
     }
 }
 
-/// Of an operation those of its calls that are in attention.
+/// The calls of an operation that are part of attention.
 #[derive(Default)]
 struct InAttention {
     ns: i64,
@@ -126,7 +126,7 @@ struct InAttention {
     part: Option<UnfusedPart>,
 }
 
-/// The operations of some attention, the longest first.
+/// The operations of some attention, longest first.
 fn by_operation<'u>(
     input: &Input,
     unfused: impl Iterator<Item = &'u Unfused>,
@@ -146,9 +146,9 @@ fn by_operation<'u>(
     operations
 }
 
-/// "`aten::bmm`, `aten::_softmax` and `aten::mul`": the names of the longest.
+/// "`aten::bmm`, `aten::_softmax` and `aten::mul`": the names of the longest operations.
 fn operators(group: &Group<Unfused>) -> String {
-    /// More names say little.
+    /// Further names add little.
     const MAX_NAMES: usize = 5;
     let mut names: Vec<String> = Vec::new();
     for (operation, _) in by_operation(group.input, group.seen.iter().copied()) {
@@ -167,12 +167,12 @@ struct OfSizes {
     sizes: Option<FusedAttention>,
     n: u64,
     time_ns: i64,
-    /// All at roofline; `None` where that is not known of one of them.
+    /// The total at roofline; `None` if it is unknown for one of them.
     fused: Option<Fused>,
 }
 
 impl OfSizes {
-    /// What fused calls would take: at the upper and at the lower end of the band.
+    /// The time of fused calls: at the upper and at the lower end of the band.
     fn fused_ns(&self) -> Option<(i64, i64)> {
         let Fused { roof_ns, band } = self.fused?;
         let at = |percent: f64| (roof_ns / percent * 100.0).min(self.time_ns as f64).round() as i64;
@@ -180,7 +180,7 @@ impl OfSizes {
     }
 }
 
-/// By sizes, what takes most first.
+/// Grouped by sizes, largest time first.
 fn by_sizes(group: &Group<Unfused>) -> Vec<OfSizes> {
     let both = |all: Option<Fused>, one: Option<Fused>| {
         let (all, one) = all.zip(one)?;
@@ -216,7 +216,7 @@ fn parts_table(group: &Group<Unfused>) -> Table {
     Table::of("parts", "Parts", parts, columns)
 }
 
-/// Sizes, and what fused calls would take.
+/// A table of sizes, and the time of fused calls.
 fn sizes_table(all: &[OfSizes]) -> Table {
     let size = |one: &OfSizes, of: fn(FusedAttention) -> u64| {
         one.sizes
@@ -240,15 +240,15 @@ fn sizes_table(all: &[OfSizes]) -> Table {
     Table::of("sizes", "What one kernel would take", all, columns)
 }
 
-/// Adds the operations that attention is made of, with the time of their calls that are in it: they
-/// count in the analyses of their own category, and not in the `time_ns` of the outcome.
+/// Adds the operations that attention consists of, with the time of their calls in it: they count in the analyses of
+/// their own category, and not in the `time_ns` of the outcome.
 pub(in crate::findings::attention) fn add_rows(
     input: &Input,
     outcome: &mut Outcome,
     unfused: &[Unfused],
 ) {
     let operations = by_operation(input, unfused.iter());
-    // Beside fused attention shares are of its time, by themselves of their own.
+    // If there is fused attention, shares are relative to its time, otherwise to that of these operations.
     let all_ns = match outcome.time_ns {
         0 => sum(operations.iter().map(|(_, all)| all.ns)),
         fused_ns => fused_ns,

@@ -1,4 +1,4 @@
-//! Attention in separate operations: what each takes, and what one kernel would.
+//! Attention in separate operations: the time of each, and that of a single kernel.
 
 mod evidence;
 
@@ -13,10 +13,10 @@ pub(super) use evidence::add_rows;
 
 /// One attention in separate operations.
 pub(super) struct Unfused {
-    /// Its calls, in no order; none is in another one.
+    /// Its calls, in any order; no call is part of two of these.
     calls: Vec<(Placed, UnfusedPart)>,
     softmax: Placed,
-    /// Its sizes; `None` where shapes were not recorded.
+    /// Its sizes; `None` if shapes were not recorded.
     sizes: Option<FusedAttention>,
     is_backward: bool,
     pub(super) time_ns: i64,
@@ -25,14 +25,14 @@ pub(super) struct Unfused {
     pub(super) impact: Impact,
 }
 
-/// What one fused call would take at roofline, and which % of roofline is usual.
+/// The time of a fused call at roofline, and the usual % of roofline.
 #[derive(Clone, Copy)]
 struct Fused {
     roof_ns: f64,
     band: Band,
 }
 
-/// Where no band tells, because the queries are few: up to what good kernels reach.
+/// The upper end for few queries, which have no band: what good kernels reach.
 const DECODE_HIGH_PERCENT: f64 = 80.0;
 
 /// Whether there is any softmax that could be part of an attention.
@@ -43,7 +43,7 @@ pub(super) fn has_softmax(input: &Input) -> bool {
     })
 }
 
-/// Every attention in separate operations, forward or backward.
+/// All attention in separate operations, forward or backward.
 pub(super) fn find(input: &Input, order: &Order, is_backward: bool) -> Vec<Unfused> {
     let found = input.profile.once(|| {
         let roles = roles(input.profile);
@@ -86,7 +86,7 @@ impl Unfused {
         let impact = match fused {
             Some(Fused { roof_ns, band }) => Impact::of_band(time_ns, roof_ns, band),
             None if input.gpu().is_some() => Impact::heuristic(time_ns),
-            // Scores would not go to memory; what GEMMs take in a fused kernel is not known.
+            // Scores would not go to memory; the time of GEMMs in a fused kernel is unknown.
             None => {
                 let others = calls.iter().filter(|(_, part)| *part != UnfusedPart::Gemm);
                 Impact::at_most(sum(others.map(|(placed, _)| placed.kernel_ns(input))))
@@ -104,19 +104,18 @@ impl Unfused {
     }
 }
 
-/// An attention in separate operations, as a comparison needs it.
+/// Attention in separate operations, in the form used by comparisons.
 pub(crate) struct Chain {
-    /// The operation of each of its calls: positions in
-    /// [`Profile::operations`](crate::Profile::operations).
+    /// The operation of each of its calls, as indices into [`Profile::operations`](crate::Profile::operations).
     pub(crate) operations: Vec<usize>,
-    /// That of its softmax.
+    /// The operation of its softmax.
     pub(crate) softmax: usize,
-    /// `None` where shapes were not recorded.
+    /// `None` if shapes were not recorded.
     pub(crate) sizes: Option<FusedAttention>,
     pub(crate) is_backward: bool,
 }
 
-/// Every attention in separate operations, forward and backward.
+/// All attention in separate operations, forward and backward.
 pub(crate) fn chains(input: &Input) -> Vec<Chain> {
     if !has_softmax(input) {
         return Vec::new();
@@ -137,7 +136,7 @@ pub(crate) fn chains(input: &Input) -> Vec<Chain> {
     .collect()
 }
 
-/// One fused call of the same sizes; `gemm` tells the type of its operands.
+/// A fused call with the same sizes; `gemm` determines the type of its operands.
 fn fused(input: &Input, sizes: FusedAttention, gemm: &Placed, is_backward: bool) -> Option<Fused> {
     let thresholds = &input.options.thresholds;
     let operands = input.operation(gemm.operation).tensors(input.profile);

@@ -1,4 +1,4 @@
-//! What findings about idle time say and advise.
+//! Texts and advice of findings about idle time.
 
 use super::*;
 
@@ -16,7 +16,7 @@ fn a_thread_that_waited_for_the_gpu() {
     assert_eq!(row[11], Value::Quoted("train.py(30): step".to_owned()));
 }
 
-/// What ends a gap is known without operators, too, where it is a graph that was launched late.
+/// The end of a gap is known even without operators if it is a late graph launch.
 #[test]
 fn a_graph_that_is_launched_late_is_launched_late() {
     let profile = Timetable::new()
@@ -44,7 +44,7 @@ fn what_the_cpu_works_in_is_named() {
     assert_eq!(found.pattern, "cpu_function");
     says(&found.title, &["`aten::_fused_adamw_`"]);
     says(&found.issue, &["800 µs (80.0 % of the run) in 1 gap"]);
-    // After a wait the wait could go as well.
+    // After a wait, the wait could be removed instead.
     let waited =
         first(20..1_000)
             .op("aten::item", 20..1_010)
@@ -54,7 +54,7 @@ fn what_the_cpu_works_in_is_named() {
     assert!(found.model.contains("Or remove the wait before it"));
 }
 
-/// Fills count among what is short, and the range of the optimizer is named.
+/// Fills count as short kernels, and the range of the optimizer is named.
 #[test]
 fn what_is_launched_late_is_named() {
     let step = Timetable::new().annotation("Optimizer.zero_grad#SGD.zero_grad", 0..400);
@@ -89,8 +89,8 @@ fn what_is_compiled_is_not_to_be_compiled() {
     }
 }
 
-/// Between two launches the thread is for 800 of 970 µs in a region of compiled code, which is no
-/// operator: 15 + 800 + 155 µs.
+/// Between two launches the thread spends 800 of 970 µs in a compiled region, which is not an operator: 15 + 800 + 155
+/// µs.
 #[test]
 fn regions_of_compiled_code_are_no_operators() {
     let found = main_finding(&between(|trace| {
@@ -111,7 +111,7 @@ fn pinned_memory_is_advised_where_copies_may_not_have_it() {
     assert!(!model(D2H).contains("pinned memory"));
 }
 
-/// Gaps of 900 and 10 µs in a run of 1 140 µs: their number says nothing.
+/// Gaps of 900 and 10 µs in a run of 1 140 µs: their number is misleading.
 #[test]
 fn one_long_gap_is_named_instead_of_a_number_of_gaps() {
     let two = launched(first(60..100), 30.0, 1_000..1_100);

@@ -1,4 +1,4 @@
-//! Each cause of idle time from a trace with one such gap.
+//! Each cause of idle time, from a trace with one such gap.
 
 use super::*;
 
@@ -11,14 +11,14 @@ fn each_cause_by_what_the_cpu_did() {
         // Python.
         ("host_work", frame, "<built-in function collect>", 50..950),
         ("data_loading", op, LOADER, 100..700),
-        // Too little of it.
+        // Too short.
         ("host_work", op, LOADER, 100..400),
         ("start_up", call, "cuModuleLoadData", 100..800),
         ("allocation", call, "cudaMalloc", 100..800),
         // Freeing waits for the GPU, but that is not what takes so long.
         ("allocation", call, "cudaFree", 20..800),
         ("start_up", frame, COMPILER, 100..900),
-        // Operators that launch nothing do not make it launch-bound.
+        // Operators without launches do not make it launch-bound.
         ("host_work", op, "aten::empty", 100..900),
     ];
     for (cause, category, name, span) in cases {
@@ -27,7 +27,7 @@ fn each_cause_by_what_the_cpu_did() {
     }
     let nothing = between(|trace| trace);
     assert_eq!(longest(&nothing), ("host_work".to_owned(), 980.0));
-    // What is launched into a graph runs nothing yet.
+    // Launches into a graph capture do not run yet.
     let captured = between(|trace| {
         trace
             .runtime("cudaStreamBeginCapture", 8, 100..105)
@@ -39,17 +39,17 @@ fn each_cause_by_what_the_cpu_did() {
 
 #[test]
 fn each_cause_by_when_it_was_launched() {
-    // Libraries clear a workspace of no size before a GEMM: the wait still explains the gap.
+    // Libraries clear an empty workspace before a GEMM; the wait still explains the gap.
     let cleared = item().runtime("cudaMemsetAsync", 9, 115..116);
-    // The wait is over at 107 µs, the next launch comes 1.9 ms later.
+    // The wait ends at 107 µs, the next launch comes 1.9 ms later.
     let late = second(item().copy(2, D2H, 101..103), 2_000.0, 2_010..2_020);
     let loading = first(20..30)
         .op("aten::mm", 20..5_030)
         .launched("b", 30..5_020, 5_030..5_040);
-    // The thread of the backward pass launches for the first time, right after the main thread.
+    // The backward thread launches for the first time, right after the main thread.
     let main = launched(first(20..2_005), 2_000.0, 2_010..2_015);
     let backward = second(main.thread(2), 2_100.0, 2_115..2_200);
-    // A wait for next to nothing before a launch, and a longer one.
+    // A negligible wait before a launch, and a longer one.
     let waited = |took: f64| {
         let item = first(18..30).op("aten::item", 20.0..33.0);
         let item = item.runtime("cudaStreamSynchronize", 3, 31.0 - took..31.0);
@@ -63,7 +63,7 @@ fn each_cause_by_when_it_was_launched() {
         (late, "host_work", 1_907.0),
         (loading.profile(), "start_up", 5_000.0),
         (second(first(40..100), 30.0, 200..300), "queued", 100.0),
-        // Launched in the gap, but most of the gap came after.
+        // Launched in the gap, but most of the gap came after the launch.
         (second(first(40..100), 110.0, 900..1000), "queued", 800.0),
         (backward, "launch_bound", 100.0),
         (waited(10.0), "synchronisation", 40.0),
@@ -91,7 +91,7 @@ fn a_gap_in_a_replay_that_ends_before_its_launch_does_waits_for_the_cpu() {
     assert_eq!(longest(&replay(200)), ("launch_bound".to_owned(), 100.0));
 }
 
-/// Whether the GPU was busy after the graph of which nothing was recorded, nobody knows.
+/// It is unknown whether the GPU was busy after a graph without recorded kernels.
 #[test]
 fn a_graph_without_recorded_work_may_fill_its_gap() {
     let graph = first(20..30).runtime("hipGraphLaunch", 7, 30..50);
@@ -120,20 +120,20 @@ fn unattributed_activity_is_no_idle_time() {
 /// µs         0..5                      2 000..2 100   2 130: 3
 /// ```
 ///
-/// The first work of stream 9 was launched at 30 µs: it may have waited for what was launched before
-/// the recording.
+/// The first activity of stream 9 was launched at 30 µs: it may have waited for something launched before the
+/// recording.
 #[test]
 fn before_the_first_work_of_a_stream_the_gpu_may_have_worked() {
     let beside = launched(first(20..25).stream(9), 30.0, 2_025..2_100);
     let profile = second(beside, 2_120.0, 2_130..4_020);
     assert_eq!(longest(&profile), ("before_recording".to_owned(), 2_000.0));
     let (metrics, findings) = analysed(&profile);
-    // The gap of 30 µs before the third is small beside it, and larger than what is left out.
+    // The gap of 30 µs before the third kernel is small in comparison, but large enough to be reported.
     let patterns: Vec<&str> = findings.iter().map(|found| found.pattern).collect();
     assert_eq!(patterns, ["launch_bound", "before_recording"]);
     let found = &findings[1];
     assert_eq!(found.priority, Priority::Low);
-    // 2 000 of 4 000 µs, which nothing can save.
+    // 2 000 of 4 000 µs, which cannot be saved.
     assert_eq!((found.time_ns, found.impact), (2_000_000, None));
     assert_eq!(metrics["severity"], "ACCEPTABLE");
     assert_eq!(metrics["potential_speedup"], Json::Null);
@@ -145,12 +145,12 @@ fn before_the_first_work_of_a_stream_the_gpu_may_have_worked() {
             .contains("launched before the recording may have run")
     };
     assert!(report.overview.quality.lines.iter().any(warned));
-    // The same later on the stream is a gap like any other.
+    // A later gap on the same stream is like any other.
     let later = second(first(20..25), 30.0, 2_025..2_100);
     assert_eq!(longest(&later), ("queued".to_owned(), 2_000.0));
 }
 
-/// Thread 1 waits for the GPU until 1 050 µs; then thread 2, which did nothing, launches.
+/// Thread 1 waits for the GPU until 1 050 µs; then thread 2, which did nothing until then, launches.
 #[test]
 fn a_thread_that_another_one_keeps_waiting_waited() {
     let waited = |until: u32| {
@@ -158,7 +158,7 @@ fn a_thread_that_another_one_keeps_waiting_waited() {
         longest(&second(first.thread(2), 1_100.0, 1_110..1_200))
     };
     assert_eq!(waited(1_050), ("synchronisation".to_owned(), 110.0));
-    // It is over before the gap begins.
+    // The wait ends before the gap starts.
     assert_ne!(waited(950).0, "synchronisation");
 }
 

@@ -1,4 +1,4 @@
-//! The code that keeps the GPU idle: planted in a gap of 980 µs, found with its name and its size.
+//! The code that keeps the GPU idle: placed in a gap of 980 µs, found with its name and its size.
 
 use super::*;
 
@@ -6,7 +6,7 @@ const FRAME: &str = "python_function";
 const OP: &str = "cpu_op";
 const CALL: &str = "cuda_runtime";
 
-/// What is planted from 100 to 700 µs, and what it is called; the gap lasts from 30 to 1 010 µs.
+/// Code that runs from 100 to 700 µs, and its display name; the gap lasts from 30 to 1 010 µs.
 #[test]
 fn what_runs_in_a_gap_is_named_with_its_size() {
     #[rustfmt::skip]
@@ -69,7 +69,7 @@ fn the_function_below_the_data_loader_is_named() {
         &found.model,
         &["num_workers=4", "move what `resize` does to the GPU"],
     );
-    // With worker processes there are too few of them.
+    // With worker processes, there are too few of them.
     let profile = between(|trace| {
         let loader = "enumerate(DataLoader)#_MultiProcessingDataLoaderIter.__next__";
         let trace = trace.op(loader, 100..700);
@@ -81,7 +81,7 @@ fn the_function_below_the_data_loader_is_named() {
     let found = self::found(&profile, "data_loading");
     is_about(&found, 600);
     says(&found.model, &["more workers"]);
-    // What the loader itself does is known by no name that could be moved.
+    // The loader's own work has no name that could be advised about.
     says_no(&found.model, &["__next__", "to the GPU"]);
 }
 
@@ -112,7 +112,7 @@ fn allocation_and_release_are_one_finding() {
     assert_eq!(found.events.len(), 2);
 }
 
-/// None of the calls is half of the gap: together they are.
+/// No single call is half of the gap, but together they are.
 #[test]
 fn calls_of_one_function_count_together() {
     let profile = between(|trace| {
@@ -129,7 +129,7 @@ fn calls_of_one_function_count_together() {
     says(&found.issue, &[caller]);
 }
 
-/// Two kinds of code in one gap: each has its time, and what is left is the function's around both.
+/// Two kinds of code in one gap: each has its own time, and the rest belongs to the enclosing function.
 #[test]
 fn parts_of_a_gap_sum_up_to_it() {
     let profile = between(|trace| {
@@ -162,8 +162,8 @@ fn a_value_that_is_read_is_named_where_it_is_read() {
     says(&found.issue, &["`Tensor.item` in `train.py:30`"]);
 }
 
-/// Kernels that are loaded beside a gap, and a function whose first call takes ten times as long as the
-/// others: no time that a warm run has.
+/// Kernels that are loaded during a gap, and a function whose first call takes ten times as long as the others: time
+/// that a warm run does not have.
 #[test]
 fn cold_starts_are_put_apart_and_save_nothing() {
     let loading = between(|trace| trace.on_host("overhead", "Lazy Function Loading", 100..700));
@@ -194,7 +194,7 @@ fn cold_starts_are_put_apart_and_save_nothing() {
     assert!(!named(&first_call(45, "norm"), "start_up"));
 }
 
-/// Three gaps of the same kind after kernels of different length have one cause.
+/// Three similar gaps after kernels of different length have one cause.
 #[test]
 fn gaps_that_are_alike_have_one_cause() {
     let mut trace = Timetable::new();
@@ -212,7 +212,7 @@ fn gaps_that_are_alike_have_one_cause() {
     assert_eq!(causes["launch_bound"]["count"], 3);
 }
 
-/// Of a launch-bound run the remedy is one; the functions are its evidence.
+/// A launch-bound run has one remedy; the functions are its evidence.
 #[test]
 fn functions_that_launch_are_evidence_of_one_finding() {
     let trace = (0..20).fold(Timetable::new(), |trace, nth| {
@@ -233,7 +233,7 @@ fn functions_that_launch_are_evidence_of_one_finding() {
     );
 }
 
-/// What runs after the last kernel, or before the first, is in no gap.
+/// What runs after the last kernel or before the first is not in a gap.
 #[test]
 fn what_runs_outside_of_the_run_is_no_evidence() {
     let around = |trace: Timetable| {
@@ -267,7 +267,7 @@ fn compilation_after_a_step_without_any_is_no_cold_start() {
     is_about(&again, 1_860);
     assert!(again.impact.is_some());
     says(&again.model, &["`TORCH_LOGS=recompiles`"]);
-    // What the first steps compile belongs to the cold start, whether or not some of it ran before.
+    // Compilation in the first steps belongs to the cold start, whether or not some of the code ran before.
     let cold = found(&compiled_in([0, 1]), "start_up");
     assert_eq!((cold.time_ns, cold.impact), (930_000, None));
 }

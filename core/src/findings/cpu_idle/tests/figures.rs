@@ -18,8 +18,8 @@ fn launches_that_come_late() {
     says(&found.issue, &[time]);
     let mean = "takes 3.00 µs on average, and the next launch leaves a gap of 37.0 µs";
     says(&found.reasoning[0], &[mean]);
-    // A gap from 21 to 58 µs: the launch begins at 50, its operator at 45. Of the 34 µs until the
-    // launch is over 5 are in the launch, 5 in the rest of the operator, 24 outside.
+    // A gap from 21 to 58 µs: the launch starts at 50, its operator at 45. Of the 34 µs until the end of the launch, 5
+    // are in the launch, 5 in the rest of the operator, 24 outside.
     let cpu = "14.7 % of these gaps in operators, 14.7 % in calls of the GPU runtime, 0 % waiting, and 70.6 % outside";
     says(&found.reasoning[2], &[cpu]);
     let kernels = &metrics["kernel_analysis"];
@@ -43,7 +43,7 @@ fn launches_that_come_late() {
 
 #[test]
 fn a_possible_speedup_aims_at_twenty_percent() {
-    // 80 µs of 100 idle: four times the work in the time at 20 %.
+    // 80 of 100 µs idle: at 20 % idle time, four times the work fits in the same time.
     let profile = second(first(20..30), 90.0, 110..120);
     let (metrics, _) = analysed(&profile);
     assert_eq!(metrics["gpu_utilization"]["idle_time_percent"], 80.0);
@@ -53,7 +53,7 @@ fn a_possible_speedup_aims_at_twenty_percent() {
 
 #[test]
 fn severities_and_the_flag_on_their_lines() {
-    // Idle for so much of 1000 µs, between two kernels.
+    // Idle for this much of 1000 µs, between two kernels.
     let cases = [
         (49, false, "ACCEPTABLE"),
         (150, false, "ACCEPTABLE"),
@@ -73,7 +73,7 @@ fn severities_and_the_flag_on_their_lines() {
         let (metrics, findings) = analysed(&profile);
         assert_eq!(metrics["idle_flagged"], is_flagged, "{idle}");
         assert_eq!(metrics["severity"], severity, "{idle}");
-        // A cause of at least 5 % of the run is said, flagged or not.
+        // A cause of at least 5 % of the run is reported, flagged or not.
         assert_eq!(findings.len(), usize::from(idle >= 50), "{idle}");
     }
 }

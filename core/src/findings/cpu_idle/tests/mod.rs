@@ -1,4 +1,4 @@
-//! Traces with gaps, and what is found in them.
+//! Traces with gaps, and the findings about them.
 
 mod advice;
 mod causes;
@@ -20,7 +20,7 @@ use crate::testing::Timetable;
 
 const D2H: &str = "Memcpy DtoH (Device -> Pinned)";
 
-/// The metrics, and what was found.
+/// The metrics and the findings.
 fn analysed(profile: &Profile) -> (Json, Vec<Finding>) {
     let report = Report::new(profile, &ReportOptions::default());
     let outcome = report.analyses.outcome("cpu_idle").unwrap();
@@ -30,7 +30,7 @@ fn analysed(profile: &Profile) -> (Json, Vec<Finding>) {
     )
 }
 
-/// What was found with a key, whatever else was.
+/// The finding with this key, among others.
 #[track_caller]
 pub(super) fn found(profile: &Profile, pattern: &str) -> Finding {
     let (_, findings) = analysed(profile);
@@ -50,12 +50,12 @@ pub(super) fn is_about(found: &Finding, us: i64) {
     );
 }
 
-/// What is found about the main cause.
+/// The finding about the main cause.
 fn main_finding(profile: &Profile) -> Finding {
     analysed(profile).1.remove(0)
 }
 
-/// Holds a finding to what it says after its issue.
+/// Asserts the content of a finding's reasoning.
 #[track_caller]
 fn reasons(finding: &Finding, parts: &[&str]) {
     says(&finding.reasoning.concat(), parts);
@@ -85,7 +85,7 @@ fn second(timetable: Timetable, at: f64, runs: Range<u32>) -> Profile {
     launched(timetable, at, runs).profile()
 }
 
-/// Two kernels; between their launches the thread has 900 µs, of which `calls` says more.
+/// Two kernels; between their launches the thread has 900 µs, filled in by `calls`.
 pub(super) fn between(calls: impl Fn(Timetable) -> Timetable) -> Profile {
     second(calls(first(20..30)), 1_000.0, 1_010..1_020)
 }
@@ -107,7 +107,7 @@ fn late(timetable: Timetable, op: &str, kernel: &str, n: u32) -> Timetable {
     })
 }
 
-/// `.item()` on the thread that launches: which waits until the copy is done.
+/// `.item()` on the launching thread, which waits until the copy is done.
 fn item() -> Timetable {
     launched(Timetable::new().without_flows(), 10.0, 20..100)
         .frame("train.py(30): step", 0..300)

@@ -1,11 +1,11 @@
-//! Idle time in and beside the steps of serving engines.
+//! Idle time in and outside the steps of serving engines.
 
 use super::*;
 
 const DECODE: &str =
     "execute_32_context_0(sq0sk0sqsq0sqsk0)_generation_32(sq32sk3200sqsq32sqsk3200)";
 
-/// So many kernels of 10 µs from a time on, each launched when the one before it is long over.
+/// `n` kernels of 10 µs from a given time on, each launched long after the end of the previous one.
 fn late(table: Timetable, from: u32, n: u32) -> Timetable {
     (0..n).fold(table, |table, at| {
         let start = f64::from(from + at * 30);
@@ -19,7 +19,7 @@ fn keys(table: &Timetable) -> Vec<&'static str> {
     findings.iter().map(|one| one.pattern).collect()
 }
 
-/// Twenty kernels of 10 µs in 580: engines launch such a step as a graph.
+/// Twenty kernels of 10 µs in 580: engines usually launch such a step as a graph.
 #[test]
 fn eager_decode_names_what_turns_graphs_off() {
     let step = |name: &str| late(Timetable::new().annotation(name, 0..1_000), 100, 20);
@@ -27,14 +27,14 @@ fn eager_decode_names_what_turns_graphs_off() {
     assert_eq!(found.pattern, "eager_steps");
     assert_eq!(found.time_ns, 19 * 20_000);
     says(&found.model, &["`--enforce-eager`", "`cudagraph_mode`"]);
-    // A prefill of many tokens, and no step at all.
+    // A prefill with many tokens, and no step at all.
     let prefill = "execute_4096_context_1(sq4096sk4096sqsq16777216sqsk16777216)_generation_0(sq0sk0sqsq0sqsk0)";
     for name in [prefill, "my_step"] {
         assert_eq!(keys(&step(name)), ["launch_bound"], "{name}");
     }
 }
 
-/// A text encoder that is launched kernel by kernel, then two replays of a graph, each of 60 kernels of 10 µs.
+/// A text encoder launched kernel by kernel, then two replays of a graph, each with 60 kernels of 10 µs.
 #[test]
 fn idle_time_before_replays_is_one_finding() {
     let pipeline = |n_late: u32| {
@@ -55,6 +55,6 @@ fn idle_time_before_replays_is_one_finding() {
     let keys: Vec<&str> = found.iter().map(|one| one.pattern).collect();
     assert_eq!(keys, ["cpu_bound_beside_graphs"]);
     says(&found[0].issue, &["before the first denoising step"]);
-    // Little idle time is none.
+    // Little idle time is not reported.
     assert!(!self::keys(&pipeline(1)).contains(&"cpu_bound_beside_graphs"));
 }

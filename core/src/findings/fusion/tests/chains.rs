@@ -1,4 +1,4 @@
-//! What is a chain, and what is none.
+//! What is a chain, and what is not.
 
 use super::*;
 
@@ -20,14 +20,14 @@ fn each_pattern_is_seen() {
         let mut all = Calls::new();
         for instance in 0..5 {
             all = all.module(&format!("{module}_{instance}"), |all| run(all, calls));
-            // Something between the modules.
+            // An unrelated call between the modules.
             all = run(all, &[sort]);
         }
         assert_eq!(patterns(&outcome(&all)), [expected], "{module}");
     }
 }
 
-/// Queries and keys are turned alike, then copied: two chains, and three copies that are none.
+/// Queries and keys are rotated in the same way, then copied: two chains, and three copies that are not part of one.
 #[test]
 fn repeated_steps_are_instances_and_copies_are_none() {
     let turned = [MUL, HALF, HALVES, MUL, ADD];
@@ -38,7 +38,7 @@ fn repeated_steps_are_instances_and_copies_are_none() {
     says(&finding.issue, &["10 kernels in 2 instances"]);
 }
 
-/// Without Python frames only operators that say what they are make a chain.
+/// Without Python frames, only characteristic operators form a chain.
 #[test]
 fn without_frames_the_operators_have_to_say_it() {
     let found = outcome(&run(Calls::new(), &long_norm()));
@@ -61,25 +61,25 @@ fn what_is_no_chain_is_not_called_one() {
     let cases: [(&str, &[Call]); 9] = [
         // A loop over equal calls.
         ("Loop_0", &[ADD, ADD, ADD, ADD, ADD]),
-        // Shapes that have nothing to do with each other.
+        // Unrelated shapes.
         ("Apart_0", &[EXP, other, EXP, other]),
-        // Unfused attention is another analysis's.
+        // Unfused attention belongs to another analysis.
         ("Attention_0", &[ADD, EXP, softmax]),
-        // Fused already.
+        // Already fused.
         ("Norm_0", &[norm, norm]),
-        // One step is no chain.
+        // A single step is not a chain.
         ("Single_0", &[EXP]),
-        // Copies alone are layout.
+        // Copies alone are a matter of layout.
         ("Copies_0", &[COPY, HALVES]),
         ("Mixed_0", &[EXP, long_copy, EXP]),
         ("Products_0", &[small]),
-        // Tokens of a class and of patches are joined before they are added: no kernel does that.
+        // Class and patch tokens are concatenated before they are added, which no kernel does.
         ("Layer_0", &[cat, cat, ADD]),
     ];
     for (name, calls) in cases {
         assert_eq!(patterns(&module(name, calls)), [""; 0], "{name}");
     }
-    // Outside of every module, where modules were recorded.
+    // Outside all modules, although modules were recorded.
     let calls = Calls::new().module("Single_0", |calls| run(calls, &[other]));
     let calls = run(calls, &[ADD, EXP, ADD, EXP]);
     assert_eq!(patterns(&outcome(&calls)), [""; 0]);

@@ -1,4 +1,4 @@
-//! Small modules whose kernels could be one, and some that only look like it.
+//! Small modules whose kernels could be fused, and some that only look like it.
 
 mod chains;
 mod norms;
@@ -21,12 +21,12 @@ fn outcome(calls: &Calls) -> Outcome {
     calls.outcome("kernel_fusion")
 }
 
-/// What is found in one module.
+/// The outcome for one module.
 fn module(name: &str, steps: &[Call]) -> Outcome {
     outcome(&Calls::new().module(name, |calls| run(calls, steps)))
 }
 
-/// What is found in so many instances of a module.
+/// The outcome for `n` instances of a module.
 fn instances(n: u32, name: &str, steps: &[Call]) -> Outcome {
     let nth = |all: Calls, nth| all.module(&format!("{name}_{nth}"), |calls| run(calls, steps));
     outcome(&(0..n).fold(Calls::new(), nth))
@@ -35,7 +35,7 @@ fn instances(n: u32, name: &str, steps: &[Call]) -> Outcome {
 /// Name, arguments, microseconds on the GPU.
 type Call = (&'static str, &'static str, u32);
 
-/// A step on 1 024 × 4 096 numbers.
+/// A step on 1 024 × 4 096 elements.
 const fn unary(op: &'static str) -> Call {
     (op, X, 200)
 }
@@ -60,7 +60,7 @@ const RMS_NORM: [Call; 6] = [
     ("aten::mul", "4096:float, 1024x4096:float", 20),
 ];
 
-/// The same norm of ten times as long kernels.
+/// The same norm with kernels ten times as long.
 fn long_norm() -> [Call; 6] {
     RMS_NORM.map(|(op, args, us)| (op, args, 10 * us))
 }

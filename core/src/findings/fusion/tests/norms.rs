@@ -2,7 +2,7 @@
 
 use super::*;
 
-/// Holds the most that a finding saves to so many microseconds in each of `n` instances.
+/// Asserts the upper end of a finding's saving for each of `n` instances, in microseconds.
 #[track_caller]
 fn saves(finding: &Finding, n: f64, expected_us: f64) {
     let saved_us = finding.impact.unwrap().high_ns as f64 / n / 1e3;
@@ -15,8 +15,8 @@ fn a_norm_of_six_kernels_in_each_instance() {
     let finding = only(&outcome, "rms_norm");
     // 20 · (20 + 10 + 2 + 2 + 20 + 20) µs, each kernel once.
     assert_eq!(finding.time_ns, 20 * 74_000);
-    // x in, 4 096 weights in, the result out: 2 · 1024 · 4096 · 4 + 4096 · 4 bytes at 5.3 TB/s are
-    // 6.33 µs, and the second use of x, which a trace cannot tell from the first, counts as inside.
+    // x in, 4 096 weights in, the result out: 2 · 1024 · 4096 · 4 + 4096 · 4 bytes at 5.3 TB/s take 6.33 µs; the second
+    // use of x, which a trace cannot distinguish from the first, counts as internal.
     saves(finding, 20.0, 67.5);
     let impact = finding.impact.unwrap();
     assert!(impact.low_ns < impact.mid_ns && impact.high_ns < finding.time_ns);
@@ -28,8 +28,8 @@ fn a_norm_of_six_kernels_in_each_instance() {
     assert_eq!(finding.tables[0].rows.len(), 6);
 }
 
-/// Four residual blocks: what comes first and each activation are modules of their own, the addition
-/// stands in the block itself.
+/// Four residual blocks: the first calls and each activation are modules of their own, the addition is in the block
+/// itself.
 fn blocks(first: &str, calls: &[Call]) -> Outcome {
     let residual: Call = ("aten::add_", "64x256x56x56:float*2, =1", 300);
     let relu: Call = ("aten::clamp_min_", "64x256x56x56:float, _:Scalar", 200);
@@ -58,11 +58,11 @@ fn a_batch_norm_takes_addition_and_activation_along() {
     let advice = ["activation and residual", "a batch norm can be folded"];
     says(&finding.model, &advice);
     assert_eq!(finding.confidence, Some(Confidence::High));
-    // 64 · 256 · 56 · 56 numbers of 4 bytes of the residual at 5.3 TB/s take 38.8 µs of 500.
+    // 64 · 256 · 56 · 56 elements of 4 bytes of the residual at 5.3 TB/s take 38.8 of 500 µs.
     saves(finding, 4.0, 461.2);
 }
 
-/// The steps after a norm decide what it is to take along; only a batch norm can be folded.
+/// The steps after a norm decide what it should absorb; only a batch norm can be folded.
 #[test]
 fn a_row_norm_takes_scale_and_shift_along() {
     let norm: Call = (
@@ -85,7 +85,7 @@ fn a_row_norm_takes_scale_and_shift_along() {
 fn an_addition_takes_the_activation_along() {
     let outcome = blocks("Other", &[("aten::sort", X, 5)]);
     let finding = only(&outcome, "bias_activation");
-    // Two tensors in, one out: 3 · 38.8 µs of 500.
+    // Two tensors in, one out: 3 · 38.8 of 500 µs.
     saves(finding, 4.0, 383.7);
 }
 
@@ -101,7 +101,7 @@ fn casts_fuse_and_layout_copies_do_not() {
     let finding = &outcome.findings[0];
     assert_eq!(finding.pattern, "rms_norm");
     assert!(finding.title.ends_with("in 8 kernels"));
-    // 22 + 20 + 10 + 2 + 2 + 20 + 15 + 19 µs in each.
+    // 22 + 20 + 10 + 2 + 2 + 20 + 15 + 19 µs in each instance.
     assert_eq!(finding.time_ns, 20 * 110_000);
 }
 

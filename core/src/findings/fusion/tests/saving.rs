@@ -1,4 +1,4 @@
-//! What one kernel would take.
+//! The projected time of one kernel.
 
 use super::*;
 use crate::findings::fusion::saving::outer_bytes;
@@ -13,7 +13,7 @@ fn megabyte() -> Shape {
     }
 }
 
-/// A step that takes so many tensors of a megabyte and gives one.
+/// A step that reads `n_taken` tensors of a megabyte and writes one.
 fn operator(name: &str, n_taken: usize, compute_us: f64) -> Operator {
     Operator {
         role: StepRole::Fusable,
@@ -24,8 +24,8 @@ fn operator(name: &str, n_taken: usize, compute_us: f64) -> Operator {
     }
 }
 
-/// Bytes and arithmetic, worked by hand: two kernels of 10 µs, 2 MB from outside at 1 TB/s are
-/// 2 µs, 0.001 GFLOP at 1 TFLOPS are 1 µs; 2 + 0.15 · 1 = 2.15 µs, so 17.85 µs are saved.
+/// Bytes and arithmetic, computed by hand: two kernels of 10 µs; 2 MB from outside at 1 TB/s take 2 µs, 0.001 GFLOP at
+/// 1 TFLOPS take 1 µs; 2 + 0.15 · 1 = 2.15 µs, so 17.85 µs are saved.
 #[test]
 fn the_projection_of_a_chain() {
     let mut options = options_on("MI300X");
@@ -53,16 +53,16 @@ fn the_projection_of_a_chain() {
             .unwrap()
     };
     assert_eq!(saved(0).high_ns, 17_850);
-    // 2.15 µs / 0.75 are 2.867 µs.
+    // 2.15 µs / 0.75 is 2.867 µs.
     assert_eq!(saved(0).low_ns, 20_000 - 2_867);
-    // One kernel is left, which is no shorter than others are.
+    // One kernel remains, which takes the minimum time.
     assert_eq!(saved(2_500).high_ns, 17_500);
     assert_eq!(saved(2_500).low_ns, 20_000 - 2_867);
     // The shortest kernel of the trace takes 2 µs.
     assert_eq!(Projection::new(&input).least_ns, 2_000);
 }
 
-/// Twenty norms on each GPU, each step on all of them at once, on stream 7 of each.
+/// Twenty norms on each GPU, each step concurrently on all of them, on stream 7 of each.
 fn norms_on(n_gpus: u32) -> Outcome {
     let mut calls = Calls::new();
     for instance in 0..20 {
@@ -83,7 +83,7 @@ fn streams_of_two_gpus_are_not_mixed() {
     assert_eq!(instances(&two), Value::Count(40));
     let (one, two) = (&one.findings[0], &two.findings[0]);
     assert_eq!((one.pattern, two.pattern), ("rms_norm", "rms_norm"));
-    // 20 · 74 µs on each, at once: fused, both together win of the run what one of them wins.
+    // 20 · 74 µs on each, concurrently: fusing both saves as much of the run as fusing one on a single GPU.
     assert_eq!((one.time_ns, two.time_ns), (1_480_000, 2_960_000));
     let mid = |finding: &Finding| finding.impact.unwrap().mid_ns;
     assert!(mid(one).abs_diff(mid(two)) <= 1);
@@ -103,11 +103,11 @@ fn what_comes_from_outside_is_read() {
         (BiasActivation, None, &[&add, &relu], 3.0),
         // Both addends, the sum for the next block, and the normalized result.
         (ResidualNorm, None, &[&add, &relu], 4.0),
-        // A tensor that a step gives is taken once: the other factor comes from outside.
+        // The output of a step is consumed once: the other factor comes from outside.
         (Elementwise, None, &[&relu, &mul], 3.0),
-        // After a norm, which writes the result anyway: only the residual.
+        // After a norm, which writes the result in any case: only the residual.
         (NormEpilogue, Some(&given), &[&add, &relu], 1.0),
-        // In the formula of a norm the input stands twice and is read once.
+        // In the formula of a norm, the input occurs twice and is read once.
         (RmsNorm, None, &[&relu, &relu, &mul], 2.0),
     ];
     for (kind, anchor, steps, megabytes) in cases {

@@ -1,10 +1,10 @@
-//! What advice names, by GPU, type and sizes.
+//! Advice by GPU, type and sizes.
 
 use super::*;
 use crate::findings::Finding;
 use crate::hardware::{Precision, find};
 
-/// What to do in the model about one GEMM of 100 ms, the only finding.
+/// The advice about the model for one GEMM of 100 ms, from the only finding.
 fn model(gpu: &str, op: &str, args: &str, kernel: &str) -> String {
     let [finding]: [Finding; 1] = slow(gpu, op, args, kernel).findings.try_into().unwrap();
     finding.model
@@ -21,7 +21,7 @@ fn fp32_among_16_bit_gemms_saves_what_the_narrow_units_give() {
     let calls = calls.call("aten::mm", SQUARE_FP32, kernel, 2000);
     let outcome = calls.outcome("gemm");
     let impact = found(&outcome, "wide_precision").impact.unwrap();
-    // 2 ms at the rate of FP32 become 2 ms · rate / 708.
+    // 2 ms at the FP32 rate become 2 ms · rate / 708.
     let basis = options_on("MI300X").basis;
     let rate = find("MI300X").unwrap().matrix_rate(Precision::Fp32, basis);
     let left = 2e6 * rate.unwrap().tflops / 708.0;
@@ -33,7 +33,7 @@ fn fp32_among_16_bit_gemms_saves_what_the_narrow_units_give() {
 fn a_gemv_in_a_batch_has_no_weights() {
     let model = |op, args| model("MI300X", op, args, "gemvx");
     says(&model("aten::mm", "1x4096, 4096x4096"), &["weights"]);
-    // A query of each of 32 heads and the keys of 4 096 positions.
+    // One query for each of 32 heads, and the keys of 4 096 positions.
     let cached = model("aten::bmm", "32x1x128, 32x128x4096");
     says(&cached, &["cache"]);
     says_no(&cached, &["weights"]);
@@ -46,7 +46,7 @@ fn narrower_types_are_those_that_the_gpu_has() {
         ("H100", SQUARE, "gemm", "narrower types (FP8, INT8) where the accuracy allows, or sparsity where weights are sparse"),
         ("A100-80GB", SQUARE, "gemm", "narrower types (INT8) where the accuracy allows, or sparsity where weights are sparse"),
         ("MI210", SQUARE, "Cijk_MT128x128x32", "narrower types (INT8) where the accuracy allows"),
-        // In FP32: 16 bits come first, and TF32 where it does not run.
+        // In FP32: 16 bits come first, and TF32 if it is not used yet.
         ("A100-80GB", SQUARE_FP32, "ampere_sgemm_128x64_nn", "run it in BF16 or FP16 (autocast), or allow TF32 where the accuracy suffices (`torch.set_float32_matmul_precision(\"high\")`)"),
         ("A100-80GB", SQUARE_FP32, "cutlass_80_tensorop_s1688gemm_128x128", "run it in BF16 or FP16 (autocast)"),
         ("V100-32GB", SQUARE_FP32, "volta_sgemm_128x64_nn", "run it in FP16 (autocast)"),
@@ -71,7 +71,7 @@ fn activations_are_not_taken_for_weights() {
     }
 }
 
-/// Complex numbers have no units of 16 bits: they are no wide precision among narrow ones.
+/// Complex numbers have no 16-bit units: they do not count as wide precision among narrow types.
 #[test]
 fn complex_gemms_are_not_to_be_narrowed() {
     let complex = "64x512x512:c10::complex<float>*2";
@@ -85,7 +85,7 @@ fn complex_gemms_are_not_to_be_narrowed() {
     assert!(finding.model.starts_with(expected), "{}", finding.model);
 }
 
-/// Decoding with narrow weights: nothing doubts that they pay, and nothing asks for what is there.
+/// Decoding with narrow weights: the advice neither questions them nor suggests what is already used.
 #[test]
 fn what_is_in_use_is_not_advised() {
     let scaled = |rows: u32, n: u32| {
@@ -94,11 +94,11 @@ fn what_is_in_use_is_not_advised() {
     };
     says(&scaled(64, 4096), &["larger batches reuse each weight"]);
     says(&scaled(8192, 8192), &["quantization pays"]);
-    // Half of the weights are zeros already.
+    // Half of the weights are already zero.
     let args = "8192x4096, 8192x512:short int, 8192x8192";
     let outcome = slow("H100", "aten::_sparse_semi_structured_mm", args, "gemm");
     says_no(&outcome.findings[0].model, &["sparsity"]);
-    // Four bits already.
+    // Already four bits.
     let args = "1x4096, 8388608x1:unsigned char, =[4096, 4096], 262144:float, 16:float, =64";
     let outcome = slow("H100", "bitsandbytes::gemv_4bit", args, "kgemm_4bit");
     assert_eq!(outcome.rows[0].class, "matrix × vector, quantized");
@@ -116,11 +116,11 @@ fn padding_names_the_size() {
     };
     #[rustfmt::skip]
     let cases = [
-        // A vocabulary: skinny, too, but padding is the first thing.
+        // A vocabulary: also skinny, but padding comes first.
         ("aten::mm", "141x512@512x1, 512x30522@1x512", "pad N (30 522) to 30 528, the next multiple of 8"),
-        // Rows of 1 000 numbers that start 1 001 apart.
+        // Rows of 1 000 elements with a pitch of 1 001.
         ("aten::mm", "4096x1000@1001x1, 1000x4096@4096x1", "let the rows of A start a multiple of 8"),
-        // In a batch it is the length of a sequence.
+        // In a batch it is a sequence length.
         ("aten::bmm", "96x3137x64, 96x64x3137", "sequence length"),
     ];
     for (op, args, expected) in cases {
@@ -128,13 +128,13 @@ fn padding_names_the_size() {
         assert_eq!(pattern, "misaligned", "{args}");
         says(&model, &[expected]);
     }
-    // Rows of 1 004 numbers that start 1 024 apart are aligned.
+    // Rows of 1 004 elements with a pitch of 1 024 are aligned.
     let (pattern, _) = found("aten::mm", "4096x1004@1024x1, 1004x4096@4096x1");
     assert_ne!(pattern, "misaligned");
 }
 
-/// 4096³ in FP32, 137 GFLOP: at the 15.7 TFLOPS of a V100 8.75 ms, so 10 ms are 87.5 % of
-/// the roofline; its matrix units do 125 TFLOPS in FP16.
+/// 4096³ in FP32, 137 GFLOP: 8.75 ms at the 15.7 TFLOPS of a V100, so 10 ms is 87.5 % of the roofline; its matrix units
+/// reach 125 TFLOPS in FP16.
 #[test]
 fn a_model_in_fp32_gains_from_16_bits_though_all_of_it_is() {
     let outcome = |gpu: &str, args: &str, us: u32| {
@@ -144,15 +144,15 @@ fn a_model_in_fp32_gains_from_16_bits_though_all_of_it_is() {
     let single = outcome("V100-16GB", SQUARE_FP32, 10_000);
     let finding = only(&single, "wide_precision");
     assert_eq!(finding.model, "run it in FP16 (autocast).");
-    // 200 ms at the same distance from 125 TFLOPS: 25.1 ms.
+    // 200 ms with the same efficiency at 125 TFLOPS: 25.1 ms.
     let saved_ns = finding.impact.unwrap().high_ns;
     assert!((174_800_000..174_900_000).contains(&saved_ns), "{saved_ns}");
-    // Doubles are so on purpose.
+    // Doubles are used intentionally.
     let double = outcome("H100", "4096x4096:double*2", 20_000);
     assert!(double.rows[0].class != "FP32");
 }
 
-/// 2·8192³ operations in 3 ms are 366 TFLOPS: 224 % of what MI300X has in FP32, 56 % of its XF32.
+/// 2·8192³ operations in 3 ms are 366 TFLOPS: 224 % of the FP32 rate of MI300X, 56 % of its XF32 rate.
 #[test]
 fn what_runs_in_tf32_is_judged_by_it() {
     #[rustfmt::skip]
@@ -177,7 +177,7 @@ fn what_writes_most_is_not_told_to_read_less() {
     says(&adapter, &["most of what it moves is the result"]);
     let scores = model("aten::bmm", "512x1024x64, 512x64x1024");
     says_no(&scores, &["narrower"]);
-    // Few rows: more of them help, and narrower weights.
+    // Few rows: more rows help, and narrower weights.
     let tokens = model("aten::mm", "32x8192, 8192x8192");
     says(&tokens, &["larger batches", "8 or 4 bits"]);
 }

@@ -1,4 +1,4 @@
-//! Each rule on a trace with one such GEMM.
+//! Each rule, from a trace with one such GEMM.
 
 mod advice;
 mod tiles;
@@ -15,12 +15,12 @@ fn slow(gpu: &str, op: &str, args: &str, kernel: &str) -> Outcome {
     calls.outcome_on(gpu, "gemm")
 }
 
-/// What is found of such a GEMM in BF16 on an MI300X.
+/// The findings about such a GEMM in BF16 on an MI300X.
 fn found_of(op: &str, args: &str, kernel: &str) -> Vec<&'static str> {
     patterns(&slow("MI300X", op, args, kernel))
 }
 
-/// A run of a pipeline with so many layers: a GEMM of one row, and one of many rows.
+/// A pipeline run with `n_layers` layers: a GEMM with one row, and one with many rows.
 fn of_one_row(n_layers: u32, one: &str, many: &str) -> Vec<&'static str> {
     let calls = (0..n_layers).fold(Calls::new(), |calls, _| {
         let calls = calls.call("aten::mm", one, "gemvx", 40);
@@ -36,16 +36,16 @@ fn a_row_that_is_no_token_is_one_finding_for_all_layers() {
     let key = "gemv_of_one_input";
     let has = |found: Vec<&str>| found.contains(&key);
     assert!(has(of_one_row(8, "1x3072, 3072x9216", TOKENS)));
-    // Once or twice in a step; weights that other calls multiply by more rows, as those of experts.
+    // Once or twice in a step; weights that other calls multiply by more rows, like those of experts.
     assert!(!has(of_one_row(2, "1x3072, 3072x9216", TOKENS)));
     assert!(!has(of_one_row(8, "1x3072, 3072x3072", TOKENS)));
-    // Decode of one request: every row is its token.
+    // Decoding a single request: every row is its token.
     assert!(!has(of_one_row(
         8,
         "1x3072, 3072x9216",
         "1x3072, 3072x3072"
     )));
-    // No steps are known.
+    // There are no steps.
     let calls = Calls::new().calls(8, "aten::mm", "1x3072, 3072x9216", "gemvx", 40);
     assert!(!has(patterns(&calls.outcome("gemm"))));
 }
@@ -63,15 +63,15 @@ fn each_pattern_is_seen() {
         ("aten::mm", "512x4096, 4096x512", "Cijk_MT256x256x32", "few_output_tiles"),
         // Rows of 1 022 elements are 2 044 bytes, no multiple of 16.
         ("aten::mm", "4096x1022, 1022x4096", "Cijk_MT16x16x32", "misaligned"),
-        // Large and regular: bound by arithmetic.
+        // Large and regular: compute-bound.
         ("aten::mm", "4096x4096, 4096x4096", "Cijk_MT128x128x32", "compute_bound_gap"),
         // 8·64·(N + K) bytes for few FLOPs: memory-bound.
         ("aten::mm", "64x4096, 4096x4096", "Cijk_MT16x16x32", "memory_bound_gap"),
-        // A column times a row writes 8 192² numbers and has no rows to pad.
+        // An outer product writes 8 192² elements and has no rows to pad.
         ("aten::mm", "8192x1, 1x8192", "Cijk_MT16x16x32", "outer_product"),
         // 300 tiles for 304 compute units leave next to none without work.
         ("aten::mm", "788x768, 768x768", "Cijk_Alik_Bljk_BBS_BH_MT64x32x64_SK0", "compute_bound_gap"),
-        // PyTorch's libraries see columns. 15 rows by 16 384 columns: 64 tiles of 256 × 16.
+        // PyTorch's libraries use column-major order. 15 rows by 16 384 columns: 64 tiles of 256 × 16.
         ("aten::mm", "15x4096, 4096x16384", "Cijk_Alik_Bljk_BBS_BH_MT256x16x64_SK0", "few_output_tiles"),
         // 4 tiles of 256 × 256, each split along K.
         ("aten::mm", "512x4096, 4096x512", "nvjet_hsh_256x256_64x4_1x2_h_bz_splitK_NNN", "compute_bound_gap"),
@@ -81,7 +81,7 @@ fn each_pattern_is_seen() {
     }
 }
 
-/// Causes of the rest that have a name: an older kernel, short sums, small tiles, units without work.
+/// Named causes of the rest: an older kernel, short sums, small tiles, units without work.
 #[test]
 fn what_has_no_factor_has_a_title() {
     let old = "ampere_bf16_s16816gemm_bf16_128x128_ldg8_f2f_stages_32x5_tn";
@@ -96,9 +96,9 @@ fn what_has_no_factor_has_a_title() {
         // 32 of 132 units have no work, which explains little of 16 %.
         ("H100", "64x8192, 8192x12800", "nvjet_tst_128x64_64x4_1x2_h_bz_NNN", 400, "tall_skinny", "Tall and skinny GEMMs"),
         ("MI300X", "4095x4096, 4096x4095", "Cijk_MT256x256x32", 900, "misaligned", "N = 4 095: not 16-byte aligned"),
-        // One workgroup does it all, which alignment would not change.
+        // One workgroup does everything, which alignment would not change.
         ("MI300X", "8x4096, 4096x3", "Cijk_MT16x16x64", 64, "few_output_tiles", "1 tile on 304 compute units"),
-        // FP32 takes TF32 as its roofline, and runs on vector units.
+        // The roofline of FP32 is that of TF32, but it runs on vector units.
         ("H100", "4096x4096:float*2", "ampere_sgemm_128x64_nn", 2_800, "wide_precision", "GEMMs in FP32"),
     ];
     for (gpu, args, kernel, us, pattern, title) in cases {
@@ -110,7 +110,7 @@ fn what_has_no_factor_has_a_title() {
     }
 }
 
-/// K is one step of the kernel: nothing to split.
+/// K is a single step of the kernel, so there is nothing to split.
 #[test]
 fn a_short_sum_is_not_to_be_split() {
     let outcome = slow(
@@ -122,7 +122,7 @@ fn a_short_sum_is_not_to_be_split() {
     says_no(&only(&outcome, "tall_skinny").kernel, &["split"]);
 }
 
-/// Ten calls of 160 µs near their roofline, and one of 800 µs: no first call, so that it is no warm-up.
+/// Ten calls of 160 µs near their roofline, and one of 800 µs, which is not the first and thus not a warm-up.
 #[test]
 fn a_straggler_is_found_where_the_others_are_fast() {
     let kernel = "nvjet_tst_128x256_64x4_1x2_h_bz_NNN";
@@ -135,8 +135,8 @@ fn a_straggler_is_found_where_the_others_are_fast() {
     assert_eq!(finding.impact, Some(Impact::measured(640_000)));
 }
 
-/// An outer product is none for other units, or to be split along what it has not; a MoE expert
-/// without tokens does nothing at all.
+/// An outer product is neither advised to use other units nor to be split along K; a MoE expert without tokens does
+/// nothing at all.
 #[test]
 fn outer_and_empty_gemms_are_not_misread() {
     let found = |args| found_of("aten::mm", args, "Cijk_MT16x16x32");
@@ -176,7 +176,7 @@ fn a_layout_change_inside_is_worth_what_it_takes() {
     assert_eq!(finding.impact, Some(Impact::measured(500_000)));
 }
 
-/// A GEMM of unknown sizes is not slow for being quantized.
+/// A GEMM of unknown sizes is not reported as slow for being quantized.
 #[test]
 fn gemms_without_a_model_are_called_that() {
     let kernel = "void deep_gemm::sm90_fp8_gemm_1d2d_impl<0u, 2112u>";
@@ -187,14 +187,14 @@ fn gemms_without_a_model_are_called_that() {
     for text in texts.into_iter().chain(&finding.reasoning) {
         says_no(text, &["()", "reproducer"]);
     }
-    // Nothing says that it is regular.
+    // It is unknown whether it is regular.
     assert_eq!(outcome.rows[0].class, "");
     let outcome = Calls::new().graph(kernel, 10, 10_000).outcome("gemm");
     assert_eq!(outcome.rows[0].class, "quantized");
     assert!(outcome.findings.is_empty());
 }
 
-/// GEMMs without parameters of their own: by the shapes of their arguments.
+/// GEMMs without parameters of their own use the shapes of their arguments.
 #[test]
 fn sizes_come_from_the_model_too() {
     let of = |op, args| slow("MI300X", op, args, "gemm");
@@ -208,7 +208,7 @@ fn sizes_come_from_the_model_too() {
     says(&outcome.findings[0].issue, &["8 groups of 512×2048×1024"]);
 }
 
-/// 4 µs each: they are no bottlenecks by their efficiency, and no kernel takes less than 2 µs.
+/// 4 µs each: their efficiency does not make them bottlenecks, and the minimum for a kernel is 2 µs.
 #[test]
 fn short_gemms_are_told_by_their_number() {
     let kernel = "nvjet_tst_64x8_64x16_1x2_h_bz_NNN";

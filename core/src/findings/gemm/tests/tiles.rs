@@ -1,4 +1,4 @@
-//! Output tiles, and how they meet the compute units.
+//! Output tiles, and how they map to compute units.
 
 use super::*;
 use crate::import::import;
@@ -12,7 +12,7 @@ fn a_split_gemm_has_more_parts_than_output_tiles() {
     says(&only(&outcome, "compute_bound_gap").kernel, &["split-K"]);
 }
 
-/// A tile of 64 × 32 on 788 × 768: 12 along N by 25 along M, for PyTorch's libraries see columns.
+/// A tile of 64 × 32 on 788 × 768: 12 along N by 25 along M, because PyTorch's libraries use column-major order.
 #[test]
 fn tiles_lie_along_n_first() {
     let sizes = GemmSizes {
@@ -26,7 +26,7 @@ fn tiles_lie_along_n_first() {
     assert_eq!(sizes.tiles((64, 32), false), 13 * 24);
 }
 
-/// Four tiles of 256 × 256. The longest kernel was launched with `grid`, of threads or of blocks.
+/// Four tiles of 256 × 256. The longest kernel was launched with `grid`, counted in threads or in blocks.
 #[test]
 fn more_workgroups_than_tiles_are_a_split() {
     let (of_blocks, of_threads) = ("hipLaunchKernel", "hipExtModuleLaunchKernel");
@@ -60,8 +60,8 @@ fn tiles_are_few_only_where_units_have_none() {
     says(model, &["12 tiles for 132 compute units"]);
 }
 
-/// 64 tiles on 132 units, in the same time: bound by memory by a hair, and by arithmetic. Both save what
-/// their step takes, and no more.
+/// 64 tiles on 132 units, in the same time: one barely memory-bound, one compute-bound. Both save the time of their
+/// step, and no more.
 #[test]
 fn few_tiles_save_their_step_whatever_bounds_the_gemm() {
     let kernel = "nvjet_tst_64x64_64x13_1x1_v_bz_TNT";
@@ -75,12 +75,12 @@ fn few_tiles_save_their_step_whatever_bounds_the_gemm() {
     };
     let of_memory = saved("512x8192, 8192x512", kernel);
     let of_compute = saved("768x8192, 8192x768", "nvjet_tst_96x96_64x13_1x1_v_bz_TNT");
-    // Of 60 µs, at 7 and 17 % of roofline.
+    // At 7 and 17 % of roofline in 60 µs.
     assert!(of_memory > 0 && of_memory < of_compute, "{of_memory}");
     assert!(of_compute < 15_000, "{of_compute}");
 }
 
-/// The table does not know how many units a GB200 has; the trace does: 32 tiles for 152.
+/// The table has no number of units for a GB200, but the trace does: 32 tiles for 152.
 #[test]
 fn compute_units_come_from_the_trace() {
     let pattern = |gpu: &str| {
@@ -97,6 +97,6 @@ fn compute_units_come_from_the_trace() {
         report.analyses.findings.ranked[0].finding.pattern
     };
     assert_eq!(pattern("GB200"), "few_output_tiles");
-    // Another GPU's units say nothing of this one.
+    // The number of units of another GPU is not used.
     assert_eq!(pattern("B200"), "compute_bound_gap");
 }

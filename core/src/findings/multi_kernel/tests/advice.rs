@@ -1,4 +1,4 @@
-//! Advice on communication.
+//! Advice about communication.
 
 use super::*;
 
@@ -14,7 +14,7 @@ fn advice_depends_on_what_communicates_and_what_is_done_already() {
     let trained = Timetable::new().work(BACKWARD, "gemm", 0..100);
     let trained = trained.work(BACKWARD, ALL_REDUCE, 100..300);
     assert!(model(&trained).contains("see in the traces of the other ranks"));
-    // 200 µs of 250 µs run beside the backward pass: what is left is the last bucket.
+    // 200 of 250 µs are hidden by the backward pass: what remains is the last bucket.
     let hidden = Timetable::new().work(BACKWARD, "gemm", 0..300);
     let hidden = model(&hidden.stream(9).work(BACKWARD, ALL_REDUCE, 100..350));
     assert!(hidden.contains("most of that is hidden"), "{hidden}");
@@ -26,7 +26,7 @@ fn advice_depends_on_what_communicates_and_what_is_done_already() {
     assert!(experts.starts_with(expected), "{experts}");
 }
 
-/// A GEMM of 100 µs and a collective of 200 µs behind it, launched below another operator.
+/// A GEMM of 100 µs followed by a collective of 200 µs, launched by another operator.
 #[test]
 fn advice_on_communication_is_that_of_its_purpose() {
     const GRADIENTS: &str = "autograd::engine::evaluate_function: torch::autograd::AccumulateGrad";
@@ -57,7 +57,7 @@ fn advice_on_communication_is_that_of_its_purpose() {
     }
 }
 
-/// All-reduces of one size behind GEMMs of 100 µs: every other one takes 900 µs instead of 110.
+/// All-reduces of one size after GEMMs of 100 µs: every other one takes 900 µs instead of 110.
 #[test]
 fn collectives_that_take_longer_than_the_fastest_of_their_size_wait() {
     let message = r#""Collective name": "allreduce", "dtype": "Float", "In msg nelems": 8, "Out msg nelems": 8, "Group size": 8"#;
@@ -79,7 +79,7 @@ fn collectives_that_take_longer_than_the_fastest_of_their_size_wait() {
     assert!(!even.model.contains("comes late"), "{}", even.model);
 }
 
-/// A collective of unknown purpose; the name of what wraps the model tells it.
+/// A collective of unknown purpose, which follows from the name of the model wrapper.
 #[test]
 fn what_wraps_the_model_tells_what_communication_is_for() {
     const FRAME: &str = "python_function";

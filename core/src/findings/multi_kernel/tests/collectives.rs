@@ -1,4 +1,4 @@
-//! Collectives: what is known of each, and tables of them.
+//! Collectives: the data about each, and tables of them.
 
 use super::*;
 
@@ -12,7 +12,7 @@ fn first(profile: &Profile) -> Vec<String> {
         .collect()
 }
 
-/// A graph launch has no operator for each kernel: the tensors above it are no messages.
+/// A graph launch has no operator for each kernel: the tensors of the enclosing call are not messages.
 #[test]
 fn a_collective_of_a_graph_does_not_tell_its_size() {
     let profile = Timetable::new()
@@ -25,7 +25,7 @@ fn a_collective_of_a_graph_does_not_tell_its_size() {
     assert_eq!(first(&profile)[..5], ["all-reduce", "–", "–", "–", "1"]);
 }
 
-/// A collective whose call is missing counts all the same.
+/// A collective without a recorded call still counts.
 #[test]
 fn communication_without_its_call_counts() {
     let profile = Timetable::new()
@@ -35,8 +35,7 @@ fn communication_without_its_call_counts() {
     assert_eq!(first(&profile)[4], "1");
 }
 
-/// 2 048 × 4 096 numbers of 2 bytes are 16.8 MB, in 80 µs 210 GB/s; among 8 ranks 1.75 times that
-/// is on the links.
+/// 2 048 × 4 096 elements of 2 bytes are 16.8 MB, in 80 µs 210 GB/s; with 8 ranks, 1.75 times that crosses the links.
 #[test]
 fn an_all_reduce_of_its_own_kernel_tells_its_size_by_the_operator() {
     let kernel = "void vllm::cross_device_reduce_2stage<__nv_bfloat16, 8>(vllm::RankData*)";
@@ -51,7 +50,7 @@ fn an_all_reduce_of_its_own_kernel_tells_its_size_by_the_operator() {
     assert_eq!(first(&profile), expected);
 }
 
-/// 4 MB among 8 in 6 ms: 0.667 · 1.75 = 1.17 GB/s on links that carry 450 GB/s each way.
+/// 4 MB among 8 ranks in 6 ms: 0.667 · 1.75 = 1.17 GB/s on links that carry 450 GB/s in each direction.
 #[test]
 fn the_bus_bandwidth_is_compared_with_the_links() {
     let profile = communication(10_000.0, 4_000.0, 2_000.0..8_000.0);
@@ -62,7 +61,7 @@ fn the_bus_bandwidth_is_compared_with_the_links() {
     reasons(found, &["would take 15.6 µs of 6.00 ms"]);
 }
 
-/// 30 sizes of messages in kernels of 10 µs on two streams at once: 150 µs, not 300.
+/// 30 sizes of messages in kernels of 10 µs on two concurrent streams: 150 µs, not 300.
 #[test]
 fn collectives_on_two_streams_are_exposed_once_and_all_are_counted() {
     let mut timetable = Timetable::new().work("aten::mm", "gemm", 400..1_000);

@@ -2,7 +2,7 @@
 
 use super::*;
 
-/// Copies of `each_us` in the last part of a run of 10 ms that computes otherwise.
+/// Copies of `each_us` at the end of a run of 10 ms that otherwise computes.
 pub(super) fn copies(name: &str, count: u32, each_us: f64) -> Profile {
     let end = 10_000.0 - f64::from(count) * each_us;
     let mut timetable = Timetable::new()
@@ -27,14 +27,14 @@ pub(super) fn copies(name: &str, count: u32, each_us: f64) -> Profile {
 
 #[test]
 fn copies_are_flagged_above_ten_and_time_holds_counts_back() {
-    // Share of the run in 10 ms: 1 µs each is 0.01 % of it.
+    // Share of the run of 10 ms: 1 µs each is 0.01 % of it.
     let cases: &[(u32, f64, bool, &str, &str, &str)] = &[
-        // Ten are not flagged, eleven are. By time there is nothing: one level at most.
+        // Ten are not flagged, eleven are. Their time is negligible: at most one level higher.
         (10, 1.0, false, "ACCEPTABLE", "LOW", "LOW"),
         (11, 1.0, true, "ACCEPTABLE", "MEDIUM", "LOW"),
-        // A hundred and one tiny ones are not critical: 1.01 %, low, raised by one level.
+        // A hundred and one tiny copies are not critical: 1.01 %, low, raised by one level.
         (101, 1.0, true, "LOW", "CRITICAL", "MEDIUM"),
-        // 0.2 %: nothing by time.
+        // 0.2 %: negligible time.
         (20, 1.0, true, "ACCEPTABLE", "MEDIUM", "LOW"),
         // Exactly 5 % is medium and not flagged, more is high.
         (5, 100.0, false, "MEDIUM", "ACCEPTABLE", "MEDIUM"),
@@ -63,7 +63,7 @@ fn a_finding_says_who_asks_for_the_copies() {
     let [found] = findings.as_slice() else {
         panic!("{findings:?}");
     };
-    // 20 times 50 µs are 1 ms of 10 ms: ten percent, not more.
+    // 20 times 50 µs is 1 ms of 10 ms: ten percent, not more.
     assert_eq!(found.priority, Priority::High);
     assert_eq!(found.time_ns, 1_000_000);
     assert_eq!(found.impact.map(|impact| impact.high_ns), Some(1_000_000));
@@ -71,7 +71,7 @@ fn a_finding_says_who_asks_for_the_copies() {
     assert!(found.issue.contains(takes));
     let from = "20 of 20 come from `aten::_local_scalar_dense` (`.item()`";
     reasons(found, &[from]);
-    // 4 000 bytes in 50 µs are 0.08 GB/s.
+    // 4 000 bytes in 50 µs is 0.08 GB/s.
     let bandwidth = found.tables[0].rows[0].last();
     assert_eq!(bandwidth, Some(&Value::GbPerS(0.08)));
 }
@@ -92,7 +92,7 @@ fn pageable_memory_and_the_line_of_the_user_are_named() {
     assert_eq!(row[1], Value::Text("pageable".to_owned()));
     assert_eq!(row[2], Value::Quoted("aten::copy_".to_owned()));
     assert_eq!(row[3], Value::Quoted("train.py(12): step".to_owned()));
-    // The call returned after the copy: the host waited for all of its 87 µs.
+    // The call returned after the copy: the CPU waited for all of its 87 µs.
     reasons(&findings[0], &["blocked the CPU for 87.0 µs"]);
 }
 
@@ -132,7 +132,7 @@ fn copies_that_are_over_before_the_next_launch_win_nothing() {
     reasons(&findings[0], &["All of this is saved only once"]);
 }
 
-/// Of 6 copies of 330 µs, 15 % of the run, one runs alone: 2.5 % of it, and the others cost nothing.
+/// One of 6 copies of 330 µs, which take 15 % of the run, is exposed: 2.5 % of the run; the others cost nothing.
 #[test]
 fn copies_beside_computation_count_by_what_they_cost() {
     let mut timetable = Timetable::new();
@@ -161,7 +161,7 @@ fn pinned_memory_is_not_to_be_pinned() {
     }
 }
 
-/// 3 copies of 100 µs in 10 ms are 3 %: from pageable memory, while nothing else runs, enough.
+/// 3 copies of 100 µs in 10 ms are 3 %: enough for exposed copies of pageable memory.
 #[test]
 fn exposed_copies_of_pageable_memory_are_flagged_from_two_percent() {
     let cases = [
@@ -176,7 +176,7 @@ fn exposed_copies_of_pageable_memory_are_flagged_from_two_percent() {
     }
 }
 
-/// Of 500 µs: 100 µs that bring gradients back, 50 µs that gather buffers, below a frame.
+/// In 500 µs: 100 µs of copies of gradients, 50 µs of gathering buffers, called from a frame.
 #[test]
 fn copies_of_data_parallel_training_are_its_own() {
     let profile = Timetable::new()
@@ -204,7 +204,7 @@ fn copies_of_data_parallel_training_are_its_own() {
     assert_eq!(rows[1][3].text(), below);
 }
 
-/// 2 ms of copies beside a product of 9 ms: nothing waits for them.
+/// 2 ms of copies concurrent with a GEMM of 9 ms: nothing waits for them.
 #[test]
 fn hidden_copies_are_no_finding() {
     let found = |start: u32| {
@@ -219,7 +219,7 @@ fn hidden_copies_are_no_finding() {
         priorities.collect::<Vec<_>>()
     };
     assert_eq!(found(2_000), []);
-    // The last of them ends 100 µs after the product: low by what it costs, one level above it.
+    // The last of them ends 100 µs after the GEMM: low cost, raised by one level.
     assert_eq!(found(8_100), [Priority::Medium]);
 }
 
@@ -242,7 +242,7 @@ fn large_copies_are_not_to_be_combined_or_kept() {
     assert!(!advice(D2H).0.contains("pinned buffer"));
 }
 
-/// ROCm calls a read into pinned memory a copy within the GPU; its call says where it goes.
+/// ROCm labels a read into pinned memory as a copy within the GPU; its call has the real direction.
 #[test]
 fn the_call_says_where_a_copy_goes() {
     let d2h = |call: &str| {
@@ -279,7 +279,7 @@ fn one_copy_and_one_collective_are_told_in_the_singular() {
     reasons(&findings[0], &["all-reduce of 4.00 MB, 1 time: 4.00 ms"]);
 }
 
-/// Two copies of 400 µs in `torch.save`, and one of 100 µs beside it.
+/// Two copies of 400 µs in `torch.save`, and one of 100 µs outside.
 #[test]
 fn copies_of_a_checkpoint_are_named_with_its_caller() {
     const PAGEABLE: &str = "Memcpy DtoH (Device -> Pageable)";

@@ -1,5 +1,4 @@
-//! Copies and communication: each assessment on its lines, and each rule from a trace with one such
-//! cause.
+//! Copies and communication: each rating at its thresholds, and each rule from a trace with one such cause.
 
 mod advice;
 mod collectives;
@@ -20,7 +19,7 @@ const H2D: &str = "Memcpy HtoD (Pageable -> Device)";
 const PINNED_H2D: &str = "Memcpy HtoD (Pinned -> Device)";
 const D2D: &str = "Memcpy DtoD (Device -> Device)";
 
-/// The facts, and what was found.
+/// The facts and the findings.
 fn analysed(profile: &Profile) -> (Facts, Vec<Finding>) {
     let report = Report::new(profile, &ReportOptions::default());
     let facts = Facts::new(&report.analysis_input(profile));
@@ -37,19 +36,19 @@ fn keys(findings: &[Finding]) -> Vec<&str> {
     findings.iter().map(|found| found.pattern).collect()
 }
 
-/// The low, middle and high end of what a finding saves.
+/// The low, middle and high end of a finding's saving.
 fn saves(finding: &Finding) -> (i64, i64, i64) {
     let impact = finding.impact.unwrap();
     (impact.low_ns, impact.mid_ns, impact.high_ns)
 }
 
-/// Holds a finding to what it says after its issue.
+/// Asserts the content of a finding's reasoning.
 #[track_caller]
 fn reasons(finding: &Finding, parts: &[&str]) {
     says(&finding.reasoning.concat(), parts);
 }
 
-/// Computation and communication as drawn, in a run of `total` µs.
+/// Computation and communication in the given intervals, in a run of `total` µs.
 fn communication(total: f64, compute: f64, comm: std::ops::Range<f64>) -> Profile {
     let message = r#""Collective name": "allreduce", "dtype": "BFloat16", "In msg nelems": 2000000, "Out msg nelems": 2000000, "Group size": 8"#;
     Timetable::new()

@@ -4,7 +4,7 @@ use super::*;
 
 #[test]
 fn exposed_communication_on_its_lines() {
-    // Of 10 ms; the communication begins when the computation ends.
+    // In 10 ms; the communication starts when the computation ends.
     let cases: &[(f64, &str, bool)] = &[
         (200.0, "ACCEPTABLE", false),
         (201.0, "LOW", false),
@@ -27,8 +27,8 @@ fn exposed_communication_on_its_lines() {
 
 #[test]
 fn overlap_on_its_lines() {
-    // 1 ms of communication of which so much runs beside computation; in 100 ms, so that nothing
-    // blocks.
+    // 1 ms of communication, this much of it overlapping with computation; in 100 ms, so that nothing counts as
+    // blocking.
     let cases: &[(f64, &str, bool)] = &[
         (299.0, "CRITICAL", true),
         (300.0, "HIGH", true),
@@ -52,7 +52,7 @@ fn overlap_on_its_lines() {
             false => "Communication overlaps with computation only in part",
         };
         assert!(findings.iter().all(|found| found.title == title));
-        // At most 1 % of the run is exposed: no more than one level above that.
+        // At most 1 % of the run is exposed, so at most one level above that.
         assert!(findings.iter().all(|found| found.priority == Priority::Low));
     }
 }
@@ -66,9 +66,9 @@ fn too_little_communication_is_not_judged() {
     }
 }
 
-/// Of 10 ms: 6 ms of communication, 2 ms of them beside computation, 4 ms alone: 40 % of the run.
-/// At 70 % overlap 1.8 ms would be alone, so 2.2 ms would be won; but of the 4 ms of computation 2 ms
-/// are taken, so that only the other 2 ms can hide any of it. Sending nothing at all would win 4 ms.
+/// In 10 ms: 6 ms of communication, 2 ms of it overlapping with computation, 4 ms exposed: 40 % of the run. At 70 %
+/// overlap 1.8 ms would be exposed, which would save 2.2 ms; but 2 of the 4 ms of computation already overlap, so only
+/// the other 2 ms can hide more. Sending nothing at all would save 4 ms.
 #[test]
 fn blocking_and_overlap_are_one_finding() {
     let profile = communication(10_000.0, 4_000.0, 2_000.0..8_000.0);
@@ -85,7 +85,7 @@ fn blocking_and_overlap_are_one_finding() {
     let outcome = outcome(&profile, &ReportOptions::default());
     let patterns = outcome.get("patterns_detected").unwrap().text();
     assert_eq!(patterns, "nccl_blocking_compute, poor_comm_compute_overlap");
-    // The kernel's name says nothing, its operator does: 4 MB among 8 in 6 ms.
+    // The kernel's name is not informative, but its operator is: 4 MB among 8 ranks in 6 ms.
     let row = &found.tables[0].rows[0];
     assert_eq!(row[0], Value::Text("all-reduce".to_owned()));
     assert_eq!(row[1], Value::Count(8));
@@ -95,7 +95,7 @@ fn blocking_and_overlap_are_one_finding() {
     assert!(found.model.starts_with(advice));
 }
 
-/// The same with 7 ms of computation, 5 ms of them free: all 4 ms can hide.
+/// The same with 7 ms of computation, 5 ms of which are free: all 4 ms can be hidden.
 #[test]
 fn overlap_wins_what_there_is_computation_to_hide_behind() {
     let profile = communication(11_000.0, 7_000.0, 5_000.0..11_000.0);

@@ -2,14 +2,14 @@
 
 use super::*;
 
-/// Adds a kernel of some time, or a copy of some bytes.
+/// Adds a kernel with the given duration, or a copy with the given number of bytes.
 type Run<'a> = dyn FnMut(Timetable, &str, u32, Option<u64>) -> Timetable + 'a;
 
 const REDUCE: &str = "multimem_all_reduce_kernel<c10::BFloat16, 16>";
 const STEP: &str = "execute_4_context_0(sq0sk0sqsq0sqsk0)_generation_4(sq4sk40sqsq4sqsk40)";
 
-/// A decode step of three layers: of each attention, an all-reduce, the MLP and an all-reduce; one
-/// behind the embedding. The first takes longer. With copies of a size, where there is one.
+/// A decode step of three layers, each with attention, an all-reduce, the MLP and an all-reduce; and one all-reduce
+/// after the embedding. The first takes longer. Optionally with copies of a given size.
 fn decode(copied: Option<u64>, n_reduced: usize) -> Profile {
     let mut timetable = Timetable::new().annotation(STEP, 0..2000);
     let (mut host, mut gpu) = (1, 5000);
@@ -45,7 +45,7 @@ fn decode(copied: Option<u64>, n_reduced: usize) -> Profile {
     timetable.profile()
 }
 
-/// 7 all-reduces with two copies of 5 µs each: 70 µs of copies beside 90 + 6 · 10 µs.
+/// 7 all-reduces with two copies of 5 µs each: 70 µs of copies next to 90 + 6 · 10 µs.
 #[test]
 fn copies_around_all_reduces_are_one_finding_with_them() {
     let profile = decode(Some(8_000_000), 7);
@@ -65,9 +65,9 @@ fn copies_around_all_reduces_are_one_finding_with_them() {
         ],
     );
     assert_eq!(saves(found).2, 70_000);
-    // They are no copies that anybody asked for beside them.
+    // They do not count as copies requested otherwise.
     assert!(!keys(&outcome.findings).contains(&"high_d2d_memcpy"));
-    // Size by the copies, rates by the median: 8 MB in 10 µs.
+    // Size from the copies, rate from the median: 8 MB in 10 µs.
     let table = outcome
         .tables
         .iter()
@@ -77,7 +77,7 @@ fn copies_around_all_reduces_are_one_finding_with_them() {
     for text in ["8.00 MB", "10.0 µs", "80.0 µs", "70.0 µs", "800 GB/s"] {
         assert!(row.iter().any(|cell| cell == text), "{text}: {row:?}");
     }
-    // Without copies there is none.
+    // Without copies there is no such finding.
     let without = self::outcome(&decode(None, 7), &ReportOptions::default());
     assert!(!keys(&without.findings).contains(&"staging_copies"));
 }

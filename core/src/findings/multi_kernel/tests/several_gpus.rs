@@ -1,10 +1,10 @@
-//! GPUs of one trace: each hides its own communication, and all wait for the last.
+//! Several GPUs in one trace: each hides its own communication, and all wait for the last.
 
 use super::*;
 
 const NCCL: &str = "ncclDevKernel_AllReduce";
 
-/// While one GPU computes, the other one waits in a collective: each hides nothing of its own.
+/// While one GPU computes, the other one waits in a collective: neither hides its own communication.
 ///
 /// ```text
 /// ms     0        1        2
@@ -23,11 +23,11 @@ fn what_another_gpu_computes_hides_nothing() {
     let (facts, _) = analysed(&profile);
     let overlap = facts.overlap();
     assert_eq!((overlap.percent, overlap.label()), (Some(0.0), "CRITICAL"));
-    // Half of the run of a GPU, and no more than its length.
+    // Half of the run of one GPU.
     assert!((facts.blocking().percent - 50.0).abs() < 1e-9);
     assert_eq!(facts.timeline.exposed_comm_ns, 1_000_000);
     assert_eq!(facts.own, facts.timeline);
-    // The sheet has both GPUs taken together, where something computes throughout.
+    // The sheet combines both GPUs, one of which computes at any time.
     let report = Report::new(&profile, &ReportOptions::default());
     assert_eq!(report.timelines.whole.unwrap().exposed_comm_ns, 0);
 }
@@ -55,8 +55,8 @@ fn findings(group_size: u32) -> Vec<Finding> {
     analysed(&profile).1
 }
 
-/// Evenly loaded both would compute for 2 ms: the run of 4 ms would take 3. Overlap hides no
-/// more than the 1 ms that GPU 1 communicates.
+/// With balanced load both would compute for 2 ms: the run of 4 ms would take 3. Overlap hides at most the 1 ms that
+/// GPU 1 communicates.
 #[test]
 fn the_gpu_that_comes_last_is_named_and_overlap_wins_what_it_has_exposed() {
     let findings = findings(2);

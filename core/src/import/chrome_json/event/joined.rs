@@ -1,4 +1,4 @@
-//! Events that were read apart, to rows behind those that are there.
+//! Appends events that a [`PartReader`](crate::import::PartReader) read to the existing rows.
 
 use super::EventReader;
 use crate::import::categories::UnknownCategories;
@@ -7,15 +7,14 @@ use crate::import::part::Part;
 use crate::trace::{MemoryTable, PartIds};
 
 impl EventReader {
-    /// Whether what was read says the same wherever it stands: no half of an event, and no table that
-    /// was full.
+    /// Whether the result does not depend on the text before it: no half of an event, and no full table.
     pub(in super::super) fn stands_alone(&self) -> bool {
         !self.open.saw_half
             && self.keys.has_room_for(0)
             && self.unknown.has_room_for(&UnknownCategories::default())
     }
 
-    /// Whether no table is full with a part.
+    /// Whether a part fits in all tables.
     pub(in super::super) fn has_room_for(&self, part: &Part) -> bool {
         let trace = &self.builder.trace;
         let (memory, more) = (&trace.memory, part.trace.memory());
@@ -27,8 +26,8 @@ impl EventReader {
             && n_devices <= MemoryTable::MAX_DEVICES
     }
 
-    /// Adds a part, whose first element has this position in `traceEvents`. False where it misses an
-    /// earlier part of its reader.
+    /// Adds a part whose first element has this position in `traceEvents`. Returns false if an earlier part of the same
+    /// reader is missing.
     pub(in super::super) fn join(
         &mut self,
         part: &Part,
@@ -45,9 +44,9 @@ impl EventReader {
         true
     }
 
-    /// The categories that nothing is known of, which begin anew.
+    /// Takes the unknown categories and starts a new count.
     pub(in super::super) fn take_unknown(&mut self) -> UnknownCategories {
-        // It may stand for a row of them.
+        // The cached category may refer to a row of them.
         self.last_cat = Default::default();
         std::mem::take(&mut self.unknown)
     }

@@ -1,7 +1,7 @@
-//! What allocators report as instants, `[memory]` and `[OutOfMemory]`, to rows of the memory columns.
+//! Instant events of allocators, `[memory]` and `[OutOfMemory]`, to rows of the memory columns.
 //!
-//! Only instants of these names come here, so that a trace without any is read as fast as before:
-//! their arguments were skipped like any others, and are looked at once more.
+//! Only instants of these names get here, so a trace without any is read as fast as before. Their arguments were
+//! skipped like any others and are read a second time here.
 
 use super::super::number::Time;
 use super::super::tracks::Spelling;
@@ -11,12 +11,12 @@ use crate::import::limits::MAX_MEMORY_ROWS;
 use crate::import::warning::WarningKind;
 use crate::trace::{FailedAllocation, MemoryDevice, MemoryEvent, StringTable};
 
-/// What is reported.
+/// The kind of report.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Report {
-    /// An allocation or a release.
+    /// An allocation or a free.
     Change,
-    /// An allocation that failed.
+    /// A failed allocation.
     Failed,
 }
 
@@ -30,7 +30,7 @@ impl Report {
     }
 }
 
-/// The arguments, as far as they are integers.
+/// The arguments that are integers.
 #[derive(Debug, Default)]
 struct Args {
     kind: Option<i128>,
@@ -55,7 +55,7 @@ impl Args {
     }
 }
 
-/// `, "key": 12` as key and value.
+/// Splits off `, "key": 12` as key and value.
 fn entry(text: &[u8]) -> Option<(&[u8], Option<i128>)> {
     let is_between = |byte: &u8| byte.is_ascii_whitespace() || *byte == b',';
     let start = text.iter().position(|byte| !is_between(byte))?;
@@ -70,7 +70,7 @@ fn entry(text: &[u8]) -> Option<(&[u8], Option<i128>)> {
 }
 
 impl EventReader {
-    /// Reads an instant, where an allocator reported it. What cannot be read is counted.
+    /// Reads an instant if an allocator reported it. Unreadable ones are counted.
     pub(super) fn instant(&mut self, cursor: &Cursor, fields: &Fields, offset: u64) {
         let name = fields.name.unwrap_or(StringTable::EMPTY);
         let Some(report) = Report::of_name(self.builder.trace.strings.get(name)) else {
@@ -186,7 +186,7 @@ mod tests {
     fn damaged_ones_are_counted_and_others_ignored() {
         let mut timetable = Timetable::new()
             .raw(&event("[memory]", "1", ARGS))
-            // Of another kind.
+            // A different kind of instant.
             .raw(&event("mark", "2", ARGS));
         for (from, to) in [
             ("\"Bytes\": -512, ", ""),

@@ -26,10 +26,10 @@ use values::Cat;
 pub(super) struct EventReader {
     pub(super) builder: TraceBuilder,
     pub(super) warnings: Warnings,
-    /// An event had a `ph`: this is a trace, whatever else.
+    /// An event had a `ph`, which is enough to call this a trace.
     pub(super) saw_phase: bool,
     pub(super) keys: Keys,
-    /// What is wrong with the event being read; it counts when the event is done.
+    /// What is wrong with the event being read; counted once the event is complete.
     pub(super) wrong: Vec<WarningKind>,
     /// Spans of the arguments to keep as text.
     extra: Vec<(usize, usize)>,
@@ -38,13 +38,13 @@ pub(super) struct EventReader {
     tracks: TrackCache,
     last_cat: (Vec<u8>, Cat),
     pub(super) unknown: UnknownCategories,
-    /// Events that began and have not ended.
+    /// Events that started and have not ended.
     pub(super) open: OpenEvents,
 }
 
 #[derive(Debug, Default)]
 struct Fields {
-    /// Not one key.
+    /// The object has no keys.
     is_empty: bool,
     phase: Option<u8>,
     cat: Option<Cat>,
@@ -66,7 +66,7 @@ struct Fields {
 }
 
 impl Fields {
-    /// Whether it says that the CPU or the GPU worked at a time.
+    /// Whether it reports CPU or GPU activity at a known time.
     fn is_work(&self) -> bool {
         let is_work = |category: Category| {
             category.is_gpu() || category.is_runtime() || category == Category::CpuOp
@@ -76,10 +76,9 @@ impl Fields {
 }
 
 impl EventReader {
-    /// Reads the event that begins at `start` of the window and adds it to the trace. Returns
-    /// where it ends.
+    /// Reads the event that starts at `start` in the window and adds it to the trace. Returns where it ends.
     ///
-    /// An event that is not valid JSON is tried again with lenient quotes.
+    /// An event that is not valid JSON is retried with lenient quotes.
     #[inline]
     pub(super) fn read(
         &mut self,
@@ -209,7 +208,7 @@ impl EventReader {
         }
     }
 
-    /// Adds an event that was read whole.
+    /// Adds an event that was read completely.
     fn commit(&mut self, cursor: &Cursor, fields: Fields, offset: u64, uid: u32) {
         for kind in self.wrong.drain(..) {
             self.warnings.add(kind, Some(offset));
@@ -233,7 +232,7 @@ impl EventReader {
                     }
                 }
             }
-            // In two halves: the row is there from the first, and the second gives its duration.
+            // An event in two halves: the first creates the row, and the second sets its duration.
             b'B' => {
                 if let Some(ts_ns) = self.start(&fields, offset) {
                     let event = self.complete(cursor, &fields, (ts_ns, None), offset, uid);
@@ -280,7 +279,7 @@ impl EventReader {
         }
     }
 
-    /// Arguments that stand in the second half of an event: those that the first half has not.
+    /// Adds arguments from the second half of an event where the first half has none.
     fn add_args(&mut self, cursor: &Cursor, fields: &Fields, event: EventId, offset: u64) {
         let has_args = fields.has_op_args;
         let op_args = has_args.then(|| self.op_args(cursor, fields, offset));
@@ -312,7 +311,7 @@ impl EventReader {
         self.warnings.add(kind, Some(offset));
     }
 
-    /// When an event begins; `None` for one that cannot be kept.
+    /// The start time of an event; `None` for one that cannot be kept.
     fn start(&mut self, fields: &Fields, offset: u64) -> Option<i64> {
         let Some(Time::Ns(ts_ns)) = fields.ts else {
             self.warn(WarningKind::MissingTime, offset);
@@ -325,7 +324,7 @@ impl EventReader {
         Some(ts_ns)
     }
 
-    /// A duration, where it can be true.
+    /// A duration, if it is plausible.
     fn duration(&mut self, dur: Option<Time>, offset: u64) -> Option<i64> {
         let told = match dur {
             Some(Time::Ns(dur)) => limits::duration(dur),
@@ -336,7 +335,7 @@ impl EventReader {
 
     fn category(&mut self, fields: &Fields, name: StringId, offset: u64) -> Category {
         let category = match fields.cat {
-            // PyTorch 1.8 to 1.11 knew no category for the profiler's steps.
+            // PyTorch 1.8 to 1.11 had no category for the profiler's steps.
             Some(Cat::Event(Category::CpuOp))
                 if step_number(self.builder.trace.strings.get(name)).is_some() =>
             {
@@ -357,7 +356,7 @@ impl EventReader {
         category
     }
 
-    /// The autograd profiler, before Kineto, told operators from their kernels by the process.
+    /// The autograd profiler (before Kineto) separated operators from their kernels by process.
     fn category_of_process(&self, pid: Option<Spelling>) -> Option<Category> {
         let Some(Spelling::Text(pid)) = pid else {
             return None;
@@ -380,7 +379,7 @@ impl EventReader {
         let name = fields.name.unwrap_or(StringTable::EMPTY);
         let category = self.category(fields, name, offset);
         let track = self.track(fields);
-        // Python frames are most of a trace, and the tree needs only their times.
+        // Most events of a trace are Python frames, and the tree needs only their times.
         let is_frame = category == Category::PythonFunction;
         let op_args =
             (fields.has_op_args && !is_frame).then(|| self.op_args(cursor, fields, offset));
@@ -425,7 +424,7 @@ impl EventReader {
         track
     }
 
-    /// The arguments that nothing above reads, as JSON text `"key": value, …`.
+    /// The remaining arguments, as JSON text `"key": value, …`.
     fn extra_args(&mut self, cursor: &Cursor) -> Option<StringId> {
         if self.extra.is_empty() {
             return None;
@@ -439,7 +438,7 @@ impl EventReader {
             }
             self.extra_text.extend_from_slice(text);
         }
-        // Almost always valid, and checking that is several times faster than the lossy reading.
+        // Almost always valid UTF-8, and validating is several times faster than the lossy conversion.
         let lossy = || String::from_utf8_lossy(&self.extra_text);
         let text = std::str::from_utf8(&self.extra_text).map_or_else(|_| lossy(), Cow::Borrowed);
         Some(self.builder.string(&text))
@@ -485,9 +484,9 @@ impl EventReader {
 /// Sizes beyond which an event counts as damaged.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct EventLimits {
-    /// Of an event that is valid JSON.
+    /// For an event that is valid JSON.
     pub(super) strict_bytes: usize,
-    /// Of an event with quotes that were not escaped.
+    /// For an event with unescaped quotes.
     pub(super) lenient_bytes: usize,
 }
 

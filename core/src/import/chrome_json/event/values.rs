@@ -9,13 +9,13 @@ use crate::import::json::{Cursor, Scalar, Span, Stop, classify};
 use crate::import::warning::WarningKind;
 use crate::trace::{Category, LinkId, StringId};
 
-/// What `cat` says, flows included.
+/// The meaning of `cat`, flows included.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Cat {
     Event(Category),
-    /// A category that nothing is known of.
+    /// An unknown category.
     Unknown(UnknownId),
-    /// An arrow from a launch to its GPU activity.
+    /// A flow arrow from a launch to its GPU activity.
     HostToDevice,
 }
 
@@ -26,7 +26,7 @@ impl Default for Cat {
 }
 
 impl EventReader {
-    /// Reads a category; `None` for what is no text, as `null`.
+    /// Reads a category; `None` if it is not a string, for example `null`.
     pub(super) fn cat(&mut self, cursor: &mut Cursor) -> Result<Option<Cat>, Stop> {
         if cursor.peek()? != b'"' {
             self.skip(cursor)?;
@@ -36,7 +36,7 @@ impl EventReader {
         let text = cursor.bytes(span.start, span.end);
         if self.last_cat.0 != text {
             let cat = match text {
-                // The last is PyTorch's of today; 1.8 to 1.12 wrote the others.
+                // The last one is current PyTorch's; 1.8 to 1.12 wrote the others.
                 b"async" | b"async_gpu" | b"async_cpu_to_gpu" | b"ac2g" => Cat::HostToDevice,
                 _ => match Category::parse(std::str::from_utf8(text).unwrap_or("")) {
                     Category::Other => match self.unknown.row(text) {
@@ -62,7 +62,7 @@ impl EventReader {
         self.intern(cursor, span)
     }
 
-    /// Reads a string and interns it; any other value by its text.
+    /// Reads a string and interns it; for any other value, interns its text.
     pub(super) fn text(&mut self, cursor: &mut Cursor) -> Result<StringId, Stop> {
         if cursor.peek()? != b'"' {
             let text = cursor.scalar()?;
@@ -76,14 +76,14 @@ impl EventReader {
     pub(super) fn intern(&mut self, cursor: &Cursor, span: Span) -> Result<StringId, Stop> {
         let bytes = cursor.bytes(span.start, span.end);
         if span.unescaped_quotes {
-            // An event that lost its end would take the next one for its name.
+            // An event without its end would take the next event as part of its name.
             if super::super::resync::holds_event_start(bytes) {
                 return Err(Stop::Bad);
             }
             self.wrong.push(WarningKind::UnescapedQuote);
         }
         if !span.rough {
-            // What is known need not be checked for being text.
+            // A known string needs no UTF-8 check.
             if let Some(known) = self.builder.trace.strings.find_bytes(bytes) {
                 return Ok(known);
             }
@@ -121,7 +121,7 @@ impl EventReader {
         Ok(time)
     }
 
-    /// Reads an id: a number, or anything that can be compared.
+    /// Reads an id: a number or anything comparable.
     pub(super) fn link(&mut self, cursor: &mut Cursor) -> Result<Option<LinkId>, Stop> {
         if let Some(number) = cursor.unsigned()? {
             return Ok(Some(self.builder.link(number)));
@@ -130,7 +130,7 @@ impl EventReader {
             b'"' => {
                 let text = self.text(cursor)?;
                 let text = self.builder.trace.strings.get(text).to_owned();
-                // "0x1f" and "31" are both in use; only the latter is also written as a number.
+                // Both "0x1f" and "31" occur; only the latter is also written as a number.
                 Ok(Some(match text.parse::<u64>() {
                     Ok(number) => self.builder.link(number),
                     Err(_) => self.builder.spelled_link(&text),
@@ -154,7 +154,7 @@ impl EventReader {
         }
     }
 
-    /// Skips a value, and notes what is wrong with it if it is a number.
+    /// Skips a value; if it is a number, records what is wrong with it.
     #[inline]
     pub(super) fn skip(&mut self, cursor: &mut Cursor) -> Result<(), Stop> {
         match cursor.peek()? {

@@ -1,4 +1,4 @@
-//! The events, one by one, and the way to the next one after damage.
+//! Reads the events one by one, and finds the next one after damage.
 
 use super::super::resync::{ends_array, starts_event};
 use super::{Reader, State};
@@ -73,7 +73,7 @@ impl Reader {
         }
     }
 
-    /// The events went on after a closing brace: it was damage, not the end.
+    /// More events followed a closing brace: it was damage, not the end.
     fn forgive_brace(&mut self) {
         if let Some(at) = self.stray_brace.take() {
             self.events

@@ -1,7 +1,7 @@
-//! The text of a trace, in chunks, to events: finds `traceEvents` among the other keys, hands
-//! each event to the [`EventReader`], and finds its way again after damage.
+//! Reads the text of a trace in chunks: finds `traceEvents` among the other keys, passes each event to the
+//! [`EventReader`], and resynchronizes after damage.
 //!
-//! What stands around the events is read in `object`, the events themselves in `elements`.
+//! `object` reads what surrounds the events, `elements` the events themselves.
 
 mod elements;
 mod object;
@@ -23,22 +23,22 @@ pub(super) struct Reader {
     carry: Carry,
     /// Bytes of text before `carry`.
     offset: u64,
-    /// Elements of `traceEvents` so far, whatever they are.
+    /// Elements of `traceEvents` so far, of any kind.
     pub(super) n_elements: u32,
     /// Commas since the last key or element.
     n_commas: u32,
-    /// Nothing was read yet in this object or array.
+    /// Nothing has been read in this object or array yet.
     first: bool,
     /// Objects around the array; none for a bare array.
     n_objects: u32,
     saw_events: bool,
     saw_zero_byte: bool,
-    /// A closing brace between the events: the end of the object, if no event follows.
+    /// Offset of a closing brace between events: the end of the object, if no event follows.
     stray_brace: Option<u64>,
     first_keys: Vec<String>,
-    /// The last byte of text that is no white space.
+    /// The last byte that is not white space.
     pub(super) last_byte: u8,
-    /// What the ids of each reader of parts are here.
+    /// The ids in this trace of the ids of each part reader.
     part_ids: Vec<((u32, u32), PartIds)>,
     limits: EventLimits,
 }
@@ -54,14 +54,14 @@ enum State {
     Value(Metadata),
     /// Between the elements of `traceEvents`.
     Events,
-    /// After damage before the events: looking for them.
+    /// After damage before the events: searching for them.
     Seek {
-        /// Where the damage is.
+        /// Offset of the damage.
         from: u64,
     },
-    /// After damage: looking for the next event.
+    /// After damage: searching for the next event.
     Resync {
-        /// The last byte that was no white space.
+        /// The last byte that was not white space.
         last: u8,
     },
     /// After the end.
@@ -172,7 +172,7 @@ impl FormatReader for Reader {
 }
 
 impl Reader {
-    /// Goes on where an event begins, whatever was read before.
+    /// Continues where an event starts, regardless of what was read before.
     pub(super) fn begin_at_event(&mut self, offset: u64) {
         self.enter_events();
         self.separated();
@@ -182,7 +182,7 @@ impl Reader {
         self.offset = offset;
     }
 
-    /// Whether everything before this place is read, and an event follows.
+    /// Whether everything before this offset is read and an event is expected next.
     pub(super) fn is_at_event(&self, offset: u64) -> bool {
         matches!(self.state, State::Events)
             && self.offset == offset
@@ -264,8 +264,8 @@ impl Reader {
         self.state = State::Events;
     }
 
-    /// Between the elements of an object or array: skips space and commas, counts commas too
-    /// many, and returns what follows.
+    /// Between the elements of an object or array: skips white space and commas, counts surplus commas, and returns the
+    /// byte that follows.
     fn separator(&mut self, window: &[u8], pos: &mut usize) -> Option<u8> {
         loop {
             match window.get(*pos)? {
@@ -283,13 +283,13 @@ impl Reader {
         }
     }
 
-    /// After an element or key: the next one wants a comma before it.
+    /// After an element or key: the next one needs a comma before it.
     fn separated(&mut self) {
         self.first = false;
         self.n_commas = 0;
     }
 
-    /// At a closing bracket: a comma that nothing follows is one too many.
+    /// At a closing bracket: a comma with nothing after it is surplus.
     fn close(&mut self, pos: usize) {
         if self.n_commas == 1 && !self.first {
             self.warn(WarningKind::StrayComma, pos);
@@ -303,7 +303,7 @@ impl Reader {
             .add(kind, Some(self.offset + pos as u64));
     }
 
-    /// After the end: line breaks are usual, anything else is noted once, another trace above all.
+    /// After the end: line breaks are normal; anything else, such as another trace, is reported once.
     fn after(&mut self, window: &[u8], pos: usize) -> Step {
         let rest = window.get(pos..).unwrap_or(&[]);
         let garbage = rest

@@ -1,5 +1,4 @@
-//! The object around the events: its keys, their values, and the way to the events where damage
-//! hides them.
+//! The object around the events: its keys, their values, and the search for the events after damage.
 
 use super::super::event::EventReader;
 use super::super::metadata::{MAX_METADATA_BYTES, Metadata, Part};
@@ -19,7 +18,7 @@ impl Reader {
                 self.close(pos);
                 self.n_objects = self.n_objects.saturating_sub(1);
                 if self.n_objects == 0 {
-                    self.n_objects = 1; // It was an object, and it is over.
+                    self.n_objects = 1; // The object has ended.
                     self.state = State::Done;
                 }
                 Ok(Step::To(pos + 1))
@@ -69,7 +68,7 @@ impl Reader {
                 self.enter_events();
                 return Ok(Step::To(cursor.pos + 1));
             }
-            // Seen in the wild: an object with `traceEvents` inside `traceEvents`.
+            // Observed in practice: an object with `traceEvents` inside `traceEvents`.
             ("traceEvents", b'{') => {
                 self.n_objects += 1;
                 self.first = true;
@@ -84,8 +83,8 @@ impl Reader {
         Ok(Step::To(cursor.pos))
     }
 
-    /// Damage before the events, which is no end where it began like a trace: a text beside them
-    /// whose quotes were not escaped.
+    /// Damage before the events. If the text started like a trace, reading continues: it may be a value with unescaped
+    /// quotes.
     fn lose_way(&mut self, pos: usize) -> Result<Step, ImportError> {
         if self.first_keys.is_empty() {
             return self.error(ImportErrorKind::NotJson, pos);
@@ -120,7 +119,7 @@ impl Reader {
         let end = pos + n_bytes;
         match part {
             Part::GoesOn => return Step::Wait(end),
-            // What seemed to be the rest of a value is the trace.
+            // What looked like the rest of a value is the trace.
             Part::Events if !self.saw_events => {
                 let (offset, depth) = (value.offset, value.depth());
                 self.n_objects += depth;

@@ -1,10 +1,10 @@
-//! Pipelines of which each stage is one rank.
+//! Pipelines in which each stage has one rank.
 
 use super::{GEMM, MS, found};
 use crate::job::testing::TestJob;
 
-/// A pipeline of four stages, one rank each, four steps: each works for so many milliseconds on what it receives
-/// from the one before. Rank 0 launches 20 ms late in the third step, or does not.
+/// A pipeline of four stages, one rank each, four steps: each works for `work_ms` on what it receives from the previous
+/// one. Optionally, rank 0 launches 20 ms late in the third step.
 ///
 /// ```text
 /// ms         0     20 21         51 52     72 73     93 95
@@ -43,8 +43,8 @@ fn of_four_stages(work_ms: [i64; 4], is_late: bool) -> TestJob {
     job.on_gpus()
 }
 
-/// The same ten calls take the rank of the second stage 30 ms, those of the others 20: no other rank is of its
-/// stage, but the kernels are the same.
+/// The same ten calls take 30 ms on the rank of the second stage, and 20 on the others: no other rank is in its stage,
+/// but the kernels are the same.
 #[test]
 fn a_slow_rank_that_is_alone_in_its_stage_is_named() {
     let work_ms = [20, 30, 20, 20];
@@ -63,7 +63,7 @@ fn a_rank_that_is_alone_in_its_stage_is_late_in_one_of_its_steps() {
     assert_eq!(found[0], ("late_host".to_owned(), vec![0], Some(20)));
 }
 
-/// Stages that do different work hold nobody up by that.
+/// Stages that do different work do not count as delaying others.
 #[test]
 fn uneven_stages_of_one_rank_each_make_nobody_slow() {
     let found = found(of_four_stages([50, 20, 20, 20], false));
@@ -71,8 +71,8 @@ fn uneven_stages_of_one_rank_each_make_nobody_slow() {
     assert!(keys.iter().all(|key| *key == "pipeline_bubble"), "{keys:?}");
 }
 
-/// Two pipelines of two stages; the same ten calls take both ranks of the second stage 30 ms, those of the first 20. They
-/// are as slow as each other, and with one of them fixed the first stage waits for the other one.
+/// Two pipelines of two stages; the same ten calls take 30 ms on both ranks of the second stage, and 20 on those of the
+/// first. They are equally slow, and if one of them is fixed the first stage waits for the other one.
 #[test]
 fn a_stage_of_which_all_ranks_are_slow_is_told() {
     let work_ms = [20, 20, 30, 30];

@@ -1,4 +1,4 @@
-//! Ranks that hide each other, and hosts of which all ranks are slow.
+//! Ranks that hide each other, and hosts on which all ranks are slow.
 
 use super::{GEMM, MS, found};
 use crate::job::Analysis;
@@ -6,12 +6,12 @@ use crate::job::findings::find;
 use crate::job::shown::JobCard;
 use crate::job::testing::TestJob;
 
-/// Eight ranks, four steps: the same ten calls take each so many milliseconds, then all meet in an all-reduce.
+/// Eight ranks, four steps: the same ten calls take `work_ms` on each rank, then all meet in an all-reduce.
 fn of_eight(work_ms: [i64; 8]) -> TestJob {
     of_eight_late(work_ms, [0; 8])
 }
 
-/// The same with CPUs that load data for so long before that.
+/// The same with CPUs that load data for `late_ms` before that.
 fn of_eight_late(work_ms: [i64; 8], late_ms: [i64; 8]) -> TestJob {
     let ranks: Vec<u32> = (0..8).collect();
     let own_ms = [0, 1, 2, 3, 4, 5, 6, 7].map(|at| work_ms[at] + late_ms[at]);
@@ -32,7 +32,7 @@ fn of_eight_late(work_ms: [i64; 8], late_ms: [i64; 8]) -> TestJob {
     job.on_gpus()
 }
 
-/// Of eight ranks, 2 and 5 take 30 ms in place of 20: with one of them fixed the others wait for the other one.
+/// Of eight ranks, 2 and 5 take 30 ms instead of 20: if one of them is fixed, the others wait for the other one.
 #[test]
 fn slow_ranks_that_hide_each_other_are_worth_something_together() {
     let found = found(of_eight([20, 20, 30, 20, 20, 30, 20, 20]));
@@ -40,7 +40,7 @@ fn slow_ranks_that_hide_each_other_are_worth_something_together() {
     assert!(found.iter().all(|of| of.0 != "slow_kernels_without_effect"));
 }
 
-/// Rank 2 takes 40 ms, 4 and 6 take 30: with rank 2 fixed these two are the next to be waited for.
+/// Rank 2 takes 40 ms, 4 and 6 take 30: if rank 2 is fixed, the others wait for these two.
 #[test]
 fn slow_ranks_behind_a_slower_one_are_worth_something_with_it() {
     let found = found(of_eight([20, 20, 40, 20, 30, 20, 30, 20]));
@@ -64,14 +64,14 @@ fn a_slow_rank_behind_a_late_one_is_without_effect() {
     assert_eq!(found[..2], expected);
 }
 
-/// Ranks 1 and 6 load data for 12 ms: with one of them in time the others wait for the other one.
+/// Ranks 1 and 6 load data for 12 ms: if one of them is on time, the others wait for the other one.
 #[test]
 fn late_ranks_that_hide_each_other_are_worth_something_together() {
     let found = found(of_eight_late([20; 8], [0, 12, 0, 0, 0, 0, 12, 0]));
     assert_eq!(found[0], ("late_host".to_owned(), vec![1, 6], Some(48)));
 }
 
-/// Half of the ranks take 24 ms in place of 20.
+/// Half of the ranks take 24 ms instead of 20.
 #[test]
 fn a_slow_half_of_the_ranks_is_told() {
     let found = found(of_eight([20, 20, 20, 20, 24, 24, 24, 24]));
@@ -79,7 +79,7 @@ fn a_slow_half_of_the_ranks_is_told() {
     assert_eq!(found[0], expected);
 }
 
-/// The card of the host of ranks 6 and 7: one finding for one fault.
+/// The card of the host of ranks 6 and 7: one finding for one problem.
 fn of_slow_host(job: TestJob) -> JobCard {
     let job = job.host(6, "b", 0, 0.0).host(7, "b", 0, 0.0).job();
     let mut cards = find(&job, &Analysis::new(&job), &[]);

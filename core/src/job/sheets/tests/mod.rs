@@ -1,4 +1,4 @@
-//! Sheets of small jobs that are built by hand.
+//! Sheets of small hand-built jobs.
 
 mod ranks;
 
@@ -72,7 +72,7 @@ fn who_came_first_waited() {
         "rank_1_wait_time",
     ];
     assert_eq!(sheet.columns(&labels), ["70 | 40 | 0 | 20 | 10 | 40 | 0"]);
-    // 2 of 1024² bytes in 70 µs; an all-reduce of two carries each byte once.
+    // 2 MiB in 70 µs; an all-reduce of two ranks carries each byte once.
     let bandwidth = (2.0 / 1024.0 / 70e-6).to_string();
     assert_eq!(
         sheet.columns(&["algo bw (GB/s)", "bus bw (GB/s)"]),
@@ -106,7 +106,7 @@ fn columns_of_ranks_stand_in_the_order_in_which_rows_need_them() {
         ranks = ranks.ran(rank, ALL, "allreduce", [8, 8], 30..40);
     }
     let sheet = ranks.sheet("nccl_implicit_sync");
-    // What rank 0 takes part in comes first.
+    // Collectives of rank 0 come first.
     assert_eq!(sheet.columns(&["collective_id"]), ["0_0", "1_0"]);
     let of_ranks = sheet.0.columns.iter().map(|column| column.label.as_str());
     let of_ranks: Vec<&str> = of_ranks
@@ -123,7 +123,8 @@ fn columns_of_ranks_stand_in_the_order_in_which_rows_need_them() {
     );
 }
 
-/// Rank 1 was recorded one collective later than rank 0: by order its first would be rank 0's first.
+/// The recording of rank 1 starts one collective later than that of rank 0; matched by order, its first would pair with
+/// rank 0's first.
 #[test]
 fn a_rank_that_lacks_a_collective_shifts_no_others() {
     let ranks = Ranks::new(2)
@@ -230,7 +231,7 @@ fn exchanges_of_uneven_sizes() {
             "3 | 3 | 2 | 1"
         ]
     );
-    // Rank 1 sends 4 of 1024² bytes to rank 3 in 80 µs.
+    // Rank 1 sends 4 MiB to rank 3 in 80 µs.
     let bus = (4 * MIB) as f64 / 80e3;
     assert_eq!(
         ranks.sheet("collectives").columns(&[
@@ -286,7 +287,7 @@ fn kernels_without_metadata_have_a_group_of_their_own() {
         ])[1],
         "Unknown_Group_0 | – | – | unknown"
     );
-    // They are matched all the same, and nothing is made up for them.
+    // They are matched nevertheless, and nothing is invented for them.
     let collectives = ranks.clone().sheet("collectives");
     assert_eq!(
         collectives.columns(&["group", "ranks", "transfer µs", "bus bandwidth GB/s"])[1],
@@ -330,7 +331,7 @@ fn corrected_clocks_move_waits_and_no_durations() {
     assert_eq!(quality.columns(&["kind"]), ["clock"]);
 }
 
-/// Most ranks share a clock, and the first one is not among them.
+/// Most ranks share a clock, but the first one does not.
 #[test]
 fn a_clock_that_nothing_joins_is_told_of_the_first_rank_too() {
     let mut job = two().job();
@@ -339,7 +340,7 @@ fn a_clock_that_nothing_joins_is_told_of_the_first_rank_too() {
     assert_eq!(quality.columns(&["kind", "rank"]), ["clock | 0"]);
 }
 
-/// The base of times changes every quarter of a year; ranks may be on both sides of it.
+/// The base of times changes every three months; ranks may be on both sides of the change.
 #[test]
 fn bases_of_times_are_added_before_ranks_are_compared() {
     let ranks = two().digest(1, |digest| {
@@ -391,7 +392,7 @@ fn steps_last_from_collective_to_collective() {
         "times last",
         "waits caused ms",
     ];
-    // Of two that start at once the first counts as the last.
+    // If two start at the same time, the first counts as the last.
     assert_eq!(
         sheet.columns(&labels),
         [
@@ -401,7 +402,7 @@ fn steps_last_from_collective_to_collective() {
             "1 | 8 | 850 | collectives | 0 | 1 | 10",
         ]
     );
-    // Rank 0 works 2 µs between collectives, rank 1 3 µs.
+    // Rank 0 works 2 µs between collectives, rank 1 works 3 µs.
     assert_eq!(sheet.columns(&["work imbalance"])[0], "1.2");
     let sheet = ranks.sheet("ranks");
     assert_eq!(
@@ -450,7 +451,7 @@ fn links_are_by_group_and_message() {
     );
 }
 
-/// A sheet that is too long to be kept is handed on row by row, the same rows.
+/// A sheet that is too long to be kept is streamed row by row, with the same rows.
 #[test]
 fn long_sheets_are_made_row_by_row() {
     let job = two().job();
@@ -476,7 +477,7 @@ fn long_sheets_are_made_row_by_row() {
     assert!(!none);
 }
 
-/// Rank 1 comes last in one of two collectives.
+/// Rank 1 is last in one of two collectives.
 #[test]
 fn the_share_of_last_arrivals_is_of_a_rank_s_own_collectives() {
     let mut ranks = two();
@@ -491,7 +492,7 @@ fn the_share_of_last_arrivals_is_of_a_rank_s_own_collectives() {
     );
 }
 
-/// Who sends a broadcast need not wait for who receives it; its data is counted all the same.
+/// The sender of a broadcast need not wait for the receiver; its data is counted nevertheless.
 ///
 /// ```text
 /// µs       100     140       200   210     300   350   400 410

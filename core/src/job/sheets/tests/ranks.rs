@@ -1,4 +1,4 @@
-//! Ranks of a job, written like a timetable: the collectives of each, in microseconds of its clock.
+//! Ranks of a job, written like a timetable: the collectives of each, in microseconds on its clock.
 
 use std::ops::Range;
 
@@ -20,14 +20,14 @@ pub(super) struct Of {
     pub(super) ranks: &'static [u32],
 }
 
-/// Ranks in the making.
+/// Ranks under construction.
 #[derive(Debug, Clone)]
 pub(super) struct Ranks {
     digests: Vec<Digest>,
 }
 
 impl Ranks {
-    /// All ranks of a job, two a host, with one step of a second.
+    /// All ranks of a job, two per host, with one step of a second.
     pub(super) fn new(n: u32) -> Ranks {
         let digests = (0..n).map(|rank| {
             let mut digest = Digest {
@@ -52,7 +52,7 @@ impl Ranks {
         }
     }
 
-    /// Another step of all ranks.
+    /// Adds another step of all ranks.
     pub(super) fn step(mut self, number: u64, us: Range<i64>) -> Ranks {
         let digests = std::mem::take(&mut self.digests).into_iter();
         self.digests = digests
@@ -61,12 +61,12 @@ impl Ranks {
         self
     }
 
-    /// A collective of one rank: its type, elements in and out, when it ran.
+    /// Adds a collective of one rank: its type, elements in and out, when it ran.
     pub(super) fn ran(self, rank: usize, of: Of, name: &str, n: [u64; 2], us: Range<i64>) -> Ranks {
         self.split(rank, of, name, n, ["[]", "[]"], us)
     }
 
-    /// The same with what is split over the ranks.
+    /// The same with how the elements are split over the ranks.
     pub(super) fn split(
         mut self,
         rank: usize,
@@ -142,13 +142,13 @@ impl Ranks {
         self.with(rank, |one| one.dtype = id)
     }
 
-    /// Without a rank.
+    /// Removes a rank.
     pub(super) fn without(mut self, rank: usize) -> Ranks {
         self.digests.remove(rank);
         self
     }
 
-    /// The files in another order.
+    /// Reverses the order of the files.
     pub(super) fn reversed(mut self) -> Ranks {
         self.digests.reverse();
         self
@@ -159,7 +159,7 @@ impl Ranks {
         self
     }
 
-    /// The job; all clocks are one.
+    /// The job, with a single clock.
     pub(super) fn job(self) -> Job {
         let mut world = World::new(self.digests);
         let mut job = Job::new(world.windows.remove(0));
@@ -200,7 +200,7 @@ fn text(digest: &mut Digest, text: &str) -> TextId {
     at as TextId
 }
 
-/// A sheet whose cells are looked at as text.
+/// A sheet with its cells as text.
 pub(super) struct Text(pub(super) JobSheet);
 
 impl Text {

@@ -1,4 +1,4 @@
-//! Checks of what is counted and measured.
+//! Checks of counts and measurements.
 
 use super::read::{numbers, table};
 use super::structure::{detail, pairs, short};
@@ -42,7 +42,7 @@ pub(super) fn sums(written: &Written) -> Verdict {
     defects.map_or_else(not_recorded, Verdict::from)
 }
 
-/// Shares may be off by this many points.
+/// Shares may differ by this many percentage points.
 const SHARE_TOLERANCE: f64 = 1.0;
 
 pub(super) fn shown(written: &Written) -> Verdict {

@@ -1,4 +1,4 @@
-//! Checks of what is said, and how.
+//! Checks of the wording.
 
 use super::read::{lines_of, prose, sentences, without_names};
 use super::structure::{pairs, short};
@@ -38,8 +38,7 @@ pub(super) fn names(written: &Written) -> Verdict {
     defects.into()
 }
 
-/// Libraries and tools of vendors, and words of contests. In small letters; what
-/// begins like it counts too.
+/// Libraries and tools of vendors, and words of competition. Lower case; words that start with an entry match too.
 const FORBIDDEN: &[&str] = &[
     "cuda kernel",
     "hip kernel",
@@ -60,7 +59,7 @@ const FORBIDDEN: &[&str] = &[
     "crushes",
 ];
 
-/// V14. Names of the trace may hold such words.
+/// V14. Names from the trace may contain such words.
 pub(super) fn neutral(written: &Written) -> Verdict {
     let names = written.subject.names();
     let mut defects = Vec::new();
@@ -75,7 +74,7 @@ pub(super) fn neutral(written: &Written) -> Verdict {
     defects.into()
 }
 
-/// Whether a word of a text begins like this.
+/// Whether any word of a text starts with this.
 fn has_word(text: &str, start: &str) -> bool {
     text.match_indices(start).any(|(at, _)| {
         let before = text.get(..at).and_then(|head| head.chars().next_back());
@@ -83,7 +82,7 @@ fn has_word(text: &str, start: &str) -> bool {
     })
 }
 
-/// What only hardware counters tell, and what a roofline means anyway. In small letters.
+/// Claims that need hardware counters, and things that a roofline implies anyway. Lower case.
 const CLAIMS: &[&str] = &[
     "cache hit",
     "cache miss",
@@ -96,7 +95,7 @@ const CLAIMS: &[&str] = &[
     "closer to roofline",
 ];
 
-/// A sentence with one of these says that a trace does not tell.
+/// A sentence with one of these says that the trace does not contain something.
 const DISCLAIMERS: &[&str] = &[
     "visible in a trace",
     "a trace does not",
@@ -117,7 +116,7 @@ pub(super) fn claims(written: &Written) -> Verdict {
                     defects.push(format!("{name}: “{claim}” in “{}”", short(sentence)));
                 }
             }
-            // Working notes may name keys; a long name may be cut in the middle.
+            // The rough document may mention keys; a long name may be shortened in the middle.
             let is_named = |word: &str| names.iter().any(|name| name.contains(word));
             let mut words = text.split(is_no_key);
             let key = words.find(|word| is_key(word) && !is_named(word));
@@ -133,7 +132,7 @@ fn is_no_key(letter: char) -> bool {
     !letter.is_alphanumeric() && letter != '_'
 }
 
-/// "exposed_comm_time": small letters and digits with underscores between.
+/// "exposed_comm_time": lower-case letters and digits separated by underscores.
 fn is_key(word: &str) -> bool {
     let is_small = |letter: char| letter.is_ascii_lowercase() || letter.is_ascii_digit();
     word.contains('_')
@@ -142,11 +141,11 @@ fn is_key(word: &str) -> bool {
             .all(|part| !part.is_empty() && part.chars().all(is_small))
 }
 
-/// Lines of the summary.
+/// Maximum lines of the summary.
 const MAX_SUMMARY: usize = 20;
-/// Lines of a recommendation, its heading not counted.
+/// Maximum lines of a recommendation, without its heading.
 const MAX_CARD: usize = 10;
-/// Letters of a line, as a page is wide.
+/// Characters per line of a page.
 const LINE: usize = 110;
 
 pub(super) fn lengths(written: &Written) -> Verdict {
@@ -173,10 +172,10 @@ pub(super) fn lengths(written: &Written) -> Verdict {
     defects.into()
 }
 
-/// Issue, action, impact. What follows the last recommendation belongs to none.
+/// Issue, action, impact. What follows the last recommendation does not belong to it.
 const CARD_BLOCKS: usize = 3;
 
-/// How many lines some blocks take on a page; a row of a table takes one.
+/// How many lines some blocks take on a page; a table row takes one.
 fn n_lines(blocks: &[Block]) -> usize {
     let lines = blocks.iter().map(|block| {
         let lines = lines_of(block);

@@ -1,12 +1,11 @@
-//! Whether documents hold: what was written is read again, and held against what it was written
-//! from. The result stands in the rough document.
+//! Checks the documents: reads what was written and compares it with its source. The results are in the rough document.
 //!
 //! ```text
 //! Written (fair, rough, findings files) + Subject ─RULES→ Check, one each
 //! ```
 //!
-//! Numbers and names are those of the rules that reports of this kind are held to. To add a check:
-//! a function beside its like, a row of `RULES`, and a defect in the tests that it catches.
+//! Numbers and names are those of the rules that apply to reports of this kind. To add a check, add a function next to
+//! similar ones, a row in `RULES`, and a test with a defect that it catches.
 
 mod figures;
 mod language;
@@ -18,32 +17,32 @@ mod tests;
 use super::{File, Subject, fair, notes};
 use crate::output::document::{DocTable, Document, line};
 
-/// Whether a report holds one of the rules.
+/// Whether a report satisfies one of the rules.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Check {
     /// Its number: "V7".
     pub id: &'static str,
-    /// What holds, in a sentence.
+    /// The rule, in a sentence.
     pub what: &'static str,
-    /// Whether it does.
+    /// Whether the report satisfies it.
     pub verdict: Verdict,
 }
 
-/// What a check says.
+/// The result of a check.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Verdict {
-    /// It holds.
+    /// The rule is satisfied.
     Pass,
-    /// It does not, and where: the first few places.
+    /// The rule is violated: the first few places.
     Fail(String),
-    /// There is nothing to hold it against, and why.
+    /// There is nothing to check, and why.
     NotApplicable(String),
 }
 
 impl From<Vec<String>> for Verdict {
-    /// It holds where there is no defect.
+    /// Passes if there are no defects.
     fn from(defects: Vec<String>) -> Verdict {
-        /// More are counted.
+        /// Further defects are only counted.
         const MAX_NAMED: usize = 3;
         if defects.is_empty() {
             return Verdict::Pass;
@@ -75,12 +74,12 @@ impl<'a> Written<'a> {
         }
     }
 
-    /// Every document with its name in messages.
+    /// Every document with its name for messages.
     fn documents(&self) -> impl Iterator<Item = (&'static str, &Document)> {
         self.stakeholders().chain([("rough", &self.rough)])
     }
 
-    /// Those that are read without the sheets beside them.
+    /// The documents that are read without the sheets.
     fn stakeholders(&self) -> impl Iterator<Item = (&'static str, &Document)> {
         let files = self.files.iter();
         std::iter::once(("fair", &self.fair)).chain(files.map(|file| (file.key, &file.document)))
@@ -111,7 +110,7 @@ pub(super) fn table(checks: &[Check]) -> DocTable {
         .into()
 }
 
-/// A rule: its number, what holds, and how that is found out.
+/// A rule: its number, its text, and its check function.
 type Rule = (&'static str, &'static str, fn(&Written) -> Verdict);
 
 #[rustfmt::skip]

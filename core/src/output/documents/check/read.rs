@@ -1,22 +1,22 @@
-//! How checks read a document: its parts, its prose, the numbers in it.
+//! How checks read a document: its parts, its prose and its numbers.
 
 use crate::output::document::{Block, DocTable, Document, Span, below, plain};
 
-/// A heading and what stands below it.
+/// A heading and the blocks below it.
 pub(super) struct Part<'a> {
     pub(super) heading: &'a str,
     pub(super) blocks: &'a [Block],
 }
 
 impl Part<'_> {
-    /// All that is read of it, its heading included.
+    /// Its whole text, including the heading.
     pub(super) fn text(&self) -> String {
         let mut lines = vec![self.heading.to_owned()];
         lines.extend(self.blocks.iter().flat_map(lines_of));
         lines.join("\n")
     }
 
-    /// What stands behind a name: "…" of "**Issue:** …".
+    /// The text after a label: "…" in "**Issue:** …".
     pub(super) fn field(&self, name: &str) -> Option<String> {
         self.spans(name).map(|spans| plain(spans).trim().to_owned())
     }
@@ -53,7 +53,7 @@ pub(super) fn headings(blocks: &[Block], level: u8) -> Vec<&str> {
     parts.map(|part| part.heading).collect()
 }
 
-/// What is read of a block, line by line: a paragraph, a row of a table, an item of a list each.
+/// The lines of a block: one per paragraph, table row or list item.
 pub(super) fn lines_of(block: &Block) -> Vec<String> {
     let rows = block.rows().into_iter();
     rows.map(|cells| {
@@ -63,11 +63,11 @@ pub(super) fn lines_of(block: &Block) -> Vec<String> {
     .collect()
 }
 
-/// Stands for a quoted name in prose.
+/// Replaces a quoted name in prose.
 const QUOTED: &str = "“…”";
 
-/// The words of our own, paragraph by paragraph and cell by cell: without quoted names, and without
-/// the title and `names`, which the trace gives to model and device.
+/// Our own wording, paragraph by paragraph and cell by cell: without quoted names, and without the title and `names`,
+/// the trace's names of model and device.
 pub(super) fn prose(document: &Document, names: &[&str]) -> Vec<String> {
     let is_title = |block: &&Block| matches!(block, Block::Heading { level: 1, .. });
     let blocks = document.blocks.iter().filter(|block| !is_title(block));
@@ -82,7 +82,7 @@ pub(super) fn prose(document: &Document, names: &[&str]) -> Vec<String> {
         .collect()
 }
 
-/// What is read of some spans but for names.
+/// The text of some spans, with names replaced.
 pub(super) fn without_names(spans: &[Span]) -> String {
     let text = spans.iter().map(|span| match span {
         Span::Code(_) => QUOTED,
@@ -91,7 +91,7 @@ pub(super) fn without_names(spans: &[Span]) -> String {
     text.collect()
 }
 
-/// Where one sentence ends and the next begins.
+/// Splits a text into sentences.
 pub(super) fn sentences(text: &str) -> Vec<&str> {
     let mut sentences = Vec::new();
     let mut rest = text;
@@ -99,7 +99,7 @@ pub(super) fn sentences(text: &str) -> Vec<&str> {
     while let Some(at) = rest.get(from..).and_then(|tail| tail.find(". ")) {
         let end = from + at + 1;
         let next = rest.get(end + 1..).unwrap_or_default();
-        // "1. GEMM", "e.g. this": what goes on in small letters, or counts, is no new sentence.
+        // "1. GEMM", "e.g. this": no new sentence starts with a lower-case letter or after a number.
         let is_end = next.starts_with(|letter: char| letter.is_uppercase() || letter == '“')
             && !rest.get(..end).is_some_and(is_number_with_stop);
         if is_end {
@@ -121,9 +121,9 @@ fn is_number_with_stop(text: &str) -> bool {
     !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit())
 }
 
-/// A number as it is written, and what follows it: "3.41" and " ms".
+/// A number as written, and the text after it: "3.41" and " ms".
 pub(super) struct Number<'a> {
-    /// Without the spaces between its groups of digits.
+    /// Without the spaces between groups of digits.
     pub(super) digits: String,
     pub(super) rest: &'a str,
 }
@@ -133,7 +133,7 @@ impl Number<'_> {
         self.digits.parse().ok()
     }
 
-    /// In percent, where it is a share.
+    /// Its value in percent, if it is a share.
     pub(super) fn percent(&self) -> Option<f64> {
         self.rest.starts_with(" %").then(|| self.value())?
     }

@@ -1,4 +1,4 @@
-//! Checks of what stands where.
+//! Checks of the document structure.
 
 use super::read::{Part, headings, parts, prose, table};
 use super::{Verdict, Written};
@@ -67,7 +67,7 @@ pub(super) fn sections(written: &Written) -> Verdict {
     defects.into()
 }
 
-/// Texts that were to be replaced by figures.
+/// Placeholders that should have been replaced by figures.
 #[rustfmt::skip]
 const PLACEHOLDERS: &[&str] = &[
     "X ms", "X.X", "XX %", "X %", "X%", "Y ms", "Y %", "Y%", "<Brief", "<brief", "<Model", "<model",
@@ -91,7 +91,7 @@ pub(super) fn rows(written: &Written) -> Verdict {
     defects.extend(empty.map(|(label, _)| format!("fair: {label} has no value")));
     for (name, document) in written.documents() {
         for text in prose(document, &written.subject.names()) {
-            // A warning of the import names what it found.
+            // An import warning contains the value that it found.
             let text = text.replace(WarningKind::NotANumber.label(), "");
             if let Some(found) = PLACEHOLDERS.iter().find(|word| has_token(&text, word)) {
                 defects.push(format!("{name}: “{found}” in “{}”", short(&text)));
@@ -101,7 +101,7 @@ pub(super) fn rows(written: &Written) -> Verdict {
     defects.into()
 }
 
-/// Whether a text has a token that no letter or digit stands beside: "X ms" is not in "MAX ms".
+/// Whether a text has a token without a letter or digit next to it: "X ms" is not in "MAX ms".
 fn has_token(text: &str, token: &str) -> bool {
     let touches = |letter: Option<char>| letter.is_some_and(char::is_alphanumeric);
     text.match_indices(token).any(|(at, _)| {
@@ -118,7 +118,7 @@ pub(super) fn short(text: &str) -> String {
     format::middle_ellipsis(text, 80)
 }
 
-/// The recommendations as they are written, each with its finding.
+/// The recommendations as written, each with its finding.
 pub(super) fn pairs<'a>(written: &'a Written) -> Vec<(Part<'a>, Card<'a>)> {
     let section = written.fair.section(&written.subject.recommendations());
     let found = parts(section.unwrap_or_default(), 3).into_iter();
@@ -147,7 +147,7 @@ pub(super) fn cards(written: &Written) -> Verdict {
         if part.heading != card.heading() {
             defects.push(format!("“{}” is in place {number}", short(part.heading)));
         }
-        // Under the heading of its place.
+        // Under the heading of its section.
         let mut places = parts(details.unwrap_or_default(), 3).into_iter();
         let is_place = |place: &Part| {
             let title = place.heading.split_once(". ").map(|(_, title)| title);

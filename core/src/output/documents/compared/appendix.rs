@@ -1,5 +1,5 @@
-//! The appendix: the hardware behind what is expected, verdicts by peaks alone, how it was done,
-//! and the thresholds.
+//! The appendix: the hardware figures behind the predictions, verdicts based on peaks alone, the method, and the
+//! thresholds.
 
 use super::tables::times;
 use crate::base::format;

@@ -1,4 +1,4 @@
-//! What the documents about two traces are held against.
+//! The values that checks compare the documents about two traces with.
 
 use super::tables::N_STEPS;
 use crate::base::format;
@@ -31,7 +31,7 @@ pub(super) fn shown(comparison: &Comparison) -> Vec<Shown> {
         .collect()
 }
 
-/// The parts of each trace against its time, the steps against both times.
+/// Compares the parts of each trace with its time, and the steps with both times.
 pub(super) fn wrong_sums(comparison: &Comparison) -> Option<Vec<String>> {
     let parts = &comparison.parts;
     let mut defects = Vec::new();
@@ -76,7 +76,7 @@ pub(super) fn wrong_savings(comparison: &Comparison) -> Vec<String> {
     defects
 }
 
-/// Each verdict against its ratio.
+/// Compares each verdict with its ratio.
 pub(super) fn wrong_judgements(comparison: &Comparison) -> Vec<String> {
     let lines = &comparison.thresholds;
     let (better, explained) = (lines.compare_better_ratio, lines.compare_explained_ratio);

@@ -1,5 +1,5 @@
-//! The details: the difference in parts, kinds of work, each gap with its figures, the longest
-//! operations, and what has no partner.
+//! The details: the difference in parts, kinds of work, each gap with its figures, the longest operations, and
+//! operations without a match.
 
 use super::operation::{figures, heading, kernels};
 use super::tables::{self, MAX_ROWS, PLACE};
@@ -14,7 +14,7 @@ use crate::output::document::{DocTable, Document};
 use crate::output::documents::parts::projection;
 use crate::output::documents::{Part, Subject, part};
 
-/// Operations with a section of their own, beside those of gaps.
+/// Number of operations with a section of their own, besides those of gaps.
 const N_OPERATIONS: usize = 6;
 
 pub(super) fn all(comparison: &Comparison) -> Vec<Part> {
@@ -70,7 +70,7 @@ fn operations<'a>(comparison: &'a Comparison, gap: &'a Gap) -> impl Iterator<Ite
     rows.iter().filter_map(|at| matched.get(*at))
 }
 
-/// What was measured: the times, the figures of each operation, the kernels of the longest.
+/// The measurements: times, the figures of each operation, and the kernels of the longest one.
 fn data(comparison: &Comparison, gap: &Gap) -> Document {
     let mut document = Document::default();
     let times = gap.times;
@@ -97,7 +97,7 @@ fn data(comparison: &Comparison, gap: &Gap) -> Document {
     document
 }
 
-/// What some efficiencies are worth, for a gap about one operation.
+/// The projected savings at some efficiencies, for a gap about one operation.
 fn projected(comparison: &Comparison, gap: &Gap) -> Option<DocTable> {
     let mut operations = operations(comparison, gap);
     gap.saving?.roof_ns?;
@@ -114,7 +114,7 @@ fn projected(comparison: &Comparison, gap: &Gap) -> Option<DocTable> {
     ))
 }
 
-/// The longest operations of either trace that no gap is about.
+/// The longest operations of either trace that are not part of a gap.
 fn longest(comparison: &Comparison) -> Vec<&MatchedOp> {
     let gaps = &comparison.gaps.ranked;
     let is_known = |at: usize| {

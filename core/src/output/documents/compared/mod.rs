@@ -73,7 +73,7 @@ impl Subject for Comparison {
         let gaps = &self.gaps;
         let lead = match gaps.ranked.len() {
             0 => self.nothing_found(),
-            // Their sum would be what two different runs differ by.
+            // The sum would be the difference between two unrelated runs.
             _ if self.has_few_partners() => {
                 "Few operations of the target have a partner in the reference: savings are what \
                  other work takes longer."

@@ -1,4 +1,4 @@
-//! What is known of one operation of both traces: its figures and its kernels.
+//! The known facts about one operation in both traces: its figures and its kernels.
 
 use crate::base::format;
 use crate::compare::expected::Roof;
@@ -29,7 +29,7 @@ pub(super) fn figures(op: &MatchedOp) -> DocTable {
         "Time",
         times.map(time),
         text(words::signed_percent(times.change_percent())),
-        // What is expected is expected of a call: of the sum only where both make as many.
+        // The prediction is per call, so it holds for the total only if both sides have the same number of calls.
         text(if has_same_calls { is_expected } else { "" }),
     );
     let more_calls = (calls.target as f64 / calls.reference.max(1) as f64 - 1.0) * 100.0;

@@ -1,7 +1,7 @@
-//! The pictures of the printed comparison, as SVG without script: how the time of both traces
-//! splits, the way from one to the other, and every operation of both against itself.
+//! The pictures of the printed comparison, as SVG without scripts: how the time of both traces splits, the steps from
+//! one time to the other, and a scatter plot of every operation in both.
 //!
-//! Each picture has its numbers in a table of the document, too.
+//! The numbers of each picture are also in a table of the document.
 
 use super::tables::N_STEPS;
 use crate::base::format;
@@ -13,7 +13,7 @@ use crate::output::document::svg::{IDLE, Svg, WIDTH, color};
 use crate::output::documents::Picture;
 use crate::output::documents::parts::TIMELINE;
 
-/// What takes longer on the target, and what takes less.
+/// Colors for parts that take longer on the target, and for parts that take less time.
 const LONGER: &str = "#c8553d";
 const SHORTER: &str = "#3f8f6b";
 const WHOLE: &str = "#98938a";
@@ -69,7 +69,7 @@ fn splits(comparison: &Comparison) -> Option<Picture> {
     Some(svg.done("How the time of both traces splits, on one scale."))
 }
 
-/// From the time of the reference to that of the target, the parts that differ most one by one.
+/// From the time of the reference to that of the target, with the parts that differ most one by one.
 fn waterfall(comparison: &Comparison) -> Option<Picture> {
     const ROW: f64 = 24.0;
     let parts = &comparison.parts;
@@ -82,7 +82,7 @@ fn waterfall(comparison: &Comparison) -> Option<Picture> {
     let ends = ends.chain([total.reference, total.target]);
     let low = ends.clone().min().unwrap_or_default();
     let high = ends.max().unwrap_or_default();
-    // The scale begins a little before the smallest, so that differences show.
+    // The scale starts slightly below the smallest value, so that differences are visible.
     let span = (high.saturating_sub(low)).max(1) as f64;
     let from = (low as f64 - span * 0.08).max(0.0);
     let (left, right) = (330.0, WIDTH - 110.0);
@@ -112,8 +112,8 @@ fn waterfall(comparison: &Comparison) -> Option<Picture> {
     Some(svg.done("From the time of the reference to that of the target: what takes longer goes to the right, what takes less to the left. The scale does not begin at zero."))
 }
 
-/// Every operation of both traces: the time of a call on the reference from left to right, on the
-/// target upwards, both logarithmic. On the line both take the same time.
+/// Every operation of both traces: time per call on the reference on the x axis, on the target on the y axis, both
+/// logarithmic. On the diagonal, both take the same time.
 fn scatter(comparison: &Comparison) -> Option<Picture> {
     const SIZE: f64 = 460.0;
     let mut marks: Vec<(Pair<f64>, f64, Verdict, &str, String)> = Vec::new();

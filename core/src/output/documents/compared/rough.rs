@@ -1,4 +1,4 @@
-//! The rough document: every step of the comparison with what it gave, for those who check.
+//! The rough document: every step of the comparison with its result, for reviewers.
 
 use super::tables::{lone, times, verdict_table};
 use crate::base::format;
@@ -18,9 +18,9 @@ use crate::output::documents::{Part, part};
 use crate::perf::Work;
 use crate::report::overview::Measure;
 
-/// Rows of raw tables; all are in the files.
+/// Maximum rows of raw tables; the files have all rows.
 const MAX_ROWS: usize = 60;
-/// Operations whose arithmetic is written out.
+/// Number of operations whose arithmetic is written out.
 const N_WORKED: usize = 15;
 
 pub(super) fn steps(comparison: &Comparison) -> Vec<Part> {

@@ -1,4 +1,4 @@
-//! The executive summary: one paragraph, the figures of both traces, what stands out.
+//! The executive summary: one paragraph, the figures of both traces, and the main findings.
 
 use crate::base::format;
 use crate::base::sort::Arrange;
@@ -64,7 +64,7 @@ fn paragraph(comparison: &Comparison) -> String {
     text
 }
 
-/// The rows of the table that both traces have a time for.
+/// The table rows that both traces have a time for.
 const TIMES: [(&str, Read); 5] = [
     ("Total Time", GpuTimeline::total_ns),
     ("Total Compute Time", |whole| whole.computation_ns),
@@ -134,7 +134,7 @@ fn key_findings(comparison: &Comparison) -> Vec<String> {
     findings
 }
 
-/// What both lose alike, by titles.
+/// What both traces waste in the same way, by title.
 fn waste(comparison: &Comparison) -> Option<String> {
     let named = comparison.waste.iter().take(N_WASTE);
     let named = named.map(|one| format!("{}, {}", one.title, comparison.worth_of(one)));
@@ -145,7 +145,7 @@ fn waste(comparison: &Comparison) -> Option<String> {
     })
 }
 
-/// The rows of the table of steps that most steps stand for.
+/// The rows of the step table with the most weight.
 fn steps(comparison: &Comparison) -> Option<String> {
     let mut rows: Vec<&StepPair> = comparison.steps.iter().collect();
     rows.arrange_by_key(|row| std::cmp::Reverse(row.weight()));

@@ -1,5 +1,5 @@
-//! The tables of the whole: the difference in parts, kinds of work, the operations of both traces and
-//! of one alone, and what goes by a name.
+//! The overall tables: the difference in parts, kinds of work, matched and unmatched operations, and rows matched by
+//! name.
 
 use super::summary::part_name;
 use crate::base::format;
@@ -16,12 +16,12 @@ use crate::output::document::{DocTable, Line, code, dash, line, text};
 use crate::output::documents::parts::more;
 use crate::output::documents::{Part, part};
 
-/// Parts of the difference that are shown one by one.
+/// Number of parts of the difference that are shown individually.
 pub(super) const N_STEPS: usize = 12;
 
 pub(super) const MAX_ROWS: usize = 12;
 
-/// Longer than this no operator's name is shown.
+/// Maximum length of an operator's name.
 const NAME_CHARS: usize = 60;
 
 pub(super) const PLACE: &str = "in the files of the comparison";
@@ -95,7 +95,7 @@ pub(super) fn steps(comparison: &Comparison) -> Option<Part> {
     })
 }
 
-/// Peaks of memory, and what operators hold of them.
+/// Peaks of memory, and what operators hold at the peak.
 pub(super) fn memory(comparison: &Comparison) -> Option<Part> {
     let memory = comparison.memory.as_ref()?;
     let bytes = |bytes: Option<u64>| dash(bytes, format::bytes);
@@ -126,7 +126,7 @@ pub(super) fn memory(comparison: &Comparison) -> Option<Part> {
     }))
 }
 
-/// What both traces lose in the same way.
+/// What both traces waste in the same way.
 pub(super) fn waste(comparison: &Comparison) -> Option<Part> {
     let waste = &comparison.waste;
     (!waste.is_empty()).then(|| {
@@ -150,7 +150,7 @@ pub(super) fn waste(comparison: &Comparison) -> Option<Part> {
     })
 }
 
-/// A part of what goes by a name, where there is any: "–" in a trace that has no such row.
+/// A section for rows matched by name, if there are any: "–" for a trace without such a row.
 fn of_named<K, T: Timed>(
     title: &str,
     head: &str,
@@ -199,7 +199,7 @@ pub(super) fn operations(comparison: &Comparison) -> Option<Part> {
 }
 
 pub(super) fn verdict_table<'a>(ops: impl Iterator<Item = &'a MatchedOp>) -> DocTable {
-    // The shapes of the target, and those of the reference where they are other ones.
+    // The shapes of the target, and those of the reference if they differ.
     let shapes = |op: &MatchedOp| match &op.reference_shapes {
         Some(reference) => format!("{reference} → {}", op.shapes),
         None => op.shapes.clone(),
@@ -223,8 +223,8 @@ pub(super) fn verdict_table<'a>(ops: impl Iterator<Item = &'a MatchedOp>) -> Doc
         .into()
 }
 
-/// Operations of each trace alone, at most so many; where there are more, and a place for them, they
-/// are said to be there.
+/// Operations that only one trace has, at most this many rows. If there are more and the caller names a place that
+/// lists them, a sentence refers to it.
 pub(super) fn lone(
     comparison: &Comparison,
     max_rows: usize,

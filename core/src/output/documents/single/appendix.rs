@@ -1,4 +1,4 @@
-//! The appendix: steps of a serving engine, model, hardware, reproducers, thresholds that were changed, data quality.
+//! The appendix: steps of a serving engine, model, hardware, reproducers, changed thresholds, data quality.
 
 use super::Input;
 use super::summary::quality_line;
@@ -42,7 +42,7 @@ fn repaired(figures: &[RepairedFigure]) -> DocTable {
         .into()
 }
 
-/// The steps of a serving engine, and the parts of the time around them.
+/// The steps of a serving engine, and the stages around them.
 fn steps(document: &mut Document, serving: &ServingFacts) {
     let facts = serving.all_facts();
     let facts = DocTable::of(&facts)
@@ -105,7 +105,7 @@ fn hardware(document: &mut Document, source: &Input) {
 
 fn reproducers(document: &mut Document, source: &Input) {
     document.append(card::reproducers(source));
-    // What a reproducer would be recommended for, and why there is none.
+    // Operations that a reproducer would be recommended for, and why there is none.
     let mut recommended = candidates(source.profile, source.report);
     recommended.retain(|candidate| candidate.is_recommended);
     let package = Package::with(source.profile, source.report, recommended);

@@ -1,4 +1,4 @@
-//! What the documents about one trace are held against.
+//! The values that checks compare the documents about one trace with.
 
 use super::Input;
 use super::details::MAX_ROWS;
@@ -17,8 +17,8 @@ use crate::report::overview::{Level, Measure};
 use crate::report::top::{longest, top_operations};
 use crate::trace::StringId;
 
-/// Categories may sum up to this much more or less than what is computed, in percent: an operation
-/// belongs to one category also where it copies beside computing.
+/// The sum of categories may differ from the computation time by this percentage: an operation belongs to one category
+/// even if it also copies.
 const SUM_TOLERANCE_PERCENT: f64 = 10.0;
 
 fn computing<'a>(source: &'a Input) -> impl Iterator<Item = &'a Outcome> {
@@ -30,7 +30,7 @@ fn ranked<'a>(source: &'a Input) -> &'a [RankedFinding] {
     &source.report.analyses.findings.ranked
 }
 
-/// Names of operators and kernels as the trace and the tables have them.
+/// Names of operators and kernels as the trace and the tables write them.
 pub(super) fn quotable(profile: &Profile) -> Names {
     let operations = profile.operations().iter();
     let mut ids: Set<StringId> = Set::default();
@@ -47,8 +47,8 @@ pub(super) fn quotable(profile: &Profile) -> Names {
     known
 }
 
-/// Whether data was repaired or lost, an operation is faster than its roofline,
-/// the GPU is another than the recorded one, or durations of a long operation vary much.
+/// Whether data was repaired or lost, an operation is faster than its roofline, the GPU is not the recorded one, or the
+/// durations of a long operation vary a lot.
 pub(super) fn needs_warnings(source: &Input) -> bool {
     let report = source.report;
     let thresholds = &report.options.thresholds;
@@ -91,9 +91,9 @@ pub(super) fn shown(source: &Input) -> Vec<Shown> {
     summary.chain(details).collect()
 }
 
-/// The durations of all GPU activity, and the time of all that computes. What overlaps
-/// on several streams counts each time, as it does in categories and findings, but for that of one
-/// call: these sums, and not the time in which anything computes, are what they can be held against.
+/// The durations of all GPU activity, and the time of all computation. Activity that overlaps on several streams counts
+/// several times, as in categories and findings, except within one call. So totals are checked against these sums, not
+/// against the time in which anything computes.
 fn durations(source: &Input) -> (i64, i64) {
     let profile = source.profile;
     let work = profile.gpu.all();
@@ -104,7 +104,7 @@ fn durations(source: &Input) -> (i64, i64) {
     )
 }
 
-/// Categories against what computes; findings against what they are about.
+/// Compares categories with the computation time, and findings with the time they are about.
 pub(super) fn wrong_sums(source: &Input) -> Option<Vec<String>> {
     let (all_ns, computing_ns) = durations(source);
     if all_ns == 0 {
@@ -119,7 +119,7 @@ pub(super) fn wrong_sums(source: &Input) -> Option<Vec<String>> {
     }
     let total_ns = source.report.overview.total_ns.unwrap_or(0);
     for one in ranked(source) {
-        // What waits or copies is no computation, but part of the run.
+        // Waiting and copying are not computation, but part of the run.
         let most_ns = match one.analysis.tier {
             Tier::Compute => computing_ns.max(all_ns.min(categories_ns)),
             Tier::Fusion => all_ns,
@@ -133,7 +133,7 @@ pub(super) fn wrong_sums(source: &Input) -> Option<Vec<String>> {
     Some(defects)
 }
 
-/// Findings by what they save; rows by their time, and summed up to their category.
+/// Findings by savings; rows by time, and adding up to their category.
 pub(super) fn wrong_order(source: &Input) -> Vec<String> {
     let mut defects = Vec::new();
     let operations = source.profile.operations();
@@ -149,7 +149,7 @@ pub(super) fn wrong_order(source: &Input) -> Vec<String> {
     }
     for outcome in computing(source) {
         let key = outcome.kind.key;
-        // What an analysis shows of others' counts there.
+        // An operation of another category that an analysis shows counts in that category.
         let is_own = |row: &&Row| {
             let operation = operations.get(row.operation);
             operation.is_some_and(|operation| (outcome.kind.covers)(source.profile, operation))
@@ -199,7 +199,7 @@ pub(super) fn wrong_savings(source: &Input) -> Vec<String> {
     defects
 }
 
-/// What is faster than its roofline is marked and not ranked.
+/// Operations faster than their roofline are marked and not ranked.
 pub(super) fn wrong_judgements(source: &Input, fair: &Document) -> Vec<String> {
     let mut defects = Vec::new();
     let most = source.report.options.thresholds.anomaly_percent;
@@ -220,7 +220,7 @@ pub(super) fn wrong_judgements(source: &Input, fair: &Document) -> Vec<String> {
     }
     for one in ranked(source) {
         let finding = &one.finding;
-        // What is saved of a row by other means than a kernel nearer its roofline needs no roofline.
+        // A saving that does not come from a kernel getting closer to its roofline does not depend on the roofline.
         let is_roofline = finding.impact.map(|impact| impact.estimate) == Some(Estimate::Roofline);
         let mut operations = finding.operations.iter();
         let has_anomaly = is_roofline && operations.any(|operation| anomalous.contains(operation));

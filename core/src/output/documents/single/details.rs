@@ -15,7 +15,7 @@ use crate::output::documents::{Part, Subject, part};
 use crate::profile::operations::Operation;
 use crate::trace::StringId;
 
-/// Operations in the table of a category; the rest is in the sheets.
+/// Maximum operations in the table of a category; the sheets have all.
 pub(super) const MAX_ROWS: usize = 12;
 
 pub(super) fn all(source: &Input) -> Vec<Part> {
@@ -61,7 +61,7 @@ fn timeline(source: &Input) -> Option<Part> {
     }))
 }
 
-/// Times on the CPU, where there are none on the GPU.
+/// CPU times, if there are none for the GPU.
 fn cpu(source: &Input) -> Part {
     part("CPU time", |document| {
         families(document, source, ">CPU time", ">Share of operators");
@@ -98,7 +98,7 @@ fn category(source: &Input, outcome: &Outcome, cards: &[Card]) -> Part {
     })
 }
 
-/// What an analysis found that goes with a finding of another place, a sentence each.
+/// Findings of an analysis that are part of a finding elsewhere, a sentence each.
 pub(super) fn within(source: &Input, outcome: &Outcome) -> Vec<String> {
     let within = source.report.analyses.findings.within.iter();
     within
@@ -200,7 +200,7 @@ pub(super) fn overview(source: &Input, outcome: &Outcome) -> String {
     sentences
 }
 
-/// What to think of a kind of work: nothing, where less than half of it is known.
+/// The assessment of a kind of work; none if less than half of it is known.
 fn assessment(assessed: Assessed) -> String {
     let level = assessed.level;
     if assessed.known_percent < 50.0 {
@@ -231,7 +231,7 @@ fn finding(document: &mut Document, source: &Input, ranked: &RankedFinding, card
     }
 }
 
-/// What was measured: the time, the operations, tables, kernels of the longest operation.
+/// The measurements: the time, the operations, tables, and the kernels of the longest operation.
 fn data(source: &Input, ranked: &RankedFinding) -> Document {
     const MAX_KERNELS: usize = 4;
     let finding = &ranked.finding;
@@ -278,7 +278,7 @@ fn data(source: &Input, ranked: &RankedFinding) -> Document {
     document
 }
 
-/// What some efficiencies are worth. Of one efficiency only: several operations have several.
+/// The projected savings at some efficiencies. Only for a single efficiency: several operations have several.
 fn projected(source: &Input, ranked: &RankedFinding) -> Option<DocTable> {
     let finding = &ranked.finding;
     let estimate = finding.impact.map(|impact| impact.estimate);

@@ -1,5 +1,5 @@
-//! The findings file of one analysis. That about copies and communication has sections of its own:
-//! one for each issue, then the patterns, then what was measured in detail.
+//! The findings file of one analysis. The one about copies and communication has its own sections: one for each issue,
+//! then the patterns, then the detailed measurements.
 
 use super::{Input, details, transfers};
 use crate::base::format;
@@ -10,7 +10,7 @@ use crate::output::documents::File;
 use crate::output::documents::parts::figures;
 use crate::report::cards::impact_sentence;
 
-/// A section: its heading, and what stands below it.
+/// A section: its heading, and what writes its content.
 type Section = (&'static str, fn(&mut Document, &Input, &Outcome));
 
 const OF_COMPUTE: &[Section] = &[
@@ -46,7 +46,7 @@ fn sections(outcome: &Outcome) -> &'static [Section] {
     }
 }
 
-/// The file with what it must have.
+/// The file and the sections and fields that it must have.
 pub(super) fn file(source: &Input, outcome: &Outcome) -> File {
     let mut fields = vec![("Status", status(source, outcome))];
     if outcome.kind.tier != Tier::Compute {
@@ -111,7 +111,7 @@ fn notes(document: &mut Document, _: &Input, outcome: &Outcome) {
     document.texts(&outcome.notes);
 }
 
-/// What an analysis found, in the order of all findings; says so where that is nothing.
+/// The findings of an analysis, in the order of all findings, or a sentence if there are none.
 fn own<'a>(
     document: &mut Document,
     source: &'a Input,
@@ -129,7 +129,7 @@ fn own<'a>(
     own
 }
 
-/// Why an analysis has no finding. Nothing is said of a range where most of the time has no model.
+/// Why an analysis has no finding. The expected range is not mentioned if most of the time has no model.
 fn none(source: &Input, outcome: &Outcome) -> &'static str {
     let known = outcome.rows.iter();
     let known = known.filter(|row| row.efficiency_percent.is_some());
@@ -143,7 +143,7 @@ fn none(source: &Input, outcome: &Outcome) -> &'static str {
     }
 }
 
-/// Severity, confidence: how much it matters and how sure it is.
+/// Severity and confidence of a finding.
 fn priority(finding: &Finding) -> Vec<Line> {
     let confidence = finding.confidence.map(Confidence::label);
     let fields = [
@@ -178,7 +178,7 @@ fn bottlenecks(document: &mut Document, source: &Input, outcome: &Outcome) {
     }
 }
 
-/// The recommendations of an analysis of the whole, under their numbers among all findings.
+/// The recommendations of a system analysis, with their numbers among all findings.
 fn recommendations(document: &mut Document, source: &Input, outcome: &Outcome) {
     for ranked in own(document, source, outcome) {
         let finding = &ranked.finding;
@@ -202,8 +202,8 @@ mod tests {
     use crate::report::{Report, ReportOptions};
     use crate::testing::Timetable;
 
-    /// 10 ms: 4 ms of computation, 5 ms of communication of which 1 ms is hidden, and 20 reads of a
-    /// value by the CPU of 100 µs each.
+    /// 10 ms: 4 ms of computation, 5 ms of communication with 1 ms of it hidden, and 20 reads of a value by the CPU of
+    /// 100 µs each.
     fn written() -> String {
         let mut timetable = Timetable::new()
             .without_flows()

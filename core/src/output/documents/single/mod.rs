@@ -22,19 +22,19 @@ use crate::profile::Profile;
 use crate::report::Report;
 use crate::report::cards::{asides, impact_sentence};
 
-/// What documents and files about one trace are made from.
+/// The input of documents and files about one trace.
 #[derive(Debug, Clone, Copy)]
 pub struct Input<'a> {
-    /// What the trace means.
+    /// The profile.
     pub profile: &'a Profile,
-    /// How it was judged.
+    /// Its report.
     pub report: &'a Report,
-    /// What tables are of, where that is more than what is analyzed: the whole recording.
+    /// The data of tables, if they cover more than what is analyzed: the whole recording.
     pub tables: (&'a Profile, &'a Report),
 }
 
 impl<'a> Input<'a> {
-    /// Of a trace and what is said about it.
+    /// For a trace and its report.
     pub fn new(profile: &'a Profile, report: &'a Report) -> Input<'a> {
         Input {
             profile,
@@ -43,8 +43,7 @@ impl<'a> Input<'a> {
         }
     }
 
-    /// The same with tables of the whole recording: of a trace whose steps are analyzed without being asked
-    /// for.
+    /// The same with tables of the whole recording: for a trace whose steps are analyzed by default.
     pub fn with_tables_of(self, profile: &'a Profile, report: &'a Report) -> Input<'a> {
         Input {
             tables: (profile, report),
@@ -56,12 +55,12 @@ impl<'a> Input<'a> {
         files::write(self, outcome)
     }
 
-    /// A share of the kernel time of all that computes.
+    /// A share of the kernel time of all computation.
     fn of_compute(&self, ns: i64) -> String {
         share(ns, self.report.timelines.compute_ns())
     }
 
-    /// What is said of everything that is about times on the GPU, where there are none.
+    /// The text in place of GPU times, if there are none.
     fn not_analyzed(&self) -> String {
         format!("Not analyzed. {}", self.profile.without_gpu())
     }

@@ -1,7 +1,7 @@
-//! The pictures of the printed report, as SVG without script: where the time went, a strip of the
-//! timeline, the roofline, and what each finding saves.
+//! The pictures of the printed report, as SVG without scripts: where the time went, a strip of the timeline, the
+//! roofline, and what each finding saves.
 //!
-//! Each picture has its numbers in a table of the report, too.
+//! The numbers of each picture are also in a table of the report.
 
 use super::Input;
 use crate::base::format;
@@ -46,7 +46,7 @@ fn breakdown(source: &Input) -> Option<Picture> {
     Some(svg.done("Where the time of the run went, by category."))
 }
 
-/// The run from left to right: how much of each slice of time computes, communicates, copies.
+/// The run from left to right: how much of each slice of time is computation, communication and copies.
 fn strip(source: &Input) -> Option<Picture> {
     const N_SLICES: usize = 480;
     const ROW: f64 = 22.0;
@@ -79,7 +79,7 @@ fn strip(source: &Input) -> Option<Picture> {
     Some(svg.done("The run from left to right; the height is the share of each slice of time in which such GPU activity runs."))
 }
 
-/// Every operation on the roofline of the GPU, on logarithmic axes.
+/// Every operation in the roofline chart of the GPU, with logarithmic axes.
 fn roofline(source: &Input) -> Option<Picture> {
     const HEIGHT: f64 = 420.0;
     let gpu = source.report.options.gpu.as_deref()?;
@@ -110,12 +110,12 @@ fn roofline(source: &Input) -> Option<Picture> {
     }
     svg.text(WIDTH - 10.0, HEIGHT - 4.0, "end", "FLOPS/Byte");
     svg.text(0.0, 12.0, "start", "TFLOPS/s");
-    // The slope of the memory up to the highest ceiling.
+    // The memory slope up to the highest ceiling.
     let start = x.ends().0.max(y.ends().0 / chart.memory.tb_per_s());
     let slope = |x: f64| y.px(x * chart.memory.tb_per_s());
     svg.line((x.px(start), slope(start)), (x.px(ridge), y.px(top)), "");
     let label = format!("memory, {}", format::bandwidth_gbps(gpu.mem_bw_gbps));
-    // Halfway up, where marks are rare: they lie below the roofline.
+    // Halfway up, where marks are rare, as they are below the roofline.
     let middle = (start * ridge).sqrt();
     svg.text(x.px(middle) - 10.0, slope(middle) - 6.0, "end", &label);
     for ceiling in &chart.ceilings {

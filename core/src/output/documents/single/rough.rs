@@ -1,5 +1,5 @@
-//! The rough document: every step of the analysis with what it gave, the first rows of the sheets,
-//! places in the call tree, and what stays open.
+//! The rough document: every step of the analysis with its result, the first rows of the sheets, positions in the call
+//! tree, and open questions.
 
 use super::details::shapes_of;
 use super::{Input, percent, share};
@@ -150,7 +150,7 @@ fn bounds(source: &Input) -> DocTable {
         .into()
 }
 
-/// What probably bounds an operation on any GPU of today: all that intensity alone can tell.
+/// What probably bounds an operation on any current GPU, judged by intensity alone.
 fn likely_bound(flops_per_byte: f64) -> &'static str {
     if flops_per_byte > 200.0 {
         "likely compute"
@@ -227,10 +227,10 @@ const WIDE: [&str; 6] = [
     "Input Strides",
 ];
 
-/// The first rows of a sheet, as a table that fits a page; all are in the sheet.
+/// The first rows of a sheet, as a table that fits on a page; the sheet has all rows.
 fn rows_of(sheet: Option<&Sheet>) -> Document {
     const MAX_ROWS: usize = 15;
-    /// Longer texts are cut in the middle.
+    /// Longer texts are shortened in the middle.
     const MAX_CHARS: usize = 48;
     const MAX_COLUMNS: usize = 12;
     let mut document = Document::default();
@@ -263,7 +263,7 @@ fn rows_of(sheet: Option<&Sheet>) -> Document {
     document
 }
 
-/// Where the operations that matter stand in the call tree.
+/// The positions of the most important operations in the call tree.
 pub(super) fn places(source: &Input) -> Vec<Part> {
     const N_PLACES: usize = 5;
     let findings = source.report.analyses.findings.ranked.iter();
@@ -292,9 +292,9 @@ pub(super) fn places(source: &Input) -> Vec<Part> {
     parts
 }
 
-/// The place of an operation, with times of kernels or of the CPU.
+/// The position of an operation, with kernel times or CPU times.
 fn in_tree(place: &Place, measure: Measure) -> Part {
-    // The name of the trace is quoted, so it stands below the heading.
+    // A name from the trace has to be quoted, so it is below the heading.
     part(format!("Operation of event {}", place.uid), |document| {
         let parents = place.parents.iter().map(|parent| code(parent, 60));
         let parents: Vec<Line> = parents.collect();
@@ -321,7 +321,7 @@ fn in_tree(place: &Place, measure: Measure) -> Part {
     })
 }
 
-/// What this trace does not let one analyze.
+/// What cannot be analyzed with this trace.
 pub(super) fn gaps(source: &Input) -> Document {
     let profile = source.profile;
     let has_gpu = profile.has_gpu_events();
@@ -373,7 +373,7 @@ pub(super) fn gaps(source: &Input) -> Document {
     document
 }
 
-/// What somebody with the model at hand can answer.
+/// Questions that somebody who knows the model can answer.
 pub(super) fn questions(source: &Input) -> Vec<String> {
     let mut items: Vec<String> = Vec::new();
     for ranked in source.report.analyses.findings.ranked.iter().take(5) {

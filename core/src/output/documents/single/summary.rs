@@ -1,5 +1,4 @@
-//! The executive summary: one paragraph, the figures, the operations that take the most time; and
-//! warnings, where there is something to warn of.
+//! The executive summary: one paragraph, the figures, the operations with the most time, and warnings if there are any.
 
 use super::{Input, percent, share};
 use crate::base::format;
@@ -10,7 +9,7 @@ use crate::output::document::{DocTable, Document, Line, Span, code, dash, line, 
 use crate::report::overview::{Level, LimitKind, Measure, QualityLine, SplitKind, SplitPart};
 use crate::report::top::{N_TOP, TopOperation, top_operations};
 
-/// Below this share of computation the summary first says where the rest of the time is.
+/// Below this share of computation, the summary first says where the rest of the time goes.
 const GOOD_COMPUTATION_PERCENT: f64 = 95.0;
 
 pub(super) fn write(source: &Input) -> Document {
@@ -46,7 +45,7 @@ fn paragraph(source: &Input) -> String {
         sentences.push(format!("Outside computation: {}.", rest.join(", ")));
     }
     let limits = overview.limits.iter();
-    // Notes stand in the appendix; that it is another GPU was said first.
+    // Notes are in the appendix; that it is another GPU was already said.
     let limits =
         limits.filter(|limit| limit.level > Level::Note && limit.kind != LimitKind::OtherGpu);
     let limits: Vec<&str> = limits.map(|limit| limit.label.as_str()).collect();
@@ -62,8 +61,7 @@ fn paragraph(source: &Input) -> String {
 
 const NAMES: [&str; 1] = ["Adam"];
 
-/// A title in the middle of a sentence: "Tiny batched GEMMs" is "tiny batched GEMMs", names and
-/// abbreviations stay.
+/// A title within a sentence: "Tiny batched GEMMs" becomes "tiny batched GEMMs"; names and abbreviations stay.
 fn inner(title: &str) -> String {
     let is_name = title
         .split(' ')
@@ -88,7 +86,7 @@ const ROWS: [&str; 6] = [
     "Total Time",
 ];
 
-/// The same where there are times on the GPU.
+/// The same if there are GPU times.
 pub(super) fn rows(source: &Input) -> &'static [&'static str] {
     match source.report.overview.measure {
         Measure::Gpu => &ROWS,

@@ -20,7 +20,7 @@ fn text(profile: &Profile, options: &ReportOptions, write: Write) -> String {
     markdown(&write(&Input::new(profile, &report)))
 }
 
-/// What is written for those who decide, judged by an H100.
+/// The fair document, for an H100.
 fn written(timetable: Timetable) -> String {
     text(&timetable.profile(), &options_on("H100"), |input| {
         input.fair()
@@ -194,7 +194,7 @@ fn without_gpu_times_nothing_is_said_to_be_absent() {
     says_nothing_of(section(&fair, "Appendix"), &["GPU activity counts"]);
 }
 
-/// Names that would be markup, or would break the table.
+/// Names that would be markup, or would break a table.
 const HOSTILE: &[&str] = &[
     "a|b",
     "a\\|b\\\\|c\\",
@@ -237,7 +237,7 @@ fn hostile_names_stay_text() {
     }
 }
 
-/// 2 · 512³ operations on 3 · 512² · 2 bytes are 171 for each byte.
+/// 2 · 512³ operations on 3 · 512² · 2 bytes are 171 per byte.
 #[test]
 fn without_a_gpu_the_intensity_suggests_what_bounds_an_operation() {
     let row = |options: &ReportOptions| {
@@ -256,7 +256,7 @@ fn without_a_gpu_the_intensity_suggests_what_bounds_an_operation() {
     says_nothing_of(&row(&options_on("H100")), &["compute |"]);
 }
 
-/// To learn how much work an operation is saves nothing by itself, however long it runs.
+/// Finding out how much work an operation does saves nothing by itself, no matter how long it runs.
 #[test]
 fn what_is_not_known_is_not_the_first_thing_to_do() {
     let with_unknown = |timetable: Timetable| {

@@ -62,7 +62,7 @@ pub(super) fn detected(document: &mut Document, source: &Input, _: &Outcome) {
     document.or_text("None: copies and communication are within their limits.");
 }
 
-/// Tables that are technical details, with their headings there.
+/// Tables of the technical details, with their headings there.
 const TECHNICAL: &[(&str, &str)] = &[
     ("top_communication", "Top Communication Operations"),
     ("memory_copy_breakdown", "Memory Copy Breakdown"),

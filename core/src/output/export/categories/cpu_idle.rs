@@ -12,10 +12,10 @@ use crate::names::cpu_activity::CpuActivity;
 use crate::output::json::{list, ms, us};
 use crate::profile::launch::GpuId;
 
-/// Functions that are listed.
+/// Maximum functions listed.
 const MAX_ROWS: usize = 100;
 
-/// What is judged: idle time, its causes, kernels.
+/// The metrics: idle time, its causes, kernels.
 pub(crate) fn metrics(input: &Input) -> Option<Json> {
     let idle = Idle::once(input)?;
     let timeline = &idle.timeline;

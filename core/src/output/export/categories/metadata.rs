@@ -1,4 +1,4 @@
-//! What an analysis was made with: the hardware, its rates, how busy it was, how the time splits.
+//! The context of an analysis: the hardware, its rates, how busy it was, and how the time splits.
 
 use serde_json::{Map, Value as Json, json};
 
@@ -33,7 +33,7 @@ pub(super) fn metadata(profile: &Profile, report: &Report, outcome: &Outcome) ->
     }))
 }
 
-/// What the GPU can do in each precision that it has.
+/// The rates of the GPU for each precision that it supports.
 fn rates(gpu: &GpuSpec, options: &ReportOptions) -> Map<String, Json> {
     let basis = options.basis;
     let matrix = [Fp64, Fp32, Tf32, Fp16, Bf16, Fp8, Fp4, Int8];
@@ -49,9 +49,8 @@ fn rates(gpu: &GpuSpec, options: &ReportOptions) -> Map<String, Json> {
     known.gather()
 }
 
-/// The time of an analysis under the key of its kind: durations of kernels, time in which the GPU
-/// does nothing, or communication and copies that nothing hides; and the time of its calls on the
-/// host.
+/// The time of an analysis under the key of its kind: kernel durations, GPU idle time, or exposed communication and
+/// copies; plus the CPU time of its calls.
 pub(super) fn times(profile: &Profile, outcome: &Outcome) -> Map<String, Json> {
     let own = match outcome.kind.key {
         "cpu_idle" => "idle_time_ms",

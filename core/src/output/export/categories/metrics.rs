@@ -1,5 +1,5 @@
-//! The figures of an analysis: its operations with their efficiency, or its own assessments where it
-//! is one of the whole; what it found.
+//! The figures of an analysis: its operations with their efficiency (or, for a system analysis, its own metrics) and
+//! its findings.
 
 use serde_json::{Value as Json, json};
 
@@ -29,7 +29,7 @@ pub(super) fn metrics(profile: &Profile, report: &Report, outcome: &Outcome) -> 
         ("notes", json!(outcome.notes)),
     ];
     let input = report.analysis_input(profile);
-    // Analyses of the whole have assessments of their own instead of operations.
+    // System analyses have metrics of their own instead of operations.
     let own = match category {
         "multi_kernel" => multi_kernel::metrics(&input),
         "cpu_idle" => cpu_idle::metrics(&input),

@@ -1,16 +1,16 @@
-//! The files of each analysis: what it looked at, what it measured, what it found. Their names and
-//! keys are those that readers of such reports know.
+//! The files of each analysis: what it looked at, what it measured, what it found. Their names and keys follow the
+//! conventions of TraceLens's agent reports.
 //!
 //! ```text
-//! metadata/KEY_metadata.json              hardware, utilization, how the time splits (that of kernels,
-//!                                         of idle time or of what nothing hides, whichever it is)
+//! metadata/KEY_metadata.json              hardware, utilization, how the time splits (kernel, idle or
+//!                                         exposed time, depending on the analysis)
 //! category_data/category_manifest.json    every analysis with its files
 //! category_data/multi_kernel_data.json   copies, collectives and their overlap with computation
 //! category_data/KEY_ops.csv               its rows of unified_perf_summary
 //! category_data/KEY_metrics.json          figures, operations with efficiency, findings
 //! category_data/KEY_tree_data.json        parents and subtree of its longest operations
 //! category_findings/KEY_findings.md       for people
-//! system_findings/KEY_findings.md         the same of analyses of the whole
+//! system_findings/KEY_findings.md         the same for system analyses
 //! ```
 
 pub(crate) mod cpu_idle;
@@ -35,7 +35,7 @@ use metrics::metrics;
 use ops::ops;
 use trees::trees;
 
-/// Analyses that have a findings file even where the trace has nothing for them.
+/// Analyses that have a findings file even if the trace has nothing for them.
 const ALWAYS: [&str; 3] = ["gemm", "sdpa_fwd", "convolution"];
 
 const MANIFEST: &str = "category_data/category_manifest.json";

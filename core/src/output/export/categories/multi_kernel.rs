@@ -9,7 +9,7 @@ use crate::findings::{Input, pattern};
 use crate::output::json::{list, ms, round, us};
 use crate::profile::timeline::GpuTimeline;
 
-/// What is judged: copies by direction, communication that blocks, overlap, patterns.
+/// The metrics: copies by direction, blocking communication, overlap, patterns.
 pub(super) fn metrics(input: &Input) -> Option<Json> {
     let facts = Facts::new(input)?;
     let timeline = &facts.timeline;
@@ -75,10 +75,10 @@ fn memcpy(facts: &Facts) -> Json {
     })
 }
 
-/// The same times, once from the spans that the analysis counts and once from the timeline. They
-/// come from one population, so they are equal; files say so.
+/// The same times, once from the spans that the analysis counts and once from the timeline. Both use the same
+/// population, so they are equal; the file states it.
 fn cross_validation(own: &GpuTimeline, timeline: &GpuTimeline) -> Json {
-    /// Relative difference from which on two times are not the same, in percent.
+    /// Relative difference from which two times count as different, in percent.
     const TOLERANCE_PERCENT: f64 = 2.0;
     type Read = fn(&GpuTimeline) -> i64;
     let parts: [(&str, Read); 4] = [
@@ -106,7 +106,7 @@ fn cross_validation(own: &GpuTimeline, timeline: &GpuTimeline) -> Json {
     })
 }
 
-/// What is counted: copies, collectives and how they overlap.
+/// The data: copies, collectives and their overlap.
 pub(super) fn data(input: &Input) -> Option<Json> {
     let facts = Facts::new(input)?;
     let by_direction = facts.copies.directions.iter();

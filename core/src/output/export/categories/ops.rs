@@ -6,11 +6,10 @@ use crate::profile::Profile;
 use crate::report::Report;
 use crate::report::sheet::{Cell, Column, Sheet, Unit};
 
-/// The rows of `unified_perf_summary` that belong to an analysis, or the operations by name where
-/// there is no such sheet. What no operator launched is in no row of it: of that the name, how often
-/// and how long.
+/// The rows of `unified_perf_summary` that belong to an analysis, or the operations by name if there is no such sheet.
+/// GPU activity that no operator launched has no row in the sheet; its row has only the name, the count and the time.
 pub(super) fn ops(profile: &Profile, report: &Report, outcome: &Outcome) -> Vec<u8> {
-    // Rows of the sheet are the linked operations in their order, without those that see a window.
+    // Rows of the sheet are the linked operations in their order, without those only visible in a window.
     let operations = profile.operations();
     let linked = (0..operations.len()).filter(|at| operations[*at].has_own_row());
     let linked: Vec<usize> = linked.collect();

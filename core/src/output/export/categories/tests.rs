@@ -6,7 +6,7 @@ use crate::profile::Profile;
 use crate::report::Report;
 use crate::testing::{Timetable, options_on};
 
-/// A trace, judged by an MI300X.
+/// A trace, analyzed for an MI300X.
 struct Made {
     profile: Profile,
     report: Report,
@@ -90,7 +90,7 @@ fn findings_say_so_when_there_is_nothing() {
     }
 }
 
-/// A trace of 10 µs of idling: no kernel takes them.
+/// A trace with 10 µs of idle time: no kernel has this time.
 #[test]
 fn idle_time_is_no_kernel_time() {
     let made = made(Timetable::new().work("aten::mm", "gemm", 20..120).work(
@@ -110,7 +110,7 @@ fn idle_time_is_no_kernel_time() {
     assert_eq!(times("multi_kernel"), [None, None, Some(0.0)]);
 }
 
-/// Without an operator above it a kernel is in no row of the sheet, but counts.
+/// Without an operator above it, a kernel is in no row of the sheet, but counts.
 #[test]
 fn unattributed_kernels_are_a_category() {
     let timetable =

@@ -1,4 +1,4 @@
-//! Where the longest operations of an analysis stand in the call tree.
+//! The positions of an analysis's longest operations in the call tree.
 
 use serde_json::{Value as Json, json};
 
@@ -9,8 +9,8 @@ use crate::profile::Profile;
 use crate::report::Report;
 use crate::report::places;
 
-/// Operations whose place in the tree is written: those with more than this share of their
-/// category, or the first few.
+/// Operations whose position in the tree is written: those with more than this share of their category, or the first
+/// few.
 const TREE_PERCENT: f64 = 10.0;
 const MIN_TREES: usize = 5;
 

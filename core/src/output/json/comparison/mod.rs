@@ -299,7 +299,7 @@ pub fn comparison_json(comparison: &Comparison) -> Json {
     File::of(comparison)
 }
 
-/// What is measured of a row.
+/// The measurements of a row.
 fn sides<K, T>(row: &Row<K, T>, record: fn(&T) -> Json) -> Pair<Option<Json>> {
     let sides = row.sides.as_ref();
     sides.map(|side| side.as_ref().map(record))

@@ -1,4 +1,4 @@
-//! What a call of a package gets: names, values, and what tensors are filled with.
+//! The arguments of a package's calls: names, values, and how tensors are filled.
 
 use serde_json::{Value, json};
 
@@ -42,9 +42,9 @@ fn arguments_get_the_names_of_the_overload_that_fits() {
         ("aten::div", "3x4:float, =64", "Scalar", "self:Tensor=[3,4]uniform other:Scalar=64"),
         // The dimensions of a sum are a list, of which none means all.
         ("aten::sum", "8x10:float, =[0], =True, _", "dim_IntList", "self:Tensor=[8,10]normal dim:int[]?=[0] keepdim:bool=true * dtype:ScalarType?=null"),
-        // The sequences are not packed: where they start is a tensor that is not defined.
+        // The sequences are not packed: the tensor of their starts is undefined.
         ("aten::_scaled_dot_product_flash_attention_backward", "1x2x8x4:float*5, 1x2x8:float, _*2, =8*2, =0., =True, 2:unsigned long, ():unsigned long, =0.5", "", "grad_out:Tensor=[1,2,8,4]normal query:Tensor=[1,2,8,4]normal key:Tensor=[1,2,8,4]normal value:Tensor=[1,2,8,4]normal out:Tensor=[1,2,8,4]normal logsumexp:Tensor=[1,2,8]uniform cum_seq_q:Tensor=null cum_seq_k:Tensor=null max_q:int=8 max_k:int=8 dropout_p:float=0.0 is_causal:bool=true philox_seed:Tensor=[2]randint8 philox_offset:Tensor=[]randint8 * scale:float?=0.5"),
-        // Indices stay below the rows of the table.
+        // Indices are less than the number of rows in the table.
         ("aten::embedding", "100x8:float, 2x5:long int, =0, =False*2", "", "weight:Tensor=[100,8]normal indices:Tensor=[2,5]randint100 padding_idx:int=0 scale_grad_by_freq:bool=false sparse:bool=false"),
         // The last dimension of three, as -1.
         ("aten::gather", "4x5x6:float, =-1, 4x5x2:long int, =False", "", "self:Tensor=[4,5,6]normal dim:int=-1 index:Tensor=[4,5,2]randint6 * sparse_grad:bool=false"),
@@ -54,7 +54,7 @@ fn arguments_get_the_names_of_the_overload_that_fits() {
         // A convolution without a bias.
         ("aten::convolution", "1x3x8x8:float, 4x3x3x3:float, _, =[1, 1], =[0, 0], =[1, 1], =False, =[0, 0], =1", "", "input:Tensor=[1,3,8,8]normal weight:Tensor=[4,3,3,3]normal bias:Tensor?=null stride:int[]=[1,1] padding:int[]=[0,0] dilation:int[]=[1,1] transposed:bool=false output_padding:int[]=[0,0] groups:int=1"),
         ("aten::bernoulli", "64:float, _", "", "self:Tensor=[64]probability * generator:Generator?=null"),
-        // An older PyTorch, whose gelu took nothing else.
+        // An older PyTorch, whose gelu had no other arguments.
         ("aten::gelu", "4:float", "", "self:Tensor=[4]normal"),
     ];
     for (op, args, overload, expected) in cases {
@@ -64,14 +64,14 @@ fn arguments_get_the_names_of_the_overload_that_fits() {
     }
 }
 
-/// Three sequences of seven queries and nine keys in all, and four groups that share the rows.
+/// Three sequences of seven queries and nine keys in total, and four groups that share the rows.
 #[test]
 fn packed_sequences_and_groups_are_as_long_as_what_they_share() {
     #[rustfmt::skip]
     let cases = [
         ("aten::_efficient_attention_forward", "1x7x2x8, 1x9x2x8*2, _, 4:int*2, =3*2, =0., =0, =False", ["[4]cumulative7", "[4]cumulative9"]),
         ("flash_attn::_flash_attn_varlen_forward", "7x2x8, 9x2x8*2, 4:int*2", ["[4]cumulative7", "[4]cumulative9"]),
-        // The gradient of the result stands first; as many lengths as sequences are no starts.
+        // The gradient of the result comes first; a tensor with one length per sequence is not a list of starts.
         ("flash_attn::_flash_attn_varlen_backward", "7x2x8*2, 9x2x8, 4:int, 3:int", ["[4]cumulative7", "[3]randint1"]),
         ("aten::_grouped_mm", "64x8, 4x8x16, 4:int, _*2", ["[4]group_ends64", "null"]),
     ];
@@ -79,7 +79,7 @@ fn packed_sequences_and_groups_are_as_long_as_what_they_share() {
         let written = arguments(&entry(op, args));
         let mut values = written.split(' ').filter_map(|one| one.split_once('='));
         for expected in expected {
-            // In their order.
+            // In order.
             let is_there = values.any(|(_, value)| value == expected);
             assert!(is_there, "{op}: no {expected} in {written}");
         }
@@ -117,7 +117,7 @@ fn lists_are_filled_as_their_types_want_it() {
     assert_eq!(values[1], &json!([]));
     assert_eq!(values[2][0]["dtype"], "float");
     assert_eq!(values[2][0]["init"], "uniform");
-    // The commonest type of the trace is that of lists: whole numbers are no normal ones.
+    // The most common type of the trace is used for lists: integers are not filled with normally distributed values.
     let sort = "64:long int, =-1, =False";
     let cat = "[2x3 2x5], =1";
     let both = Timetable::new()
@@ -140,8 +140,7 @@ fn strides_and_types_are_kept() {
     );
 }
 
-/// What is looked up lies within the table; bags share the indices; experts and places of a cache are
-/// those of the call.
+/// Indices are within the table; bags share the indices; experts and cache slots are those of the call.
 #[test]
 fn indices_lie_within_what_they_point_at() {
     #[rustfmt::skip]

@@ -1,4 +1,4 @@
-//! From a trace to the calls of its package.
+//! From a trace to the calls in its package.
 
 mod arguments;
 mod package;
@@ -9,13 +9,13 @@ use serde_json::Value;
 use super::Package;
 use crate::testing::Timetable;
 
-/// The package of what a trace without a choice of a GPU has.
+/// The package of a trace, without a GPU chosen.
 fn packed(timetable: Timetable) -> Package {
     let profile = timetable.profile();
     Package::new(&profile, &timetable.report())
 }
 
-/// That of one operator that takes a millisecond.
+/// The package of one operator that takes a millisecond.
 fn package(op: &str, args: &str) -> Package {
     packed(Timetable::new().call(op, args, "kernel", 100..1_100))
 }

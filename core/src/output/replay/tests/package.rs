@@ -1,4 +1,4 @@
-//! What is in a package, and what is left out.
+//! The content of a package, and what is left out.
 
 use serde_json::Value;
 
@@ -11,7 +11,8 @@ use crate::profile::Profile;
 use crate::report::Report;
 use crate::testing::{Timetable, options_on};
 
-/// PyTorch 2.0 records no dimension to join along: large and slow as it is, there is nothing to run.
+/// PyTorch 2.0 does not record the dimension to join along, so there is nothing to run, although the operation is large
+/// and slow.
 #[test]
 fn what_cannot_be_rebuilt_is_not_recommended() {
     let kernel = "void at::native::(anonymous namespace)::CatArrayBatchedCopy<at::native::(anonymous namespace)::OpaqueType<2u>, unsigned int, 2, 128, 1>";
@@ -36,8 +37,7 @@ fn what_cannot_be_rebuilt_is_not_recommended() {
     assert!(fair.replace('\u{202F}', " ").contains(left), "{fair}");
 }
 
-/// 4096³ · 2 operations at 708 TFLOPS take 194 µs: a call of 1 ms reaches 19 % of the roof, one of
-/// 250 µs 78 %.
+/// 4096³ · 2 operations at 708 TFLOPS take 194 µs: a call of 1 ms reaches 19 % of roofline, one of 250 µs 78 %.
 fn two_products() -> (Profile, Report) {
     let profile = Timetable::new()
         .call("aten::mm", "4096x4096:c10::Half*2", "gemm", 100..350)
@@ -66,7 +66,7 @@ fn large_and_slow_is_recommended_and_large_alone_is_offered() {
     assert_eq!(entries[0]["roof"]["bound"], "compute");
     assert_eq!(entries[0]["work"]["flops"], 2.0 * 4096_f64.powi(3));
     assert_eq!(entries[0]["trace"]["mean_us"], 1000.0);
-    // Any other can be asked for.
+    // Any other operation can be requested.
     let small = Package::of_operation(&profile, &report, 2);
     assert_eq!(small.entries[0].name, "aten::relu");
     assert_eq!(Package::of_operation(&profile, &report, 3).entries, []);
@@ -113,10 +113,10 @@ fn what_cannot_be_rebuilt_has_a_reason() {
         ("aten::cat", "[], =0", Reason::TensorList),
         ("aten::index", "4x2:float, _", Reason::TensorList),
         ("aten::einsum", "_, [4x2 2x4], _", Reason::Value(Some("equation"))),
-        // Texts are not recorded.
+        // String arguments are not recorded.
         ("aten::scatter_reduce_", "4x2:float, =0, 4x2:long int, 4x2:float, _, =True", Reason::Value(Some("reduce"))),
         ("aten::conv1d", "1x3x8:float, 4x3x3:float, _, =[1], _, =[1], =1", Reason::Value(Some("padding"))),
-        // PyTorch 2.0 and older record no values: those that make another computation are missed.
+        // PyTorch 2.0 and older record no values; those that change the computation are required.
         ("aten::sum", "8x16:float, _:ScalarList, _:Scalar, _", Reason::Value(Some("dim"))),
         ("aten::cat", "[2x3 2x5], _:Scalar", Reason::Value(Some("dim"))),
         ("vllm::rms_norm", "4x8:float, _:Scalar", Reason::Value(None)),

@@ -1,4 +1,4 @@
-//! What each part between two attentions may hold, and the one way in which it does.
+//! The possible arrangements of each part between two attentions, and the only one that matches.
 
 use super::super::roles::Part;
 use super::{Pass, Rows};
@@ -6,37 +6,37 @@ use crate::base::sort::Arrange;
 use crate::names::layer::Step;
 use crate::perf::model_config::Role;
 
-/// Kernels of this side and smaller are made for few rows.
+/// Kernels with a tile side up to this are made for few rows.
 const FEW_ROWS: u64 = 16;
 
-/// GEMMs of one role, of both streams alike.
+/// GEMMs with the same role, of both streams together.
 pub(super) struct Group {
     pub(super) role: Role,
-    /// `None` where half of them are of the image and half of the text.
+    /// `None` if half of them are for the image and half for the text.
     pub(super) rows: Option<Rows>,
-    /// Columns and depth, in hidden sizes or inner sizes of an MLP.
+    /// N and K, in multiples of the hidden size and of the intermediate size of an MLP.
     pub(super) size: [Width; 2],
     pub(super) at: Vec<usize>,
 }
 
-/// A size of a weight: so many hidden sizes, and inner sizes of an MLP.
+/// A dimension of a weight: multiples of the hidden size, and of the intermediate size of an MLP.
 pub(super) type Width = (u64, u64);
 const HIDDEN: Width = (1, 0);
 const INNER: Width = (0, 1);
 
-/// What the parts between two blocks of one kind have: how many GEMMs precede attention, and the kernels of
-/// these and of the modulation.
+/// Properties of the parts between two blocks of the same kind: the number of GEMMs before attention, and the kernel
+/// names of these and of the modulation.
 #[derive(Default)]
 pub(super) struct Inner {
     double_inputs: Option<usize>,
     single_inputs: Option<usize>,
-    /// Whether the MLP of one stream follows its attention.
+    /// Whether the MLP of single-stream blocks follows attention.
     mlp_follows: bool,
     names: Vec<u32>,
     modulation: Vec<u32>,
 }
 
-/// GEMMs of a part: of few rows, and others; and of each activation how many of the others precede.
+/// The GEMMs of a part: those for few rows and the others; and for each activation, how many of the others precede it.
 struct Split {
     narrow: Vec<usize>,
     wide: Vec<usize>,
@@ -85,8 +85,8 @@ impl Pass<'_> {
         inner
     }
 
-    /// The GEMMs of a part. Where no kernel is made for few rows, so many stand for the modulation that the
-    /// others are as many as they can be.
+    /// Splits the GEMMs of a part. If no kernel is made for few rows, `modulations` GEMMs are taken as the modulation,
+    /// if that leaves one of the possible counts for the others.
     fn split(&self, part: &Part, counts: &[usize], modulations: usize) -> Option<Split> {
         let side = |at: &usize| self.kernel(*at).and_then(|kernel| kernel.side);
         let is_few = |at: &usize| side(at).is_some_and(|side| side <= FEW_ROWS);
@@ -94,7 +94,7 @@ impl Pass<'_> {
             part.gemms.iter().copied().partition(is_few);
         let has_more = || counts.iter().any(|n| n + modulations == wide.len());
         if narrow.is_empty() && !counts.contains(&wide.len()) && has_more() {
-            // Those of the smallest tiles, where all others have larger ones.
+            // Those with the smallest tiles, if all others have larger ones.
             let mut sides: Vec<u64> = wide.iter().map(side).collect::<Option<_>>()?;
             sides.arrange();
             let least = *sides.get(modulations)?;
@@ -114,7 +114,7 @@ impl Pass<'_> {
         })
     }
 
-    /// The activations of a part; one that a GEMM applies itself stands behind it.
+    /// Positions of the activations of a part; one that is fused into a GEMM counts as after it.
     fn activations(&self, part: &Part) -> impl Iterator<Item = usize> {
         part.range.clone().filter_map(|at| {
             let kernel = self.kernel(at).filter(|kernel| kernel.activates)?;
@@ -122,7 +122,7 @@ impl Pass<'_> {
         })
     }
 
-    /// The GEMMs of the part before an attention; `None` where nothing tells.
+    /// The GEMMs of the part before an attention; `None` if unknown.
     pub(super) fn groups(&self, at: usize, part: &Part, inner: &Inner) -> Option<Vec<Group>> {
         match at {
             0 if self.double > 0 => self.start(part, inner),
@@ -135,7 +135,8 @@ impl Pass<'_> {
         }
     }
 
-    /// What precedes the first attention: the last are its inputs, where the kernels are those of others.
+    /// The part before the first attention: its last GEMMs are the inputs, if their kernels are the same as in other
+    /// blocks.
     fn start(&self, part: &Part, inner: &Inner) -> Option<Vec<Group>> {
         let split = self.split(part, &[], 0)?;
         let name = |at: &usize| self.kernel(*at).map(|kernel| kernel.name);
@@ -163,7 +164,7 @@ impl Pass<'_> {
             return None;
         }
         groups.push(inputs_of(None, rest)?);
-        // The text of the last block needs no gates where it ends there.
+        // In the last block, the text stream needs no gates if it ends there.
         let are_alike = !(self.drops_text && at + 1 == self.blocks);
         if split.narrow.len() == 2 && are_alike {
             groups.push(modulation_of(6, split.narrow));
@@ -171,7 +172,7 @@ impl Pass<'_> {
         Some(groups)
     }
 
-    /// From the last block of two streams to the first of one, whose MLP may precede its attention.
+    /// From the last double-stream block to the first single-stream block, whose MLP may precede its attention.
     fn to_single(&self, part: &Part, inner: &Inner) -> Option<Vec<Group>> {
         const TWO_STREAMS: usize = 6;
         let inputs = inner.single_inputs?;
@@ -202,12 +203,12 @@ impl Pass<'_> {
         let [mark] = split.marks[..] else { return None };
         let mut wide = split.wide;
         let mut groups = match (wide.len(), mark) {
-            // Queries, keys, values and the MLP in one, whose activation waits for attention or not.
+            // Q, K, V and the MLP in one GEMM, whose activation may or may not wait for attention.
             (2, 0 | 2) if !split.narrow.is_empty() => {
                 let input = wide.split_off(1);
                 vec![both_outputs(wide), fused_input(input)]
             }
-            // Three may be two and a modulation that no name tells.
+            // Three may be two and a modulation that cannot be identified by name.
             (3, _) if split.narrow.is_empty() => return None,
             (5 | 3, 1..) => {
                 let (up, output) = if mark == 1 { (0, 1) } else { (mark - 1, 0) };
@@ -248,7 +249,7 @@ impl Pass<'_> {
     fn end_of_double(&self, part: &Part) -> Option<Vec<Group>> {
         let split = self.split(part, &[], 1).filter(has_modulation)?;
         let mut groups = match split.marks[..] {
-            // Only the image goes on.
+            // Only the image stream continues.
             [2] => {
                 let [output, up, down] = *split.wide.get(..3)? else {
                     return None;
@@ -267,7 +268,7 @@ impl Pass<'_> {
     }
 }
 
-/// Whether what scales the last norm is told, and nothing else is taken for it.
+/// Whether the modulation of the last norm is identified unambiguously.
 fn has_modulation(split: &Split) -> bool {
     split.narrow.len() == 1
 }
@@ -285,13 +286,13 @@ impl Group {
     }
 }
 
-/// Linear layers of so many hidden sizes on the conditioning.
+/// Linear layers on the conditioning, with N as a multiple of the hidden size.
 fn modulation_of(columns: u64, at: Vec<usize>) -> Group {
     let size = [(columns, 0), HIDDEN];
     Group::of(Role::Modulation, Rows::Conditioning, size, at)
 }
 
-/// What gives both the MLP's inner size and attention to the hidden size.
+/// Projects the intermediate activations of the MLP and the attention output to the hidden size.
 fn both_outputs(at: Vec<usize>) -> Group {
     Group::of(Role::MlpAndOutput, Rows::Both, [HIDDEN, (1, 1)], at)
 }
@@ -300,7 +301,7 @@ fn fused_input(at: Vec<usize>) -> Group {
     Group::of(Role::QkvAndUp, Rows::Both, [(3, 1), HIDDEN], at)
 }
 
-/// Queries, keys and values: in a GEMM each or in one, of one stream or of two.
+/// Q, K and V: separate GEMMs or a single one, for one stream or two.
 fn inputs_of(rows: Option<Rows>, at: Vec<usize>) -> Option<Group> {
     let streams = if rows.is_none() { 2 } else { 1 };
     let (role, columns) = match at.len() {
@@ -316,12 +317,12 @@ fn inputs_of(rows: Option<Rows>, at: Vec<usize>) -> Option<Group> {
     })
 }
 
-/// Two outputs and two MLPs, and the GEMMs behind them.
+/// The output projections and MLPs of both streams, and the GEMMs after them.
 fn two_streams(split: &Split) -> Option<(Vec<Group>, Vec<usize>)> {
     let [first, second] = split.marks[..] else {
         return None;
     };
-    // Activations that follow each other are of MLPs that take turns.
+    // Consecutive activations belong to interleaved MLPs.
     let (ups, downs) = match first == second {
         true => ([first.checked_sub(2)?, first - 1], [first, first + 1]),
         false => (

@@ -5,10 +5,10 @@
 //! one stream:   attention │ up, activation, output of both, the next block's [q k v]
 //! ```
 //!
-//! Nothing runs before what it reads: outputs follow attention, MLPs the outputs, and what the next
-//! attention takes all of them. Only the modulation depends on conditioning alone, one row for each image:
-//! it may stand anywhere, and its kernels are made for few rows. Of image and text the one with
-//! more tokens takes longer. Where this leaves more than one way, GEMMs have no role.
+//! Nothing runs before its inputs: output projections follow attention, MLPs follow the output projections, and the
+//! inputs of the next attention follow all of them. Only the modulation depends on nothing but the conditioning, with
+//! one row per image: it may be anywhere, and its kernels are made for few rows. Of image and text, the one with more
+//! tokens takes longer. If this leaves more than one arrangement, GEMMs have no role.
 
 mod arrange;
 mod sizes;
@@ -25,32 +25,32 @@ use arrange::{Group, Width};
 
 pub(super) use sizes::blocks_of;
 
-/// What is known of a kernel.
+/// What is known about a kernel.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Kernel {
     pub(super) step: Step,
-    /// Equal names are equal numbers.
+    /// Equal numbers mean equal names.
     pub(super) name: u32,
     pub(super) ns: i64,
-    /// Whether it applies the activation of an MLP, alone or behind its GEMM.
+    /// Whether it applies the activation of an MLP, alone or fused into a GEMM.
     pub(super) activates: bool,
-    /// The smaller side of its tile; `None` where its name has none.
+    /// The smaller side of its tile; `None` if its name does not contain a tile.
     pub(super) side: Option<u64>,
 }
 
 /// The rows of a GEMM.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Rows {
-    /// One for each image.
+    /// One row per image.
     Conditioning,
     Image,
     Text,
-    /// Of image and text, one behind the other.
+    /// Image and text, concatenated.
     Both,
 }
 
 impl Rows {
-    /// How many.
+    /// The number of rows.
     pub(super) fn count(self, tokens: ImageTokens) -> u64 {
         let of_image = match self {
             Rows::Conditioning => 1,
@@ -62,7 +62,7 @@ impl Rows {
     }
 }
 
-/// The role of a GEMM, or of the activation behind it.
+/// The role of a GEMM, or of the activation after it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Place {
     pub(super) role: Role,
@@ -70,7 +70,7 @@ pub(super) struct Place {
     pub(super) matrix: Matrix,
 }
 
-/// Of two streams that differ by less in tokens or time nothing tells which is which.
+/// If two streams differ by less than this factor in tokens or time, they cannot be distinguished.
 const LEAST_RATIO: f64 = 1.2;
 
 /// The roles of the kernels of a denoising step.
@@ -126,7 +126,7 @@ impl Pass<'_> {
         self.kernels.get(at)
     }
 
-    /// The mean time of the kernels of a name in a role.
+    /// Total time and number of the kernels with a given name and role.
     fn times(&self, groups: &[Group]) -> Map<(Role, u32), (i64, i64)> {
         let mut times: Map<(Role, u32), (i64, i64)> = Map::default();
         for group in groups {
@@ -139,8 +139,7 @@ impl Pass<'_> {
         times
     }
 
-    /// The rows of each GEMM of a group: of both streams the half that takes longer is of the one with
-    /// more tokens.
+    /// The rows of each GEMM of a group: with two streams, the slower half belongs to the stream with more tokens.
     fn rows(
         &self,
         group: &Group,

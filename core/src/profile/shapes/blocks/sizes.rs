@@ -1,13 +1,13 @@
-//! The sizes of a diffusion transformer by those of its GEMMs.
+//! Infers the sizes of a diffusion transformer from those of its GEMMs.
 
 use crate::base::sort::Arrange;
 use crate::perf::model_config::DiffusionModel;
 
-/// Rows, columns and depth.
+/// M, N and K.
 type Sizes = [u64; 3];
 
-/// A diffusion transformer by its GEMMs before, between and behind attentions, and by heads and head dimension;
-/// `None` where they are of other sizes than those of known blocks.
+/// A diffusion transformer from its GEMMs before, between and after attentions, and from the number of heads and the
+/// head dimension; `None` if the sizes do not match known blocks.
 pub(in crate::profile::shapes) fn blocks_of(
     parts: &[Vec<Sizes>],
     [heads, head_dim]: [u64; 2],
@@ -24,7 +24,7 @@ pub(in crate::profile::shapes) fn blocks_of(
         let of_it = part.iter().filter(|[_, n, k]| [*n, *k] == [hidden, depth]);
         of_it.count()
     };
-    // Down projections of both streams, or the output of one.
+    // Down projections of both streams, or the output projection of a single-stream block.
     let downs: Vec<usize> = blocks.iter().map(|part| count(part, inner)).collect();
     let single = blocks.iter().filter(|part| count(part, both(inner)) == 1);
     let (single, double) = (single.count(), downs.iter().filter(|n| **n > 0).count());
@@ -33,7 +33,7 @@ pub(in crate::profile::shapes) fn blocks_of(
     let are_blocks =
         double > 0 && double + single == blocks.len() && two_streams.iter().all(|n| *n == 2);
     let is_known = |[_, n, k]: &Sizes| match k {
-        // Of the modulation, of queries, keys and values, of an MLP, of both, and what comes last.
+        // For the modulation, Q, K and V, an MLP, both together, and the final layer.
         _ if *k == hidden => {
             let columns = [1, 2, 3, 6].map(|times| hidden.saturating_mul(times));
             let inner = [inner, inner.saturating_add(hidden.saturating_mul(3))];
@@ -44,7 +44,7 @@ pub(in crate::profile::shapes) fn blocks_of(
     if !are_blocks || !all().all(is_known) {
         return None;
     }
-    // What both streams embed; conditioning has few rows.
+    // The embeddings of both streams; conditioning has few rows.
     const FEW_ROWS: u64 = 16;
     let embeds = start
         .iter()

@@ -1,9 +1,9 @@
-//! Kernels as letters, and the rows and sizes that their places give.
+//! Kernels as letters, and the rows and sizes from their positions.
 
 use super::*;
 use crate::perf::model_config::parse;
 
-/// Two blocks of two streams and two of one, hidden size 8: 64 tokens of the image, 16 of the text.
+/// Two double-stream and two single-stream blocks, hidden size 8: 64 image tokens, 16 text tokens.
 const MODEL: &str = r#"{"_class_name": "FluxTransformer2DModel", "num_layers": 2, "num_single_layers": 2,
     "num_attention_heads": 2, "attention_head_dim": 4, "joint_attention_dim": 4096, "in_channels": 64}"#;
 const TOKENS: ImageTokens = ImageTokens {
@@ -12,15 +12,15 @@ const TOKENS: ImageTokens = ImageTokens {
     text: 16,
 };
 
-/// Kernels as letters: I and T GEMMs of image and text, B of both, m of the modulation, a attention, g
-/// activation. A small M is a modulation of whose tile nothing is known but that it is smaller.
+/// Kernels as letters: I and T GEMMs of image and text, B of both, m of the modulation, a attention, g activation. M is
+/// a modulation whose tile is only known to be smaller than the others.
 fn places(kernels: &str, model: &str) -> String {
     let (name, ns, side) = (0, 10, Some(64));
     let kernel = |letter: char| {
         let (step, name, ns, side) = match letter {
             'I' => (Step::Gemm, 1, 40, side),
             'T' => (Step::Gemm, 2, 15, side),
-            // The kernel of the image takes the text as well.
+            // The kernel of the image, used for the text.
             't' => (Step::Gemm, 1, 15, side),
             'B' => (Step::Gemm, 3, 50, side),
             'm' => (Step::Gemm, 4, ns, Some(16)),
@@ -67,7 +67,7 @@ fn places(kernels: &str, model: &str) -> String {
 
 const INPUTS: &str = "i8x8 i8x8 i8x8 t8x8 t8x8 t8x8";
 
-/// As compiled: the text may come first, and the MLP of one stream follows attention.
+/// Compiled order: the text may come first, and the MLP of single-stream blocks follows attention.
 #[test]
 fn blocks_as_they_are_compiled() {
     let kernels = "mmIT mm TITITI a IT mIgI mTgT TITITI a IT m TgT IgI BBB a mBgB BBB a mBgBI";
@@ -80,7 +80,7 @@ fn blocks_as_they_are_compiled() {
     assert_eq!(places(kernels, MODEL), expected);
 }
 
-/// One after the other: the MLP of one stream precedes attention.
+/// Sequential order: the MLP of single-stream blocks precedes attention.
 #[test]
 fn blocks_as_they_are_written() {
     let kernels =
@@ -91,7 +91,7 @@ fn blocks_as_they_are_written() {
          b8x40 c16x8 -"
     );
     assert_eq!(places(kernels, MODEL), expected);
-    // MLPs that take turns, and one kernel for both streams.
+    // Interleaved MLPs, and one kernel for both streams.
     let turns = kernels.replace("IT IgI TgT", "IT IT gg IT");
     let mlps = "i8x8 t8x8 i32x8 i8x32 t32x8 t8x32";
     let in_turn = "i8x8 t8x8 i32x8 t32x8 i8x32 t8x32";
@@ -99,7 +99,7 @@ fn blocks_as_they_are_written() {
     assert_eq!(places(&kernels.replace('T', "t"), MODEL), expected);
 }
 
-/// Queries, keys and values in one GEMM; of one stream with the MLP in the same.
+/// Q, K and V in one GEMM; in single-stream blocks, together with the MLP.
 #[test]
 fn blocks_of_fused_projections() {
     let fused = "IT mm IT a IT IgI TgT mm IT a IT IgI TgT m B a gB m B a gB m I";
@@ -108,7 +108,7 @@ fn blocks_of_fused_projections() {
     assert_eq!(places(fused, MODEL), expected);
 }
 
-/// Of the last block the image alone goes on, and what modulates the text there has fewer columns.
+/// In the last block only the image stream continues, and the modulation of the text has fewer columns there.
 #[test]
 fn a_model_without_blocks_of_one_stream() {
     let model = MODEL
@@ -129,12 +129,12 @@ fn where_order_does_not_tell_nothing_is_said() {
         places.split(' ').filter(|one| *one != "-").count()
     };
     assert_eq!(n_known(kernels), 41);
-    // Tiles that are only smaller than others do as well, where they are as many as they must be.
+    // Tiles that are merely smaller than others also work, if there are as many as expected.
     assert_eq!(n_known(&kernels.replace("TgT mm", "TgT MM")), 39);
-    // Both streams take as long: which is which stays open.
+    // Both streams take equally long, so they cannot be distinguished.
     let alike = kernels.replace('T', "I");
     assert_eq!(n_known(&alike), 17);
-    // A GEMM more between two blocks, and none of the activations.
+    // An extra GEMM between two blocks, and no activations.
     assert_eq!(n_known(&kernels.replace("BBB a", "BBBB a")), 22);
     assert_eq!(n_known(&kernels.replace('g', "")), 0);
 }

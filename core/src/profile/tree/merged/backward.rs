@@ -7,21 +7,21 @@ use crate::profile::autograd::{Autograd, is_engine_call};
 use crate::profile::tree::NodeId;
 use crate::trace::EventId;
 
-/// The operator of each call of autograd's engine, as nodes of the full tree.
+/// The operator of each autograd engine call, as nodes of the full tree.
 #[derive(Debug, Default)]
 pub(super) struct Links {
     forward_of: Map<NodeId, NodeId>,
 }
 
 impl Links {
-    /// Autograd's own numbers tell. Where both passes run on one thread, as on a machine without
-    /// a GPU, the number's last call before the engine's is its operator.
+    /// Uses autograd's sequence numbers. If both passes run on one thread, as on a machine without a GPU, the operator
+    /// is the last call with the same number before the engine call.
     pub(super) fn new(profile: &Profile) -> Links {
         let (trace, tree) = (&profile.trace, profile.full_tree());
         let events = &trace.events;
         let autograd = Autograd::new(trace);
         let mut numbered = trace.sequence_numbers.clone();
-        // Of calls that start together the last one is the innermost.
+        // Of calls that start together, the last one is the innermost.
         numbered.arrange_by_key(|&(event, _)| (events.ts_ns(event), event));
         let mut last: Map<i64, EventId> = Map::default();
         let mut links = Links::default();
@@ -58,7 +58,7 @@ impl Links {
     }
 }
 
-/// The backward function inside a call of the engine has the engine's number too.
+/// The backward function inside an engine call has the same number.
 fn is_backward(name: &str) -> bool {
     let name = name.trim_end_matches(|c: char| c.is_ascii_digit());
     name.ends_with("Backward")

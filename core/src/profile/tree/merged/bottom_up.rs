@@ -1,4 +1,4 @@
-//! What each name cost itself, and who called it.
+//! The self cost of each name, and its callers.
 
 use std::ops::Range;
 
@@ -6,18 +6,18 @@ use super::{Label, Merged, MergedId, MergedTree};
 use crate::base::map::{Map, Set};
 use crate::profile::tree::Cost;
 
-/// A top-down tree the other way around. Its roots are the names that cost something themselves;
-/// below each stand its callers, with what it cost when they called it.
+/// An inverted top-down tree. Its roots are the names with a self cost; below each are its callers, with the cost when
+/// called from there.
 ///
-/// The cost of a node with those below is that of the root's calls with all that they called; of
-/// calls inside each other the outermost counts.
+/// The total cost of a node is that of the root's calls including everything below them; with recursion only the
+/// outermost call counts.
 ///
-/// All callers of all names are many times as many nodes as the tree was made from: those below a
-/// node are made when they are first asked for.
+/// The callers of all names would be many times as many nodes as the top-down tree, so the children of a node are
+/// created on demand.
 #[derive(Debug)]
 pub struct BottomUp {
     top_down: MergedTree,
-    /// Each after the one above it; siblings beside each other.
+    /// Parents before children; siblings are adjacent.
     nodes: Vec<Node>,
     n_roots: u32,
 }
@@ -27,25 +27,25 @@ struct Node {
     of: Merged,
     parent: Option<MergedId>,
     depth: u16,
-    /// What of the top-down tree it is made from, in the order of that.
+    /// The nodes of the top-down tree that it is made of, in tree order.
     parts: Vec<Part>,
-    /// The last call of the root's name whose cost with all below counts here, and all below it.
+    /// The subtree of the last call of the root's name whose total cost was counted here.
     counted: Range<u32>,
-    /// `None` as long as nobody asked.
+    /// `None` until requested.
     callers: Option<Range<u32>>,
 }
 
 /// A node of the top-down tree, as part of a node of this one.
 #[derive(Debug, Clone, Copy)]
 struct Part {
-    /// One of the root's name.
+    /// A call of the root's name.
     root: MergedId,
-    /// That, or who called it, as many levels up as the node is deep.
+    /// That call or its ancestor, as many levels up as the depth of this node.
     call: MergedId,
 }
 
 impl BottomUp {
-    /// Turns a top-down tree around.
+    /// Inverts a top-down tree.
     pub fn new(top_down: MergedTree) -> BottomUp {
         let ids = || {
             top_down
@@ -68,12 +68,12 @@ impl BottomUp {
         tree
     }
 
-    /// The names, in the order in which the trace has them.
+    /// The names, in trace order.
     pub fn roots(&self) -> impl Iterator<Item = MergedId> + use<> {
         (0..self.n_roots).map(MergedId)
     }
 
-    /// Who called what a node is, in that way.
+    /// The callers of a node, in the context of its own path.
     pub fn callers(&mut self, node: MergedId) -> impl Iterator<Item = MergedId> + use<> {
         self.made_callers(node).unwrap_or_default().map(MergedId)
     }
@@ -95,29 +95,29 @@ impl BottomUp {
         Some(callers)
     }
 
-    /// True for a node with nodes below it.
+    /// True for a node with callers.
     pub fn has_callers(&self, node: MergedId) -> bool {
         let parts = self.nodes.get(node.index()).map(|of| &of.parts);
         let mut parts = parts.into_iter().flatten();
         parts.any(|part| self.top_down.parent(part.call).is_some())
     }
 
-    /// A node; `None` for one that was not made.
+    /// A node; `None` if it was not created.
     pub fn get(&self, node: MergedId) -> Option<&Merged> {
         self.nodes.get(node.index()).map(|node| &node.of)
     }
 
-    /// The node above.
+    /// The parent node.
     pub fn parent(&self, node: MergedId) -> Option<MergedId> {
         self.nodes.get(node.index())?.parent
     }
 
-    /// Number of nodes above.
+    /// The depth of the node.
     pub fn depth(&self, node: MergedId) -> u16 {
         self.nodes.get(node.index()).map_or(0, |node| node.depth)
     }
 
-    /// Makes the nodes below one, or the roots: parts of one label are one node.
+    /// Creates the children of a node, or the roots: parts with the same label become one node.
     fn add(&mut self, parent: Option<MergedId>, parts: Vec<Part>) -> Range<u32> {
         let first = self.nodes.len();
         let depth = parent.map_or(0, |parent| self.depth(parent).saturating_add(1));

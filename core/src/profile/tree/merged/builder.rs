@@ -1,4 +1,4 @@
-//! A [`MergedTree`] in the making.
+//! Builds a [`MergedTree`].
 
 use super::{Label, Merged, MergedTree, Node};
 use crate::base::map::Map;
@@ -6,7 +6,7 @@ use crate::profile::Profile;
 use crate::profile::tree::cost::own_cpu_of_all;
 use crate::profile::tree::{Cost, Launched, NodeId, Owner};
 
-/// Nodes in the order in which they were asked for: each after the one above it.
+/// Nodes in the order of creation: parents before children.
 #[derive(Default)]
 pub(super) struct Builder {
     nodes: Vec<Node>,
@@ -14,11 +14,10 @@ pub(super) struct Builder {
 }
 
 impl Builder {
-    /// Above the roots.
+    /// The parent of roots.
     pub(super) const TOP: u32 = MergedTree::NONE;
 
-    /// The node of a label below another one; made if it is not there yet, with the call that
-    /// asks for it as its first.
+    /// The child of a node with a given label; created on first use, with `first` as its first call.
     pub(super) fn below(&mut self, parent: u32, label: Label, first: NodeId) -> u32 {
         let next = self.nodes.len() as u32;
         let node = *self.index.entry((parent, label)).or_insert(next);
@@ -49,7 +48,7 @@ impl Builder {
         }
     }
 
-    /// Adds time on the CPU to what a node costs itself; takes it away where it is negative.
+    /// Adds CPU time to the self cost of a node; may be negative.
     pub(super) fn add_cpu(&mut self, node: u32, cpu_ns: i64) {
         let cost = Cost {
             cpu_ns,
@@ -58,15 +57,15 @@ impl Builder {
         self.add_own(node, cost);
     }
 
-    /// Adds to what a node costs itself.
+    /// Adds to the self cost of a node.
     fn add_own(&mut self, node: u32, cost: Cost) {
         if let Some(Node { of, .. }) = self.nodes.get_mut(node as usize) {
             of.own += cost;
         }
     }
 
-    /// Gives every call's cost to the node that it was put into, and sums up. `place` has a node
-    /// for each node of the full tree.
+    /// Assigns the cost of each call to its node and computes totals. `place` has a node for each node of the full
+    /// tree.
     pub(super) fn finish(mut self, profile: &Profile, place: &[u32]) -> MergedTree {
         let (trace, tree) = (&profile.trace, profile.full_tree());
         for (own_ns, &node) in own_cpu_of_all(trace, tree).into_iter().zip(place) {
@@ -95,10 +94,10 @@ impl Builder {
         self.in_order()
     }
 
-    /// Puts the nodes into depth-first order.
+    /// Reorders the nodes depth-first.
     fn in_order(self) -> MergedTree {
         let n_nodes = self.nodes.len();
-        // Last child first: taken from a stack they come in the order they were made.
+        // Last child first, so that they are popped from a stack in order of creation.
         let mut children: Vec<Vec<u32>> = vec![Vec::new(); n_nodes];
         let mut waiting = Vec::new();
         for (node, of) in self.nodes.iter().enumerate().rev() {

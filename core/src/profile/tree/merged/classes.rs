@@ -1,4 +1,4 @@
-//! Modules of one class beside each other, together.
+//! Merges sibling modules of the same class.
 
 use std::ops::Range;
 
@@ -10,18 +10,18 @@ use crate::names::is_module;
 use crate::profile::tree::Cost;
 use crate::trace::{StringId, Trace};
 
-/// A [`MergedTree`] whose siblings of one class of modules are one node: `Block_0` to `Block_23` are
-/// `Block`, 24 times, and below it the children of all of them are put together in the same way.
+/// A [`MergedTree`] in which sibling modules of the same class are one node: `Block_0` to `Block_23` become `Block`
+/// with 24 instances, and their children are merged in the same way.
 ///
-/// A node of several modules can be split: then each of them stands below it by itself.
+/// A node with several modules can be split: then its children are the individual modules.
 ///
-/// Nodes are made when they are first asked for: of a tree that is merely opened, a few.
+/// Nodes are created on demand: opening a tree creates only a few.
 #[derive(Debug)]
 pub struct ClassTree {
     tree: MergedTree,
-    /// By name of a module: the first name of its class.
+    /// By module name: the first name of the same class.
     class_of: Map<StringId, StringId>,
-    /// Each after the one above it; siblings beside each other.
+    /// Parents before children; siblings are adjacent.
     nodes: Vec<Node>,
     n_roots: u32,
 }
@@ -32,34 +32,34 @@ struct Node {
     instances: Option<Instances>,
     parent: Option<MergedId>,
     depth: u16,
-    /// The nodes of the tree below that it is made from, ascending.
+    /// The nodes of the underlying tree that it is made of, ascending.
     parts: Vec<MergedId>,
-    /// `None` as long as nobody asked.
+    /// `None` until requested.
     merged: Option<Range<u32>>,
-    /// One for each module; `None` as long as nobody asked.
+    /// One for each module; `None` until requested.
     single: Option<Range<u32>>,
     is_split: bool,
 }
 
-/// The modules of one class that a node stands for, and how their times differ.
+/// The modules of one class that a node represents, and how their times vary.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Instances {
-    /// How many there are, two at least.
+    /// Number of modules, at least two.
     pub n: u32,
-    /// Of GPU time.
+    /// GPU time.
     pub gpu: Spread,
-    /// Of time on the CPU.
+    /// CPU time.
     pub cpu: Spread,
 }
 
-/// The times of some modules, in nanoseconds.
+/// The distribution of the times of some modules, in nanoseconds.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Spread {
-    /// The least of them.
+    /// The minimum.
     pub least_ns: i64,
-    /// Their mean, rounded.
+    /// The mean, rounded.
     pub mean_ns: i64,
-    /// The most of them.
+    /// The maximum.
     pub most_ns: i64,
 }
 
@@ -76,7 +76,7 @@ impl Spread {
 }
 
 impl ClassTree {
-    /// Puts the siblings of a tree together.
+    /// Merges the siblings of a tree.
     pub fn new(trace: &Trace, tree: MergedTree) -> ClassTree {
         let mut first: Map<&str, StringId> = Map::default();
         let names = trace.strings.iter().filter(|(_, name)| is_module(name));
@@ -95,18 +95,17 @@ impl ClassTree {
         classes
     }
 
-    /// The tree that it is made from.
+    /// The underlying tree.
     pub fn of_names(&self) -> &MergedTree {
         &self.tree
     }
 
-    /// The nodes that nothing is above, in the order of the trace.
+    /// The root nodes, in trace order.
     pub fn roots(&self) -> impl Iterator<Item = MergedId> + use<> {
         (0..self.n_roots).map(MergedId)
     }
 
-    /// The nodes right below one, in the order of the trace: the modules by themselves where it is
-    /// split.
+    /// The direct children of a node, in trace order; the individual modules if it is split.
     pub fn children(&mut self, node: MergedId) -> impl Iterator<Item = MergedId> + use<> {
         let is_split = self.is_split(node);
         let children = self.made_children(node, is_split).unwrap_or_default();
@@ -136,7 +135,7 @@ impl ClassTree {
         Some(made)
     }
 
-    /// True for a node with nodes below it.
+    /// True for a node with children.
     pub fn has_children(&self, node: MergedId) -> bool {
         let of = self.nodes.get(node.index());
         of.is_some_and(|of| {
@@ -144,43 +143,42 @@ impl ClassTree {
         })
     }
 
-    /// A node; `None` for one that was not made.
+    /// A node; `None` if it was not created.
     pub fn get(&self, node: MergedId) -> Option<&Merged> {
         self.nodes.get(node.index()).map(|node| &node.of)
     }
 
-    /// The modules that a node stands for; `None` where it is one, or none.
+    /// The modules that a node represents; `None` if it is a single one or not a module.
     pub fn instances(&self, node: MergedId) -> Option<Instances> {
         self.nodes.get(node.index())?.instances
     }
 
-    /// Whether the modules of a node stand below it by themselves.
+    /// Whether the modules of a node are shown individually.
     pub fn is_split(&self, node: MergedId) -> bool {
         self.nodes
             .get(node.index())
             .is_some_and(|node| node.is_split)
     }
 
-    /// Puts the modules of a node below it by themselves, or together again; does nothing for a
-    /// node of one.
+    /// Splits a node into its modules, or merges them again; no effect on a node with a single module.
     pub fn split(&mut self, node: MergedId, is_split: bool) {
         if let Some(of) = self.nodes.get_mut(node.index()) {
             of.is_split = is_split && of.instances.is_some();
         }
     }
 
-    /// The node above.
+    /// The parent node.
     pub fn parent(&self, node: MergedId) -> Option<MergedId> {
         self.nodes.get(node.index())?.parent
     }
 
-    /// Number of nodes above.
+    /// The depth of the node.
     pub fn depth(&self, node: MergedId) -> u16 {
         self.nodes.get(node.index()).map_or(0, |node| node.depth)
     }
 
-    /// Splits the nodes above one, or puts them together, so that it is among the children of its
-    /// parent, and that among those of its own.
+    /// Splits or merges the ancestors of a node so that each of them, and the node itself, is among the children of its
+    /// parent.
     pub fn arrange_for(&mut self, node: MergedId) {
         let mut child = node;
         while let Some(parent) = self.parent(child) {
@@ -191,7 +189,7 @@ impl ClassTree {
         }
     }
 
-    /// The node that stands for a node of the tree below; `None` for one of another tree.
+    /// The node that contains a node of the underlying tree; `None` for a node of another tree.
     pub fn holding(&mut self, name: MergedId) -> Option<MergedId> {
         self.tree.get(name)?;
         let mut way: Vec<MergedId> =
@@ -227,8 +225,7 @@ impl ClassTree {
         }
     }
 
-    /// Makes the nodes below one, or the roots: parts of one class are one node, or those of one
-    /// name.
+    /// Creates the children of a node, or the roots: parts with the same class, or with the same name, become one node.
     fn add(
         &mut self,
         parent: Option<MergedId>,
@@ -274,12 +271,12 @@ impl ClassTree {
         first as u32..end as u32
     }
 
-    /// A node of modules of several names gets their class for a label.
+    /// Labels a node with several module names by their class.
     fn count_instances(&mut self, at: usize) {
         let Some(node) = self.nodes.get_mut(at) else {
             return;
         };
-        // The same part may come from two parents: ascending, it is found.
+        // The same part may come from two parents; sorted so that it can be found.
         node.parts.arrange();
         if node.parts.len() < 2 {
             return;

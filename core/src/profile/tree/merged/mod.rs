@@ -1,18 +1,17 @@
-//! Other trees of the same calls: what calls of one name cost together.
+//! Merged call trees: what calls with the same name cost together.
 //!
 //! | tree | a node is |
 //! |---|---|
-//! | [top-down](MergedTree::top_down) | all calls of a name that were called in the same way |
-//! | [bottom-up](BottomUp) | a name with what it cost itself; below it, who called it |
+//! | [top-down](MergedTree::top_down) | all calls with the same name and the same call path |
+//! | [bottom-up](BottomUp) | a name with its self cost; below it, its callers |
 //! | [by module](MergedTree::by_module) | a module or a named range; below it, the operators it ran |
 //! | [forward and backward](MergedTree::forward_and_backward) | the same, with the backward pass of an operator under it |
-//! | [of classes](ClassTree) | of any of these but the bottom-up one: siblings of one class of modules |
+//! | [of classes](ClassTree) | for any of these except bottom-up: siblings of the same module class |
 //!
-//! GPU activity belongs to the operator that launched it. Nothing counts twice, also not where calls
-//! call themselves: in all but the bottom-up tree the cost of a subtree is the sum of the own
-//! costs in it, and the roots together cost what the trace costs. In the trees with named ranges the
-//! time on the CPU that passes in a range and in no call comes on top. In the bottom-up tree that is
-//! so for the own costs of the roots; each of their callers has its share of them.
+//! GPU activity belongs to the operator that launched it. Nothing counts twice, even with recursion: in all trees
+//! except bottom-up, the cost of a subtree is the sum of the self costs in it, and the roots together cost as much as
+//! the trace. Trees with named ranges additionally include the CPU time that is in a range but in no call. In the
+//! bottom-up tree, the same holds for the self costs of the roots, and each caller gets its share of them.
 
 mod backward;
 mod bottom_up;
@@ -38,24 +37,23 @@ row_id! {
     MergedId
 }
 
-/// What a node stands for.
+/// What a node represents.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Label {
-    /// Calls of this name.
+    /// Calls with this name.
     Call(StringId),
-    /// Modules of the class of this one.
+    /// Modules of the same class as this one.
     Class(StringId),
-    /// Ranges that the program named; a number behind `#`, as in `ProfilerStep#3`, does not tell
-    /// them apart.
+    /// Ranges named by the program, ignoring a number after `#`, as in `ProfilerStep#3`.
     Annotation(StringId),
-    /// What runs in no module.
+    /// Everything outside of modules.
     OutsideModules,
-    /// What runs in no named range, in a trace without modules.
+    /// Everything outside of named ranges, in a trace without modules.
     OutsideAnnotations,
 }
 
 impl Label {
-    /// For people.
+    /// Its name, for display.
     pub fn name(self, trace: &Trace) -> &str {
         match self {
             Label::Call(name) => trace.strings.get(name),
@@ -67,35 +65,35 @@ impl Label {
     }
 }
 
-/// All calls that are one node.
+/// All calls that form one node.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Merged {
     /// What they have in common.
     pub label: Label,
-    /// What they cost without those below.
+    /// Their cost, excluding descendants.
     pub own: Cost,
-    /// What they cost with those below.
+    /// Their cost, including descendants.
     pub all: Cost,
-    /// How many there are; zero for a heading.
+    /// Number of calls; zero for a heading.
     pub n_calls: u32,
-    /// The first of them in the [full tree](crate::Profile::full_tree); below an annotation or a
-    /// heading, the first call there.
+    /// The first call in the [full tree](crate::Profile::full_tree); for an annotation or a heading, the first call
+    /// below it.
     pub first: NodeId,
 }
 
-/// A node and its place.
+/// A node and its position in the tree.
 #[derive(Debug)]
 struct Node {
     of: Merged,
     /// [`MergedTree::NONE`] for a root.
     parent: u32,
-    /// The node after the last one of the subtree.
+    /// One past the last node of the subtree.
     subtree_end: u32,
     depth: u16,
 }
 
-/// Calls put together by name. Nodes lie in depth-first order, so that a subtree is a range.
-/// 80 bytes a node; there are far fewer nodes than calls.
+/// Calls merged by name. Nodes are in depth-first order, so a subtree is a range. 80 bytes per node; there are far
+/// fewer nodes than calls.
 #[derive(Debug, Default)]
 pub struct MergedTree {
     nodes: Vec<Node>,
@@ -109,12 +107,12 @@ impl MergedTree {
         self.nodes.len()
     }
 
-    /// True for a trace without host calls.
+    /// True for a trace without CPU calls.
     pub fn is_empty(&self) -> bool {
         self.nodes.is_empty()
     }
 
-    /// All nodes, each before its children; siblings in the order in which the trace has them.
+    /// All nodes, parents before children; siblings in trace order.
     pub fn ids(&self) -> impl DoubleEndedIterator<Item = MergedId> + ExactSizeIterator + use<> {
         (0..self.len() as u32).map(MergedId)
     }
@@ -125,36 +123,36 @@ impl MergedTree {
         self.nodes.get(node.index()).map(|node| &node.of)
     }
 
-    /// The nodes that nothing is above.
+    /// The root nodes.
     pub fn roots(&self) -> impl Iterator<Item = MergedId> + '_ {
         self.siblings(0..self.len() as u32)
     }
 
-    /// The nodes right below one.
+    /// The direct children of a node.
     pub fn children(&self, node: MergedId) -> impl Iterator<Item = MergedId> + '_ {
         let subtree = self.subtree(node);
         self.siblings(subtree.start.saturating_add(1)..subtree.end)
     }
 
-    /// True for a node with nodes below it.
+    /// True for a node with children.
     pub fn has_children(&self, node: MergedId) -> bool {
         self.subtree(node).len() > 1
     }
 
-    /// A node and all below it, as a range of ids.
+    /// A node and all its descendants, as a range of ids.
     #[inline]
     pub fn subtree(&self, node: MergedId) -> Range<u32> {
         let end = self.nodes.get(node.index()).map(|node| node.subtree_end);
         node.0..end.unwrap_or(node.0)
     }
 
-    /// The node above.
+    /// The parent node.
     pub fn parent(&self, node: MergedId) -> Option<MergedId> {
         let parent = self.nodes.get(node.index())?.parent;
         (parent != Self::NONE).then_some(MergedId(parent))
     }
 
-    /// Number of nodes above.
+    /// The depth of the node: its number of ancestors.
     pub fn depth(&self, node: MergedId) -> u16 {
         self.nodes.get(node.index()).map_or(0, |node| node.depth)
     }
@@ -164,7 +162,7 @@ impl MergedTree {
     }
 }
 
-/// `ProfilerStep` of `ProfilerStep#3`.
+/// `ProfilerStep` for `ProfilerStep#3`.
 fn without_step(name: &str) -> &str {
     match name.rsplit_once('#') {
         Some((name, step))

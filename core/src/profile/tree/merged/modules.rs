@@ -14,30 +14,29 @@ use crate::profile::tree::NodeId;
 use crate::trace::{Category, EventId, StringId, Trace, TrackId};
 
 impl MergedTree {
-    /// Modules and named ranges, with the operators that ran in them. Of Python's frames only
-    /// those of modules are nodes; the time of the others is that of the module around them.
-    /// `None` for a trace that names neither modules nor ranges.
+    /// Modules and named ranges, with the operators that ran in them. Of the Python frames, only modules are nodes; the
+    /// time of other frames belongs to the enclosing module. `None` for a trace without modules and named ranges.
     pub fn by_module(profile: &Profile) -> Option<MergedTree> {
         let scopes = Scopes::new(profile);
         let has_scopes = scopes.has_modules || !scopes.ranges.is_empty();
         has_scopes.then(|| Placing::new(profile, scopes, Links::default()).run())
     }
 
-    /// The same, with each call of the backward pass below the operator whose gradient it works
-    /// out, so that the time of a module is that of its forward and its backward pass. Calls whose
-    /// operator is not known stay where they are. `None` for a trace without such pairs.
+    /// The same, with each call of the backward pass below the operator whose gradient it computes, so the time of a
+    /// module includes its forward and its backward pass. Calls with an unknown operator stay where they are. `None`
+    /// for a trace without such pairs.
     pub fn forward_and_backward(profile: &Profile) -> Option<MergedTree> {
         let links = Links::new(profile);
         (!links.is_empty()).then(|| Placing::new(profile, Scopes::new(profile), links).run())
     }
 }
 
-/// What the program told of its structure.
+/// The structure that the program recorded.
 struct Scopes {
     has_modules: bool,
-    /// Named ranges of each thread: by start, of those that start together the longest first.
+    /// Named ranges of each thread, sorted by start; of those that start together, longest first.
     ranges: BTreeMap<TrackId, Vec<(Interval, EventId)>>,
-    /// By name without the number of a step: the name it was first seen as.
+    /// Maps each range name to the first name seen that equals it without the step number.
     names: BTreeMap<StringId, StringId>,
 }
 
@@ -71,12 +70,12 @@ impl Scopes {
     }
 }
 
-/// A call or a named range around the present call.
+/// A call or named range around the current call.
 #[derive(Clone, Copy)]
 struct Scope {
     kind: ScopeKind,
     end_ns: i64,
-    /// It is a module, or inside one.
+    /// Whether it is a module or inside one.
     in_module: bool,
 }
 
@@ -84,25 +83,25 @@ struct Scope {
 enum ScopeKind {
     /// A call, with its node and the end of its subtree.
     Call { node: u32, subtree_end: u32 },
-    /// A range; it becomes a node when the first call is found in it.
+    /// A range; it becomes a node when the first call is found inside it.
     Range { event: EventId, node: Option<u32> },
 }
 
-/// How much of a range no call is in.
+/// The time of a range during which no call runs.
 #[derive(Debug, Clone, Copy)]
 struct OwnTime {
-    /// Its node, once a call was found in it.
+    /// Its node, once a call was found inside it.
     node: Option<u32>,
-    /// The call right around it: that has the time, unless a call inside has it.
+    /// The innermost call around it, which this time is taken from.
     around: Option<NodeId>,
     span: Interval,
-    /// Up to here it is known.
+    /// Processed up to here.
     until_ns: i64,
     own_ns: i64,
 }
 
 impl OwnTime {
-    /// What runs in the range; such spans come by start.
+    /// Marks a span inside the range as covered; spans must come sorted by start.
     fn cover(&mut self, span: Interval) {
         let start_ns = span.start_ns.min(self.span.end_ns);
         self.own_ns = self
@@ -117,7 +116,7 @@ impl OwnTime {
     }
 }
 
-/// Finds a place for every call.
+/// Assigns a node to every call.
 struct Placing<'a> {
     profile: &'a Profile,
     scopes: Scopes,
@@ -125,9 +124,9 @@ struct Placing<'a> {
     builder: Builder,
     /// By call.
     place: Vec<u32>,
-    /// Of the ranges that were opened.
+    /// The ranges that were opened.
     own: BTreeMap<EventId, OwnTime>,
-    /// Calls of the backward pass whose operators may have no place yet.
+    /// Calls of the backward pass whose operators may not be placed yet.
     waiting: Vec<(NodeId, TrackId)>,
 }
 
@@ -153,8 +152,8 @@ impl<'a> Placing<'a> {
             let track = tree.event(stray).map(|event| trace.events.track(event));
             self.place_calls(stray.0..stray.0 + 1, track.unwrap_or(TrackId(0)), None);
         }
-        // An operator ran before its gradient did: in order of time each has its place when it is
-        // asked for it. What waits inside another one that waits starts no earlier.
+        // An operator runs before its gradient is computed, so in time order each is placed before it is needed. A
+        // waiting call inside another waiting call does not start earlier.
         let start_ns = |call| tree.event(call).map(|event| trace.events.ts_ns(event));
         let mut waiting = std::mem::take(&mut self.waiting);
         while !waiting.is_empty() {
@@ -171,9 +170,8 @@ impl<'a> Placing<'a> {
         self.builder.finish(self.profile, &self.place)
     }
 
-    /// A range has the time on the CPU in which no call of its thread runs in it. Where a call is
-    /// around the range, it is that call's no longer. In a window the calls of other windows are not
-    /// known, and a range has what its calls have.
+    /// A range gets the CPU time during which no call of its thread runs in it, and the call around the range loses it.
+    /// In a window the calls of other windows are unknown, so a range only has the time of its calls.
     fn give_ranges_their_time(&mut self) {
         if self.profile.window.is_some() {
             return;
@@ -188,14 +186,13 @@ impl<'a> Placing<'a> {
         }
     }
 
-    /// Places the calls of a range of nodes of one thread; the first of them below `base`, where
-    /// there is one.
+    /// Places the calls in a range of nodes of one thread; the first one below `base`, if there is one.
     fn place_calls(&mut self, calls: Range<u32>, track: TrackId, base: Option<u32>) {
         let (trace, tree) = (&self.profile.trace, self.profile.full_tree());
         let events = &trace.events;
         let ranges = self.scopes.ranges.remove(&track).unwrap_or_default();
         let mut next_range = match (base, tree.event(NodeId(calls.start))) {
-            // Ranges that began before lie around the call, not in it.
+            // Ranges that started earlier are around the call, not inside it.
             (Some(_), Some(event)) => {
                 let start_ns = events.ts_ns(event);
                 ranges.partition_point(|(span, _)| span.start_ns < start_ns)
@@ -270,7 +267,7 @@ impl<'a> Placing<'a> {
         self.scopes.ranges.insert(track, ranges);
     }
 
-    /// Notes what runs in the ranges that are open inside of the innermost open call.
+    /// Marks a span as covered in the open ranges inside the innermost open call.
     fn cover(&mut self, open: &[Scope], span: Interval) {
         for scope in open.iter().rev() {
             let ScopeKind::Range { event, .. } = scope.kind else {
@@ -282,8 +279,8 @@ impl<'a> Placing<'a> {
         }
     }
 
-    /// Notes the node of a range, and that it is no time of the ranges around it. What is around it
-    /// is found from the first call in it.
+    /// Records the node of a range, and marks it as covered in the ranges around it. The call around it is found from
+    /// the first call inside it.
     fn found_range(&mut self, range: EventId, outer: &[Scope], node: u32, first: NodeId) {
         let (trace, tree) = (&self.profile.trace, self.profile.full_tree());
         let Some(own) = self.own.get_mut(&range) else {
@@ -310,7 +307,7 @@ impl<'a> Placing<'a> {
         }
     }
 
-    /// The node around a call; ranges around it that have no node yet get one.
+    /// The node around a call; creates nodes for enclosing ranges that have none.
     fn around(&mut self, open: &mut [Scope], call: NodeId, base: Option<u32>) -> Around {
         let mut around = Around {
             node: base.unwrap_or(Builder::TOP),
@@ -347,7 +344,7 @@ impl<'a> Placing<'a> {
         around
     }
 
-    /// Where something goes that no module is around.
+    /// The node for something outside of modules.
     fn outside(&mut self, above: u32, call: NodeId) -> u32 {
         let label = match self.scopes.has_modules {
             true => Label::OutsideModules,
@@ -361,11 +358,11 @@ impl<'a> Placing<'a> {
 struct Around {
     node: u32,
     in_module: bool,
-    /// Nothing but ranges is around it.
+    /// Whether only ranges are around it.
     is_free: bool,
 }
 
-/// Opens a range, where it does not outlast what it began in; false where it does.
+/// Opens a range if it does not outlast what it started in; otherwise returns false.
 fn open_range(open: &mut Vec<Scope>, range: Interval, event: EventId) -> bool {
     while open.last().is_some_and(|top| top.end_ns <= range.start_ns) {
         open.pop();
@@ -381,7 +378,7 @@ fn open_range(open: &mut Vec<Scope>, range: Interval, event: EventId) -> bool {
     fits
 }
 
-/// Closes what is not around a call: other calls, and ranges that end before it does.
+/// Closes everything that is not around a call: other calls, and ranges that end earlier.
 fn close(open: &mut Vec<Scope>, call: NodeId, span: Interval) {
     while let Some(top) = open.last() {
         let is_around = match top.kind {

@@ -1,4 +1,4 @@
-//! One small trace in every tree, written out, and what has to hold for the sample.
+//! One small trace in every kind of tree, written out, and invariants for the sample.
 
 use super::{BottomUp, ClassTree, Merged, MergedId, MergedTree};
 use crate::import::import;
@@ -7,8 +7,8 @@ use crate::profile::tree::cost::own_cpu_of_all;
 use crate::profile::tree::{Cost, Launched, Owner, own_cpu_ns};
 use crate::testing::Timetable;
 
-/// One line a node: its name, own and whole GPU time, own and whole CPU time in microseconds, the
-/// number of its calls and of their kernels.
+/// One line per node: name, self and total GPU time, self and total CPU time in microseconds, number of calls and of
+/// kernels.
 fn lines(profile: &Profile, tree: &MergedTree) -> Vec<String> {
     let line = |id| line(profile, tree.get(id).unwrap(), tree.depth(id));
     tree.ids().map(line).collect()
@@ -28,7 +28,7 @@ fn line(profile: &Profile, of: &Merged, depth: u16) -> String {
     )
 }
 
-/// Every node of a bottom-up tree, callers below what they called.
+/// Every node of a bottom-up tree, including callers.
 fn all_callers(tree: &mut BottomUp) -> Vec<MergedId> {
     let mut all = Vec::new();
     let mut waiting: Vec<MergedId> = tree.roots().collect();
@@ -50,7 +50,7 @@ fn lines_of_callers(profile: &Profile, tree: &mut BottomUp) -> Vec<String> {
         .collect()
 }
 
-/// `aten::mm` is called directly and by `aten::linear`, each launching a kernel of 10 µs.
+/// `aten::mm` is called directly and by `aten::linear`; each call launches a kernel of 10 µs.
 fn two_steps() -> Profile {
     Timetable::new()
         .op("aten::linear", 0..100)
@@ -115,7 +115,7 @@ fn calls_inside_themselves_count_once() {
             "      cudaLaunchKernel: GPU 0/0, CPU 10/10, 1 × 0",
         ]
     );
-    // All of the time in `f` is that of its outermost call, that below `f ← f` of the second.
+    // The total time of `f` is that of its outermost call; that of `f ← f` is of the second.
     assert_eq!(
         lines_of_callers(&profile, &mut BottomUp::new(top_down))[..3],
         [
@@ -145,7 +145,7 @@ fn operators_stand_below_modules_and_ranges_and_the_rest_is_outside() {
     assert_eq!(
         lines(&profile, &tree),
         [
-            // Of the first step 10 µs pass outside of `step`, of the second 90 outside of calls.
+            // In the first step, 10 µs are outside of `step`; in the second, 90 µs are outside of calls.
             "ProfilerStep: GPU 0/15, CPU 130/200, 2 × 2",
             "  nn.Module: Block_0: GPU 0/10, CPU 20/40, 1 × 1",
             "    aten::mm: GPU 10/10, CPU 18/20, 1 × 1",
@@ -207,8 +207,8 @@ fn a_range_has_the_time_that_passes_in_it_and_in_no_call() {
             "    aten::mm: GPU 0/0, CPU 15/15, 1 × 0",
         ]
     );
-    // With frames, the range inside of one has the time that was the frame's. All of it is the
-    // trace's own: the frame is below the step, which has the time outside of the frame.
+    // With frames, a range inside a frame takes its time from the frame. The frame belongs to the step, which keeps the
+    // rest.
     assert_eq!(
         lines_of(ranges.frame("train.py(3): step", 5..95)),
         [
@@ -261,8 +261,7 @@ fn the_backward_pass_of_an_operator_stands_under_it_whatever_its_thread() {
     }
 }
 
-/// Whatever the tree, it costs what the trace costs; `tests/trees.rs` holds the sums of all nodes to
-/// that.
+/// Every tree costs as much as the trace; `tests/trees.rs` checks the sums of all nodes.
 #[test]
 fn every_tree_of_the_sample_adds_up() {
     let profile = Profile::new(import(crate::sample::TRACE.as_bytes()).unwrap());
@@ -312,8 +311,8 @@ fn every_tree_of_the_sample_adds_up() {
     }
 }
 
-/// Every node of a tree of classes that is reached, with the number of its modules and the spread of
-/// their GPU time in microseconds.
+/// Every reachable node of a class tree, with the number of its modules and the spread of their GPU time in
+/// microseconds.
 fn lines_of_classes(profile: &Profile, tree: &mut ClassTree) -> Vec<String> {
     let mut lines = Vec::new();
     let mut waiting: Vec<MergedId> = tree.roots().collect();
@@ -334,7 +333,7 @@ fn lines_of_classes(profile: &Profile, tree: &mut ClassTree) -> Vec<String> {
     lines
 }
 
-/// Two layers with a projection each, whose kernels take 10 and 30 µs, and a head of another class.
+/// Two layers with a projection each, whose kernels take 10 and 30 µs, and a head of a different class.
 fn two_layers() -> Profile {
     Timetable::new()
         .frame("nn.Module: Layer_0", 0..100)
@@ -383,7 +382,7 @@ fn a_class_is_split_into_its_modules_and_put_together_again() {
             "      aten::mm: GPU 10/10, CPU 18/20, 1 × 1",
         ]
     );
-    // Each node of the tree below is found, split or not.
+    // Every node of the underlying tree is found, split or not.
     let names: Vec<MergedId> = tree.of_names().ids().collect();
     for is_split in [true, false] {
         tree.split(layers, is_split);
@@ -395,13 +394,13 @@ fn a_class_is_split_into_its_modules_and_put_together_again() {
         }
     }
     assert_eq!(lines_of_classes(&profile, &mut tree), merged);
-    // A node of the split tree splits again what is above it.
+    // A node of the split tree splits its ancestors again.
     let single = split.len() as u32;
     assert!((0..single).any(|node| {
         tree.arrange_for(MergedId(node));
         tree.is_split(layers)
     }));
-    // One module is not split.
+    // A single module cannot be split.
     let head = tree.roots().nth(1).unwrap();
     tree.split(head, true);
     assert!(!tree.is_split(head));

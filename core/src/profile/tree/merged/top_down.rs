@@ -1,18 +1,17 @@
-//! Calls of one name below the same callers, together.
+//! Merges calls with the same name and the same callers.
 
 use super::builder::Builder;
 use super::{Label, MergedTree};
 use crate::profile::Profile;
 
 impl MergedTree {
-    /// Who called what, over all threads: calls of one name that were called in the same way are
-    /// one node.
+    /// The call hierarchy over all threads: calls with the same name and call path are one node.
     pub fn top_down(profile: &Profile) -> MergedTree {
         let (trace, tree) = (&profile.trace, profile.full_tree());
         let mut builder = Builder::default();
         let mut place: Vec<u32> = Vec::with_capacity(tree.len());
         for call in tree.ids() {
-            // Callers come before what they call.
+            // Parents come before children.
             let caller = tree
                 .parent(call)
                 .and_then(|caller| place.get(caller.index()));

@@ -10,10 +10,10 @@ use super::Shown;
 use super::scene::{Cell, Kind, part};
 use crate::page::prelude::*;
 
-/// Rows of the table of collectives: those that are waited for most.
+/// Rows of the table of collectives: those with the most waiting time.
 const MOST_ROWS: usize = 100;
 
-/// What is known of a rank in a collective: a title and figures.
+/// The details of a rank in a collective: a title and figures.
 pub(super) fn told(
     strip: &StepStrip,
     cell: Cell,
@@ -56,7 +56,7 @@ fn ranks_read(of: &StripCollective) -> String {
     format!("{} of {}", of.n_read, of.n_ranks)
 }
 
-/// Tables of all ranks and collectives, made when they are opened.
+/// Tables of all ranks and collectives, built when they are opened.
 pub(super) fn figures(shown: Memo<Shown>, labels: Memo<Vec<String>>) -> impl IntoView {
     let is_open = RwSignal::new(false);
     let tables = move || {

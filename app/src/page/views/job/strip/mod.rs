@@ -1,5 +1,5 @@
-//! A step, rank by rank on one clock: what each did before its collectives, how long it waited in them, and
-//! how long the data moved.
+//! A step, rank by rank on one clock: what each rank did before its collectives, how long it waited in them, and how
+//! long the transfer took.
 
 mod figures;
 mod paint;
@@ -19,10 +19,10 @@ use figures::{figures, told};
 use paint::{AXIS_PX, Picture};
 use scene::{Cell, Kind, Stretch, beside, members, part};
 
-/// Farther than that the pointer marks off a part of the time.
+/// A pointer that moves farther than this selects a time range.
 const DRAG_PX: f64 = 5.0;
 
-/// The ranks within a step; nothing of a job without steps.
+/// The ranks within a step; `None` for a job without steps.
 pub(super) fn strip(job: Arc<OpenJob>) -> Option<AnyView> {
     let state = expect_context::<AppState>();
     let engine = expect_context::<Engine>();
@@ -31,7 +31,7 @@ pub(super) fn strip(job: Arc<OpenJob>) -> Option<AnyView> {
     if n_steps == 0 {
         return None;
     }
-    // The step that shows best what is worth most, until another is chosen.
+    // Initially the step that best shows the most costly finding, until another is chosen.
     let first = overview
         .cards
         .iter()
@@ -105,7 +105,7 @@ pub(super) fn strip(job: Arc<OpenJob>) -> Option<AnyView> {
     )
 }
 
-/// A step as it came: the same one is never drawn twice.
+/// A step as received; the same step is never drawn twice.
 #[derive(Clone, Default)]
 struct Shown(Arc<StepStrip>);
 
@@ -150,7 +150,7 @@ fn chart(job: StoredValue<Arc<OpenJob>>, shown: Memo<Shown>, step: Memo<usize>) 
     let joined = Memo::new(move |_| shown.with(|Shown(strip)| members(strip)));
     let pointed = RwSignal::new(None::<Cell>);
     let chosen = RwSignal::new(None::<Cell>);
-    // Where the pointer went down, and where it is.
+    // Where the pointer was pressed, and where it is now.
     let drag = RwSignal::new(None::<(f64, f64)>);
     Effect::watch(
         move || shown.track(),

@@ -1,4 +1,4 @@
-//! A step on a canvas.
+//! Paints a step on a canvas.
 
 use dormer_core::base::sort::Arrange;
 use dormer_core::job::strip::StepStrip;
@@ -8,21 +8,21 @@ use super::scene::{Cell, Kind, Stretch, part};
 use crate::page::components::canvas::{Palette, brush, letter_px, text_px, write};
 use crate::page::prelude::*;
 
-/// Below the lanes: times.
+/// Height of the time axis below the lanes.
 pub(super) const AXIS_PX: f64 = 22.0;
-/// Lines of more collectives say nothing: those are drawn that are waited for most.
+/// With more collectives than this, lines are drawn only for those with the most waiting time.
 const MOST_LINES: usize = 60;
-/// What is narrower adds nothing to what stands there.
+/// Narrower rectangles would not be visible.
 const LEAST_PX: f64 = 0.35;
 
-/// All that is drawn.
+/// Everything that is drawn.
 pub(super) struct Picture<'a> {
     pub(super) strip: &'a StepStrip,
     pub(super) members: &'a [Vec<Cell>],
     pub(super) labels: &'a [String],
     pub(super) stretch: Stretch,
     pub(super) palette: &'a Palette,
-    /// The collectives that are pointed at and chosen.
+    /// The hovered and the selected collective.
     pub(super) marked: [Option<usize>; 2],
 }
 
@@ -35,7 +35,7 @@ impl Picture<'_> {
             return;
         };
         self.axis(&brush);
-        // What begins before the part of the time that is shown does not run into the labels.
+        // Parts that start before the visible time range must not cover the labels.
         brush.save();
         brush.begin_path();
         brush.rect(stretch.gutter_px, 0.0, stretch.width_px, height);
@@ -92,7 +92,7 @@ impl Picture<'_> {
             let color = color.and_then(|at| self.palette.blocks.get(at));
             if let Some((color, _)) = color {
                 brush.set_fill_style_str(color);
-                // Waiting is thin: it can be told without colors.
+                // Waiting is drawn thinner, so that it can be distinguished without color.
                 let (top, high) = match kind {
                     Kind::Waiting => (top + 0.3 * high, 0.4 * high),
                     _ => (top, high),
@@ -100,7 +100,7 @@ impl Picture<'_> {
                 brush.fill_rect(from, top + 1.0, (to - from).max(0.6), high);
             }
         };
-        // How far the lane is drawn: in time, and in pixels.
+        // How far the lane has been drawn: in time, and in pixels.
         let (mut end_ns, mut end_px) = (i64::MIN, f64::NEG_INFINITY);
         for part in &of.parts {
             let (start, end) = (stretch.px(part.start_ns), stretch.px(part.end_ns));
@@ -111,7 +111,8 @@ impl Picture<'_> {
             if start > right {
                 break;
             }
-            // The parts of the own time, without an order of their own: work is next to the collective.
+            // The components of the rank's own time are not in chronological order: work is drawn next to the
+            // collective.
             let since = stretch.px(part.since_ns.max(end_ns)).min(start);
             let own = [Kind::Late, Kind::Idle, Kind::Copies, Kind::Work];
             let all: i64 = own.iter().map(|kind| kind.ns(part).max(0)).sum();
@@ -142,7 +143,7 @@ impl Picture<'_> {
         }
     }
 
-    /// The starts of each collective, from rank to rank.
+    /// Lines that connect the starts of each collective, from rank to rank.
     fn lines(&self, brush: &CanvasRenderingContext2d) {
         let is_seen = |at: usize| {
             let members = self.members.get(at).map_or(&[][..], Vec::as_slice);

@@ -1,8 +1,8 @@
-//! What stands where in a step: lanes from top to bottom, times from left to right.
+//! The layout of a step: lanes from top to bottom, time from left to right.
 
 use dormer_core::job::strip::{StepStrip, StripPart};
 
-/// What a rank's time goes to, as it is drawn.
+/// The kinds of a rank's time, as drawn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
     Work,
@@ -23,7 +23,7 @@ impl Kind {
         Kind::Transfer,
     ];
 
-    /// Of its color.
+    /// Its color token.
     pub(super) fn token(self) -> &'static str {
         match self {
             Kind::Work => "gemm",
@@ -58,13 +58,13 @@ impl Kind {
     }
 }
 
-/// A part of a lane: a collective of a rank, by positions.
+/// A part of a lane, a collective of a rank: their positions.
 pub(super) type Cell = (usize, usize);
 
-/// Places, in CSS pixels, of a part of the time.
+/// Positions, in CSS pixels, within a time range.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub(super) struct Stretch {
-    /// Room for labels at the left.
+    /// Space for labels at the left.
     pub(super) gutter_px: f64,
     pub(super) width_px: f64,
     pub(super) row_px: f64,
@@ -74,7 +74,7 @@ pub(super) struct Stretch {
 }
 
 impl Stretch {
-    /// Of so many lanes; `span` is the part of the time, all of it without one.
+    /// For this many lanes; `span` is the time range, the whole step if `None`.
     pub(super) fn new(
         (width, gutter_px): (f64, f64),
         n_rows: usize,
@@ -111,7 +111,7 @@ impl Stretch {
         ns.clamp(self.from_ns, self.to_ns)
     }
 
-    /// The collective under a point, or the one that the rank prepares there.
+    /// The collective at a point, or the one that the rank is working towards there.
     pub(super) fn at(&self, strip: &StepStrip, x: f64, y: f64) -> Option<Cell> {
         if x < self.gutter_px || y < 0.0 {
             return None;
@@ -125,7 +125,7 @@ impl Stretch {
             (since - slack..=end + slack).contains(&ns)
         };
         let within = parts.iter().enumerate().filter(|part| is_in(&part));
-        // Of several the one that runs there, the shortest first.
+        // If there are several, the one that runs there; the shortest first.
         let (at, _) = within.min_by_key(|(_, part)| {
             let runs = (part.start_ns as f64..=part.end_ns as f64).contains(&ns);
             (!runs, part.end_ns - part.since_ns)
@@ -133,7 +133,7 @@ impl Stretch {
         Some((lane, at))
     }
 
-    /// The same part of the time, so many times as long, around a time.
+    /// The time range scaled by a factor around a time.
     pub(super) fn zoomed(&self, times: f64, around_ns: f64, length_ns: i64) -> Option<(u64, u64)> {
         const LEAST_NS: f64 = 2_000.0;
         let all = length_ns.max(1) as f64;
@@ -142,7 +142,7 @@ impl Stretch {
         (length < all).then_some((from as u64, (from + length) as u64))
     }
 
-    /// The same length, moved so that a time is in it.
+    /// A range of the same length, moved to contain a time.
     pub(super) fn showing(&self, ns: i64, length_ns: i64) -> Option<(u64, u64)> {
         let is_seen = (self.from_ns..=self.to_ns).contains(&(ns as f64));
         match is_seen {
@@ -151,7 +151,7 @@ impl Stretch {
         }
     }
 
-    /// Round times on the axis: place and time.
+    /// Round times on the axis: position and time.
     pub(super) fn ticks(&self) -> Vec<(f64, i64)> {
         const APART_PX: f64 = 84.0;
         let least = APART_PX * self.ns_per_px();
@@ -166,7 +166,7 @@ impl Stretch {
     }
 }
 
-/// The lanes of each collective, with its part in them.
+/// The lanes of each collective, with its part in each.
 pub(super) fn members(strip: &StepStrip) -> Vec<Vec<Cell>> {
     let mut members: Vec<Vec<Cell>> = vec![Vec::new(); strip.collectives.len()];
     for (lane, of) in strip.lanes.iter().enumerate() {
@@ -183,7 +183,7 @@ pub(super) fn part(strip: &StepStrip, (lane, at): Cell) -> Option<&StripPart> {
     strip.lanes.get(lane)?.parts.get(at)
 }
 
-/// The part of another lane that starts nearest to that of this one.
+/// The part of another lane whose start is nearest to this one's.
 pub(super) fn beside(strip: &StepStrip, here: Cell, lane: usize) -> Option<Cell> {
     let start_ns = part(strip, here).map_or(0, |part| part.start_ns);
     let parts = strip.lanes.get(lane)?.parts.iter().enumerate();

@@ -1,12 +1,11 @@
-//! What the Timeline shows and what happens to it: the worker is asked for drawings, and frames are
-//! painted.
+//! The state of the Timeline view: requests drawings from the worker, and triggers painting.
 //!
 //! | file | what happens |
 //! |---|---|
 //! | `moving` | zoom, pan and scroll |
 //! | `pointer` | presses, drags, pinches, hovering |
-//! | `selection` | a span is selected; a range is marked, and analyzed |
-//! | `search` | events are found by name |
+//! | `selection` | selects a span; marks and analyzes a range |
+//! | `search` | finds events by name |
 
 mod moving;
 mod pointer;
@@ -30,23 +29,23 @@ use crate::protocol::{
 
 pub use pointer::{Drag, DragKind, Hover};
 
-/// The signals of the view. Copy: pass it around.
+/// The signals of the view. `Copy`, so pass it around.
 #[derive(Clone, Copy)]
 pub struct Model {
     pub(super) state: AppState,
     engine: Engine,
     pub(super) outline: RwSignal<TimelineOutline>,
     pub(super) arrived: RwSignal<bool>,
-    /// Another trace is open to be compared with.
+    /// A reference trace is open.
     pub(super) has_reference: Memo<bool>,
-    /// Its lanes are shown below, aligned so.
+    /// If set, its lanes are shown below, aligned this way.
     pub(super) below: Memo<Option<Align>>,
-    /// Parts of the run that the program named.
+    /// The steps: parts of the run that the program named.
     pub(super) steps: Memo<Vec<StepLine>>,
     pub(super) layout: Memo<Layout>,
     window: RwSignal<Window>,
     pub(super) stage: Stage,
-    /// Where the lanes are to be scrolled to.
+    /// The requested vertical scroll position.
     pub(super) wanted_top: RwSignal<Option<f64>>,
     scene: RwSignal<Scene>,
     is_asking: StoredValue<bool>,
@@ -56,21 +55,21 @@ pub struct Model {
     pub(super) selected: RwSignal<Option<SpanCard>>,
     pub(super) range: RwSignal<Option<(f64, f64)>>,
     pub(super) totals: RwSignal<Option<RangeCard>>,
-    /// What was done to the lanes.
+    /// The user's changes to the lanes.
     pub(super) tracks: Memo<Tracks>,
-    /// Lanes of other names are not shown.
+    /// Lanes whose names do not match are hidden.
     pub(super) filter: RwSignal<String>,
     pub(super) kept: Memo<Vec<Kept>>,
-    /// What the search found.
+    /// The search results.
     pub(super) found: RwSignal<FoundEvents>,
-    /// The how many-eth event the search stands on, of how many; `None` without a search.
+    /// The position of the current search result, and their number; `None` without a search.
     pub(super) told: RwSignal<Option<(usize, usize)>>,
-    /// What was searched last.
+    /// The last searched text.
     searched: StoredValue<String>,
 }
 
 impl Model {
-    /// Asks for the lanes of the open trace, and shows its GPU activity or what the hash names.
+    /// Requests the lanes of the open trace, and shows its GPU activity or what the hash names.
     pub(super) fn new(state: AppState, engine: Engine) -> Model {
         let outline = RwSignal::new(TimelineOutline::default());
         let tracks = state.of_place(|place| Tracks::parse(&place.focus.tracks));
@@ -168,7 +167,7 @@ impl Model {
         }
     }
 
-    /// Other lanes came, or went: what was about those below the target is let go of.
+    /// Lanes were added or removed: resets the state of those below the target.
     fn settle(self) {
         let is_gone = self.selected.with_untracked(|card| {
             let side = card.as_ref().map(|card| card.side);
@@ -186,7 +185,7 @@ impl Model {
         self.search_again(&text);
     }
 
-    /// The part of the time that is shown.
+    /// The visible time range.
     pub(super) fn shown_window(self) -> Window {
         self.window.get_untracked()
     }
@@ -200,13 +199,13 @@ impl Model {
     }
 }
 
-/// A drawing reaches this share of the window beyond it, on either side.
+/// A drawing extends beyond the window by this share of it, on either side.
 const MARGIN: f64 = 0.6;
-/// So much above and below what is seen is drawn too.
+/// And by this much above and below the visible part.
 const MARGIN_PX: f64 = 216.0;
 
 impl Model {
-    /// The rows that are seen, and the numbers of the counters.
+    /// The visible rows, and the numbers of the visible counters.
     fn visible(self) -> (Vec<usize>, Vec<u32>) {
         let (top, height) = (self.stage.top.get(), self.stage.size.get().1);
         self.layout.with(|layout| {
@@ -215,7 +214,7 @@ impl Model {
         })
     }
 
-    /// Asks for another drawing where the present one does not serve; one at a time.
+    /// Requests a new drawing if the current one no longer fits; one at a time.
     fn keep_drawn(self) {
         let (window, (width, _)) = (self.window.get(), self.stage.size.get());
         let (rows, counters) = self.visible();
@@ -258,7 +257,7 @@ impl Model {
         });
     }
 
-    /// Has a frame painted whenever something changes that it depends on.
+    /// Schedules a repaint whenever something changes that a frame depends on.
     pub(crate) fn on_change(self, paint: impl FnOnce() + 'static) {
         self.track();
         self.stage.repaint(paint);

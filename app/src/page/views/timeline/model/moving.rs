@@ -1,4 +1,4 @@
-//! The part of the time that is on the screen, and how it is changed.
+//! Changes of the visible time range.
 
 use leptos::prelude::*;
 
@@ -19,7 +19,7 @@ impl Model {
         self.set_window(Window::new(from_ns, to_ns, self.length_ns()));
     }
 
-    /// Writes the window into the hash; of a burst of changes the last one gets there.
+    /// Writes the window into the hash; of a burst of changes, only the last one.
     pub(crate) fn remember(self) {
         let window = self.window.get_untracked();
         let is_all = window.length_ns() >= self.length_ns();
@@ -34,7 +34,7 @@ impl Model {
         self.remember();
     }
 
-    /// From the first to the last of the GPU activity.
+    /// Shows the range from the first to the last GPU activity.
     pub(crate) fn show_gpu(self) {
         let length_ns = self.length_ns();
         let (from_ns, to_ns) = self
@@ -46,7 +46,7 @@ impl Model {
         self.remember();
     }
 
-    /// A step: the CPU's, and the GPU's marked.
+    /// Shows a step: its CPU range, with its GPU range marked.
     pub(crate) fn show_step(self, step: &StepLine) {
         let (from_ns, to_ns) = (step.window.0 as f64, step.window.1 as f64);
         self.range.set(Some((from_ns, to_ns)));
@@ -54,13 +54,13 @@ impl Model {
         self.remember();
     }
 
-    /// A part of the time with a little room around it.
+    /// Shows a time range with a margin.
     pub(crate) fn go_around(self, (from_ns, to_ns): (f64, f64)) {
         let room = (to_ns - from_ns) * 0.05;
         self.go(from_ns - room, to_ns + room);
     }
 
-    /// The selected span with what is around it.
+    /// Shows the selected span with its surroundings.
     pub(crate) fn show_selected(self) {
         if let Some(card) = self.selected.get_untracked() {
             self.set_window(Window::around(card.from_ns, card.to_ns, self.length_ns()));
@@ -69,7 +69,7 @@ impl Model {
         }
     }
 
-    /// Nearer or further around a pixel.
+    /// Zooms around a pixel.
     pub(crate) fn zoom_at(self, x: f64, factor: f64) {
         let window = self.window.get_untracked();
         let at_ns = window.ns(x, self.width());
@@ -81,7 +81,7 @@ impl Model {
         self.zoom_at(self.width() / 2.0, factor);
     }
 
-    /// Nearer or further around what is selected, if it can be seen, else the middle.
+    /// Zooms around the selection if it is visible, otherwise around the middle.
     pub(crate) fn zoom_pointed(self, factor: f64) {
         let (window, width) = (self.window.get_untracked(), self.width());
         let middle = self.selected.with_untracked(|card| {
@@ -92,7 +92,7 @@ impl Model {
         self.zoom_at(middle.unwrap_or(width / 2.0), factor);
     }
 
-    /// Later by pixels.
+    /// Moves forward in time by pixels.
     pub(crate) fn pan_px(self, px: f64) {
         let window = self.window.get_untracked();
         let by_ns = px * window.ns_per_px(self.width());
@@ -100,7 +100,7 @@ impl Model {
         self.remember();
     }
 
-    /// Later by a share of the window.
+    /// Moves forward in time by a share of the window.
     pub(crate) fn pan_share(self, share: f64) {
         self.pan_px(share * self.width());
     }

@@ -1,4 +1,4 @@
-//! What presses, drags and pinches do, and what the pointer is over.
+//! Handles presses, drags and pinches, and hovering.
 
 use leptos::prelude::*;
 
@@ -6,9 +6,9 @@ use super::Model;
 use crate::page::views::timeline::window::Window;
 use crate::protocol::{GlanceQuery, SpanCard};
 
-/// A press that moved less is a click.
+/// A press that moves less than this is a click.
 const CLICK_PX: f64 = 4.0;
-/// The pointer may miss a span by this much.
+/// The tolerance of the pointer around a span.
 const REACH_PX: f64 = 3.0;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -19,32 +19,32 @@ pub enum DragKind {
     Mark,
 }
 
-/// A pointer that was pressed and not yet let go.
+/// A pressed pointer.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Drag {
     pub(crate) kind: DragKind,
     id: i32,
     from: (f64, f64),
     last: (f64, f64),
-    /// The window, and how far the lanes were scrolled, when it was pressed.
+    /// The window and the vertical scroll position when it was pressed.
     window: Window,
     top: f64,
-    /// A second finger: its pointer and where it is.
+    /// A second finger: its pointer id and position.
     second: Option<(i32, (f64, f64))>,
 }
 
-/// What the pointer is over.
+/// What the pointer hovers over.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Hover {
-    /// From the left edge of the stage.
+    /// Distance from the left edge of the stage.
     pub(crate) x: f64,
-    /// From its top.
+    /// Distance from its top.
     pub(crate) y: f64,
     pub(crate) glance: SpanCard,
 }
 
 impl Model {
-    /// A pointer was pressed at a place of the stage.
+    /// Handles a press at a position on the stage.
     pub(crate) fn press(self, id: i32, x: f64, y: f64, marks: bool) {
         let window = self.window.get_untracked();
         let pressed = self.drag.get_untracked();
@@ -71,7 +71,7 @@ impl Model {
         }));
     }
 
-    /// A pointer moved to a place of the stage.
+    /// Handles a pointer move to a position on the stage.
     pub(crate) fn pointer_moved(self, id: i32, x: f64, y: f64) {
         let Some(drag) = self.drag.get_untracked() else {
             self.look_at(x, y);
@@ -107,7 +107,7 @@ impl Model {
         }));
     }
 
-    /// Two fingers: their distance zooms, what is between them stays there.
+    /// Handles two fingers: their distance zooms, and the point between them stays fixed.
     pub(super) fn pinch(self, drag: Drag, second: (i32, (f64, f64)), id: i32, at: (f64, f64)) {
         let (second, other) = second;
         let (before, now) = match id {
@@ -149,7 +149,7 @@ impl Model {
         }
     }
 
-    /// The row and the time at a place of the stage, and by how much the pointer may miss.
+    /// The row and the time at a position on the stage, and the pointer's tolerance.
     pub(super) fn place(self, x: f64, y: f64) -> Option<GlanceQuery> {
         let y = y + self.stage.top.get_untracked();
         let row = self.layout.with_untracked(|layout| layout.row_at(y))?;
@@ -161,7 +161,7 @@ impl Model {
         })
     }
 
-    /// The pointer is over a place of the stage. The worker is asked once for each span.
+    /// The pointer hovers over a position on the stage. The worker is queried once for each span.
     pub(super) fn look_at(self, x: f64, y: f64) {
         let Some(query) = self.place(x, y) else {
             self.hover.set(None);

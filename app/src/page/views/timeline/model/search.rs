@@ -1,4 +1,4 @@
-//! Going from one event of a name to the next.
+//! Search: going from one matching event to the next.
 
 use leptos::prelude::*;
 
@@ -7,7 +7,7 @@ use crate::page::views::timeline::scene::Scene;
 use crate::protocol::{Direction, FindEvents};
 
 impl Model {
-    /// Goes to the next event whose name contains the text of the place.
+    /// Goes to the next event whose name contains the search text.
     pub(crate) fn find(self, direction: Direction) {
         let text = self
             .state
@@ -16,7 +16,7 @@ impl Model {
         self.look_for(text, direction, true);
     }
 
-    /// Marks what the place names, without going there.
+    /// Marks the search results, without going to one.
     pub(super) fn search_again(self, text: &str) {
         let is_known = self.searched.with_value(|searched| searched == text);
         if !is_known {
@@ -46,7 +46,7 @@ impl Model {
             if self.found.try_set(found).is_some() {
                 return;
             }
-            // What is marked is drawn anew.
+            // Redraws the marks.
             self.scene.set(Scene::default());
             if goes && card.is_some() {
                 self.range.set(None);

@@ -30,19 +30,19 @@ impl Model {
         self.state.look_at(|focus| focus.event = uid);
     }
 
-    /// The selected event: of which trace, and its number.
+    /// The selected event: its trace, and its number.
     pub(super) fn selected_event(self) -> Option<(TraceSide, u32)> {
         let event = |card: &Option<SpanCard>| card.as_ref().map(|card| (card.side, card.uid));
         self.selected.with_untracked(event)
     }
 
-    /// The number of the selected event, where it is one of the target: a link has no others.
+    /// The number of the selected event if it is in the target: links cannot contain others.
     fn selected_uid(self) -> Option<u32> {
         let event = self.selected_event();
         event.and_then(|(side, uid)| (side == TraceSide::Target).then_some(uid))
     }
 
-    /// Moves as little as it takes to see the selected span.
+    /// Scrolls as little as needed to show the selected span.
     pub(super) fn reveal(self) {
         let Some(card) = self.selected.get_untracked() else {
             return;
@@ -59,7 +59,7 @@ impl Model {
         self.scroll_to(card.row);
     }
 
-    /// Selects what stands beside the selected span; without one, what is in the middle.
+    /// Selects the span next to the selected one; without a selection, the one in the middle.
     pub(crate) fn go_beside(self, towards: Towards) {
         let query = match self.selected_event() {
             Some((side, uid)) => SpanQuery::Beside(side, uid, towards),
@@ -96,7 +96,7 @@ impl Model {
                     if self.selected.try_set(card).is_none() && is_found {
                         let span = self.state.place.with_untracked(|place| place.focus.span);
                         match span {
-                            // The gap itself, not what ends it.
+                            // Shows the gap itself, not the event that ends it.
                             None if gap.is_some() => self.show_gap(gap),
                             Some((from_ns, to_ns)) => self.go(from_ns as f64, to_ns as f64),
                             None => self.show_selected(),
@@ -109,7 +109,7 @@ impl Model {
         }
     }
 
-    /// Marks an idle time of the GPU and what is around it.
+    /// Marks a GPU idle gap and shows its surroundings.
     fn show_gap(self, gap: Option<(f64, f64)>) {
         if let Some((from_ns, to_ns)) = gap {
             self.range.set(gap);
@@ -124,7 +124,7 @@ impl Model {
         }
     }
 
-    /// Lets go of the range, then of the selection.
+    /// Clears the range first, then the selection.
     pub(crate) fn clear(self) {
         if self.range.get_untracked().is_some() {
             self.range.set(None);
@@ -133,8 +133,8 @@ impl Model {
         }
     }
 
-    /// What the marked range is to be analyzed as, in words, and its edges; `None` where it is what
-    /// is analyzed already, or nothing.
+    /// What the marked range can be analyzed as, in words, and its edges; `None` if it is analyzed already, or if there
+    /// is none.
     pub(crate) fn to_analyze(self) -> Option<(&'static str, (u64, u64))> {
         let (from_ns, to_ns) = self.range.get()?;
         let window = (from_ns.round() as u64, to_ns.round() as u64);
@@ -150,7 +150,7 @@ impl Model {
         is_new.then_some((what, window))
     }
 
-    /// Analyses a part of the time alone: it is marked by what is dimmed around it from then on.
+    /// Analyzes a time range; from then on everything around it is dimmed.
     pub(crate) fn analyze(self, window: (u64, u64)) {
         self.range.set(None);
         self.state.analyze(Some(window));

@@ -1,7 +1,7 @@
-//! The call tree as blocks: a call is as wide as the time it led to, and stands below its caller.
+//! The call tree as blocks, with callers on top: a call is as wide as its time.
 //!
-//! The worker answers with what can be seen at the width of the window; going into a call makes it
-//! the top of another drawing.
+//! The worker answers with what is visible at the width of the window; zooming into a call makes it the root of another
+//! drawing.
 
 mod model;
 mod paint;
@@ -17,7 +17,7 @@ use crate::protocol::TreeMode;
 use model::Model;
 use paint::ROW_PX;
 
-/// Callers of the call at the top that can be gone back to, itself included.
+/// The callers of the root to which the breadcrumb links, including the root itself.
 const STEPS: usize = 4;
 
 pub(super) fn flame(tree: TreeState, engine: Engine, by_cpu: Memo<bool>) -> AnyView {
@@ -53,7 +53,7 @@ pub(super) fn flame(tree: TreeState, engine: Engine, by_cpu: Memo<bool>) -> AnyV
         let at = model.scene.with_untracked(|scene| scene.at(row, x))?;
         Some((at, x, y))
     };
-    // A click selects and goes in; on the call at the top it goes out again.
+    // A click selects and zooms in; a click on the root zooms out again.
     let clicked = move |event: PointerEvent| {
         let Some((at, ..)) = under(&event) else {
             return;
@@ -121,7 +121,7 @@ pub(super) fn flame(tree: TreeState, engine: Engine, by_cpu: Memo<bool>) -> AnyV
     .into_any()
 }
 
-/// The way to the CPU time, where calls have no other.
+/// A link to CPU time, if calls have no other.
 fn instead(model: Model) -> AnyView {
     let has_calls = model.tree.list.rows.window.total.get() > 0;
     let choose = move |_| model.tree.draw_as(Drawing::FlameByCpu);
@@ -131,11 +131,11 @@ fn instead(model: Model) -> AnyView {
     view! { {button} }.into_any()
 }
 
-/// The way from all calls to the one at the top.
+/// The breadcrumb from all calls to the root.
 fn way(model: Model) -> AnyView {
     let steps = move || {
         let mut path = model.drawing.with(|drawing| drawing.path.clone());
-        // Of a long way its end is shown.
+        // If it is long, only its end is shown.
         let left_out = path.len().saturating_sub(STEPS);
         path.drain(..left_out);
         let dots = (left_out > 0).then(|| view! { <li class="soft">"\u{2026}"</li> });
@@ -195,7 +195,7 @@ fn way(model: Model) -> AnyView {
     .into_any()
 }
 
-/// The card at the pointer.
+/// The tooltip at the pointer.
 fn hint(model: Model) -> AnyView {
     let card = move || {
         let (at, x, y) = model.hovered.get()?;
@@ -217,7 +217,7 @@ fn hint(model: Model) -> AnyView {
     view! { {card} }.into_any()
 }
 
-/// What the width of a block is.
+/// What the width of a block means.
 fn meaning(mode: TreeMode, by_cpu: bool) -> &'static str {
     match (mode, by_cpu) {
         (TreeMode::BottomUp, false) => "Width: GPU self time. Callers below.",

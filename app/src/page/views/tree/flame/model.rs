@@ -1,4 +1,4 @@
-//! What the blocks show, and what is done to them.
+//! The state of the flame graph.
 
 use super::paint::{Frame, ROW_PX};
 use super::scene::{Scene, Way};
@@ -8,20 +8,20 @@ use crate::page::url::Place;
 use crate::page::views::tree::state::TreeState;
 use crate::protocol::{Flame as Drawing, FlameBlock, FlameQuery, TreeStep};
 
-/// Rows that are left above the first calls that stand side by side.
+/// Rows that stay visible above the first branching.
 const TRUNK_ROWS: usize = 3;
 
-/// What the blocks show and what is done to them. Copy: pass it around.
+/// The state of the flame graph. `Copy`, so pass it around.
 #[derive(Clone, Copy)]
 pub(super) struct Model {
     pub(super) tree: TreeState,
     engine: Engine,
     pub(super) by_cpu: Memo<bool>,
-    /// The call at the top; `None` for all of them.
+    /// The root call; `None` for all calls.
     pub(super) root: Memo<Option<u32>>,
     pub(super) drawing: RwSignal<Drawing>,
     pub(super) scene: RwSignal<Scene>,
-    /// Counts the questions: an answer to an older one is too late.
+    /// Counts the queries: an answer to an older one is ignored.
     asked: StoredValue<u32>,
     pub(super) stage: Stage,
     pub(super) hovered: RwSignal<Option<(usize, f64, f64)>>,
@@ -92,8 +92,8 @@ impl Model {
         });
     }
 
-    /// Begins where calls stand side by side, unless something is selected: dozens of frames that
-    /// only lead to the next one would fill the screen.
+    /// Scrolls to the first branching, unless something is selected: otherwise dozens of frames with a single child
+    /// would fill the screen.
     fn pass_over(self, trunk: usize) {
         let has_selected = |of: &Place| of.focus.row.is_some() || of.focus.top.is_some();
         if trunk <= TRUNK_ROWS || self.tree.list.state.place.with_untracked(has_selected) {
@@ -126,7 +126,7 @@ impl Model {
         }
     }
 
-    /// Makes a call the top; `None` for all calls.
+    /// Makes a call the root; `None` for all calls.
     pub(super) fn zoom(self, node: Option<u32>) {
         self.make_top(node);
         if let Some(node) = node {
@@ -134,7 +134,7 @@ impl Model {
         }
     }
 
-    /// The caller of the top becomes the top; the call that was there stays selected.
+    /// Makes the root's caller the root; the former root stays selected.
     pub(super) fn zoom_out(self) {
         let above = self.drawing.with_untracked(|drawing| {
             let path = drawing.path.iter().rev();
@@ -179,7 +179,7 @@ impl Model {
         event.prevent_default();
     }
 
-    /// What is said of a block: name, times, share.
+    /// The text for a block: name, times, share.
     pub(super) fn words(self, at: usize) -> Option<(String, String)> {
         let block = self.block(at)?;
         let by_cpu = self.by_cpu.get();

@@ -7,9 +7,9 @@ use crate::page::components::canvas::{Palette, brush, letter_px, write};
 use crate::protocol::FlameBlock;
 
 pub(super) const ROW_PX: f64 = 20.0;
-/// Blocks narrower than this get no line between them.
+/// Narrower blocks have no line between them.
 const SEAM_PX: f64 = 3.0;
-/// From one line of the hatching to the next.
+/// The distance between lines of the hatching.
 const HATCH_PX: f64 = 5.0;
 
 pub(super) struct Frame<'a> {
@@ -18,7 +18,7 @@ pub(super) struct Frame<'a> {
     pub(super) names: &'a [String],
     pub(super) width: f64,
     pub(super) height: f64,
-    /// How far the rows were scrolled.
+    /// The vertical scroll position.
     pub(super) top: f64,
     pub(super) text_px: f64,
     pub(super) hovered: Option<usize>,
@@ -74,7 +74,7 @@ impl Frame<'_> {
         }
     }
 
-    /// Calls that are drawn together.
+    /// Calls that are drawn as one block.
     fn hatched(&self, brush: &CanvasRenderingContext2d, block: &FlameBlock, y: f64) {
         let (left, top) = (block.left_px, y + 1.0);
         let (wide, high) = (block.wide_px.max(0.75), ROW_PX - 2.0);

@@ -1,4 +1,4 @@
-//! The blocks that the worker answered, and the ways from one to the next.
+//! The blocks from the worker, and navigation between them.
 
 use crate::protocol::FlameBlock as Block;
 
@@ -16,11 +16,11 @@ impl Block {
     }
 }
 
-/// A way from a block to another one.
+/// A direction from a block to another one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Way {
     Caller,
-    /// The call in it with the most time.
+    /// The callee with the most time.
     Called,
     Before,
     After,
@@ -33,21 +33,21 @@ pub(super) struct Scene {
 }
 
 impl Scene {
-    /// Reads the worker's answer.
+    /// Decodes the worker's answer.
     pub(super) fn new(bytes: &[u8]) -> Scene {
         let blocks = Block::read_all(bytes);
         Scene { blocks }
     }
 
-    /// The blocks of a row, as positions.
+    /// The index range of a row's blocks.
     fn row(&self, row: usize) -> std::ops::Range<usize> {
         let start = self.blocks.partition_point(|block| block.row < row);
         let end = self.blocks.partition_point(|block| block.row <= row);
         start..end
     }
 
-    /// How many rows there are before calls stand side by side: frames of a script, a launcher, a
-    /// server, each with nothing but the next one in it.
+    /// The number of rows before the first branching: frames of a script, a launcher, a server, each with a single
+    /// child.
     pub(super) fn trunk(&self) -> usize {
         let whole = self.blocks.first().map_or(0.0, |block| block.wide_px);
         let is_one = |row: &usize| match self.blocks.get(self.row(*row)) {
@@ -62,12 +62,12 @@ impl Scene {
         row.find(|at| self.blocks.get(*at).is_some_and(|block| block.holds(x)))
     }
 
-    /// The block of a call that is drawn by itself, or among those that are drawn together.
+    /// The block of a call, whether it is drawn by itself or merged with others.
     pub(super) fn of_node(&self, node: u32) -> Option<usize> {
         self.blocks.iter().position(|block| block.node == node)
     }
 
-    /// Where a way leads; `None` where there is nothing.
+    /// The block in a direction; `None` if there is none.
     pub(super) fn beside(&self, from: usize, way: Way) -> Option<usize> {
         let block = self.blocks.get(from)?;
         let is_same_row = |at: usize| self.blocks.get(at).filter(|other| other.row == block.row);
@@ -79,7 +79,7 @@ impl Scene {
                     middle.is_some_and(|x| block.holds(x))
                 });
                 let wide = |at: &usize| self.blocks.get(*at).map_or(0.0, |block| block.wide_px);
-                // Of equal ones the first.
+                // Of equal ones, the first.
                 inside
                     .rev()
                     .max_by(|one, other| wide(one).total_cmp(&wide(other)))

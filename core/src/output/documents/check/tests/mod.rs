@@ -1,4 +1,4 @@
-//! Each check catches a defect that is planted for it, and finds none in good documents.
+//! Each check catches a defect that is planted for it, and finds none in correct documents.
 
 mod compared;
 mod single;
@@ -6,8 +6,7 @@ mod single;
 use super::*;
 use crate::output::document::{Block, Span};
 
-/// The check that has to catch it, what it is, what is changed before the documents are written,
-/// and what after.
+/// The check that has to catch it, its description, the change before the documents are written, and the change after.
 type Defect<T> = (&'static str, &'static str, fn(&mut T), fn(&mut Written));
 
 fn as_found<T>(_: &mut T) {}

@@ -1,4 +1,4 @@
-//! Every check passes on good documents about one trace, and catches its defect.
+//! Every check passes on correct documents about one trace, and catches its defect.
 
 use super::*;
 use crate::findings::{Finding, Impact, Outcome, Priority};
@@ -49,7 +49,7 @@ fn good_documents_pass() {
     }
 }
 
-/// A range of the program's, without GPU activity, whose name looks like a key of a file.
+/// A range of the user's program, without GPU activity, whose name looks like a JSON key.
 #[test]
 fn the_name_of_a_window_is_no_key() {
     let name = "hccl:all_reduce";
@@ -80,7 +80,7 @@ fn the_rough_document_says_how_it_was_checked() {
     let rough = Input::new(&profile, &of(&profile, "MI300X")).rough();
     let section = rough.section("Checks").unwrap().iter();
     let lines: Vec<String> = section.flat_map(read::lines_of).collect();
-    // A sentence, the heads, a row each.
+    // A sentence, the column heads, and one row each.
     assert_eq!(lines.len(), 2 + RULES.len());
     assert!(lines[2].ends_with(" | pass"), "{}", lines[2]);
     assert!(lines[7].starts_with("V6 | "), "{}", lines[7]);
