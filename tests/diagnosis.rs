@@ -262,7 +262,7 @@ fn small_traces_say_what_their_trouble_is() {
     #[rustfmt::skip]
     let cases: [Case; 6] = [
         ("gemm_02_compute_non_pow2", Some(("few_output_tiles", 22.7)), &["153 tiles on 304 compute units", "×1.99", "×1.19", "M = 1 025, N = 1 025", "16-byte aligned", "unexplained"]),
-        ("sdpa_02_very_long_seq_head_waste", Some(("head_dimension", 33.2)), &["Head dimension 192 computed as 256", "×1.33", "more padding saves nothing"]),
+        ("sdpa_02_very_long_seq_head_waste", Some(("head_dimension", 33.2)), &["Head dimension 192 computed as 256", "×1.33", "Padding the tensors does not help"]),
         ("conv_01_large_spatial_small_ch", Some(("few_input_channels", 2.7)), &["C_in = 3", "7×7 kernel", "FP32"]),
         ("conv_07_transposed", None, &["Transposed convolutions"]),
         ("moe_02_few_experts_many_tokens", None, &[]),

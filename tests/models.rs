@@ -68,7 +68,7 @@ fn add(shares: &mut Shares, profile: &Profile, operation: &Operation, judged: &J
         .work
         .and_then(|work| work.bytes)
         .is_some_and(|bytes| bytes > 0.0);
-    let percent = judged.achieved.map(|achieved| achieved.roof_percent);
+    let percent = judged.achieved.map(|achieved| achieved.percent_of_roofline);
     match has_bytes {
         true if judged.is_anomaly => {
             shares.too_fast += operation.kernel_ns;

@@ -147,7 +147,7 @@ fn the_life_of_a_process_is_shown() {
     let of_processes = |processes: &[String]| {
         let overview = Opened::new("a", file(processes)).report.overview;
         let mut facts = overview.facts.into_iter();
-        facts.find(|(label, _)| label.starts_with("Life"))
+        facts.find(|(label, _)| label.starts_with("Process lifetime"))
     };
     let one = process(
         907,
@@ -159,8 +159,8 @@ fn the_life_of_a_process_is_shown() {
     );
     let unknown = one.replace(r#""fini_time": 9000"#, r#""fini_time": null"#);
     for (processes, expected) in [
-        (&[one.clone()][..], Some(("Life of the process", "8.10 µs"))),
-        (&[one, later], Some(("Life of the processes", "11.1 µs"))),
+        (&[one.clone()][..], Some(("Process lifetime", "8.10 µs"))),
+        (&[one, later], Some(("Process lifetimes", "11.1 µs"))),
         (&[unknown], None),
     ] {
         let fact = of_processes(processes);
@@ -453,7 +453,7 @@ fn a_real_file_to_the_nanosecond() {
     }
     let rows = cells(&opened, "kernel_summary", ["Kernel name"]);
     assert_eq!(rows.len(), 653);
-    let life = ("Life of the process".to_owned(), "19.2 s".to_owned());
+    let life = ("Process lifetime".to_owned(), "19.2 s".to_owned());
     assert!(opened.report.overview.facts.contains(&life));
 }
 

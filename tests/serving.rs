@@ -284,7 +284,7 @@ fn the_work_of_a_decode_step_with_its_capture() {
         let mean_us = operation.kernel_ns as f64 / 1e3 / *n as f64;
         let bytes = judged.work.and_then(|work| work.bytes).unwrap();
         let seen_rate = bytes / mean_us / 1e6;
-        let seen_percent = judged.achieved.unwrap().roof_percent;
+        let seen_percent = judged.achieved.unwrap().percent_of_roofline;
         let seen = [mean_us, seen_rate, seen_percent];
         let all = [*us, *rate, *percent];
         let agree = seen
@@ -302,7 +302,7 @@ fn the_work_of_a_decode_step_with_its_capture() {
         "{mean_us}"
     );
     assert_eq!(judged.work.unwrap().bytes, Some(8_912_896.0));
-    let percent = judged.achieved.unwrap().roof_percent;
+    let percent = judged.achieved.unwrap().percent_of_roofline;
     assert!((percent - 12.5).abs() < 0.1, "{percent}");
     // Weights and KV cache at memory bandwidth.
     let serving = report.overview.serving.as_ref().unwrap();
@@ -535,7 +535,7 @@ fn the_work_of_a_decode_step_without_a_capture() {
                 ns += one.kernel_ns as f64;
                 flops += work.flops * one.calls.len() as f64;
                 bytes += work.bytes.unwrap() * one.calls.len() as f64;
-                roofs += judged.achieved.unwrap().roof_percent * one.kernel_ns as f64;
+                roofs += judged.achieved.unwrap().percent_of_roofline * one.kernel_ns as f64;
             }
             let is_near = |seen: f64, expected: f64| (seen / expected - 1.0).abs() < 0.006;
             assert_eq!(calls, n, "{role:?}");
@@ -666,8 +666,8 @@ fn the_work_of_a_decode_step_by_an_eager_trace() {
     });
     let told = alone.eager_coverage().unwrap();
     for part in [
-        "tells the sizes of 84 of 96",
-        "12 attentions of a sliding window",
+        "gives the sizes of 84 of 96",
+        "12 attentions with a sliding window",
     ] {
         assert!(told.contains(part), "{told}");
     }

@@ -142,7 +142,7 @@ fn figures(profile: &Profile) -> Vec<String> {
     let mut figures: Vec<String> = report
         .operations(profile)
         .map(|(operation, judged)| {
-            let percent = judged.achieved.map(|achieved| achieved.roof_percent);
+            let percent = judged.achieved.map(|achieved| achieved.percent_of_roofline);
             let (name, uid, n) = (
                 operation.name(profile),
                 operation.uid(),

@@ -61,7 +61,7 @@ fn windows_split_the_work_and_the_host_time_of_a_trace() {
         assert_eq!(found, all, "{name}");
 
         let of_host = |profile: &Profile| {
-            let ops = profile.host_ops.iter();
+            let ops = profile.cpu_ops.iter();
             ops.fold((0, 0, 0), |(n, total, own), op| {
                 (n + op.n_calls, total + op.total_ns, own + op.self_ns)
             })

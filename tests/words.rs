@@ -4,6 +4,7 @@
 //! command line. Names from traces and other tools (kernels, operators, columns of the reference) are exempt and listed
 //! in [`ALLOWED`].
 
+use std::fs;
 use std::path::Path;
 
 use proc_macro2::{TokenStream, TokenTree};
@@ -64,12 +65,28 @@ const WORDS: &[(&str, &str)] = &[
     ("neighbour*", "neighbor"),
     ("colour*", "color"),
     ("analysed", "analyzed"),
+    ("licence", "license"),
+    ("in the mean", "on average"),
+    ("nothing hides", "exposed"),
+    ("in mid-run", "during the run"),
+    ("can be true", "valid"),
+    ("cannot be told", "is unknown"),
+    ("is not told", "is unknown"),
+    ("are not told", "are unknown"),
+    ("nothing tells", "unknown"),
+    ("is judged by", "is compared with"),
+    ("are judged by", "are compared with"),
+    ("looked at", "checked, profiled"),
+    ("holds the others up", "delays the others"),
+    ("so many steps", "N steps"),
 ];
 
 /// Texts in which such a word is a name.
 const ALLOWED: &[&str] = &[
     // A column and a row.
     "Outer products",
+    // Memory of the CPU, in the terms of CUDA and HIP.
+    "host memory",
     // What documents must not claim.
     "closer to the roof",
 ];
@@ -77,23 +94,11 @@ const ALLOWED: &[&str] = &[
 #[test]
 fn users_read_the_words_of_the_field() {
     let mut found = Vec::new();
-    for folder in ["core/src", "app/src", "cli/src"] {
-        let files = source::files(folder, "rs").into_iter();
-        for (path, source) in files.filter(|(path, _)| !is_test(path)) {
-            let file = syn::parse_file(&source).unwrap();
-            let mut texts = Texts(Vec::new());
-            texts.visit_file(&file);
-            // A single word is a file key, a class of a style sheet or a name from another tool.
-            for text in texts.0.into_iter().filter(|text| text.contains(' ')) {
-                let prose = without_code(&text).to_lowercase();
-                for (word, instead) in WORDS {
-                    if has_phrase(&prose, word) && !ALLOWED.iter().any(|name| text.contains(name)) {
-                        found.push(format!(
-                            "{folder}/{}: “{word}” ({instead}) in {text:?}",
-                            path.display()
-                        ));
-                    }
-                }
+    for (file, text) in texts().into_iter().chain(documents()) {
+        let prose = without_code(&text).to_lowercase();
+        for (word, instead) in WORDS {
+            if has_phrase(&prose, word) && !ALLOWED.iter().any(|name| text.contains(name)) {
+                found.push(format!("{file}: “{word}” ({instead}) in {text:?}"));
             }
         }
     }
@@ -113,7 +118,43 @@ fn phrases_are_whole_words() {
     assert_eq!(without_code("run `host work` now"), "run  now");
 }
 
-/// Whether a phrase occurs as whole words; with a trailing `*`, at the start of a word.
+/// The strings of the sources and the help texts of the command line, each with its file.
+fn texts() -> Vec<(String, String)> {
+    let mut found = Vec::new();
+    for folder in ["core/src", "app/src", "cli/src"] {
+        let files = source::files(folder, "rs").into_iter();
+        for (path, source) in files.filter(|(path, _)| !is_test(path)) {
+            let mut texts = Texts {
+                with_docs: folder == "cli/src" && path.with_extension("").starts_with("args"),
+                found: Vec::new(),
+            };
+            texts.visit_file(&syn::parse_file(&source).unwrap());
+            // A single word is a key of a file, a class of a style sheet or a name of another tool.
+            let sentences = texts.found.into_iter().filter(|text| text.contains(' '));
+            found.extend(sentences.map(|text| (format!("{folder}/{}", path.display()), text)));
+        }
+    }
+    found
+}
+
+/// The lines of the documentation outside of code blocks, each with its file.
+fn documents() -> Vec<(String, String)> {
+    let readmes = ["README.md", "python/README.md"].map(|name| {
+        let text = fs::read_to_string(source::path(name)).unwrap();
+        (name.to_owned(), text)
+    });
+    let docs = source::files("docs", "md").into_iter();
+    let docs = docs.map(|(path, text)| (format!("docs/{}", path.display()), text));
+    let all = readmes.into_iter().chain(docs);
+    all.flat_map(|(name, text)| {
+        let prose = text.split("```").step_by(2).flat_map(str::lines);
+        let lines = prose.map(|line| (name.clone(), line.to_owned()));
+        lines.collect::<Vec<(String, String)>>()
+    })
+    .collect()
+}
+
+/// Whether a phrase occurs between other words; one with `*` behind it at the beginning of one.
 fn has_phrase(text: &str, phrase: &str) -> bool {
     let stem = phrase.strip_suffix('*');
     let phrase = stem.unwrap_or(phrase);
@@ -143,7 +184,11 @@ fn is_test(path: &Path) -> bool {
 }
 
 /// Collects the strings of a file.
-struct Texts(Vec<String>);
+struct Texts {
+    /// Whether doc comments count, which are help texts in definitions of arguments.
+    with_docs: bool,
+    found: Vec<String>,
+}
 
 impl Texts {
     fn of_tokens(&mut self, tokens: TokenStream) {
@@ -152,7 +197,7 @@ impl Texts {
                 TokenTree::Group(group) => self.of_tokens(group.stream()),
                 TokenTree::Literal(literal) => {
                     if let syn::Lit::Str(text) = syn::Lit::new(literal) {
-                        self.0.push(text.value());
+                        self.found.push(text.value());
                     }
                 }
                 _ => {}
@@ -162,7 +207,11 @@ impl Texts {
 }
 
 impl<'ast> Visit<'ast> for Texts {
-    fn visit_attribute(&mut self, _: &'ast syn::Attribute) {}
+    fn visit_attribute(&mut self, attribute: &'ast syn::Attribute) {
+        if self.with_docs && attribute.path().is_ident("doc") {
+            visit::visit_attribute(self, attribute);
+        }
+    }
 
     fn visit_item_mod(&mut self, module: &'ast syn::ItemMod) {
         if !module.ident.to_string().ends_with("tests") {
@@ -171,7 +220,7 @@ impl<'ast> Visit<'ast> for Texts {
     }
 
     fn visit_lit_str(&mut self, text: &'ast syn::LitStr) {
-        self.0.push(text.value());
+        self.found.push(text.value());
     }
 
     fn visit_macro(&mut self, one: &'ast syn::Macro) {

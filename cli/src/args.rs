@@ -28,9 +28,9 @@ Exit codes:
   1  the trace cannot be read or has nothing to analyze, or a file cannot be written
   2  wrong usage
   3  done, but data was lost (--strict)
-  4  done, but a finding is as severe as --fail-on says, or more";
+  4  done, but a finding has the severity of --fail-on or higher";
 
-/// Where the GPU time of a PyTorch profiler trace went
+/// Analyze PyTorch profiler traces: where the GPU time goes, and what to optimize
 #[derive(Debug, Parser)]
 #[command(name = "dormer", version, arg_required_else_help = true, after_help = EXIT_CODES)]
 pub(crate) struct Args {
@@ -44,14 +44,14 @@ pub(crate) enum Command {
     Report(ReportArgs),
     /// Compare two traces: print what differs, write the tables of both
     Compare(CompareArgs),
-    /// Analyze the ranks of one job: which holds the others up, why, and what it is worth
+    /// Analyze the ranks of one job: find stragglers, their cause, and what fixing them saves
     Job(JobArgs),
-    /// Show traces, or what a log directory holds, on the page, in a browser of this computer
+    /// Open traces or a log directory in a browser on this computer
     Open(OpenArgs),
-    /// Many traces into a store of Parquet files, and what is asked of it
+    /// Analyze many traces into a store of Parquet files, and query it
     #[cfg(feature = "parquet")]
     Fleet(FleetArgs),
-    /// One trace as rows of a few tables, for programs: a ZIP of Arrow streams on standard output
+    /// Write one trace as tables for programs: a ZIP of Arrow streams on standard output
     #[cfg(feature = "parquet")]
     Tables(TablesArgs),
     /// Show one event of a trace with its callers and what it called, or find calls by name
@@ -69,7 +69,7 @@ pub(crate) enum Command {
 
 /// Where completions belong.
 const COMPLETIONS: &str = "\
-Where it belongs:
+To install completions:
   bash        dormer completions bash > ~/.local/share/bash-completion/completions/dormer
   zsh         dormer completions zsh > \"${fpath[1]}/_dormer\"
   fish        dormer completions fish > ~/.config/fish/completions/dormer.fish
@@ -79,11 +79,11 @@ Where it belongs:
 #[command(after_help = EXIT_CODES)]
 pub(crate) struct JobArgs {
     /// Traces or digests of the ranks, folders or archives of them (.zip, .tar, .tar.gz), or one file into
-    /// which a tool has put several ranks; told apart by content
+    /// which a tool has merged several ranks; formats are detected from the content
     #[arg(value_name = "DIR|FILE", required = true)]
     pub(crate) paths: Vec<PathBuf>,
 
-    /// Write the report files and the digests into this folder; it is made when it is missing
+    /// Write the report files and the digests into this folder; it is created if missing
     #[arg(short, long, value_name = "DIR")]
     pub(crate) output: Option<PathBuf>,
 
@@ -97,8 +97,8 @@ pub(crate) struct JobArgs {
     )]
     pub(crate) format: Vec<String>,
 
-    /// What a rank can send to other hosts, one way, in GB/s (10⁹ bytes a second): a card of 400 Gbit/s
-    /// carries 50. Links between hosts are held against it
+    /// Bandwidth of a rank to other hosts, one way, in GB/s (10⁹ bytes per second): a 400 Gbit/s NIC
+    /// carries 50. Measured bandwidth between hosts is compared with it
     #[arg(long, value_name = "GB/S", value_parser = positive)]
     pub(crate) network_gbps: Option<f64>,
 
@@ -114,11 +114,11 @@ pub(crate) struct OpenArgs {
     #[arg(value_name = "TRACE|DIR", required = true)]
     pub(crate) paths: Vec<PathBuf>,
 
-    /// Print the address alone, and start no browser
+    /// Print the address and do not start a browser
     #[arg(long)]
     pub(crate) no_browser: bool,
 
-    /// Go on after the page is closed, for several tabs or a browser of another computer
+    /// Keep serving after the page is closed, for several tabs or a browser on another computer
     #[arg(long)]
     pub(crate) keep: bool,
 }
@@ -126,12 +126,12 @@ pub(crate) struct OpenArgs {
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXIT_CODES)]
 pub(crate) struct ReportArgs {
-    /// The trace, told apart by content; - reads standard input, ARCHIVE:NAME a file in a zip or tar
+    /// The trace; its format is detected from the content. - reads standard input, ARCHIVE:NAME a file in a zip or tar
     /// archive
     #[arg(value_name = "TRACE")]
     pub(crate) trace: PathBuf,
 
-    /// The GPU to judge by: a name that `dormer gpus` lists, or a JSON file with its figures
+    /// The GPU whose roofline to use: a name that `dormer gpus` lists, or a JSON file with its peaks
     /// [default: the one the trace names]
     #[arg(long, value_name = "NAME|FILE.json", value_parser = gpu_of)]
     pub(crate) gpu: Option<Arc<GpuSpec>>,
@@ -160,8 +160,8 @@ pub(crate) struct ReportArgs {
     #[arg(long, value_name = "FILE")]
     pub(crate) execution_trace: Option<PathBuf>,
 
-    /// Analyze one step alone: the position of a step of a serving engine, from 1, the number of a
-    /// ProfilerStep, or the whole name of a range that the program named. Several steps of an engine by
+    /// Analyze one step: the position of a step of a serving engine, counted from 1, the number of a
+    /// ProfilerStep, or the full name of a range that the program annotated. Select several steps of an engine by
     /// the first and the last (12-43), or by the load: steady is the longest run of decode steps near the
     /// most requests; tracelens-mixed, tracelens-decode and tracelens-prefill are the windows that
     /// TraceLens picks
@@ -169,12 +169,12 @@ pub(crate) struct ReportArgs {
     pub(crate) step: Option<String>,
 
     /// Analyze one of several GPUs alone, by the number that the trace gives it: what runs on it, from its
-    /// first start to its last end. It is all of that time, so it goes with none of --step, --window and
+    /// first start to its last end. Cannot be combined with --step, --window or
     /// --whole
     #[arg(long, value_name = "N", conflicts_with_all = ["step", "window", "whole"])]
     pub(crate) device: Option<String>,
 
-    /// Analyze the whole recording, also of a serving engine: else its annotated steps are analyzed, from
+    /// Analyze the whole recording of a serving engine. By default only its annotated steps are analyzed, from
     /// the first to the last, and only the tables are of the whole
     #[arg(long, conflicts_with_all = ["step", "window"])]
     pub(crate) whole: bool,
@@ -189,7 +189,7 @@ pub(crate) struct ReportArgs {
     #[command(flatten)]
     pub(crate) check: CheckArgs,
 
-    /// Write the report files into this folder; it is made when it is missing
+    /// Write the report files into this folder; it is created if missing
     #[arg(short, long, value_name = "DIR")]
     pub(crate) output: Option<PathBuf>,
 
@@ -207,11 +207,11 @@ pub(crate) struct ReportArgs {
 /// What a result is checked for.
 #[derive(Debug, clap::Args)]
 pub(crate) struct CheckArgs {
-    /// End with 3 where data was lost: some of what happened is missing from the numbers
+    /// Exit with code 3 if data was lost: the numbers miss part of the run
     #[arg(long)]
     pub(crate) strict: bool,
 
-    /// End with 4 where a finding is as severe as this, or more
+    /// Exit with code 4 if any finding has this severity or higher
     #[arg(long, value_name = "SEVERITY", value_parser = priorities())]
     pub(crate) fail_on: Option<Priority>,
 }
@@ -227,7 +227,7 @@ pub(crate) struct RedactArgs {
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct CompareArgs {
-    /// The trace to improve, told apart by content; - reads standard input, ARCHIVE:NAME a file in a zip
+    /// The trace to improve; its format is detected from the content. - reads standard input, ARCHIVE:NAME a file in a zip
     /// or tar archive
     #[arg(value_name = "TARGET")]
     pub(crate) target: PathBuf,
@@ -240,12 +240,12 @@ pub(crate) struct CompareArgs {
     #[arg(long, value_name = "REF,TARGET", value_parser = names_of)]
     pub(crate) names: Option<[String; 2]>,
 
-    /// The GPU to judge the target by: a name that `dormer gpus` lists, or a JSON file with its
+    /// The GPU whose roofline to use for the target: a name that `dormer gpus` lists, or a JSON file with its
     /// figures [default: the one the trace names]
     #[arg(long, value_name = "NAME|FILE.json", value_parser = gpu_of)]
     pub(crate) gpu: Option<Arc<GpuSpec>>,
 
-    /// The GPU to judge the reference by [default: the one the trace names]
+    /// The GPU whose roofline to use for the reference [default: the one the trace names]
     #[arg(long, value_name = "NAME|FILE.json", value_parser = gpu_of)]
     pub(crate) reference_gpu: Option<Arc<GpuSpec>>,
 
@@ -262,7 +262,7 @@ pub(crate) struct CompareArgs {
     #[arg(long, value_name = "REF,TARGET", value_parser = sides_of, conflicts_with_all = ["step", "window", "whole"])]
     pub(crate) device: Option<[Option<String>; 2]>,
 
-    /// Compare the whole recordings, also of serving engines: else their annotated steps are compared,
+    /// Compare the whole recordings of serving engines. By default only their annotated steps are compared,
     /// from the first to the last
     #[arg(long, conflicts_with_all = ["step", "window"])]
     pub(crate) whole: bool,
@@ -278,7 +278,7 @@ pub(crate) struct CompareArgs {
     #[command(flatten)]
     pub(crate) check: CheckArgs,
 
-    /// Write the files of the comparison into this folder; it is made when it is missing
+    /// Write the files of the comparison into this folder; it is created if missing
     #[arg(short, long, value_name = "DIR")]
     pub(crate) output: Option<PathBuf>,
 
@@ -293,10 +293,10 @@ pub(crate) struct CompareArgs {
     pub(crate) format: Vec<String>,
 }
 
-/// What a trace is judged by, beside the GPU.
+/// Options of the analysis, in addition to the GPU.
 #[derive(Debug, clap::Args)]
 pub(crate) struct JudgeArgs {
-    /// Which figures of the GPU to judge by, where they are known
+    /// Which rates of the GPU to compute the roofline from, where known
     #[arg(
         long,
         value_name = "BASIS",
@@ -305,7 +305,7 @@ pub(crate) struct JudgeArgs {
     )]
     pub(crate) basis: Basis,
 
-    /// Your own performance models of ops, a TOML file; they go before the built-in ones
+    /// A TOML file with custom perf models of ops; they take precedence over the built-in ones
     #[arg(long, value_name = "FILE.toml", value_parser = models_of)]
     pub(crate) perf_models: Option<Arc<UserModels>>,
 
@@ -313,7 +313,7 @@ pub(crate) struct JudgeArgs {
     #[arg(long)]
     pub(crate) all_gpu_events: bool,
 
-    /// Split idle time at gaps between GPU activity of this many microseconds
+    /// Report idle gaps shorter than this many microseconds as micro idle time, apart from the rest
     #[arg(long, value_name = "US", value_parser = microseconds)]
     pub(crate) micro_idle: Option<f64>,
 }
@@ -322,7 +322,7 @@ pub(crate) struct JudgeArgs {
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct TreeArgs {
-    /// The trace, told apart by content; - reads standard input, ARCHIVE:NAME a file in a zip or tar
+    /// The trace; its format is detected from the content. - reads standard input, ARCHIVE:NAME a file in a zip or tar
     /// archive
     #[arg(value_name = "TRACE")]
     pub(crate) trace: PathBuf,
@@ -339,7 +339,7 @@ pub(crate) struct CallArgs {
     #[arg(long, value_name = "N")]
     pub(crate) uid: Option<u32>,
 
-    /// All calls and kernels whose name has this in it, in any case: with their path, time and number
+    /// All calls and kernels whose name contains this, ignoring case: with their path, time and number
     /// of calls, the most GPU time first
     #[arg(long, value_name = "NAME", value_parser = clap::builder::NonEmptyStringValueParser::new())]
     pub(crate) find: Option<String>,

@@ -172,7 +172,7 @@ fn summary(input: &Input, is_all: bool, out: &mut Out) -> io::Result<()> {
         report::quality(overview, out)?;
         let hardware = &overview.hardware;
         match &hardware.gpu {
-            Some(gpu) => writeln!(out, "Judged by {}. {}", gpu.name, hardware.basis)?,
+            Some(gpu) => writeln!(out, "Roofline of {}. {}", gpu.name, hardware.basis)?,
             None => writeln!(out, "{}", hardware.basis)?,
         }
     }
@@ -281,7 +281,7 @@ fn waste(comparison: &Comparison, out: &mut Out) -> io::Result<()> {
             let saves = format!("saves {}", comparison.worth_of(waste));
             [number.to_string(), saves, title]
         });
-    table::section(out, [">", "", "what both traces waste"], rows)
+    table::section(out, [">", "", "time both traces lose"], rows)
 }
 
 /// The operations whose share of the time differs most.
@@ -295,8 +295,8 @@ fn operations(comparison: &Comparison, names: &[String; 2]) -> Vec<[String; 5]> 
             PartKind::Matched(at) => matched
                 .get(at)
                 .map_or_else(String::new, |op| op.judgement.verdict.label().to_owned()),
-            PartKind::Lone(Which::Reference, _) => format!("in {reference} alone"),
-            PartKind::Lone(Which::Target, _) => format!("in {target} alone"),
+            PartKind::Unmatched(Which::Reference, _) => format!("in {reference} alone"),
+            PartKind::Unmatched(Which::Target, _) => format!("in {target} alone"),
             _ => String::new(),
         };
         [

@@ -45,8 +45,8 @@ impl Enclosed<'_> {
         let template = page::html(Compression::best())?;
         let parts = Parts::new(&html::part(&self.report), &self.view, self.is_redacted);
         let text = parts.page(&template);
-        let text = text
-            .ok_or_else(|| Failure::Sentence(format!("{} is no page of Dormer's", page::FILE)))?;
+        let text =
+            text.ok_or_else(|| Failure::Sentence(format!("{} is not a Dormer page", page::FILE)))?;
         let files = self.traces.iter().map(|trace| trace.file(self.is_redacted));
         let files = files.collect::<Result<Vec<(String, Vec<u8>)>, Failure>>()?;
         let name = match self.is_redacted {
@@ -150,7 +150,7 @@ pub(crate) fn check(judge: &JudgeArgs, gpus: [Option<&Arc<GpuSpec>>; 2]) -> Resu
 /// The page only has the traces; with additional input, it would differ from the report.
 pub(crate) fn not_taken(what: &str) -> Failure {
     Failure::Usage(format!(
-        "--format page cannot take {what} along: whoever opens the page adds it there"
+        "--format page cannot include {what}; add it on the page after opening it"
     ))
 }
 

@@ -109,7 +109,7 @@ fn summary(overview: &JobOverview, n_windows: usize, out: &mut Out) -> io::Resul
         let count = format::counted(n_windows as u64, "window");
         writeln!(
             out,
-            "The files are of {count} of the profiler; this is the newest."
+            "The files are from {count} of the profiler; only the newest is analyzed."
         )?;
     }
     // The job's upper bound always ends the list, even if findings before it are omitted.

@@ -3,8 +3,8 @@
 //! ```text
 //! dormer report TRACE [--gpu NAME|FILE.json] [-o DIR]   where the GPU time went; report files into DIR
 //! dormer compare --reference REF TARGET [-o DIR]        two traces: what differs
-//! dormer job DIR|FILES… [-o DIR]                        many ranks: which holds the others up
-//! dormer open TRACE|DIR…                                the page with these traces, on this computer alone
+//! dormer job DIR|FILES… [-o DIR]                        many ranks: which one delays the others
+//! dormer open TRACE|DIR…                                the page with these traces, served on this computer
 //! dormer fleet PATH… -o STORE                           many traces into a store of Parquet files
 //! dormer tables TRACE [--tag K=V]…                       one trace as rows of a few tables, for programs
 //! dormer tree TRACE --uid N | --find NAME               calls: what called them, what they called

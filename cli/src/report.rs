@@ -203,7 +203,7 @@ fn summary(profile: &Profile, report: &Report, is_all: bool, out: &mut Out) -> i
         _ if !profile.has_gpu_events() => Ok(()),
         Some(gpu) => {
             let hardware = &overview.hardware;
-            write!(out, "\nJudged by {}. {}", gpu.name, hardware.basis)?;
+            write!(out, "\nRoofline of {}. {}", gpu.name, hardware.basis)?;
             match &hardware.caveat {
                 Some(caveat) => writeln!(out, " {caveat}"),
                 None => writeln!(out),

@@ -76,7 +76,7 @@ pub(crate) fn check(profile: &Profile, trace: &Path) -> Result<(), Failure> {
     let reason = match profile.trace.n_events_read {
         _ if profile.has_gpu_events() => return Ok(()),
         _ if profile.is_empty_window() => WarningKind::EmptyWindow.label(),
-        _ if profile.has_host_ops() => return Ok(()),
+        _ if profile.has_cpu_ops() => return Ok(()),
         0 => "the trace has no events",
         _ => {
             let kinds = [WarningKind::GpuEventsLost, WarningKind::NothingRecorded];

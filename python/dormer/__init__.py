@@ -1,7 +1,7 @@
 """Where the GPU time of PyTorch profiler traces went.
 
-``report`` makes the tables of one trace, ``job`` reads the ranks of one job, ``compare`` holds two
-traces against each other, ``show`` is the page with a trace in a notebook. The work is done by the command ``dormer`` that the wheel carries, each
+``report`` makes the tables of one trace, ``job`` reads the ranks of one job, ``compare`` compares two
+traces, ``show`` shows a trace on the page in a notebook. The command ``dormer`` in the wheel does the work, each
 trace in a process of its own. ``dormer.ray``, ``dormer.spark`` and ``dormer.dask`` run ``report``
 on clusters.
 """

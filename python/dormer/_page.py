@@ -17,7 +17,7 @@ class Page:
     value of a cell."""
 
     text: str
-    """The HTML file. It asks for nothing from anywhere."""
+    """The HTML file. It makes no network requests."""
     height: int = 800
 
     def save(self, path: str | os.PathLike[str]) -> Path:

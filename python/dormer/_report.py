@@ -19,7 +19,7 @@ from ._command import binary, environment
 from ._source import Input, NotBinary, Source, name_of, opened
 
 TABLES = ("runs", "steps", "ops", "kernels", "collectives", "findings", "warnings")
-"""All tables, as ``docs/fleet.md`` describes them."""
+"""The names of all tables; ``docs/tables.md`` describes their columns."""
 
 
 @dataclass(frozen=True)
@@ -79,7 +79,7 @@ def report(
     by a hash. ``ingested_ns`` is the time that rows carry, in nanoseconds since 1970, in place of now: rows that are
     made again go with the first.
 
-    A bad trace raises nothing: ``status`` and ``reason`` tell. Raises ``ValueError`` and ``TypeError``
+    A trace that cannot be read does not raise: check ``status`` and ``reason``. Raises ``ValueError`` and ``TypeError``
     for wrong arguments.
     """
     options = _options(tags or {}, gpu, perf_models, redact, ingested_ns)

@@ -35,7 +35,7 @@ class Input:
         assert self.stream is not None
         while piece := self.stream.read(PIECE):
             if isinstance(piece, str):
-                raise NotBinary("a binary file, not one that was opened as text")
+                raise NotBinary("expected a binary file, opened with 'rb', not as text")
             self._sha256.update(piece)
             self.n_bytes += len(piece)
             yield piece
@@ -86,7 +86,7 @@ def opened(source: Source, uri: str | None) -> Iterator[Input]:
         try:
             import fsspec
         except ModuleNotFoundError as error:
-            raise ModuleNotFoundError(f"{name}: URLs are opened by fsspec: pip install 'dormer-trace[urls]'") from error
+            raise ModuleNotFoundError(f"{name}: opening URLs requires fsspec: pip install 'dormer-trace[urls]'") from error
 
         file = fsspec.open(name, "rb")
         with ExitStack() as stack:
@@ -100,7 +100,7 @@ def opened(source: Source, uri: str | None) -> Iterator[Input]:
     elif hasattr(source, "read"):
         yield Input(uri, stream=source)
     else:
-        raise TypeError(f"a path, a URL, bytes or a binary file, not {type(source).__name__}")
+        raise TypeError(f"expected a path, a URL, bytes or a binary file, not {type(source).__name__}")
 
 
 def _exhaust(pieces: Iterator[bytes]) -> None:

@@ -134,7 +134,7 @@ fn what_cannot_be_fetched_is_said() {
             ("#/?url=cut.json", "The connection broke off after 7 bytes."),
             (
                 "#/?url=http://[",
-                "The link has an address that cannot be read.",
+                "The address in the link is not a valid URL.",
             ),
             ("#/?url=data:application/json,%7B%7D", "another site"),
             (elsewhere.as_str(), foreign.url().trim_end_matches('/')),
@@ -182,7 +182,7 @@ fn a_link_sends_no_login_and_follows_nobody() {
         );
 
         page.load("#/?url=traces/moved.json").await;
-        page.wait_text("[data-testid=reason]", "sends the page elsewhere")
+        page.wait_text("[data-testid=reason]", "redirects the request")
             .await;
         assert_eq!(
             asked(page),

@@ -178,7 +178,7 @@ fn bandwidth_is_drawn_by_message_size() {
         page.enter("#network-gbps", Key::Enter + "").await;
         page.wait_text("#bandwidth svg", "between hosts, 50").await;
         page.enter("#bandwidth", Key::Right + "").await;
-        page.wait_text("#bandwidth .tip", "Of the link").await;
+        page.wait_text("#bandwidth .tip", "% of link").await;
     });
 }
 

@@ -250,7 +250,7 @@ fn unattributed_gpu_activity_counts_and_its_chip_explains_it() {
         let chip = "[data-testid=limits] [data-limit=unattributed]";
         page.wait_text(chip, "Unattributed").await;
         page.click(&format!("{chip} summary")).await;
-        page.wait_text(chip, "All views count it").await;
+        page.wait_text(chip, "All views show it").await;
         // Sheets with TraceLens's names count it on request.
         page.click("#events-all").await;
         page.wait_for("location.hash.includes('events=all')").await;

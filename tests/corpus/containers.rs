@@ -147,7 +147,7 @@ fn containers_without_a_trace() {
     assert_eq!(error.kind, ImportErrorKind::NotJson);
     let whole = gzip(trace(&op("a")));
     for n_bytes in [2, 9, 10, 12] {
-        let sentence = "this gzip file breaks before any text could be read; copy it again";
+        let sentence = "this gzip file is damaged at its start; copy it again";
         check_rejected(&whole[..n_bytes], sentence);
     }
 }

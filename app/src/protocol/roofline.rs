@@ -1,7 +1,7 @@
 //! The Roofline view.
 
 use dormer_core::names::Family;
-use dormer_core::report::charts::{Ceiling, MemoryRoof, Spot};
+use dormer_core::report::charts::{Ceiling, MemoryRoofline, Spot};
 use dormer_core::report::overview::FamilyTime;
 use serde::{Deserialize, Serialize};
 
@@ -19,7 +19,7 @@ pub struct RooflineChart {
     /// A sentence on what the chart shows.
     pub lead: String,
     /// The sloping part of the roofline.
-    pub memory: Option<MemoryRoof>,
+    pub memory: Option<MemoryRoofline>,
     /// The horizontal parts, one for each kind of arithmetic in use, the highest first.
     pub ceilings: Vec<Ceiling>,
     /// The operations, the longest first.

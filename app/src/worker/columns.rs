@@ -66,7 +66,7 @@ pub(super) const BESIDE: &[Beside] = &[
         cell: |table, row| Cell::Text(table.family(row).label().to_owned()),
     },
     Beside {
-        label: "told by",
+        label: "category from",
         unit: Unit::Text,
         source: ColumnSource::Everywhere("How the category was determined."),
         cell: |table, row| match table.certainty(row) {
@@ -110,7 +110,7 @@ pub(super) const BESIDE: &[Beside] = &[
         label: GRID,
         unit: Unit::Text,
         source: ColumnSource::Kernels(
-            "Blocks that its longest run was launched with; on AMD GPUs some launches count threads.",
+            "Grid size (thread blocks) of its longest run; for some launches on AMD GPUs the profiler records threads instead.",
         ),
         cell: |table, row| {
             let runs = table
@@ -128,7 +128,7 @@ pub(super) const BESIDE: &[Beside] = &[
     Beside {
         label: BLOCK,
         unit: Unit::Text,
-        source: ColumnSource::Kernels("Threads of a block of its longest run."),
+        source: ColumnSource::Kernels("Block size (threads per block) of its longest run."),
         cell: |table, row| {
             let size = table.runs(row).and_then(|runs| runs.size);
             size.map_or(Cell::Empty, |(_, block)| Cell::Text(three(block)))
@@ -137,14 +137,14 @@ pub(super) const BESIDE: &[Beside] = &[
     Beside {
         label: REGISTERS,
         unit: Unit::Count,
-        source: ColumnSource::Kernels("Registers of a thread, as the profiler recorded them."),
+        source: ColumnSource::Kernels("Registers per thread, as recorded by the profiler."),
         cell: |table, row| whole(table.runs(row).and_then(|runs| runs.registers)),
     },
     Beside {
         label: SHARED_MEMORY,
         unit: Unit::Count,
         source: ColumnSource::Kernels(
-            "Shared memory of a block, bytes, as the profiler recorded it.",
+            "Shared memory per block in bytes, as recorded by the profiler.",
         ),
         cell: |table, row| whole(table.runs(row).and_then(|runs| runs.shared_bytes)),
     },

@@ -50,7 +50,7 @@ impl Content {
 }
 
 /// Why the model's sizes are not used.
-pub(super) const NO_REPLAYS: &str = "it is the configuration of a model: it tells the shapes of kernels that a GPU graph replays, and no open trace replays one";
+pub(super) const NO_REPLAYS: &str = "it is a model configuration, which gives the shapes of kernels in GPU graphs, and no open trace replays a GPU graph; drop it together with such a trace";
 
 /// A recording and the name of its file.
 pub(super) type Named = (String, Imported);
@@ -98,7 +98,7 @@ impl Group {
             for name in names_of_notes {
                 group.leave_out(
                     name,
-                    "it says what captures of GPU graphs are of; drop it together with them",
+                    "it describes captures of GPU graphs; drop it together with them",
                 );
             }
         }

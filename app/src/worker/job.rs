@@ -56,7 +56,7 @@ async fn digest_of(file: &File, request: DigestRequest) -> Result<(Vec<Vec<u8>>,
     let mut teller = Teller::of(Reply::Progress, std::slice::from_ref(file));
     let content = read_one(file, &mut teller, request.has_second).await?;
     let Some(Content::Recording(imported)) = content else {
-        return Err(failure("it is no trace".to_owned()));
+        return Err(failure("it is not a trace".to_owned()));
     };
     teller.tell(OpeningStep::Profiling);
     let source = SourceFile {
@@ -113,7 +113,7 @@ pub(super) fn open(digests: &JsValue, request: JobRequest) {
     let reply = match opened {
         Some(opened) => Reply::JobOpened(Box::new(opened)),
         None => Reply::JobFailed(failure(
-            "none of the files is a rank of a job: neither their metadata nor their names tell a rank"
+            "none of the files is a rank of a job: neither their metadata nor their file names contain a rank number"
                 .to_owned(),
         )),
     };

@@ -11,7 +11,7 @@ use crate::protocol::Note;
 pub(super) fn note(judged: &Judged, options: &ReportOptions) -> Option<Note> {
     if judged.is_anomaly {
         return Some(Note::Odd(format!(
-            "More than {} of roofline: the shapes, the time or the chosen GPU must be wrong. Not ranked.",
+            "More than {} of roofline: shapes, time or GPU figures are not those of this run, or the data stays in caches. Not ranked.",
             format::percent(options.thresholds.anomaly_percent)
         )));
     }
@@ -50,7 +50,7 @@ mod tests {
             work: Some(work),
             roof: Some(roof),
             achieved: Some(achieved),
-            is_anomaly: achieved.roof_percent > options.thresholds.anomaly_percent,
+            is_anomaly: achieved.percent_of_roofline > options.thresholds.anomaly_percent,
             ..Judged::default()
         }
     }

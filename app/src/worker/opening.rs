@@ -15,8 +15,8 @@ use crate::protocol::{
 
 /// Why captures alone are not a trace.
 const ALONE: &str = "all of them are captures of GPU graphs; drop the trace that replays the graphs together with them";
-const BESIDE: &str = "it is a capture of a GPU graph, and the open trace replays no graph that a capture could explain";
-const NO_REFERENCE: &str = "it is a capture of a GPU graph and no run to compare with; dropped on the left half of the page, it is merged with the open trace";
+const BESIDE: &str = "it is a capture of a GPU graph, and the open trace replays no graph; drop it together with the trace that replays it";
+const NO_REFERENCE: &str = "it is a capture of a GPU graph, not a trace to compare with; drop it on the left half of the page to merge it with the open trace";
 
 /// Progress while files are being opened.
 pub enum Told {

@@ -52,7 +52,7 @@ pub(super) fn without_findings(
             .as_ref()
             .map(|unfused| unfused.sentence()),
         top: top(profile, overview),
-        top_is_kernels: !profile.has_host_ops() && !overview.kernels.is_empty(),
+        top_is_kernels: !profile.has_cpu_ops() && !overview.kernels.is_empty(),
         top_measure: overview.measure.label().to_owned(),
         quality: overview.quality.clone(),
         limits: overview.limits.clone(),
@@ -64,7 +64,7 @@ pub(super) fn without_findings(
 /// The operations with the most time. Collectives belong to no operation, and a call that launches a kernel does not
 /// say what the kernel does.
 fn top(profile: &Profile, overview: &Found) -> Vec<TopOperation> {
-    let has_operators = profile.has_host_ops();
+    let has_operators = profile.has_cpu_ops();
     let one = |time: &WorkTime, row, is_kernel| TopOperation {
         time: time.clone(),
         is_kernel,

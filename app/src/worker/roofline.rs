@@ -26,7 +26,7 @@ pub(super) fn roofline(profile: &Profile, report: &Report) -> RooflineChart {
     if !profile.has_gpu_events() {
         return missing(Missing::Activity);
     }
-    if !profile.has_host_ops() {
+    if !profile.has_cpu_ops() {
         return missing(Missing::Operators);
     }
     let Some(gpu) = report.options.gpu.as_deref() else {
@@ -89,7 +89,9 @@ fn mark(profile: &Profile, report: &Report, drawn: &charts::Mark, percent: f64) 
     };
     let time = format::time_ns(operation.kernel_ns);
     let time = format!("{time} · {}", format::percent(percent));
-    let share = judged.achieved.map(|of| format::percent(of.roof_percent));
+    let share = judged
+        .achieved
+        .map(|of| format::percent(of.percent_of_roofline));
     let intensity = judged.work.and_then(|work| work.flops_per_byte());
     let figures = [
         Some(text("GPU time", time)),

@@ -118,7 +118,7 @@ impl Analysis {
             times.headline = match slow(&figures) {
                 Some(slow) => format!("Slow steps: {slow}."),
                 None => format!(
-                    "None of {} takes much longer than the steps like it.",
+                    "None of {} takes much longer than similar steps.",
                     format::counted(figures.len() as u64, "step")
                 ),
             };

@@ -346,7 +346,7 @@ mod tests {
             let rows = 0..table.sheet.rows.len();
             rows.map(|row| {
                 let is_marked = table.note(row, FAMILY).is_some();
-                let told_by = matches!(table.cell(row, "told by"), Some(Cell::Text(_)));
+                let told_by = matches!(table.cell(row, "category from"), Some(Cell::Text(_)));
                 // A sheet of kernels has its own column for this.
                 let is_told = is_marked && sheet != "kernel_summary";
                 assert_eq!(told_by, is_told, "{sheet} {row}");

@@ -312,7 +312,7 @@ mod tests {
         };
         traces.compare_with(two_gpus(15), names.clone());
         let said = traces.compare().sentences.join(" ");
-        let expected = "Of the reference `GPU 5` alone (15.0 µs) is compared, of the target `GPU 5` alone (10.0 µs).";
+        let expected = "The comparison covers `GPU 5` alone (15.0 µs) of the reference and `GPU 5` alone (10.0 µs) of the target.";
         assert!(said.contains(expected), "{said}");
         traces.compare_with(two_steps(), names);
         let said = traces.compare().sentences.join(" ");
@@ -375,7 +375,7 @@ mod tests {
         traces.compare_with(steps(["ProfilerStep#2", "ProfilerStep#3"]), names.clone());
         assert_eq!(sides(&mut traces), ["40.0 µs", "40.0 µs"]);
         let said = traces.compare().sentences.join(" ");
-        let expected = "Of the reference `Step 2` alone (40.0 µs) is compared, of the target `Step 2` alone (40.0 µs).";
+        let expected = "The comparison covers `Step 2` alone (40.0 µs) of the reference and `Step 2` alone (40.0 µs) of the target.";
         assert!(said.contains(expected), "{said}");
         // It has no first step: all of it is compared.
         traces.choose(&window(0));

@@ -36,13 +36,13 @@ pub(crate) struct FleetArgs {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum FleetCommand {
-    /// Make one file of those of each day; remove what was never finished
+    /// Merge the files of each day into one; remove unfinished files
     Compact(CompactArgs),
-    /// Print the statements that make the tables of a store views of DuckDB
+    /// Print SQL that creates DuckDB views of the tables of a store
     Sql(SqlArgs),
     /// Write what the page shows of a store: where GPUs lose time, what changed, what to fix first
     Summary(SummaryArgs),
-    /// Tell what became slower or faster between builds, and which operations carry it
+    /// Report what became slower or faster between builds, and which operations account for it
     Regressions(RegressionsArgs),
 }
 
@@ -71,7 +71,7 @@ pub(crate) struct AskedArgs {
     #[arg(value_name = "STORE")]
     pub(crate) store: PathBuf,
 
-    /// The tag that tells builds apart; they stand in the order of their first recording
+    /// The tag that identifies builds; builds are ordered by their first recording
     #[arg(long, value_name = "TAG", default_value = "build")]
     pub(crate) by: String,
 
@@ -80,7 +80,7 @@ pub(crate) struct AskedArgs {
     #[arg(long = "where", value_name = "K=V", value_parser = tag_of)]
     pub(crate) wheres: Vec<(String, String)>,
 
-    /// Only recordings of so many days before the newest of the store, and files that were read in vain
+    /// Only recordings of the last DAYS days before the newest one in the store, and files that failed
     /// since then
     #[arg(long, value_name = "DAYS", value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) last: Option<u32>,
@@ -108,7 +108,7 @@ pub(crate) struct RegressionsArgs {
     #[command(flatten)]
     pub(crate) asked: AskedArgs,
 
-    /// The newest build to look at, as if none had come after it: what changed with it, or before and still
+    /// Treat this build as the newest: report what changed with it, or before it and still
     /// shows in it [default: what changed in any build]
     #[arg(long, value_name = "BUILD")]
     pub(crate) new: Option<String>,
@@ -154,7 +154,7 @@ pub(crate) struct IngestArgs {
     #[arg(value_name = "PATH|GLOB|LIST", required = true)]
     pub(crate) paths: Vec<PathBuf>,
 
-    /// The store: a folder, which is made when it is missing
+    /// The store: a folder, created if missing
     #[arg(short, long, value_name = "STORE", required = true)]
     pub(crate) output: Option<PathBuf>,
 
@@ -171,11 +171,11 @@ pub(crate) struct IngestArgs {
     #[arg(long, value_name = "N")]
     pub(crate) jobs: Option<usize>,
 
-    /// The most time for one trace, in seconds [default: 60, and 1 for every 2 MB]
+    /// Time limit for one trace, in seconds [default: 60, plus 1 for every 2 MB]
     #[arg(long, value_name = "S")]
     pub(crate) timeout: Option<u64>,
 
-    /// The most memory for one trace, in MB [default: 1024, and 40 times its size]
+    /// Memory limit for one trace, in MB [default: 1024, plus 40 times its size]
     #[arg(long, value_name = "MB")]
     pub(crate) memory: Option<u64>,
 
@@ -187,7 +187,7 @@ pub(crate) struct IngestArgs {
     #[arg(long)]
     pub(crate) dry_run: bool,
 
-    /// End with 4 where a file was rejected, was killed or took too long, by an earlier run, too
+    /// Exit with code 4 if a file was rejected, was killed or took too long, in this run or an earlier one
     #[arg(long, value_name = "WHAT", value_parser = PossibleValuesParser::new(["rejected"]))]
     pub(crate) fail_on: Option<String>,
 
@@ -205,7 +205,7 @@ Exit codes:
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXIT_CODES_OF_TABLES)]
 pub(crate) struct TablesArgs {
-    /// The trace, of any format that Dormer reads, told apart by content; - reads standard input
+    /// The trace; its format is detected from the content. - reads standard input
     #[arg(value_name = "TRACE")]
     pub(crate) trace: PathBuf,
 
@@ -221,7 +221,7 @@ pub(crate) struct TablesArgs {
     )]
     pub(crate) tables: Vec<String>,
 
-    /// Where the trace comes from, as rows say it [default: its path]
+    /// The location to record in the rows [default: its path]
     #[arg(long, value_name = "URI")]
     pub(crate) uri: Option<String>,
 

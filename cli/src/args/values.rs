@@ -38,7 +38,7 @@ pub(crate) const PAGE: &str = "page";
 /// The formats about one trace or two, and the page with them in it.
 pub(super) fn formats_with_page<S: Source>() -> PossibleValuesParser {
     let page = PossibleValue::new(PAGE)
-        .help("The page as one file, with report and trace in it; only where it is asked for");
+        .help("The page as one file, with report and trace in it; not included in `all`");
     with(formats_of::<S>(), page)
 }
 
@@ -49,7 +49,7 @@ pub(super) fn formats_of_report() -> PossibleValuesParser {
         return formats;
     }
     let parquet = PossibleValue::new(PARQUET)
-        .help("The tables of `dormer tables` as Parquet files; only where it is asked for");
+        .help("The tables of `dormer tables` as Parquet files; not included in `all`");
     with(formats, parquet)
 }
 
@@ -76,9 +76,8 @@ pub(super) fn priorities() -> impl TypedValueParser<Value = Priority> {
 /// What `--basis` takes.
 pub(super) fn bases() -> impl TypedValueParser<Value = Basis> {
     let names = [
-        PossibleValue::new(Basis::Achievable.label())
-            .help("What a tuned library was measured to reach"),
-        PossibleValue::new(Basis::Peak.label()).help("What the vendor prints"),
+        PossibleValue::new(Basis::Achievable.label()).help("Rates measured with tuned libraries"),
+        PossibleValue::new(Basis::Peak.label()).help("Rates from the vendor's data sheet"),
     ];
     PossibleValuesParser::new(names).map(|name| match name == Basis::Peak.label() {
         true => Basis::Peak,

@@ -52,7 +52,7 @@ pub(super) fn fleet(args: &AskedArgs, needs_builds: bool) -> Result<Fleet, Failu
     if fleet.runs.is_empty() {
         let sentence = match tables.table(RUNS).is_none_or(Table::is_empty) {
             true => "the store has no runs",
-            false => "no run is as --where and --last say",
+            false => "no run matches --where and --last",
         };
         return Err(Failure::Sentence(sentence.to_owned()));
     }

@@ -149,9 +149,9 @@ fn killed(status: ExitStatus, limits: Limits) -> String {
     let signal: Option<i32> = None;
     let how = match (signal, status.code()) {
         (Some(signal), _) => format!("was ended by signal {signal}"),
-        (None, Some(code)) => format!("broke with exit code {code}"),
+        (None, Some(code)) => format!("failed with exit code {code}"),
         (None, None) => "was ended".to_owned(),
     };
     let mb = limits.memory_mb;
-    format!("its analysis {how}; it may need more memory than {mb} MB, which --memory changes")
+    format!("its analysis {how}; it may need more than {mb} MB of memory: raise --memory")
 }

@@ -118,7 +118,7 @@ fn print(answer: &Answer, out: &mut Out) -> Result<(), Failure> {
         "GPU",
         ">runs new/base",
         "level",
-        "carried by",
+        "top contributor",
     ];
     table::section(out, heads, rows)?;
     Ok(())

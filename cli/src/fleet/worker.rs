@@ -135,7 +135,7 @@ fn known_row(source: &Source, day: Option<i32>) -> Table {
 /// The row of a file whose content already has rows.
 pub(super) fn duplicate(mut runs: Table) -> Table {
     let status = Status::Duplicate.label().to_owned();
-    let reason = "its bytes are those of another file or another time".to_owned();
+    let reason = "its content is that of a file the store already has".to_owned();
     set(&mut runs, "status", Column::Str(vec![Some(status)]));
     set(&mut runs, "reason", Column::Str(vec![Some(reason)]));
     set(&mut runs, "reason_kind", Column::Str(vec![None]));

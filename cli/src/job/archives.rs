@@ -75,7 +75,7 @@ impl InArchive {
             }
             Content::Digest(all) if self.source.bytes > MOST_BYTES_OF_DIGEST => {
                 all.clear();
-                self.content = Content::Broken("the digest is larger than any".to_owned());
+                self.content = Content::Broken("the digest is too large".to_owned());
             }
             Content::Digest(all) => all.extend_from_slice(bytes),
             Content::Trace(importer) => {

@@ -35,7 +35,7 @@ impl Door {
     pub(super) fn new(port: u16) -> Result<Door, Failure> {
         let mut random = [0; TOKEN_BYTES];
         getrandom::fill(&mut random).map_err(|error| {
-            Failure::Sentence(format!("no random number is to be had: {error}"))
+            Failure::Sentence(format!("cannot get random bytes from the system: {error}"))
         })?;
         Ok(Door {
             host: format!("127.0.0.1:{port}"),

@@ -32,7 +32,7 @@ fn steps_of_two_traces_can_be_compared() {
     );
     let fair = folder.read("comparative_analysis_fair.md");
     assert!(
-        fair.contains("Of the reference `Step 4` alone (40.0 µs) is compared, of the target `Step 5` alone (30.0 µs)."),
+        fair.contains("The comparison covers `Step 4` alone (40.0 µs) of the reference and `Step 5` alone (30.0 µs) of the target."),
         "{fair}"
     );
 }
@@ -48,7 +48,7 @@ fn gpus_of_two_traces_can_be_compared() {
     );
     let fair = folder.read("comparative_analysis_fair.md");
     assert!(
-        fair.contains("Of the reference `GPU 0` alone (10.0 µs) is compared, of the target `GPU 5` alone (30.0 µs)."),
+        fair.contains("The comparison covers `GPU 0` alone (10.0 µs) of the reference and `GPU 5` alone (30.0 µs) of the target."),
         "{fair}"
     );
     // An empty entry means all of them.

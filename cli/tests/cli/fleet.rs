@@ -248,7 +248,7 @@ fn without_names_a_store_has_no_paths_and_is_known_all_the_same() {
     );
     let said = folder.run("fleet summary S -o S.json.gz").done();
     assert!(
-        said.contains("Names were taken out of 4 runs, of each by itself"),
+        said.contains("Names were removed from 4 runs, in each separately"),
         "{said}"
     );
 }

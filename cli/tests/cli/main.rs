@@ -416,10 +416,10 @@ fn the_gpu_and_its_basis_can_be_chosen() {
     folder.add("mine", MINE);
     for (gpu, expected) in [
         ("", "--gpu NAME"),
-        ("--gpu mi300x", "Judged by AMD Instinct MI300X."),
-        ("--gpu mine.json", "Judged by Mine."),
-        ("--gpu ./mine.json", "Judged by Mine."),
-        ("--gpu mine", "Judged by Mine."),
+        ("--gpu mi300x", "Roofline of AMD Instinct MI300X."),
+        ("--gpu mine.json", "Roofline of Mine."),
+        ("--gpu ./mine.json", "Roofline of Mine."),
+        ("--gpu mine", "Roofline of Mine."),
     ] {
         let said = folder.run(&format!("report trace.json {gpu}"));
         assert!(said.out.contains(expected), "{gpu}: {said:?}");

@@ -61,7 +61,7 @@ impl Judged {
         let share = |us| roof_share(&operation.times_us, us);
         let achieved = roof.and_then(|roof| {
             Some(Achieved {
-                roof_percent: share(roof.time_us)?,
+                percent_of_roofline: share(roof.time_us)?,
                 compute_percent: roof.compute_us.and_then(share),
                 bandwidth_percent: share(roof.memory_us)?,
             })
@@ -81,8 +81,9 @@ impl Judged {
             roof,
             achieved,
             reads_less,
-            is_anomaly: achieved
-                .is_some_and(|achieved| achieved.roof_percent > options.thresholds.anomaly_percent),
+            is_anomaly: achieved.is_some_and(|achieved| {
+                achieved.percent_of_roofline > options.thresholds.anomaly_percent
+            }),
             is_over_link: is_over_link(profile, operation),
             tb_per_s: mean(work.and_then(|work| work.bytes)).filter(|_| !reads_less),
             tflops_per_s: mean(work.map(|work| work.flops)),

@@ -161,7 +161,7 @@ thresholds! {
         sdpa_gate_ms: Ms = 100.0, "An attention that takes longer than this can be a bottleneck whatever its share.";
         sdpa_short_length: Count = 1024.0, "Sequences shorter than this are expected to be inefficient …";
         sdpa_short_percent: Percent = 8.0, "… and are a bottleneck only below this share of the roofline, where the usual band does not begin lower.";
-        sdpa_decode_queries: Count = 16.0, "Attention of at most this many queries to more keys is decoding: it is judged by the memory bandwidth.";
+        sdpa_decode_queries: Count = 16.0, "Attention of at most this many queries to more keys is decoding: it is compared with the memory bandwidth.";
         sdpa_backward_percent: Percent = 75.0, "A backward pass is expected to reach this share of the efficiency of a forward pass of the same length.";
         sdpa_copies_percent: Percent = 5.0, "Copies right before and after attention are worth removing when they take more than this share of its time.";
         sdpa_cache_percent: Percent = 10.0, "Writing keys and values to the cache takes long when it takes more than this share of the attention.";

@@ -42,7 +42,7 @@ pub enum Value {
     Unknown(Unit),
     /// Text.
     Text(String),
-    /// A kernel's name or another piece of the trace, quoted verbatim.
+    /// A kernel's name or another piece of the trace, quoted as it is.
     Quoted(String),
     /// A number of things.
     Count(u64),

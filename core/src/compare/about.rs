@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::losses::{losses, misses_calls, untold_idle_ns};
+use super::losses::{losses, misses_calls, unknown_idle_ns};
 use super::side::Side;
 use crate::assess::idle::Idle;
 use crate::assess::idle::cause::IdleCause;
@@ -45,7 +45,7 @@ pub struct About {
     /// Whether calls or GPU activity are missing, so that their counts are meaningless.
     pub(crate) misses_calls: bool,
     /// Idle time in which the GPU may have been busy.
-    pub(crate) untold_idle_ns: i64,
+    pub(crate) unknown_idle_ns: i64,
     /// States that its report compares with a different GPU than the recorded one, in a sentence.
     pub(crate) mismatch: Option<String>,
     /// Number of GPUs with activity; 0 without GPU activity.
@@ -102,7 +102,7 @@ impl About {
     pub(super) fn new(side: &Side) -> About {
         let hardware = &side.report.overview.hardware;
         let gpu = hardware.gpu.as_ref().map(|gpu| gpu.name.to_string());
-        let host = side.profile.host_ops.iter();
+        let host = side.profile.cpu_ops.iter();
         let mut operations = side.profile.operations().iter();
         About {
             has_shapes: operations.any(|operation| {
@@ -121,7 +121,7 @@ impl About {
             limits: side.report.overview.limits.clone(),
             losses: losses(side),
             misses_calls: misses_calls(side),
-            untold_idle_ns: untold_idle_ns(side),
+            unknown_idle_ns: unknown_idle_ns(side),
             mismatch: hardware.mismatch.clone(),
             has_busy_queues: records_busy_queues(&side.profile.trace),
             n_gpus: match side.report.timelines.whole {

@@ -20,7 +20,7 @@ pub(crate) struct Alignment<L> {
     /// Matched rows, in the order of the reference, level by level.
     pub(crate) matched: Vec<Matched<L>>,
     /// Unmatched rows, in order; rows with the same first-level key are grouped.
-    pub(crate) lone: Pair<Vec<Vec<usize>>>,
+    pub(crate) unmatched: Pair<Vec<Vec<usize>>>,
 }
 
 /// Aligns two lists with these numbers of rows by the key of each row on a level; `None` for a row without one. Rows
@@ -47,8 +47,8 @@ pub(crate) fn align<L: Copy, K: Hash + Eq + Clone>(
         left.target.arrange();
     }
     let first = levels.first().copied();
-    let lone = lone(left, |which, row| key(first?, which, row));
-    Alignment { matched, lone }
+    let unmatched = unmatched(left, |which, row| key(first?, which, row));
+    Alignment { matched, unmatched }
 }
 
 /// Rows by key, in order of first appearance, and the rows without one.
@@ -69,18 +69,18 @@ fn group<K: Hash + Eq + Clone>(
     (with.into_iter().map(|(_, rows)| rows).collect(), without.1)
 }
 
-fn lone<K: Hash + Eq + Clone>(
+fn unmatched<K: Hash + Eq + Clone>(
     left: Pair<Vec<usize>>,
     key: impl Fn(Which, usize) -> Option<K>,
 ) -> Pair<Vec<Vec<usize>>> {
     let (groups, without_key) = group(&left, key);
-    let mut lone: Pair<Vec<Vec<usize>>> =
+    let mut unmatched: Pair<Vec<Vec<usize>>> =
         without_key.map(|rows| rows.into_iter().map(|row| vec![row]).collect());
     for rows in groups {
-        lone.reference.push(rows.reference);
-        lone.target.push(rows.target);
+        unmatched.reference.push(rows.reference);
+        unmatched.target.push(rows.target);
     }
-    lone.map(|mut rows: Vec<Vec<usize>>| {
+    unmatched.map(|mut rows: Vec<Vec<usize>>| {
         rows.retain(|rows| !rows.is_empty());
         rows.arrange();
         rows
@@ -123,13 +123,13 @@ mod tests {
                 matched(false, &[0], &[2, 3]),
             ]
         );
-        assert_eq!(alignment.lone, pair(vec![vec![3]], vec![vec![4]]));
+        assert_eq!(alignment.unmatched, pair(vec![vec![3]], vec![vec![4]]));
     }
 
     #[test]
     fn rows_without_a_partner_are_together_by_their_first_key() {
         let alignment = align(pair(0, 4), &[()], |(), _, row| Some(row % 2));
         assert!(alignment.matched.is_empty());
-        assert_eq!(alignment.lone.target, [vec![0, 2], vec![1, 3]]);
+        assert_eq!(alignment.unmatched.target, [vec![0, 2], vec![1, 3]]);
     }
 }

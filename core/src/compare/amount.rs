@@ -116,8 +116,8 @@ fn n_steps(side: &Side) -> u64 {
 fn ratios_of_calls(operations: &Operations) -> Vec<f64> {
     let ops = operations.matched.iter();
     let all = ops.map(|op| op.times()).fold(Pair::default(), Pair::plus);
-    let lone = operations.lone.target.iter().map(|op| op.side.time_ns);
-    let whole = all.target.saturating_add(sum(lone));
+    let unmatched = operations.unmatched.target.iter().map(|op| op.side.time_ns);
+    let whole = all.target.saturating_add(sum(unmatched));
     if words::percent_of(all.target, whole) < LEAST_MATCHED_PERCENT {
         return Vec::new();
     }

@@ -21,25 +21,25 @@ struct Caveat {
 /// Caveats besides [what the traces lost](Comparison::lost), most important first.
 #[rustfmt::skip]
 const CAVEATS: &[Caveat] = &[
-    Caveat { words: windows, text: "Of the reference {reference} is compared, of the target {target}." },
-    Caveat { words: |comparison| neither(has_gpu_activity(comparison)), text: "Neither trace has GPU activity: only CPU times are compared, and nothing is expected of them." },
+    Caveat { words: windows, text: "The comparison covers {reference} of the reference and {target} of the target." },
+    Caveat { words: |comparison| neither(has_gpu_activity(comparison)), text: "Neither trace has GPU activity: only CPU times are compared, without a prediction." },
     Caveat { words: |comparison| only_one(has_gpu_activity(comparison)), text: "The {which} has no GPU activity, so that GPU times cannot be compared; CPU times can." },
     Caveat { words: |comparison| mismatch(comparison, Which::Reference), text: MISMATCH },
     Caveat { words: |comparison| mismatch(comparison, Which::Target), text: MISMATCH },
-    Caveat { words: other_gpus, text: "The reference ran on {reference}, the target on {target}. The time of several is that in which any of them is busy, so that totals and idle time are not alike." },
+    Caveat { words: other_gpus, text: "The reference ran on {reference}, the target on {target}. With several GPUs, busy time is the time in which any GPU is busy, so totals and idle time are not comparable." },
     Caveat { words: |comparison| only_one(leaves_gaps(comparison)), text: "In the {which}, recorded on ROCm, kernel times in a busy queue include the gap before each kernel: shares of busy time, and times of kernels of a few microseconds, are not alike in both traces." },
-    Caveat { words: other_parallelism, text: "The {which} communicates {among}, the {other} {other_among}: the work is split among GPUs in another way, and the share of one of them may be another." },
+    Caveat { words: other_parallelism, text: "The {which} communicates {among}, the {other} {other_among}: the work is split among GPUs differently, and the share of one GPU may differ." },
     Caveat { words: other_models, text: "The traces are of different models: {reference} is the reference, {target} the target. What they have in common is compared." },
     Caveat { words: |comparison| neither(shapes_by_name(comparison)?).filter(|_| !comparison.is_same()), text: "Neither trace has shapes: operations are paired by name alone, and calls of one name count as the same work. Profile with record_shapes=True." },
-    Caveat { words: |comparison| only_one(shapes_by_name(comparison)?), text: "The {which} has no shapes: operations are paired by name alone, and nothing is expected of them, for sizes may differ. Profile it with record_shapes=True." },
-    Caveat { words: few_partners, text: "Only {percent} of the kernel time of the target is in operations that the reference has too: kinds of work tell more than single operations." },
-    Caveat { words: other_calls, text: "Operations with {percent} of the matched kernel time were called another number of times ({reference} on the reference, {target} on the target): verdicts compare single calls, totals do not.{lost}{amount}" },
-    Caveat { words: no_expectation, text: "Nothing is expected of the target, because no GPU profile is known for {whom}: choose one to see the share of the hardware in each difference." },
-    Caveat { words: mixed_basis, text: "An achievable figure of {figure} is known for one of the GPUs alone ({reference} for the reference, {target} for the target), so both are judged by peaks: {peak} is expected. By achievable figures where they are known it is {achievable}; {verdicts}." },
-    Caveat { words: other_sizes, text: "{operations} with {percent} of the kernel time of the target {are} the same as on the reference with other sizes or types: {first} first, on {shapes} instead of {reference_shapes}. Each is judged by the roofline of its own work." },
+    Caveat { words: |comparison| only_one(shapes_by_name(comparison)?), text: "The {which} has no shapes: operations are paired by name alone, without a prediction, because sizes may differ. Profile it with record_shapes=True." },
+    Caveat { words: few_partners, text: "Only {percent} of the kernel time of the target is in operations that the reference has, too: compare categories rather than single operations." },
+    Caveat { words: other_calls, text: "Operations with {percent} of the matched kernel time were called a different number of times ({reference} on the reference, {target} on the target): verdicts compare single calls, totals do not.{lost}{amount}" },
+    Caveat { words: no_expectation, text: "There is no prediction for the target, because no GPU profile is known for {whom}: choose one to see how much of each difference the hardware explains." },
+    Caveat { words: mixed_basis, text: "An achievable figure of {figure} is known for one of the GPUs alone ({reference} for the reference, {target} for the target), so both use peak rates: {peak} is expected. With achievable rates where they are known it is {achievable}; {verdicts}." },
+    Caveat { words: other_sizes, text: "{operations} with {percent} of the kernel time of the target {are} the same as on the reference with other sizes or types: {first} first, on {shapes} instead of {reference_shapes}. Each side is compared with the roofline for its own sizes." },
     Caveat { words: |comparison| implausible(comparison, Which::Reference), text: IMPLAUSIBLE },
     Caveat { words: |comparison| implausible(comparison, Which::Target), text: IMPLAUSIBLE },
-    Caveat { words: other_work, text: "Of {operations} the models count a different amount of work in each trace; they are judged by their own." },
+    Caveat { words: other_work, text: "For {operations} the perf models count different FLOPs and bytes in each trace; each side is compared with its own roofline." },
 ];
 
 const IMPLAUSIBLE: &str = "{operations} of the {which} with {time} take less time than their own roofline allows, {first} first ({percent} of roofline): sizes, times or the figures of the GPU are off there, or data stays on the chip. Savings never go below the roofline of the target.";
@@ -106,7 +106,7 @@ fn mismatch(comparison: &Comparison, which: Which) -> Option<Words> {
 }
 
 const BOTH_WASTE: &str =
-    " What both traces waste is listed apart, with what it saves on the target.";
+    " Inefficiencies in both traces are listed separately, with their saving on the target.";
 
 impl Comparison {
     /// The caveats, most important first.
@@ -131,7 +131,7 @@ impl Comparison {
                 .to_owned();
         }
         if self.misses_calls() {
-            return "Nothing was found in what is there; what the traces lost may tell otherwise."
+            return "No findings in the recorded part; the data that the traces lost may change that."
                 .to_owned();
         }
         let comparable = self.judged_percent();
@@ -142,16 +142,16 @@ impl Comparison {
                 BOTH_WASTE
             };
             return format!(
-                "Nothing was found: nowhere does the target fall behind the reference by more than is expected and worth it.{waste}"
+                "No findings: no part of the target is slower than predicted by more than the threshold.{waste}"
             );
         }
         let change = self.parts.total.change_percent();
         let slower = change.filter(|change| self.amount.is_same() && *change > 0.0);
         let open = slower.map_or(String::new(), |change| {
-            format!(" Why it takes {} time stays open.", words::change(change))
+            format!(" Why it takes {} time is unknown.", words::change(change))
         });
         format!(
-            "Too little can be compared to find anything: of {} of the kernel time of the target something is expected.{open}",
+            "Too little can be compared to find anything: only {} of the kernel time of the target has a prediction.{open}",
             format::percent(comparable)
         )
     }
@@ -347,9 +347,9 @@ fn other_sizes(comparison: &Comparison) -> Option<Words> {
     let matched = &comparison.operations.matched;
     let others: Vec<&MatchedOp> = matched.iter().filter(|op| is_other_size(op)).collect();
     let first = others.first()?;
-    let lone = comparison.operations.lone.target.iter();
+    let unmatched = comparison.operations.unmatched.target.iter();
     let all_ns = sum(matched.iter().map(|op| op.times().target))
-        .saturating_add(sum(lone.map(|op| op.side.time_ns)));
+        .saturating_add(sum(unmatched.map(|op| op.side.time_ns)));
     let other_ns = sum(others.iter().map(|op| op.times().target));
     let percent = words::percent_of(other_ns, all_ns);
     let are = if others.len() == 1 { "is" } else { "are" };
@@ -394,7 +394,7 @@ pub(crate) fn verdict_sentence(op: &MatchedOp) -> String {
     }
     if is_other_size(op) {
         sentence.push_str(
-            " Sizes or types differ: each side is judged by the roofline of its own work.",
+            " Sizes or types differ: each side is compared with the roofline for its own sizes.",
         );
     }
     if calls.reference != calls.target {
@@ -462,7 +462,7 @@ mod tests {
         let comparison = compared(&other);
         assert!(!comparison.is_same_gpu);
         let said = &comparison.caveats()[0];
-        let words = "The target: Recorded on the AMD Instinct MI300X, judged by the figures of the NVIDIA H100";
+        let words = "The target: Recorded on the AMD Instinct MI300X, compared with the roofline of the NVIDIA H100";
         assert!(said.starts_with(words), "{said}");
     }
 }

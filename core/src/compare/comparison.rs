@@ -75,13 +75,13 @@ impl Comparison {
     /// Whether the traces are equal: no part of the time, no operation and no kernel differs.
     pub fn is_same(&self) -> bool {
         let parts = &self.parts;
-        let lone = &self.operations.lone;
+        let unmatched = &self.operations.unmatched;
         let has_gpu = self.sides.as_ref().map(|side| side.timeline.is_some());
         parts.total.difference() == 0
             && parts.parts.iter().all(|part| part.times.difference() == 0)
             && has_gpu.reference == has_gpu.target
-            && lone.reference.is_empty()
-            && lone.target.is_empty()
+            && unmatched.reference.is_empty()
+            && unmatched.target.is_empty()
             && self.operations.matched.iter().all(MatchedOp::is_same)
             && self.kernels.iter().all(Named::is_same)
             && self.host.iter().all(Named::is_same)
@@ -104,9 +104,9 @@ impl Comparison {
             let ops = self.operations.matched.iter().filter(|op| of(op));
             ops.map(|op| *op.times().get(which) as f64).sum()
         };
-        let lone = self.operations.lone.get(which).iter();
-        let lone: f64 = lone.map(|op| op.side.time_ns as f64).sum();
-        let all = matched(&|_| true) + lone;
+        let unmatched = self.operations.unmatched.get(which).iter();
+        let unmatched: f64 = unmatched.map(|op| op.side.time_ns as f64).sum();
+        let all = matched(&|_| true) + unmatched;
         (all > 0.0).then(|| matched(&of) / all * 100.0)
     }
 

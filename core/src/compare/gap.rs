@@ -10,8 +10,8 @@ use crate::findings::{Priority, Replay};
 pub enum Subject {
     /// Operations of both traces: positions in [`Operations::matched`](super::Operations::matched), longest first.
     Operations(Vec<usize>),
-    /// Operations of the target alone: positions in [`Operations::lone`](super::Operations::lone), longest first.
-    Lone(Vec<usize>),
+    /// Operations of the target alone: positions in [`Operations::unmatched`](super::Operations::unmatched), longest first.
+    Unmatched(Vec<usize>),
     /// Communication without concurrent computation.
     ExposedCommunication,
     /// Copies without concurrent computation or communication.

@@ -39,7 +39,7 @@ pub(crate) fn modules(sides: Pair<Side>) -> Vec<Named<String, ModuleTime>> {
 pub(crate) fn host(sides: Pair<Side>) -> Vec<Named<String, Tally>> {
     by_key(&sides.map(|side| {
         let strings = &side.profile.trace.strings;
-        let ops = side.profile.host_ops.iter();
+        let ops = side.profile.cpu_ops.iter();
         let tallies = ops.map(|op| {
             let (count, ns) = (op.n_calls, op.self_ns);
             (strings.get(op.name).to_owned(), Tally { count, ns })

@@ -38,9 +38,9 @@ pub(crate) fn misses_calls(side: &Side) -> bool {
 }
 
 /// Idle time in which the GPU may have been busy, with activity of unknown duration.
-pub(crate) fn untold_idle_ns(side: &Side) -> i64 {
+pub(crate) fn unknown_idle_ns(side: &Side) -> i64 {
     let idle_ns = side.report.timelines.whole.map_or(0, |whole| whole.idle_ns);
-    side.profile.gpu.untold_ns().min(idle_ns)
+    side.profile.gpu.unknown_ns().min(idle_ns)
 }
 
 #[cfg(test)]
@@ -90,12 +90,12 @@ mod tests {
         // From the start of the second to that of the third.
         let target = &comparison.sides.target;
         let idle_ns = target.timeline.map(|whole| whole.idle_ns);
-        assert_eq!((idle_ns, target.untold_idle_ns), (Some(100_000), 100_000));
+        assert_eq!((idle_ns, target.unknown_idle_ns), (Some(100_000), 100_000));
         let said = &comparison.caveats()[..2];
         let words =
             "The target: Some events have no duration; their time counts as unknown. (2 times";
         assert!(said[0].starts_with(words), "{}", said[0]);
-        assert!(said[1].starts_with("The target: Some GPU activity has no duration"));
+        assert!(said[1].starts_with("The target: Some GPU activity has an invalid duration"));
     }
 
     #[test]
@@ -112,7 +112,7 @@ mod tests {
         assert!(said.starts_with("The target: The trace ends before it is closed"));
         assert_eq!(
             comparison.nothing_found(),
-            "Nothing was found in what is there; what the traces lost may tell otherwise."
+            "No findings in the recorded part; the data that the traces lost may change that."
         );
     }
 

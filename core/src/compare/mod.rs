@@ -51,7 +51,7 @@ pub use memory::{MemoryPair, MemorySize};
 pub use named::{Named, Tally, Timed};
 pub(crate) use names::base_name;
 pub use names::names;
-pub use ops::{Helper, KernelUse, LoneOp, MatchLevel, MatchedOp, OpSide, Operations};
+pub use ops::{Helper, KernelUse, MatchLevel, MatchedOp, OpSide, Operations, UnmatchedOp};
 pub use pair::{Pair, Which};
 pub use parts::{Part, PartKind, Parts, Step};
 pub use side::Side;

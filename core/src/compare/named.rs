@@ -99,7 +99,7 @@ pub(crate) fn side_by_side<K: Clone, T: Timed, L>(
         push(Pair::of(|which| of(which, matched.rows.get(which))));
     }
     for which in Which::ALL {
-        for rows in alignment.lone.get(which) {
+        for rows in alignment.unmatched.get(which) {
             push(Pair::only(which, of(which, rows)));
         }
     }

@@ -19,8 +19,8 @@ use crate::profile::timeline::GpuTimeline;
 pub enum PartKind {
     /// Computation of an operation of both traces: its position in [`Operations::matched`].
     Matched(usize),
-    /// Computation of an operation of one trace: its position in [`Operations::lone`].
-    Lone(Which, usize),
+    /// Computation of an operation of one trace: its position in [`Operations::unmatched`].
+    Unmatched(Which, usize),
     /// Computation of [unattributed](crate::profile::unattributed) kernels.
     Unattributed,
     /// Communication without concurrent computation.
@@ -36,7 +36,7 @@ impl PartKind {
     pub fn is_computation(self) -> bool {
         matches!(
             self,
-            PartKind::Matched(_) | PartKind::Lone(..) | PartKind::Unattributed
+            PartKind::Matched(_) | PartKind::Unmatched(..) | PartKind::Unattributed
         )
     }
 }
@@ -109,12 +109,12 @@ impl Parts {
             let times = op.sides.as_ref().map(|side| side.exclusive_ns);
             part(PartKind::Matched(at), op.label(), Some(op.family), times)
         });
-        let lone = Which::ALL.into_iter().flat_map(|which| {
-            let ops = operations.lone.get(which).iter().enumerate();
+        let unmatched = Which::ALL.into_iter().flat_map(|which| {
+            let ops = operations.unmatched.get(which).iter().enumerate();
             ops.map(move |(at, op)| {
                 let times = Pair::only(which, op.side.exclusive_ns);
                 part(
-                    PartKind::Lone(which, at),
+                    PartKind::Unmatched(which, at),
                     op.label(),
                     Some(op.family),
                     times,
@@ -141,7 +141,7 @@ impl Parts {
             (PartKind::Idle, "Idle", of(|whole| whole.idle_ns)),
         ];
         let others = others.map(|(kind, label, times)| part(kind, label.to_owned(), None, times));
-        let all = matched.chain(lone).chain(others);
+        let all = matched.chain(unmatched).chain(others);
         let mut parts: Vec<Part> = all.filter(|part| part.times != Pair::default()).collect();
         // Stable sort: ties keep the order of time.
         parts.arrange_by_key(|part| std::cmp::Reverse(part.times.difference().unsigned_abs()));
@@ -198,8 +198,8 @@ impl Parts {
     }
 
     /// The parts of computation that only one trace has, summed.
-    pub fn lone(&self) -> Pair<i64> {
-        self.sum_of(|kind| matches!(kind, PartKind::Lone(..)))
+    pub fn unmatched(&self) -> Pair<i64> {
+        self.sum_of(|kind| matches!(kind, PartKind::Unmatched(..)))
     }
 
     /// The time of a part that is not computation.

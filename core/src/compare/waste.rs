@@ -291,7 +291,7 @@ mod tests {
         says(&waste.advice, "scaled_dot_product_attention");
         says(
             &comparison.nothing_found(),
-            "What both traces waste is listed",
+            "Inefficiencies in both traces are listed",
         );
     }
 

@@ -16,7 +16,7 @@ labelled! {
         /// An upper bound for the time that could be saved.
         UpperBound => "At most: all the time that could be saved." as "upper_bound",
         /// A share of the time by rule of thumb, because FLOPs and bytes are unknown.
-        Heuristic => "Rule of thumb, 15–45 % of its time: FLOPs and bytes are not known." as "heuristic",
+        Heuristic => "Rule of thumb, 15–45 % of its time: FLOPs and bytes are unknown." as "heuristic",
     }
 }
 

@@ -143,7 +143,7 @@ pub(super) fn merge_unrecorded(
 ) -> (Vec<Found>, Vec<&'static AnalysisKind>) {
     let is_one = |finding: &Finding| finding.pattern == UNMODELLED;
     let n = all.iter().filter(|(_, finding)| is_one(finding)).count();
-    if input.profile.has_host_ops() || n < 2 {
+    if input.profile.has_cpu_ops() || n < 2 {
         return (all, Vec::new());
     }
     let (mut unknown, mut findings): (Vec<_>, Vec<_>) =

@@ -103,7 +103,7 @@ fn slide(input: &Input, finding: &mut Finding, kernel: Impact, at_once: &[(usize
     finding.reasoning.push(SLIDES.to_owned());
 }
 
-const SLIDES: &str = "At the lower end, what runs beside these kernels stays where it is; at the upper end it runs beside other computation, as far as enough of that is left.";
+const SLIDES: &str = "The lower end assumes that what now overlaps with these kernels becomes exposed; the upper end assumes that it overlaps with other computation instead, as far as enough is left.";
 
 /// Below this share, time that the run does not wait for is within the variation of times.
 pub(super) const HELD_FROM: f64 = 0.1;
@@ -145,7 +145,7 @@ pub(super) fn hold(input: &Input, finding: &mut Finding) {
     }
     finding.impact = Some(impact.held(share));
     finding.reasoning.push(format!(
-        "{} of this is saved only once the CPU launches kernels in time: it launches the next one after these have ended, so shorter ones only add idle time.",
+        "{} of this is saved only once the run is no longer launch-bound: the CPU launches the next kernel only after these end, so shorter kernels alone only add idle time.",
         self::share(share)
     ));
 }
@@ -169,7 +169,7 @@ pub(super) fn say(finding: &mut Finding, run_ns: i64) {
 pub(crate) fn said(kernel_ns: i64, run_ns: i64) -> Option<String> {
     ((run_ns as f64) < kernel_ns as f64 * SAID_BELOW).then(|| {
         format!(
-            "Its kernels run beside other work (kernels, communication or copies, on other streams or GPUs): {} of kernel time are {} of the run, and savings are counted in that.",
+            "Its kernels overlap with other GPU activity (kernels, communication or copies, on other streams or GPUs): {} of kernel time corresponds to {} of the run, on which savings are based.",
             format::time_ns(kernel_ns),
             format::time_ns(run_ns)
         )
@@ -220,7 +220,7 @@ mod tests {
         }
         assert_eq!(beside.savings, [(0, of_four.mid_ns)]);
         let said = beside.reasoning.last().unwrap();
-        let times = format!("{} of kernel time are {}", ms(40), ms(10));
+        let times = format!("{} of kernel time corresponds to {}", ms(40), ms(10));
         assert!(said.contains(&times), "{said}");
         assert!(!alone.reasoning.iter().any(|one| one.contains("beside")));
         // Shares of compute are relative to all kernel time, so each of them is 100 %.
@@ -331,7 +331,7 @@ mod tests {
         assert_eq!(held.estimate, sure.estimate);
         let said = |finding: &crate::findings::Finding| {
             let mut sentences = finding.reasoning.iter();
-            let held = |said: &&String| said.contains("once the CPU launches kernels in time");
+            let held = |said: &&String| said.contains("once the run is no longer launch-bound");
             sentences.find(held).cloned()
         };
         assert_eq!(said(&in_time), None);

@@ -12,8 +12,8 @@ macro_rules! advice {
             "{first?",
             $first,
             ": the slow calls are the first ones.|}",
-            "{last?look for clocks that fell (power or temperature limits) and for other processes on the GPU: the slow calls are the last ones.|}",
-            "{beside?the slow calls run beside communication, which takes compute units and memory bandwidth from them: run it beside operations that need less of both, or on fewer compute units, as far as it stays hidden.|}",
+            "{last?check for clock throttling (power or temperature limits) and for other processes on the GPU: the slow calls are the last ones.|}",
+            "{beside?the slow calls run beside communication, which takes compute units and memory bandwidth from them: overlap it with operations that need less of both, or limit it to fewer compute units, as long as it stays overlapped.|}",
             "{anywhere?look for what runs beside the slow calls (copies, other streams, other processes), for clocks that vary, and for data that differs.|}",
         )
     };

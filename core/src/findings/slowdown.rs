@@ -30,13 +30,13 @@ fn excess_ns(input: &Input, rows: &[&Row]) -> i64 {
 
 const SLOWER: Rule<Row> = Rule {
     key: "slower_in_mid_run",
-    when: "calls become slower in mid-run, nearly all by one factor, with the same arguments",
-    title: "Kernels become slower in mid-run",
-    issue: "From {since} after the first GPU activity on, calls with the same arguments take ×{factor} as long as before{whatever}: {excess} more than at the earlier speed.",
+    when: "calls with the same arguments slow down during the run, nearly all by the same factor",
+    title: "Kernels slow down during the run",
+    issue: "Starting {since} after the first GPU activity, calls with the same arguments take {factor}× as long as before{whatever}: {excess} more than at the earlier speed.",
     model: "watch clocks, power and temperature of the GPU while it runs, and look for other processes on it: cooling and a higher power limit keep clocks up, a fixed clock keeps measurements comparable.",
     kernel: "nothing to tune: the same kernels are faster earlier in the run.",
     notes: &[
-        "A trace does not record clocks. Calls beside communication are left out, and attention and experts tell nothing: their time depends on more than sizes.",
+        "A trace does not record clock rates. Calls that overlap with communication are excluded, and so are attention and MoE, whose time depends on more than sizes.",
         "The estimate is what calls take beyond their median before that time. If clocks fall under any lasting load, the earlier speed cannot be kept.",
     ],
     words: |group| {
@@ -116,7 +116,12 @@ mod tests {
         };
         let outcome = run(1.5).outcome("slowdown");
         let finding = only(&outcome, "slower_in_mid_run");
-        let said = ["From 480 µs", "×1.5", "whatever they compute", "360 µs"];
+        let said = [
+            "480 µs after the first",
+            "1.50×",
+            "whatever they compute",
+            "360 µs",
+        ];
         says(&finding.issue, &said);
         assert_eq!(finding.impact.unwrap().high_ns, 360_000);
         assert_eq!(finding.tables[0].rows.len(), 2);

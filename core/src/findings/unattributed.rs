@@ -91,7 +91,7 @@ fn advice(reason: Reason) -> (&'static str, &'static str) {
         ),
         Reason::SharedId => (
             "most carry the correlation id of other activity, which has the call",
-            "record again: ids that repeat come of a damaged trace, or of files that were merged",
+            "record again: repeated correlation ids come from a damaged trace, or from merged files",
         ),
         Reason::NotRecorded => (
             "the calls that launched most were not recorded",

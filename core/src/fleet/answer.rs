@@ -40,7 +40,7 @@ impl Answer<'_> {
         let mut notes = vec![format!("Compared: {n_series} over {n_builds}.")];
         let left_out = self.found.left_out;
         let reasons = [
-            (left_out.partial, "of a file of which not all was read"),
+            (left_out.partial, "from a file that was read in part"),
             (left_out.without_build, "without a build"),
             (
                 left_out.without_model,

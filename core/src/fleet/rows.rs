@@ -37,7 +37,7 @@ impl Fleet {
             n => format::counted(n as u64, "run"),
         };
         Some(format!(
-            "Names were taken out of {runs}, of each by itself: kernel_1 may be another kernel in each. Totals and \
+            "Names were removed from {runs}, in each separately: kernel_1 may be a different kernel in each. Totals and \
              categories can be compared, operations and kernels with such names cannot."
         ))
     }

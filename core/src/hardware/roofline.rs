@@ -79,8 +79,8 @@ pub fn peak_tflops(spec: ComputeSpec, gpu: &GpuSpec, basis: Basis) -> Option<(f6
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Achieved {
     /// The roofline's time divided by the measured time.
-    pub roof_percent: f64,
-    /// The share of the arithmetic peak; `None` if there is none.
+    pub percent_of_roofline: f64,
+    /// The share of the arithmetic peak; `None` where there is none.
     pub compute_percent: Option<f64>,
     /// The share of the memory bandwidth.
     pub bandwidth_percent: f64,
@@ -90,7 +90,7 @@ pub struct Achieved {
 pub fn achieved(roofline: &Roofline, measured_us: f64) -> Option<Achieved> {
     let percent = |us: f64| us / measured_us * 100.0;
     (measured_us > 0.0).then(|| Achieved {
-        roof_percent: percent(roofline.time_us),
+        percent_of_roofline: percent(roofline.time_us),
         compute_percent: roofline.compute_us.map(percent),
         bandwidth_percent: percent(roofline.memory_us),
     })
@@ -137,7 +137,7 @@ mod tests {
         let gpu = find("MI300X").unwrap();
         let roof = roofline(&work(354e9, 5.3e9, Unit::Matrix), gpu, Basis::Achievable).unwrap();
         let achieved = achieved(&roof, 2000.0).unwrap();
-        assert!(near(achieved.roof_percent, 50.0));
+        assert!(near(achieved.percent_of_roofline, 50.0));
         assert!(near(achieved.bandwidth_percent, 50.0));
         assert!(near(achieved.compute_percent.unwrap(), 25.0));
         assert_eq!(super::achieved(&roof, 0.0), None);

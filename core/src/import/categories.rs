@@ -207,7 +207,7 @@ mod tests {
         assert_eq!(warning.count, 3);
         assert_eq!(
             warning.sentence(),
-            "Some events have no category, or one that Dormer does not know, so no number counts them. Their categories: `vendor_op` (2 events), `Acme` (1 event)."
+            "Some events have no category, or one that Dormer does not know; they are in no total. Their categories: `vendor_op` (2 events), `Acme` (1 event)."
         );
     }
 
@@ -237,7 +237,7 @@ mod tests {
             .raw(&event("mul_kernel", "CUDA functions"))
             .profile();
         assert_eq!(profile.warnings.count(UnknownCategory), 0);
-        assert_eq!((profile.gpu.len(), profile.host_ops.len()), (1, 1));
+        assert_eq!((profile.gpu.len(), profile.cpu_ops.len()), (1, 1));
     }
 
     /// 1 of 21 is 4.8 % and 1 of 20 is 5 %, regardless of 100 Python frames among them. Without GPU activity, the

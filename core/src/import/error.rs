@@ -59,10 +59,10 @@ labelled! {
         Rocpd => "this is a rocpd database of rocprofv3; convert it with `rocpd convert -i FILE -f pftrace`, or record with `rocprofv3 --output-format json`",
         NsysDatabase => "this is a database of Nsight Systems (`nsys export --type sqlite`), which Dormer does not read; record with torch.profiler",
         NsysReport => "this is a report of Nsight Systems, whose format only `nsys export` reads; record with torch.profiler",
-        Database => "this is an SQLite database; Dormer reads traces: of rocpd, convert it with `rocpd convert -i FILE -f pftrace`",
+        Database => "this is an SQLite database, which Dormer does not read; if rocprofv3 wrote it, convert it with `rocpd convert -i FILE -f pftrace`",
         Pickle => "this is a Python pickle, as torch.cuda.memory._dump_snapshot writes; record a trace with profile_memory=True to see memory over time",
         MemoryTimeline => "this is a list of lists, as export_memory_timeline writes; record with profile_memory=True and open the trace of export_chrome_trace, which says the same of memory",
-        ExecutionTrace => "this is an execution trace, which has no times of the GPU; open it together with the profiler trace of the same run, to which it adds shapes",
+        ExecutionTrace => "this is an execution trace, which has no GPU times; open it together with the profiler trace of the same run, to which it adds shapes",
     }
 }
 
@@ -88,7 +88,7 @@ impl fmt::Display for ImportErrorKind {
             Utf16 => "this is UTF-16 or UTF-32 text; save it as UTF-8",
             Foreign(what) => what.label(),
             UnreadableTar(why) => return write!(f, "this tar archive cannot be read: {why}"),
-            UnreadableGzip => "this gzip file breaks before any text could be read; copy it again",
+            UnreadableGzip => "this gzip file is damaged at its start; copy it again",
             UnreadableZip(why) => return write!(f, "this zip archive cannot be read: {why}"),
             CutBeforeEvents => {
                 "the text ends before its first event, as after an interrupted copy; copy the file or record it again"
@@ -110,7 +110,7 @@ impl ImportErrorKind {
                 "this is an empty JSON object without traceEvents"
             }
             NoTraceEvents(keys) if keys.iter().any(|key| key == "traceEvents") => {
-                "the traceEvents of this JSON are no list of events"
+                "`traceEvents` in this JSON is not a list of events"
             }
             NoTraceEvents(keys) => {
                 &format!("this JSON has no traceEvents, only `{}`", keys.join("`, `"))

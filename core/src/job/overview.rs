@@ -140,14 +140,14 @@ fn headline(seen: &Seen, cards: &[JobCard]) -> String {
             }
         }
         None if job.ranks.len() < 2 => {
-            "Only one rank was read, so nothing tells who waits for whom.".to_owned()
+            "Only one rank was read, so waiting between ranks is unknown.".to_owned()
         }
         None if job.collectives.is_empty() => {
-            "No collective of several ranks could be matched, so nothing tells who waits for whom."
+            "No collective could be matched across ranks, so waiting between ranks is unknown."
                 .to_owned()
         }
         None if !job.clocks.are_comparable => {
-            "The clocks of the ranks could not be matched, so nothing tells who waits for whom."
+            "The clocks of the ranks could not be aligned, so waiting between ranks is unknown."
                 .to_owned()
         }
         None => no_single_rank(job, cards),
@@ -166,10 +166,10 @@ fn no_single_rank(job: &Job, cards: &[JobCard]) -> String {
             job.world_size
         ),
     };
-    let none = format!("No {single}rank{of_read} holds the others up by 1 % of a step or more.");
+    let none = format!("No {single}rank{of_read} delays the others by 1 % of a step or more.");
     match bound {
         Some(card) => format!(
-            "{none} Waiting for each other costs all of them together at most {}.",
+            "{none} All waiting between ranks costs at most {}.",
             card.worth
         ),
         None => none,

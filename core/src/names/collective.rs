@@ -92,6 +92,8 @@ impl CollectiveKind {
 pub(crate) enum Purpose {
     /// Gradients of replicas, reduced during the backward pass.
     Gradients,
+    /// Buffers of modules, which `DistributedDataParallel` broadcasts before each forward pass.
+    Buffers,
     /// Sharded parameters and gradients.
     Shards,
     /// The same with `FullyShardedDataParallel` or `fully_shard`.

@@ -63,7 +63,15 @@ pub(crate) fn is_layout_change(kernel: &str) -> bool {
 
 /// Whether the name of a kernel says that it is a fallback.
 pub(crate) fn is_fallback(kernel: &str) -> bool {
-    const WORDS: &[&str] = &["naive_conv", "im2col", "im2d2col", "col2im", "slow_conv"];
+    const WORDS: &[&str] = &[
+        "naive_conv",
+        "im2col",
+        "im2d2col",
+        "col2im",
+        "vol2col",
+        "col2vol",
+        "slow_conv",
+    ];
     holds(kernel, WORDS)
 }
 

@@ -2,8 +2,8 @@
 //! profiler's own overhead.
 
 use crate::base::labels::labelled;
+use crate::names::cpu_calls::RuntimeCall;
 use crate::names::frames::Frame;
-use crate::names::host_calls::RuntimeCall;
 use crate::trace::Category;
 
 labelled! {

@@ -89,7 +89,8 @@ pub(super) const KERNEL_RULES: &[Rule<Family>] = &[
     // Padding for experts only.
     rule(Holds("pad_nd_moe_forward"), Moe, "triton_poi_fused_constant_pad_nd_moe_forward_0"),
 
-    // torch.compile names its kernels after the ops they fuse, including collectives, so this precedes all words.
+    // torch.compile names its kernels after the ops they fuse, collectives beside them included, so this precedes all
+    // words.
     rule(Starts("triton_"), Triton, "triton_poi_fused_add_all_reduce_0"),
 
     // Traffic between GPUs. RCCL's kernels have NCCL's names.

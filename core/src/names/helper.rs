@@ -31,7 +31,7 @@ const WORDS: &Words<HelperKind> = &[
         "batched_transpose", "transpose_nchw", "transpose_cnhw", "transpose_nhwc", "nchw2nhwc", "nhwc2nchw",
         "nchw2cnhw", "cnhw2nchw", "nchwtonhwc", "nhwctonchw", "ncdhw2ndhwc", "ndhwc2ncdhw",
         "nchwtofoldednhwc", "foldednhwctonchw", "tensortransform", "tensor_transform", "transpose_kernel",
-        "transpose_readwrite", "transposekernel", "im2col", "im2d2col", "col2im",
+        "transpose_readwrite", "transposekernel", "im2col", "im2d2col", "col2im", "vol2col", "col2vol",
     ]),
     (HelperKind::Fill, &["memset", "fillfunctor", "fillbuffer", "subtensoropwithscalar", "zerokernel", "zero_kernel", "fill_kernel"]),
     (HelperKind::Cast, &[

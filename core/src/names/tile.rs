@@ -229,6 +229,8 @@ pub(crate) fn is_on_vector_units(kernel: &str) -> bool {
         "gemmk1_",
         "naive_conv",
         "naive_gemm",
+        "_ffma_",
+        "scudnn",
     ];
     holds(kernel, WORDS)
 }
@@ -241,6 +243,8 @@ pub(crate) fn is_fallback(kernel: &str) -> bool {
         "im2col",
         "im2d2col",
         "col2im",
+        "vol2col",
+        "col2vol",
         "slow_conv",
     ];
     holds(kernel, WORDS)

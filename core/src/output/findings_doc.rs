@@ -10,7 +10,7 @@ const HEAD: &str = "\
 
 <!-- Made from the rules in core/src/findings. After a change there: UPDATE=1 cargo test -p dormer-core --lib findings_doc -->
 
-Each finding has a key (`findings.json`), says in one sentence what is slow and how long it takes, and gives two kinds of advice: what to change in the model or in how it is run, and what to ask of the kernel. Words in braces stand for figures and names of the trace; `{word?text|other}` is the text where that holds, and else the other.
+Each finding has a key (`findings.json`), says in one sentence what is slow and how long it takes, and gives two kinds of advice: what to change in the model or in how it is run, and what to change in the kernel. Words in braces stand for figures and names of the trace; `{word?text|other}` is the text where that holds, and else the other.
 ";
 
 const COMPARISON: &str = "
@@ -70,7 +70,7 @@ fn add(page: &mut String, rule: &RuleDoc) {
     } = rule;
     let _ = write!(
         page,
-        "\n### {title}\n\n`{key}`, when {when}. Saves {saves}.\n\n\
+        "\n### {title}\n\n`{key}`. Applies when {when}. Estimated saving: {saves}.\n\n\
          - **Issue** {issue}\n- **Model** {model}\n- **Kernel** {kernel}\n"
     );
 }

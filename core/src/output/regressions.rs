@@ -41,7 +41,7 @@ fn document(answer: &Answer) -> Document {
         document.field("Compare", &format!("runs `{base}` and `{new}`."));
         document.table(
             DocTable::of(carriers)
-                .line("carried by", |carrier| {
+                .line("accounted for by", |carrier| {
                     code(answer.text(carrier.name), MOST_CHARS)
                 })
                 .line("shapes", |carrier| {

@@ -1,6 +1,6 @@
 //! Direction of a copy, host memory type, and which code requested it.
 
-mod asker;
+mod origin;
 mod summary;
 
 use crate::base::labels::labelled;
@@ -9,7 +9,7 @@ use crate::profile::kernels::GpuWork;
 use crate::trace::Trace;
 use crate::trace::event_args as args;
 
-pub(crate) use asker::{Asker, OfDdp};
+pub(crate) use origin::{CopyOrigin, OfDdp};
 pub(crate) use summary::{Copies, CopySummary, copies};
 
 labelled! {

@@ -7,7 +7,7 @@ use crate::base::interval::{Coverage, Interval, union};
 use crate::base::map::Map;
 use crate::base::sort::Arrange;
 use crate::names::cpu_activity::CpuActivity;
-use crate::names::host_calls::{OPTIMIZER_RANGE, is_capture_edge};
+use crate::names::cpu_calls::{OPTIMIZER_RANGE, is_capture_edge};
 use crate::profile::Profile;
 use crate::trace::{Category, EventId, StringId, Trace, TrackId};
 

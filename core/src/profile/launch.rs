@@ -160,10 +160,10 @@ impl Launches {
     }
 
     /// Work that one of several calls launched, without knowing which, sorted.
-    pub(crate) fn untold(&self) -> Vec<GpuId> {
-        let mut untold = [&self.ambiguous[..], &self.repeated].concat();
-        untold.sort_unstable();
-        untold
+    pub(crate) fn unknown(&self) -> Vec<GpuId> {
+        let mut unknown = [&self.ambiguous[..], &self.repeated].concat();
+        unknown.sort_unstable();
+        unknown
     }
 
     /// Assigns work to a call, unless another one has it: a runtime call and the driver call inside it may have the
@@ -265,7 +265,7 @@ impl Launches {
                 })
             })
             .collect();
-        self.repeated.clone_from(&repeated.untold);
+        self.repeated.clone_from(&repeated.unknown);
         if unlinked.is_empty() {
             self.arrange();
             return;

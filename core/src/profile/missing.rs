@@ -70,22 +70,22 @@ impl Profile {
 
     /// Why the causes of idle time are not reported; `None` if they are.
     pub fn without_idle_causes(&self) -> Option<&'static str> {
-        if self.is_idle_untold() {
+        if self.is_idle_unknown() {
             return Some(
-                "The durations of too much GPU activity are unknown to tell idle time from work.",
+                "The durations of too much GPU activity are unknown, so idle time cannot be computed.",
             );
         }
         self.clocks_ns.map(|_| {
-            "The clocks of GPU and host do not agree, so it cannot be told what the CPU did while the GPU was idle."
+            "The clocks of the CPU and the GPU do not agree, so the causes of GPU idle time are not reported."
         })
     }
 
     /// Whether so many GPU durations are unknown that idle time cannot be determined.
-    pub fn is_idle_untold(&self) -> bool {
+    pub fn is_idle_unknown(&self) -> bool {
         /// From this share of the time on, in percent, unknown time makes idle time unreliable.
         const LEAST_PERCENT: i64 = 5;
-        let untold_ns = self.gpu.untold_ns();
-        untold_ns > 0 && untold_ns / LEAST_PERCENT >= self.worked_ns() / 100
+        let unknown_ns = self.gpu.unknown_ns();
+        unknown_ns > 0 && unknown_ns / LEAST_PERCENT >= self.worked_ns() / 100
     }
 
     /// From the first start to the last end of GPU activity.
@@ -110,11 +110,11 @@ impl Profile {
 
     /// True if PyTorch operators were recorded, in the window, elsewhere, or during the capture of a graph that the
     /// trace replays.
-    pub fn has_host_ops(&self) -> bool {
+    pub fn has_cpu_ops(&self) -> bool {
         let window = self.window.as_ref();
-        !self.host_ops.is_empty()
+        !self.cpu_ops.is_empty()
             || !self.trace.captured.is_empty()
-            || window.is_some_and(|window| window.trace_has_host_ops)
+            || window.is_some_and(|window| window.trace_has_cpu_ops)
     }
 
     /// Whether the calls that launched GPU activity were recorded. If so, activity without one is
@@ -151,14 +151,14 @@ impl Profile {
         warnings.add_many(unlinked, launches.n_unlinked(), None);
         warnings.add_many(AmbiguousCorrelation, launches.n_ambiguous(), None);
         warnings.add_many(RepeatedCorrelation, launches.n_repeated(), None);
-        let untold_ns = self.gpu.untold_ns();
-        if untold_ns > 0 {
-            let (untold, all) = (untold_ns, self.worked_ns());
-            let [untold, all] = [untold, all].map(format::time_ns);
-            let detail = format!("It is {untold} of {all}.");
+        let unknown_ns = self.gpu.unknown_ns();
+        if unknown_ns > 0 {
+            let (unknown, all) = (unknown_ns, self.worked_ns());
+            let [unknown, all] = [unknown, all].map(format::time_ns);
+            let detail = format!("It is {unknown} of {all}.");
             self.warnings.add_with(UntoldGpuTime, 1, None, detail);
         }
-        let missing = match (self.has_gpu_events(), self.has_host_ops()) {
+        let missing = match (self.has_gpu_events(), self.has_cpu_ops()) {
             (true, true) => return,
             (true, false) if !self.trace.source.is_pytorch() => FormatWithoutOperators,
             (true, false) => NoHostEvents,

@@ -24,6 +24,7 @@ pub(crate) mod collectives;
 pub(crate) mod convolution;
 pub mod copies;
 pub(crate) mod cpu_activity;
+pub mod cpu_ops;
 pub(crate) mod dataflow;
 pub(crate) mod elementwise;
 pub mod estimate;
@@ -31,7 +32,6 @@ pub(crate) mod exposed;
 pub mod gaps;
 pub(crate) mod gemm;
 pub(crate) mod held;
-pub mod host_ops;
 pub mod kernels;
 pub(crate) mod kv_cache;
 pub mod lanes;
@@ -79,7 +79,7 @@ use crate::base::interval::Interval;
 use crate::import::warning::Warnings;
 use crate::perf::names_batch;
 use crate::profile::capture::Coverage;
-use crate::profile::host_ops::{HostOp, host_ops};
+use crate::profile::cpu_ops::{HostOp, cpu_ops};
 use crate::profile::kernels::{GpuTable, Running};
 use crate::profile::launch::{GpuId, Launches};
 use crate::profile::memo::Memo;
@@ -128,7 +128,7 @@ pub struct Profile {
     /// Operators with their kernels.
     pub ops: OpTable,
     /// Operators by CPU time.
-    pub host_ops: Vec<HostOp>,
+    pub cpu_ops: Vec<HostOp>,
     /// The tree with Python frames, built on first use.
     full_tree: OnceLock<CallTree>,
     /// Annotations that describe the batch of a step, collected on first use.
@@ -171,7 +171,7 @@ impl Profile {
         let trace = &self.trace;
         let window = WindowOf::new(window, self);
         let part = window.as_ref().map(|of| &of.window);
-        let span = part.map_or(Interval::ALL, Window::host_span);
+        let span = part.map_or(Interval::ALL, Window::cpu_span);
         let launches = self
             .launches
             .part(|work, call| part.is_none_or(|part| part.has(trace, work, call)));
@@ -195,7 +195,7 @@ impl Profile {
             sources: self.sources.clone(),
             tree: self.tree.within(trace, &launches, span),
             launches,
-            host_ops: host_ops(trace, &self.tree, Some(span)),
+            cpu_ops: cpu_ops(trace, &self.tree, Some(span)),
         });
         profile.serving = serving.unwrap_or_default();
         profile
@@ -231,7 +231,7 @@ impl Profile {
             recompute,
             gpu,
             ops,
-            host_ops: parts.host_ops,
+            cpu_ops: parts.cpu_ops,
             full_tree: OnceLock::new(),
             batches: OnceLock::new(),
             operations: OnceLock::new(),
@@ -256,7 +256,7 @@ impl Profile {
                 let tree = CallTree::with_frames(&self.trace, &self.launches);
                 match &self.window {
                     Some(window) => {
-                        let span = window.window.host_span();
+                        let span = window.window.cpu_span();
                         tree.within(&self.trace, &self.launches, span)
                     }
                     None => tree,
@@ -375,5 +375,5 @@ struct Parts {
     sources: ShapeSources,
     launches: Launches,
     tree: CallTree,
-    host_ops: Vec<HostOp>,
+    cpu_ops: Vec<HostOp>,
 }

@@ -3,7 +3,7 @@
 use super::Profile;
 use super::operations::Operation;
 use crate::base::interval::{Interval, sum};
-use crate::names::host_calls::{is_zero_grad, optimizer_of_step};
+use crate::names::cpu_calls::{is_zero_grad, optimizer_of_step};
 use crate::trace::{ByName, Category, EventId, TrackId};
 
 /// A span on the track of a thread.

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use super::capture::{self, CaptureFile, Coverage, Merging};
-use super::host_ops::host_ops;
+use super::cpu_ops::cpu_ops;
 use super::launch::Launches;
 use super::shapes::ShapeSources;
 use super::tree::{CallTree, Frames};
@@ -145,7 +145,7 @@ impl Recorded {
             false => Frames::Without,
         };
         let tree = CallTree::new(&trace, frames, &launches);
-        let host_ops = host_ops(&trace, &tree, None);
+        let cpu_ops = cpu_ops(&trace, &tree, None);
         Profile::of(Parts {
             trace: Arc::new(trace),
             window: None,
@@ -157,7 +157,7 @@ impl Recorded {
             sources: ShapeSources::default(),
             launches,
             tree,
-            host_ops,
+            cpu_ops,
         })
     }
 }

@@ -2,7 +2,7 @@
 
 use super::launch::is_graph_launch;
 use crate::base::map::Set;
-use crate::names::host_calls::RuntimeCall;
+use crate::names::cpu_calls::RuntimeCall;
 use crate::trace::{ByName, Category, EventId, LinkId, Trace};
 
 /// The calls in which a CPU thread waits for the GPU, in trace order.

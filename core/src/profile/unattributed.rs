@@ -163,7 +163,7 @@ impl Reasons {
         let shared = attributed.filter_map(id_of);
         Reasons {
             shared: shared.filter(|id| unattributed.contains(id)).collect(),
-            ambiguous: profile.launches.untold(),
+            ambiguous: profile.launches.unknown(),
             first: numbers.filter(|id| id.number() > Some(0)).min(),
         }
     }

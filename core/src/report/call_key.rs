@@ -75,12 +75,12 @@ pub(super) fn args_cells_as(
 #[rustfmt::skip]
 const COLUMNS: [Column; 9] = [
     column("name", Unit::Text, "The operator, or the runtime call where a launch has no operator around it."),
-    column("op category", Unit::Text, "The reference's category of the operator."),
+    column("op category", Unit::Text, "TraceLens's category of the operator."),
     column("process_name", Unit::Text, "The process it was called in."),
     column("process_label", Unit::Text, "The profiler's label of that process."),
     column("thread_name", Unit::Text, "The thread it was called on."),
     column("Input Dims", Unit::Text, "Shapes of its arguments."),
     column("Input type", Unit::Text, "Types of its arguments."),
     column("Input Strides", Unit::Text, "Strides of its arguments."),
-    column("Concrete Inputs", Unit::Text, "Values of its arguments that are no tensors."),
+    column("Concrete Inputs", Unit::Text, "Values of its non-tensor arguments."),
 ];

@@ -163,7 +163,7 @@ fn together(report: &Report) -> Option<String> {
             false => "",
         };
         format!(
-            "All together: {}; savings of the same operation count once.{late}",
+            "All findings together: {}; savings of the same operation count once.{late}",
             Worth::new(report, together).sentence()
         )
     })
@@ -227,7 +227,8 @@ fn close_to_roofline(profile: &Profile, report: &Report) -> String {
         ),
         (
             percent(&|row| row.is_anomaly),
-            "is above its roofline, which cannot be right".to_owned(),
+            "is above its roofline (shapes, times or GPU figures are off, or data stays in caches)"
+                .to_owned(),
         ),
         (
             percent(&is_low),
@@ -256,7 +257,9 @@ fn close_to_roofline(profile: &Profile, report: &Report) -> String {
             format!("No findings: most operations are near the roofline. Of compute time, {named}.")
         }
         (false, _) => {
-            format!("No findings, which does not mean that all is well: of compute time, {named}.")
+            format!(
+                "No findings, but most of the compute time is not near the roofline or could not be assessed: {named}."
+            )
         }
     };
     format!("{found}{below}{}", little_idle(report))
@@ -285,7 +288,7 @@ fn below_roofline(profile: &Profile, report: &Report) -> String {
         let name = short_name(&input, input.operation(row.operation));
         let percent = format::percent(row.efficiency_percent.unwrap_or_default());
         let why = causes_of(&input, row.operation);
-        let why = why.unwrap_or_else(|| "why is not known from the trace".to_owned());
+        let why = why.unwrap_or_else(|| "the trace does not show why".to_owned());
         let time = format::time_ns(row.time_ns);
         let bound = match row.bound {
             Some(Bound::Compute) => " (compute-bound)",
@@ -376,6 +379,6 @@ mod tests {
         let expected = "No findings: no large operation is below 40.0 % of roofline. The longest of those below 60.0 %: `aten::mm` takes 260 µs at 53.";
         assert!(below.starts_with(expected), "{below}");
         assert!(nothing(gemm(420)).contains(" 100 % is below 40.0 % of roofline, "));
-        assert!(nothing(gemm(70)).contains(" 100 % is above its roofline, "));
+        assert!(nothing(gemm(70)).contains(" 100 % is above its roofline ("));
     }
 }

@@ -19,7 +19,7 @@ use crate::profile::timeline::GpuClass;
 #[derive(Debug, Clone)]
 pub struct Roofline<'a> {
     /// The slope.
-    pub memory: MemoryRoof,
+    pub memory: MemoryRoofline,
     /// The horizontal parts, highest first.
     pub ceilings: Vec<Ceiling>,
     /// The operations on it, longest first.
@@ -28,14 +28,14 @@ pub struct Roofline<'a> {
 
 /// The sloping part of a roofline: the bandwidth of the memory.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-pub struct MemoryRoof {
+pub struct MemoryRoofline {
     /// The bandwidth in GB/s.
     pub gbps: f64,
     /// Whether it is peak or achievable.
     pub basis: Basis,
 }
 
-impl MemoryRoof {
+impl MemoryRoofline {
     /// The slope in TB/s.
     pub fn tb_per_s(&self) -> f64 {
         self.gbps / 1e3
@@ -135,7 +135,7 @@ pub fn roofline<'a>(profile: &'a Profile, report: &'a Report) -> Option<Roofline
         });
     }
     (!marks.is_empty()).then(|| Roofline {
-        memory: MemoryRoof {
+        memory: MemoryRoofline {
             gbps: gpu.mem_bw_gbps,
             basis: gpu.mem_bw_basis,
         },

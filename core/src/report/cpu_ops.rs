@@ -3,21 +3,21 @@
 use super::sheet::{Cell, Column, Unit, column};
 use super::{SheetInput, ms, percent};
 use crate::base::interval::sum;
-use crate::profile::host_ops::HostOp;
+use crate::profile::cpu_ops::HostOp;
 
 #[rustfmt::skip]
 pub(super) const COLUMNS: [Column; 5] = [
     column("name", Unit::Text, "The operator."),
     column("Count", Unit::Count, "Its calls."),
-    column("total_cpu_time_ms", Unit::Ms, "Host time inside its calls; calls inside calls of the same operator count once."),
-    column("self_cpu_time_ms", Unit::Ms, "Host time inside its calls and in no operator called from there."),
+    column("total_cpu_time_ms", Unit::Ms, "CPU time inside its calls; calls inside calls of the same operator count once."),
+    column("self_cpu_time_ms", Unit::Ms, "CPU time inside its calls, without the operators they call."),
     column("Percentage (%)", Unit::Percent, "Share of the self time of all operators."),
 ];
 
 pub(super) fn rows(input: &SheetInput) -> Vec<Vec<Cell>> {
     let profile = input.profile;
-    let all_ns = sum(profile.host_ops.iter().map(|op| op.self_ns));
-    let ops = profile.host_ops.iter();
+    let all_ns = sum(profile.cpu_ops.iter().map(|op| op.self_ns));
+    let ops = profile.cpu_ops.iter();
     let row = |op: &HostOp| {
         vec![
             Cell::Text(profile.trace.strings.get(op.name).to_owned()),
@@ -27,5 +27,5 @@ pub(super) fn rows(input: &SheetInput) -> Vec<Vec<Cell>> {
             percent(op.self_ns, Some(all_ns)),
         ]
     };
-    ops.filter(|_| profile.has_host_ops()).map(row).collect()
+    ops.filter(|_| profile.has_cpu_ops()).map(row).collect()
 }

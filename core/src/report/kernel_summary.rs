@@ -16,7 +16,7 @@ use crate::trace::{Category, StringId};
 
 #[rustfmt::skip]
 const COLUMNS: [Column; 11] = [
-    column("Parent op category", Unit::Text, "The reference's category of the operator; graph or runtime for launches outside operators."),
+    column("Parent op category", Unit::Text, "TraceLens's category of the operator; graph or runtime for launches outside operators."),
     column("Parent cpu_op", Unit::Text, "The operator nearest above the launch, or the launching call; empty where it is unknown."),
     column("Kernel name", Unit::Text, "The kernel."),
     column("Kernel stream", Unit::Text, "The stream it ran on."),
@@ -53,7 +53,7 @@ struct Durations {
 
 pub(super) fn rows(input: &SheetInput) -> Vec<Vec<Cell>> {
     let profile = input.profile;
-    let has_host_ops = profile.has_host_ops();
+    let has_cpu_ops = profile.has_cpu_ops();
     let mut groups = group(input);
     groups.arrange_by_key(|(_, durations)| std::cmp::Reverse(durations.sum_ns));
     let kernels_ns = sum(groups.iter().map(|(_, durations)| durations.sum_ns));
@@ -81,7 +81,7 @@ pub(super) fn rows(input: &SheetInput) -> Vec<Vec<Cell>> {
                 percent(durations.sum_ns, total_ns),
             ];
             row.extend(durations.label.clone().into_iter().flatten());
-            if !has_host_ops {
+            if !has_cpu_ops {
                 row.remove(PARENT_OP);
             }
             row
@@ -91,7 +91,7 @@ pub(super) fn rows(input: &SheetInput) -> Vec<Vec<Cell>> {
 
 pub(super) fn columns(parts: &Parts) -> Vec<Column> {
     let mut columns = [&COLUMNS[..], &labels::OF_KERNEL].concat();
-    if !parts.host_ops {
+    if !parts.cpu_ops {
         columns.remove(PARENT_OP);
     }
     columns
@@ -148,7 +148,7 @@ fn group(input: &SheetInput) -> Vec<(Key, Durations)> {
         let (parent, category) = parent(profile, &labels, work);
         let key = Key {
             category,
-            parent: parent.filter(|_| profile.has_host_ops()),
+            parent: parent.filter(|_| profile.has_cpu_ops()),
             name: work.name,
             stream: work.stream,
         };

@@ -212,7 +212,7 @@ impl SheetInput<'_> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Parts {
     /// The trace has operators.
-    pub host_ops: bool,
+    pub cpu_ops: bool,
     /// The trace has Python frames.
     pub python: bool,
     /// The trace recomputes activations.
@@ -227,7 +227,7 @@ pub struct Parts {
 impl Parts {
     /// Everything: all columns there are.
     pub const ALL: Parts = Parts {
-        host_ops: true,
+        cpu_ops: true,
         python: true,
         recompute: true,
         gpu: true,
@@ -236,7 +236,7 @@ impl Parts {
 
     fn of(profile: &Profile, options: &ReportOptions) -> Parts {
         Parts {
-            host_ops: profile.has_host_ops(),
+            cpu_ops: profile.has_cpu_ops(),
             python: profile.has_python_frames(),
             recompute: profile.recompute.is_some(),
             gpu: options.gpu.is_some(),
@@ -338,7 +338,7 @@ pub const SHEETS: &[SheetKind] = &[
     of("ops_summary_by_category", "Categories by GPU time", ops_by_category::columns, ops_by_category::rows),
     of("ops_summary", "Operators by GPU time", ops_summary::columns, ops_summary::rows),
     of("ops_unique_args", "Operators by arguments", ops_unique_args::columns, ops_unique_args::rows),
-    of("unified_perf_summary", "Work and rates", unified_perf::columns, unified_perf::rows),
+    of("unified_perf_summary", "FLOPs, bytes and achieved rates", unified_perf::columns, unified_perf::rows),
     of("gap_waterfall", "Why operations take longer than their roofline time", gap_waterfall::columns, gap_waterfall::rows),
     calls("GEMM", "GEMM", SheetFamily::Gemm, Pass::Forward),
     calls("CONV_fwd", "Convolutions", SheetFamily::Conv, Pass::Forward),
@@ -361,14 +361,14 @@ pub const SHEETS: &[SheetKind] = &[
     calls("FusedRoPE_bwd", "Fused rotary embeddings, backward", SheetFamily::FusedRope, Pass::Backward),
     calls("GroupedGEMM_fwd", "Grouped GEMM", SheetFamily::GroupedGemm, Pass::Forward),
     calls("GroupedGEMM_bwd", "Grouped GEMM, backward", SheetFamily::GroupedGemm, Pass::Backward),
-    calls("MoE_fused_fwd", "Fused experts", SheetFamily::MoeFused, Pass::Forward),
-    calls("MoE_fused_bwd", "Fused experts, backward", SheetFamily::MoeFused, Pass::Backward),
-    calls("MoE_unfused_fwd", "Experts", SheetFamily::MoeUnfused, Pass::Forward),
-    calls("MoE_unfused_bwd", "Experts, backward", SheetFamily::MoeUnfused, Pass::Backward),
-    calls("MoE_aux_fwd", "Routing of experts", SheetFamily::MoeAux, Pass::Forward),
-    calls("MoE_aux_bwd", "Routing of experts, backward", SheetFamily::MoeAux, Pass::Backward),
-    calls("MoE_comm_fwd", "Communication of experts", SheetFamily::MoeComm, Pass::Forward),
-    calls("MoE_comm_bwd", "Communication of experts, backward", SheetFamily::MoeComm, Pass::Backward),
+    calls("MoE_fused_fwd", "Fused MoE", SheetFamily::MoeFused, Pass::Forward),
+    calls("MoE_fused_bwd", "Fused MoE, backward", SheetFamily::MoeFused, Pass::Backward),
+    calls("MoE_unfused_fwd", "Unfused MoE (expert GEMMs)", SheetFamily::MoeUnfused, Pass::Forward),
+    calls("MoE_unfused_bwd", "Unfused MoE (expert GEMMs), backward", SheetFamily::MoeUnfused, Pass::Backward),
+    calls("MoE_aux_fwd", "MoE routing", SheetFamily::MoeAux, Pass::Forward),
+    calls("MoE_aux_bwd", "MoE routing, backward", SheetFamily::MoeAux, Pass::Backward),
+    calls("MoE_comm_fwd", "MoE communication (expert parallelism)", SheetFamily::MoeComm, Pass::Forward),
+    calls("MoE_comm_bwd", "MoE communication (expert parallelism), backward", SheetFamily::MoeComm, Pass::Backward),
     calls("SSM_fwd", "State-space models", SheetFamily::Ssm, Pass::Forward),
     calls("SSM_bwd", "State-space models, backward", SheetFamily::Ssm, Pass::Backward),
     calls("CrossEntropy_fwd", "Cross-entropy", SheetFamily::CrossEntropy, Pass::Forward),
@@ -392,7 +392,7 @@ pub const SHEETS: &[SheetKind] = &[
     of(memory::BY_OPERATOR, "Memory by operator", |_| memory::OPERATOR_COLUMNS.to_vec(), memory::operator_rows),
     of(memory::BY_STEP, "Memory by step", |_| memory::STEP_COLUMNS.to_vec(), memory::step_rows),
     of(memory::DRIVER_CALLS, "Memory taken from the driver", memory::driver_columns, memory::driver_rows),
-    of("cpu_ops_summary", "Operators by host time", |_| cpu_ops::COLUMNS.to_vec(), cpu_ops::rows),
+    of("cpu_ops_summary", "Operators by CPU time", |_| cpu_ops::COLUMNS.to_vec(), cpu_ops::rows),
 ];
 
 /// The extra column in sheets of a trace with recomputed activations.

@@ -9,14 +9,14 @@ use crate::trace::EventId;
 
 #[rustfmt::skip]
 const COLUMNS: [Column; 3] = [
-    column("op category", Unit::Text, "The reference's category of the operator."),
+    column("op category", Unit::Text, "TraceLens's category of the operator."),
     column("Count", Unit::Count, "Calls that launched GPU activity."),
     column("total_direct_kernel_time_ms", Unit::Ms, "Time during which kernels that they launched themselves run, summed over the calls."),
 ];
 
 pub(super) fn rows(input: &SheetInput) -> Vec<Vec<Cell>> {
     let profile = input.profile;
-    if !profile.has_host_ops() {
+    if !profile.has_cpu_ops() {
         return Vec::new();
     }
     let Parts {

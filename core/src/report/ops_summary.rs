@@ -20,7 +20,7 @@ const COLUMNS: [Column; 7] = [
     column("total_direct_kernel_time_ms", Unit::Ms, "Direct kernel time in milliseconds."),
     column("total_subtree_kernel_time_ms", Unit::Ms, "Subtree kernel time in milliseconds."),
     column("Count", Unit::Count, "Calls that launched GPU activity."),
-    column("Categories", Unit::Text, "The reference's categories of its calls."),
+    column("Categories", Unit::Text, "TraceLens's categories of its calls."),
 ];
 
 #[rustfmt::skip]
@@ -91,7 +91,7 @@ impl OperatorRows {
 
 pub(super) fn rows(input: &SheetInput) -> Vec<Vec<Cell>> {
     let profile = input.profile;
-    if !profile.has_host_ops() {
+    if !profile.has_cpu_ops() {
         return Vec::new();
     }
     let Parts {

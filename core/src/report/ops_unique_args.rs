@@ -18,8 +18,8 @@ const TIMES: [Column; 12] = [
     column("total_subtree_kernel_time_mean", Unit::Us, "Time during which kernels launched by a call or below it run, mean over the calls."),
     column("total_direct_kernel_time_median", Unit::Us, "Direct kernel time, median."),
     column("total_subtree_kernel_time_median", Unit::Us, "Subtree kernel time, median."),
-    column("total_direct_kernel_time_std", Unit::Us, "Direct kernel time, sample deviation; empty for a single call."),
-    column("total_subtree_kernel_time_std", Unit::Us, "Subtree kernel time, sample deviation; empty for a single call."),
+    column("total_direct_kernel_time_std", Unit::Us, "Direct kernel time, sample standard deviation; empty for a single call."),
+    column("total_subtree_kernel_time_std", Unit::Us, "Subtree kernel time, sample standard deviation; empty for a single call."),
     column("total_direct_kernel_time_min", Unit::Us, "Direct kernel time, shortest."),
     column("total_subtree_kernel_time_min", Unit::Us, "Subtree kernel time, shortest."),
     column("total_direct_kernel_time_max", Unit::Us, "Direct kernel time, longest."),
@@ -63,7 +63,7 @@ pub(super) struct Group<'a> {
 
 pub(super) fn rows(input: &SheetInput) -> Vec<Vec<Cell>> {
     let profile = input.profile;
-    if !profile.has_host_ops() {
+    if !profile.has_cpu_ops() {
         return Vec::new();
     }
     let captured = input.parts.captured;

@@ -46,9 +46,9 @@ pub(crate) fn of(profile: &Profile, operation: usize) -> Option<Place> {
 }
 
 /// The positions of the operators with the most CPU time, the first call of each.
-pub(crate) fn of_host_ops(profile: &Profile, n: usize) -> Vec<Place> {
+pub(crate) fn of_cpu_ops(profile: &Profile, n: usize) -> Vec<Place> {
     let events = &profile.trace.events;
-    let ops = profile.host_ops.iter().take(n);
+    let ops = profile.cpu_ops.iter().take(n);
     ops.filter_map(|op| {
         let calls = events.of_category(|of| of == Category::CpuOp);
         let mut calls = calls.filter(|id| events.name(*id) == op.name);
@@ -176,7 +176,7 @@ mod tests {
             .op("aten::linear", 1..91)
             .op("aten::mm", 20..80)
             .profile();
-        let places: Vec<(String, Vec<String>, i64)> = of_host_ops(&profile, 5)
+        let places: Vec<(String, Vec<String>, i64)> = of_cpu_ops(&profile, 5)
             .into_iter()
             .map(|place| (place.name, place.parents, place.subtree[0].host_ns))
             .collect();
@@ -191,6 +191,6 @@ mod tests {
                 of("aten::linear", &["Linear_3"], 90_000),
             ]
         );
-        assert_eq!(of_host_ops(&profile, 1).len(), 1);
+        assert_eq!(of_cpu_ops(&profile, 1).len(), 1);
     }
 }

@@ -23,7 +23,7 @@ const SUMMARY_COLUMNS: [Column; 9] = [
     column("Parent cpu_op", Unit::Text, "The operator nearest above the launch."),
     column("Input dims", Unit::Text, "Shapes of its arguments."),
     column("Input strides", Unit::Text, "Strides of its arguments."),
-    column("Concrete Inputs", Unit::Text, "Values of its arguments that are no tensors."),
+    column("Concrete Inputs", Unit::Text, "Values of its non-tensor arguments."),
     column("Kernel name", Unit::Text, "The kernel."),
     column("Short Kernel duration (µs) sum", Unit::Us, "Sum of its short durations."),
     column("Short Kernel count", Unit::Count, "How often it was short."),
@@ -35,7 +35,7 @@ const SUMMARY_COLUMNS: [Column; 9] = [
 const OP_COLUMNS: usize = 4;
 
 pub(super) fn summary_columns(parts: &Parts) -> Vec<Column> {
-    let skipped = if parts.host_ops { 0 } else { OP_COLUMNS };
+    let skipped = if parts.cpu_ops { 0 } else { OP_COLUMNS };
     SUMMARY_COLUMNS.into_iter().skip(skipped).collect()
 }
 
@@ -59,7 +59,7 @@ pub(super) fn summary(input: &SheetInput) -> Vec<Vec<Cell>> {
     let trace = &profile.trace;
     let short = short_kernels(input);
     let short = short.map(|(work, dur_ns)| ((op_key(input, work), work.name), dur_ns));
-    let counted = short.filter(|((op, _), _)| op.is_some() || !profile.has_host_ops());
+    let counted = short.filter(|((op, _), _)| op.is_some() || !profile.has_cpu_ops());
     let mut groups = grouped(counted, |(sum_ns, count): &mut (i64, i64), dur_ns| {
         *sum_ns = sum_ns.saturating_add(dur_ns);
         *count += 1;

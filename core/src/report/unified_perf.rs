@@ -19,31 +19,31 @@ const CALLS: [Column; 5] = [
     column("operation_count", Unit::Count, "Calls with these arguments."),
     column("total_duration_us", Unit::Us, "Time of the calls on the CPU, sum."),
     column("mean_duration_us", Unit::Us, "Time of a call on the CPU, mean."),
-    column("std_duration_us", Unit::Us, "Time of a call on the CPU, sample deviation; empty for a single call."),
+    column("std_duration_us", Unit::Us, "Time of a call on the CPU, sample standard deviation; empty for a single call."),
 ];
 
 #[rustfmt::skip]
 const WORK: [Column; 4] = [
-    column("GFLOPS", Unit::Number, "Floating-point operations of one call, in thousand millions."),
+    column("GFLOPS", Unit::Number, "Floating-point operations of one call, in units of 10⁹."),
     column("Data Moved (MB)", Unit::Number, "Bytes to and from memory of one call, each operand once, in units of 1024² bytes."),
-    column("FLOPS/Byte", Unit::Number, "Operations for each byte."),
+    column("FLOPS/Byte", Unit::Number, "Arithmetic intensity: FLOPs per byte."),
     column("Compute Spec", Unit::Text, "The units that do the operations, and their precision."),
 ];
 
 const BOUND: Column = column(
     "Roofline Bound",
     Unit::Text,
-    "What keeps the chosen GPU from being faster: arithmetic or memory.",
+    "Whether it is compute-bound or memory-bound on the chosen GPU.",
 );
 
 #[rustfmt::skip]
 const RATES: [Column; 7] = [
     column("TB/s_mean", Unit::Number, "Bytes moved a second, in units of 10¹², mean over the calls."),
-    column("TB/s_std", Unit::Number, "Bytes moved a second, in units of 10¹², sample deviation."),
+    column("TB/s_std", Unit::Number, "Bytes moved a second, in units of 10¹², sample standard deviation."),
     column("TFLOPS/s_mean", Unit::Number, "Operations a second, in units of 10¹², mean over the calls."),
-    column("TFLOPS/s_std", Unit::Number, "Operations a second, in units of 10¹², sample deviation."),
+    column("TFLOPS/s_std", Unit::Number, "Operations a second, in units of 10¹², sample standard deviation."),
     column("Kernel Time (µs)_mean", Unit::Us, "Time during which kernels of a call run, mean."),
-    column("Kernel Time (µs)_std", Unit::Us, "Kernel time, sample deviation; empty for a single call."),
+    column("Kernel Time (µs)_std", Unit::Us, "Kernel time, sample standard deviation; empty for a single call."),
     column("Kernel Time (µs)_sum", Unit::Us, "Kernel time, sum over the calls."),
 ];
 
@@ -65,7 +65,7 @@ const ROOF: [Column; 8] = [
     column("Roofline Time (µs)_first", Unit::Us, "The least time that the chosen GPU needs for one call."),
     column("Pct Roofline_mean", Unit::Percent, "The least time that the chosen GPU needs over the kernel time, mean over the calls."),
     column("Pct Roofline_median", Unit::Percent, "The least time over the kernel time, median over the calls."),
-    column("Pct Roofline_std", Unit::Percent, "The least time over the kernel time, sample deviation over the calls."),
+    column("Pct Roofline_std", Unit::Percent, "The least time over the kernel time, sample standard deviation over the calls."),
     column("Pct Roofline_min", Unit::Percent, "The least time over the kernel time, least of the calls."),
     column("Pct Roofline_max", Unit::Percent, "The least time over the kernel time, most of the calls."),
     column("Pct Roofline", Unit::Percent, "The least time over the kernel time, of all calls together: what the page and the reports show."),
@@ -92,7 +92,7 @@ pub(super) fn rows(input: &SheetInput) -> Vec<Vec<Cell>> {
         operations.filter(|(operation, _)| has_row(profile, operation))
     };
     let all = profile.operations().iter();
-    let linked = all.filter(|operation| profile.has_host_ops() && operation.is_linked);
+    let linked = all.filter(|operation| profile.has_cpu_ops() && operation.is_linked);
     let all_ns = sum(linked.map(|operation| operation.kernel_ns));
     let mut shares = Shares::of(all_ns);
     let mut cells = Vec::new();
@@ -121,7 +121,7 @@ pub(super) fn rows(input: &SheetInput) -> Vec<Vec<Cell>> {
 /// Whether an operation is in the sheet: traces without operators have no rows, and GPU activity that no operator
 /// launched is left out.
 pub fn has_row(profile: &Profile, operation: &Operation) -> bool {
-    profile.has_host_ops() && operation.has_own_row()
+    profile.has_cpu_ops() && operation.has_own_row()
 }
 
 pub(super) fn columns(parts: &Parts) -> Vec<Column> {
@@ -193,7 +193,9 @@ fn row(input: &SheetInput, operation: &Operation, judged: &Judged) -> Option<Vec
             roof.and_then(|roof| roof_shares(times_us, roof.time_us)),
         ));
         let achieved = judged.achieved;
-        cells.push(achieved.map_or(Cell::Empty, |achieved| Cell::Float(achieved.roof_percent)));
+        cells.push(achieved.map_or(Cell::Empty, |achieved| {
+            Cell::Float(achieved.percent_of_roofline)
+        }));
         cells.push(basis_cell(roof));
     }
     cells.extend(extremes(kernels));

@@ -21,7 +21,7 @@ pub(crate) const COLUMNS: [Column; 9] = [
     column("counted end ms", Unit::Ms, "When that time ends: later than the window where work that starts in it runs on."),
     column("trace length ms", Unit::Ms, "From the first event of the trace to the end of its last."),
     column("recorded on", Unit::Text, "The GPU as the trace names it."),
-    column("judged by", Unit::Text, "The GPU whose figures operations are compared with."),
+    column("judged by", Unit::Text, "The GPU whose roofline operations are compared with."),
 ];
 
 pub(super) fn rows(input: &SheetInput) -> Vec<Vec<Cell>> {

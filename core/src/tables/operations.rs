@@ -116,7 +116,7 @@ fn row(mut threads: Vec<One>) -> Option<(i64, Vec<Value>)> {
 fn efficiency(threads: &[One]) -> Option<f64> {
     let achieved = threads.iter().filter_map(|one| {
         let achieved = one.judged?.achieved?;
-        Some((achieved.roof_percent, one.us))
+        Some((achieved.percent_of_roofline, one.us))
     });
     let achieved: Vec<(f64, f64)> = achieved.collect();
     match achieved.as_slice() {

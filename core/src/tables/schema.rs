@@ -85,7 +85,7 @@ impl TableKind {
 
 // The first columns of every table.
 #[rustfmt::skip]
-const RUN_ID: Field = field("run_id", Str, "run", "The file: the first 16 hexadecimal digits of the SHA-256 of its bytes as they come, compressed ones too.").key();
+const RUN_ID: Field = field("run_id", Str, "run", "The file: the first 16 hexadecimal digits of the SHA-256 of the file as stored, compressed or not.").key();
 #[rustfmt::skip]
 const DATE: Field = field("date", Date, "date", "The UTC day on which the recording starts; unknown where the trace does not tell.");
 #[rustfmt::skip]
@@ -167,7 +167,7 @@ const RUN_COLUMNS: &[Field] = &[
     field("world_size", I32, "ranks of the job", "How many processes the job has."),
     field("job_id", Str, "job", "The same for the ranks of one job: a hash of the number of ranks, the groups of all of them, and to 10 s when the first collective of all ranks ended, or where there is none when the recording started."),
     field("gpu_name", Str, "recorded on", "The GPU as the trace names it, the first of several."),
-    field("gpu_id", Str, "judged by", "The GPU of Dormer's table whose figures operations are compared with."),
+    field("gpu_id", Str, "judged by", "The GPU of Dormer's table whose roofline operations are compared with."),
     field("n_gpus", I32, "GPUs", "How many GPUs work ran on."),
     field("pytorch_version", Str, "PyTorch", "The version of PyTorch, where the trace has it."),
     field("cuda_version", Str, "CUDA", "The version of the CUDA runtime."),
@@ -184,7 +184,7 @@ const RUN_COLUMNS: &[Field] = &[
     field("idle_ns", I64, "idle_time", "Time of it in which nothing runs: total less busy."),
     field("unattributed_ns", I64, "unattributed", "How much longer the GPU is busy if activity without a known launching call counts, too."),
     field("flops", F64, "FLOPs", "Floating-point operations of all calls that have a model."),
-    field("matrix_efficiency", F64, "matrix efficiency", "How near operations on matrix units come to the GPU's matrix rate: the mean, weighted by time."),
+    field("matrix_efficiency", F64, "matrix efficiency", "Mean share of the GPU's matrix rate that operations on matrix units reach, weighted by time."),
     field("model_name", Str, "model", "The model, as far as modules and shapes tell."),
     field("architecture", Str, "architecture", "Its kind: Transformer, CNN, Diffusion and the like."),
     field("precision", Str, "precision", "The type that most of its arithmetic is in."),
@@ -220,10 +220,10 @@ const OP_COLUMNS: &[Field] = &[
     field("calls", I64, "operation_count", "Calls with these arguments."),
     field("kernel_ns", I64, "Kernel Time (ns)_sum", "Kernel time, sum over the calls."),
     field("median_ns", I64, "Kernel Time (ns)_median", "Kernel time of a call, median."),
-    field("gflops", F64, "GFLOPS", "Floating-point operations of one call, in thousand millions."),
+    field("gflops", F64, "GFLOPS", "Floating-point operations of one call, in units of 10⁹."),
     field("bytes", F64, "Data Moved (B)", "Bytes to and from memory of one call, each operand once."),
     field("efficiency", F64, "Pct Roofline", "The least time over the kernel time, of all calls together."),
-    field("bound", Str, "Roofline Bound", "What keeps the chosen GPU from being faster: arithmetic or memory."),
+    field("bound", Str, "Roofline Bound", "Whether it is compute-bound or memory-bound on the chosen GPU."),
     field("is_recompute", Flag, "is_recompute", "True for what ran while activations were computed again."),
 ];
 
@@ -235,7 +235,7 @@ const KERNEL_COLUMNS: &[Field] = &[
     field("kernel_key", U64, "kernel", "A hash of the kernel and its operation: the same on all machines (FNV-1a, 64 bits).").key(),
     field("kernel", Str, "Kernel name", "The kernel."),
     field("kernel_short", Str, "kernel, short", "Its name without namespaces, template arguments and parameters: several kernels may share it."),
-    field("op", Str, "Parent cpu_op", "The operator nearest above the launch, or the launching call; unknown where nothing tells."),
+    field("op", Str, "Parent cpu_op", "The operator that launched it (the innermost one), or the launching call; unknown if neither was recorded."),
     field("category", Str, "Dormer category", "The kind of work it is."),
     field("library", Str, "library", "The library it comes from; unknown where its name does not tell."),
     field("calls", I64, "Kernel duration_count", "How often it ran."),
@@ -255,12 +255,12 @@ const COLLECTIVE_COLUMNS: &[Field] = &[
     field("group_size", I32, "Group size", "How many processes it has."),
     field("type", Str, "Collective name", "What they did: all-reduce, all-gather and the like.").key(),
     field("dtype", Str, "dtype", "Type of the elements.").key(),
-    field("bytes", I64, "message size", "Size of the message as benchmarks of collectives count it; unknown where size or type are not told.").key(),
+    field("bytes", I64, "message size", "Size of the message as benchmarks of collectives count it; unknown if size or type was not recorded.").key(),
     field("calls", I64, "operation_count", "How often."),
-    field("total_ns", I64, "dur_sum", "Durations of the kernels, waiting for other members included: sum."),
+    field("total_ns", I64, "dur_sum", "Sum of the kernel durations, including waiting for other ranks."),
     field("min_ns", I64, "dur_min", "Shortest duration."),
     field("exposed_ns", I64, "exposed", "The part of the sum in which nothing computes."),
-    field("bus_bandwidth", F64, "bus bandwidth", "What the links of a process carry a second in the shortest call, which waits least."),
+    field("bus_bandwidth", F64, "bus bandwidth", "Bus bandwidth of the shortest call, which waits least, as nccl-tests define it."),
     field("transfer_ns", I64, "transfer", "How long data moved; only where all ranks of the job were read."),
     field("wait_ns", I64, "wait", "How long it waited for other ranks; only where all ranks of the job were read."),
 ];
@@ -276,9 +276,9 @@ const FINDING_COLUMNS: &[Field] = &[
     field("priority", Str, "priority", "How much it matters: Critical, High, Medium or Low."),
     field("title", Str, "title", "What was found, in a few words."),
     field("time_ns", I64, "time", "The measured time that it is about."),
-    field("low_ns", I64, "saves, low", "What following it saves, the cautious end; unknown where the trace cannot tell."),
+    field("low_ns", I64, "saves, low", "What following it saves, the low end of the range; unknown where the trace cannot tell."),
     field("mid_ns", I64, "saves", "What following it saves, the middle: findings are ranked by it."),
-    field("high_ns", I64, "saves, high", "What following it saves, the hopeful end."),
+    field("high_ns", I64, "saves, high", "What following it saves, the high end of the range."),
     field("estimate", Str, "estimate", "What the saving is estimated from: measured, roofline, usual_efficiency, upper_bound or heuristic."),
     field("op_keys", ListU64, "operations", "The operations that show it, the longest first: rows of the table ops."),
 ];

@@ -10,7 +10,7 @@ use super::{
     TrackId,
 };
 
-/// The four argument lists of an op as raw JSON text; empty if the key is missing.
+/// The four argument lists of an op as raw JSON text; empty where the key is missing.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct OpArgsText<'a> {
     /// `Input Dims`.

@@ -7,7 +7,7 @@ pub struct DeviceProperties {
     pub id: Option<i64>,
     /// Marketing name, "NVIDIA H100 80GB HBM3"; some ROCm traces leave it empty.
     pub name: String,
-    /// Its vendor, "NVIDIA" or "AMD"; empty if the trace does not say.
+    /// Who makes it, "NVIDIA" or "AMD"; empty where the trace does not say.
     pub vendor: &'static str,
     /// Memory in bytes.
     pub total_memory: Option<u64>,

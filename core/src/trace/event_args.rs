@@ -3,7 +3,8 @@
 use crate::trace::extra_args::value;
 use crate::trace::{EventId, Trace};
 
-/// An argument of an event as text, strings without their quotes; `None` if the event has no such argument.
+/// An argument of an event as text, strings without their quotes; `None` where the event has no
+/// such argument.
 pub(crate) fn arg<'a>(trace: &'a Trace, event: EventId, key: &str) -> Option<&'a str> {
     let args = trace.strings.get(trace.events.extra_args(event)?);
     value(args, key)

@@ -53,7 +53,7 @@ pub struct FailedAllocation {
     pub track: TrackId,
     /// Its row of [`MemoryTable::devices`].
     pub device: u16,
-    /// Number of requested bytes.
+    /// How many bytes were asked for.
     pub bytes: u64,
 }
 

@@ -20,7 +20,7 @@ rows! {
 #[derive(Debug, Clone)]
 pub struct StringTable {
     text: String,
-    /// End of each string in `text`; it starts where the previous one ends.
+    /// End of each string in `text`; it starts where the one before it ends.
     ends: Vec<u32>,
     index: HashTable<StringId>,
 }

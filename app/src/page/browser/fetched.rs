@@ -25,17 +25,17 @@ pub struct Found {
 pub fn found(address: &str) -> Result<Found, String> {
     let base = document().base_uri().ok().flatten().unwrap_or_default();
     let url = Url::new_with_base(address, &base);
-    let url = url.map_err(|_| "the link has an address that cannot be read".to_owned())?;
+    let url = url.map_err(|_| "the address in the link is not a valid URL".to_owned())?;
     let here = window().location();
     let (origin, protocol) = (here.origin(), here.protocol());
     if Ok(url.origin()) != origin || Ok(url.protocol()) != protocol {
         return Err(format!(
-            "the link names a file of another site ({}), and Dormer fetches from its own alone; download the file and drop it here",
+            "the link points to a file on another site ({}), and Dormer fetches files only from its own site; download the file and drop it here",
             url.origin()
         ));
     }
     if policy().contains("connect-src 'none'") {
-        let why = "the link names a file to fetch, and Dormer as one file fetches nothing; choose or drop the trace itself";
+        let why = "the link points to a file, but this single-file copy of Dormer makes no requests; choose or drop the trace itself";
         return Err(why.to_owned());
     }
     let name = Some(file_of(&url.pathname())).filter(|name| !name.is_empty());
@@ -69,7 +69,7 @@ pub async fn fetched(
         }
         status @ (401 | 403) => {
             return Err(format!(
-                "the server gives it only to who is logged in (status {status}), and Dormer sends no login; download the file and drop it here"
+                "the server requires a login (status {status}), and Dormer sends no credentials; download the file and drop it here"
             ));
         }
         status => return Err(format!("the server answers with status {status}")),
@@ -79,7 +79,7 @@ pub async fn fetched(
     let length = header("Content-Length").filter(|_| header("Content-Encoding").is_none());
     let total = length.and_then(|length| length.parse().ok()).unwrap_or(0.0);
     let Some(body) = response.body() else {
-        return Err("the server sends nothing".to_owned());
+        return Err("the server sent an empty response".to_owned());
     };
     tell(0.0, total);
     let parts = read(&body.get_reader().unchecked_into(), |bytes| {
@@ -93,7 +93,7 @@ fn unreachable() -> &'static str {
     match page_source() {
         PageSource::Command => GONE,
         PageSource::Site | PageSource::OneFile => {
-            "the server cannot be reached, or sends the page elsewhere"
+            "the server cannot be reached, or it redirects the request"
         }
     }
 }
@@ -118,7 +118,7 @@ pub(super) async fn read(
         }
         if is_last || of_part >= PART {
             let part = Blob::new_with_u8_array_sequence(&chunks);
-            let part = part.map_err(|_| "there is no memory for it".to_owned())?;
+            let part = part.map_err(|_| "there is not enough memory for the file".to_owned())?;
             parts.push(&part);
             (chunks, of_part) = (Array::new(), 0.0);
         }

@@ -51,7 +51,7 @@ pub async fn json_of(file: &str) -> Result<JsValue, String> {
     let response: Response = response.map_err(gone)?.unchecked_into();
     if !response.ok() {
         return Err(format!(
-            "the list is not to be had (status {})",
+            "the list of traces could not be loaded (status {})",
             response.status()
         ));
     }

@@ -48,7 +48,9 @@ pub fn worker_files(
         match wasm_bindgen_futures::JsFuture::from(promise).await {
             Ok(files) => match read_worker_files(&files) {
                 Some(files) => then(files),
-                None => failed("the page's loader and the page do not fit together".to_owned()),
+                None => failed(
+                    "the page and its loader are from different builds; reload the page".to_owned(),
+                ),
             },
             Err(error) => failed(error_text(&error)),
         }

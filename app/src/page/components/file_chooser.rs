@@ -80,7 +80,7 @@ pub fn file_chooser() -> impl IntoView {
                     <input
                         type="checkbox"
                         id=format!("candidate-beside-{at}")
-                        aria-label=format!("{name} is read, too")
+                        aria-label=format!("{name} is an additional file")
                         prop:checked=is_beside
                         on:change=move |_| beside.update(|beside| crate::page::url::toggle(beside, at))
                     />
@@ -114,13 +114,13 @@ pub fn file_chooser() -> impl IntoView {
                                 <th scope="col" class="n">"Size"</th>
                                 <th scope="col">"Trace"</th>
                                 <th scope="col">"Reference"</th>
-                                <th scope="col">"With it"</th>
+                                <th scope="col">"Additional"</th>
                             </tr>
                         </thead>
                         <tbody>{lines}</tbody>
                     </table>
                 </div>
-                <p class="soft fine">"A reference is what the trace is compared with; none is needed. \u{201c}With it\u{201d} is for graph captures and the configuration of the model."</p>
+                <p class="soft fine">"A reference is optional; the trace is compared with it. Check \u{201c}Additional\u{201d} for graph captures and the model configuration."</p>
                 <footer role="presentation">
                     <button type="button" disabled=move || reference.get().is_none() on:click=move |_| reference.set(None)>"No reference"</button>
                     <span class="grow"></span>

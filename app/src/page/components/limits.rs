@@ -9,7 +9,7 @@ use crate::page::prelude::*;
 pub fn limits(limits: Vec<Limit>) -> impl IntoView {
     (!limits.is_empty()).then(|| {
         let chips = each(limits, chip);
-        view! { <ul class="limits" aria-label="What limits trust in these numbers" data-testid="limits">{chips}</ul> }
+        view! { <ul class="limits" aria-label="Limitations of these numbers" data-testid="limits">{chips}</ul> }
     })
 }
 
@@ -40,7 +40,7 @@ fn switch_of(switch: LimitSwitch) -> AnyView {
     match switch {
         LimitSwitch::SheetEvents => view! {
             <Switch
-                label="GPU activity that sheets with TraceLens's names count"
+                label="GPU activity counted in TraceLens-compatible sheets"
                 options=[("events-linked", "Sheets: attributed"), ("events-all", "Sheets: all")]
                 on=state.of_place(|place| place.choice.all_gpu_events)
                 choose=move |all| state.go(|place| place.choice.all_gpu_events = all)

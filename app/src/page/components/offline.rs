@@ -112,7 +112,7 @@ fn copy() -> impl IntoView {
                 }}
                 {button("forget-copy", "Forget the copy", forget)}
             </p>
-            <p class="fine">"The browser can also install the page as an app now, which opens traces by double click."</p>
+            <p class="fine">"You can now also install the page as an app from the browser; the app opens traces on double-click."</p>
         }
     };
     let not_kept = move || {
@@ -171,7 +171,7 @@ fn sites() -> impl IntoView {
         }
         .into_any(),
         sites => view! {
-            <p>"Their traces are opened unasked:"</p>
+            <p>"Traces from these sites open without asking:"</p>
             <div class="recent" data-testid="sites"><ul>{each(sites, line)}</ul></div>
         }
         .into_any(),

@@ -295,7 +295,7 @@ fn filter(noun: &'static str, of_all: RwSignal<usize>, matching: RwSignal<usize>
                     autocomplete="off"
                     spellcheck="false"
                     placeholder=format!("Filter {noun}: mm 2816, dur>1ms")
-                    title="Words combine; fields as dur>1ms, category:gemm. The question mark beside lists them."
+                    title="All words must match; fields such as dur>1ms or category:gemm compare columns. The question mark lists them."
                     prop:value=move || find.get()
                     on:input=typed
                 />

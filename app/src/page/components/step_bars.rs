@@ -104,7 +104,7 @@ fn bar(
     let beside = match step.of_median.is_empty() {
         true => String::new(),
         false if step.of_median.ends_with('\u{d7}') => format!(", {} the median", step.of_median),
-        false => format!(", {} beside steps like it", step.of_median),
+        false => format!(", {} compared with similar steps", step.of_median),
     };
     let outlier = if step.is_slow { ", outlier" } else { "" };
     let text = format!("{}: {}{beside}{outlier}", step.line.name, step.time);

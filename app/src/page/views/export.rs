@@ -138,7 +138,7 @@ fn one_file(state: AppState, engine: Engine, is_redacted: bool) -> AnyView {
             <div>
                 <h2>"One file with page, report and trace"</h2>
                 <p class="fine">
-                    {format!("Whoever opens it sees this page with this trace, at the view that was shown last, and needs nothing else; where scripts are blocked, the report is read. It holds {holds}.")}
+                    {format!("Opens without a server and shows this page with this trace, at the view shown last; where scripts are blocked, it shows the report. It contains {holds}.")}
                     {asks}
                 </p>
                 {move || error.get().map(|why| view! { <p class="fine" role="alert">{format!("It could not be made: {why}.")}</p> })}

@@ -124,7 +124,7 @@ fn list(listed: &Arc<Runs>, shown: Shown) -> impl IntoView {
     };
     let none = move || {
         let is_none = n_runs > 0 && found.with(Vec::is_empty);
-        is_none.then(|| view! { <p class="soft">"No run or trace is called so."</p> })
+        is_none.then(|| view! { <p class="soft">"No run or trace matches the filter."</p> })
     };
     let more = move || {
         let n_found = found.with(Vec::len);

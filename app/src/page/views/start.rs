@@ -25,11 +25,11 @@ pub fn empty() -> impl IntoView {
                     <span>{prose(where_traces_go().to_owned())}</span>
                 </li>
                 <li>
-                    <b>"Reads any PyTorch trace"</b>
+                    <b>"Reads PyTorch profiler traces"</b>
                     <span>
                         <code>".json"</code> " (of rocprofv3, too), Perfetto " <code>".pftrace"</code> ", XPlane "
                         <code>".xplane.pb"</code> ", with gzip or in a " <code>".zip"</code> " or " <code>".tar"</code>
-                        ", of any size. Truncated or damaged files too, with a note on what is missing. With GPU graphs, drop the trace and its graph captures together."
+                        ". Truncated or damaged files are read too, with a note on what is missing. With GPU graphs, drop the trace and its graph captures together."
                     </span>
                 </li>
                 <li>

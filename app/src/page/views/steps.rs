@@ -112,7 +112,7 @@ fn loads(choices: Vec<StepChoice>) -> impl IntoView {
     });
     view! {
         <section class="card flush" data-testid="loads">
-            <h3>"Steady load"</h3>
+            <h3>"Steady-state steps"</h3>
             <table class="list">
                 <thead class="unseen"><tr><th scope="col">"Choice"</th><th scope="col">"Steps"</th></tr></thead>
                 <tbody>{rows}</tbody>
@@ -132,8 +132,8 @@ fn table(columns: Vec<String>, steps: Vec<StepTime>) -> impl IntoView {
         }
     });
     let beside = match columns.is_empty() {
-        true => "Of the median",
-        false => "Over usual",
+        true => "vs. median",
+        false => "Over similar steps",
     };
     let columns = each(columns, |column| {
         let is_number = column != "Phase";

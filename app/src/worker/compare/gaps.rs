@@ -139,10 +139,10 @@ fn evidence(comparison: &Comparison, subject: &Subject) -> Vec<Evidence> {
             let ops = places.iter().filter_map(|at| operations.matched.get(*at));
             ops.map(of_both).collect()
         }
-        Subject::Lone(places) => {
+        Subject::Unmatched(places) => {
             let ops = places
                 .iter()
-                .filter_map(|at| operations.lone.target.get(*at));
+                .filter_map(|at| operations.unmatched.target.get(*at));
             ops.map(|op| of_target([&op.name, &op.shapes, "nothing"], op.family, &op.side))
                 .collect()
         }

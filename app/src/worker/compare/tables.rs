@@ -2,7 +2,7 @@
 
 use dormer_core::base::format;
 use dormer_core::compare::{
-    Comparison, KernelUse, LoneOp, MatchedOp, MemorySize, Named, Pair, StepPair, Tally, Timed,
+    Comparison, KernelUse, MatchedOp, MemorySize, Named, Pair, StepPair, Tally, Timed, UnmatchedOp,
     Verdict,
 };
 use dormer_core::names::Family;
@@ -51,15 +51,16 @@ impl CompareTable {
 /// Every table except that of places, including those without rows.
 pub(super) fn tables(comparison: &Comparison) -> Vec<CompareTable> {
     let operations = &comparison.operations;
-    let lone = |name, rows: &[LoneOp]| CompareTable::new(name, LONE, rows, |op| (op.family, ""));
+    let unmatched =
+        |name, rows: &[UnmatchedOp]| CompareTable::new(name, UNMATCHED, rows, |op| (op.family, ""));
     let memory = comparison.memory.iter().flat_map(|memory| memory.rows());
     let memory: Vec<Size> = memory.map(|(part, size)| (part, size.clone())).collect();
     vec![
         CompareTable::new(sheet::OPERATIONS, MATCHED, &operations.matched, |op| {
             (op.family, op.judgement.verdict.key())
         }),
-        lone(sheet::TARGET_ONLY, &operations.lone.target),
-        lone(sheet::REFERENCE_ONLY, &operations.lone.reference),
+        unmatched(sheet::TARGET_ONLY, &operations.unmatched.target),
+        unmatched(sheet::REFERENCE_ONLY, &operations.unmatched.reference),
         CompareTable::new(sheet::STEPS, STEPS, &comparison.steps, |_| {
             (Family::Other, "")
         }),
@@ -126,7 +127,7 @@ const MATCHED: &[TableColumn<MatchedOp>] = &[
     ("name in the reference", Unit::Text, "Its name in the reference, if different.", |op| op.reference_name.as_deref().map_or(Cell::Empty, words)),
     (column::SHAPES, Unit::Text, SHAPES, |op| words(&*op.shapes)),
     (column::VERDICT, Unit::Text, "Whether the hardware explains the difference; * where the other basis of figures says otherwise.", |op| words(verdict(op))),
-    ("not judged because", Unit::Text, "Why there is no prediction.", |op| words(why(op.judgement.verdict))),
+    ("no prediction because", Unit::Text, "Why there is no prediction.", |op| words(why(op.judgement.verdict))),
     (column::REFERENCE, Unit::Ms, REFERENCE, |op| ms(op.sides.reference.time_ns)),
     (column::TARGET, Unit::Ms, TARGET, |op| ms(op.sides.target.time_ns)),
     (column::DIFFERENCE, Unit::Ms, DIFFERENCE, |op| ms(op.times().difference())),
@@ -144,7 +145,7 @@ const MATCHED: &[TableColumn<MatchedOp>] = &[
 ];
 
 #[rustfmt::skip]
-const LONE: &[TableColumn<LoneOp>] = &[
+const UNMATCHED: &[TableColumn<UnmatchedOp>] = &[
     (column::NAME, Unit::Text, OPERATION, |op| words(&*op.name)),
     (column::SHAPES, Unit::Text, SHAPES, |op| words(&*op.shapes)),
     (column::TIME, Unit::Ms, "Total kernel time.", |op| ms(op.side.time_ns)),

@@ -110,8 +110,8 @@ fn a_trace_against_itself_has_no_difference() {
     assert_eq!(facts.headline, "No difference: both traces take 310 µs.");
     assert_eq!(facts.sentences, Vec::<String>::new());
     assert_eq!(facts.steps, []);
-    let lone = |sheet: &str| facts.tables.iter().any(|table| table.key == sheet);
-    assert!(!lone(sheet::TARGET_ONLY) && !lone(sheet::REFERENCE_ONLY));
+    let unmatched = |sheet: &str| facts.tables.iter().any(|table| table.key == sheet);
+    assert!(!unmatched(sheet::TARGET_ONLY) && !unmatched(sheet::REFERENCE_ONLY));
 }
 
 #[test]

@@ -57,14 +57,14 @@ pub(super) fn carriers(of: &Summary, change: usize) -> Option<FactTable> {
         ]
     });
     let columns = [
-        ("Carried by", Name),
+        ("Operation or kernel", Name),
         ("Shapes", Name),
         ("What", Text),
         ("Before", Number),
         ("In this build", Number),
-        ("Of the change", Number),
+        ("% of change", Number),
     ];
-    table("What carries the change", &columns, rows)
+    table("What accounts for the change", &columns, rows)
 }
 
 fn lost(of: &Summary) -> Option<FactTable> {
@@ -107,7 +107,7 @@ fn findings(of: &Summary) -> Option<FactTable> {
         ]
     });
     let columns = [
-        ("Finding worth most", Text),
+        ("Finding", Text),
         ("Analysis", Text),
         ("Can save", Number),
         ("Findings", Number),
@@ -190,7 +190,7 @@ fn slowest(of: &Summary) -> Option<FactTable> {
         ("Build", Text),
         ("Total", Number),
         ("Idle", Number),
-        ("Against its model", Number),
+        ("vs. model median", Number),
         ("Runs", Number),
     ];
     table("Slowest jobs", &columns, rows)
@@ -216,7 +216,7 @@ fn outliers(of: &Summary) -> Option<FactTable> {
     let columns = [
         ("Machine", Name),
         ("GPU", Text),
-        ("Time against others", Number),
+        ("Time vs. other machines", Number),
         ("95 % interval", Number),
         ("Runs", Number),
         ("Models", Number),
@@ -262,7 +262,7 @@ fn rejected(of: &Summary) -> Option<FactTable> {
         ("Status", Text),
         ("Reason", Text),
         ("Files", Number),
-        ("The first of them", Name),
+        ("First file", Name),
     ];
     table("Files that were not read", &columns, rows)
 }

@@ -161,7 +161,7 @@ fn what_cannot_be_merged_leaves_everything_as_it_is() {
         (
             "execution_details.json",
             NOTES,
-            "execution_details.json: it says what captures of GPU graphs are of",
+            "execution_details.json: it describes captures of GPU graphs",
         ),
         (
             "config.json",

@@ -87,7 +87,7 @@ pub(super) fn lead(report: &Report) -> Vec<String> {
         Some(Value::Count(count)) => *count,
         _ => 0,
     };
-    let in_the_mean = match timelines.gpus.is_empty() {
+    let on_average = match timelines.gpus.is_empty() {
         true => "",
         false => " per GPU on average",
     };
@@ -105,7 +105,7 @@ pub(super) fn lead(report: &Report) -> Vec<String> {
                 }
                 ns => format!("{} of it exposed", format::time_ns(ns)),
             };
-            format!("{takes} {}{in_the_mean}, {exposed}.", format::time_ns(ns))
+            format!("{takes} {}{on_average}, {exposed}.", format::time_ns(ns))
         })
     };
     [

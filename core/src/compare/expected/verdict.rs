@@ -28,10 +28,10 @@ impl Verdict {
         match self {
             Verdict::ExplainedByHardware => ["explained_by_hardware", "explained by hardware", "The hardware explains the difference."],
             Verdict::ModeratelyBeyond => ["moderately_beyond", "moderately beyond hardware", "A call is slower than the hardware explains, though by less than twice."],
-            Verdict::UnexpectedSlowdown => ["unexpected_slowdown", "unexpected slowdown", "The hardware does not explain the time of a call: something else than the printed figures does."],
+            Verdict::UnexpectedSlowdown => ["unexpected_slowdown", "unexpected slowdown", "The hardware does not explain the time of a call: the cause is something other than the GPUs' peak rates."],
             Verdict::KernelIssue => ["kernel_issue", "kernel issue very likely", "Far from what the hardware explains, on tiny batched GEMMs: very likely the choice of the kernel."],
             Verdict::BetterThanPredicted => ["better_than_predicted", "better than predicted", "Faster than the hardware predicts from the reference, which may be slow here."],
-            Verdict::TooSmallToJudge => ["too_small_to_judge", "too small to judge", "So short on both sides that launching it takes as long: the ratio means nothing."],
+            Verdict::TooSmallToJudge => ["too_small_to_judge", "too small to judge", "So short on both sides that launch overhead dominates: the ratio is not meaningful."],
             Verdict::NotJudged(_) => ["not_judged", "not judged", "Not judged."],
         }
     }

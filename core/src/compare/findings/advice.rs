@@ -48,19 +48,19 @@ pub(crate) const CAUSES: &[Advice] = &[
                 && op.sides.target.operations.len() > op.sides.reference.operations.len()
         },
         model: "Compute attention by `torch.nn.functional.scaled_dot_product_attention`, and check that masks, types and head sizes allow a fused kernel as they do on the reference.",
-        kernel: "The fused kernel of the reference never writes the scores to memory: ask for one on the target where there is none.",
+        kernel: "The fused kernel of the reference never writes the scores to memory: use or write one on the target.",
     },
     Advice {
         when: "the target does in several operations what the reference does in fewer",
         applies: |_, op| op.is_group() && op.sides.target.n_kernels > op.sides.reference.n_kernels,
         model: "Use the operator that does it in one on the reference, {reference_name}, or compile this part with `torch.compile`, so that its data moves once.",
-        kernel: "Ask for a kernel that does the work of several, as on the reference.",
+        kernel: "Use or write one fused kernel for these steps, as on the reference.",
     },
     Advice {
         when: "it is a tiny batched GEMM, far slower than predicted",
         applies: |_, op| op.judgement.verdict == Verdict::KernelIssue,
         model: "Merge the small GEMMs into fewer large ones, or use an operator that does the whole pattern in one kernel, such as fused attention.",
-        kernel: "Give the reproducer to the kernel team: check which kernel and which tile size are chosen for this batch of tiny matrices.",
+        kernel: "Profile the reproducer: check which kernel and which tile size are chosen for this batch of tiny matrices.",
     },
     Advice {
         when: "it is a convolution that only the reference computes in TF32",
@@ -100,37 +100,37 @@ pub(crate) const USUAL: &[Advice] = &[
     Advice {
         when: "it is a GEMM of regular sizes",
         applies: |_, op| op.family == Family::Gemm && op.sides.target.is_regular == Some(true),
-        model: "Let `torch.compile` choose among kernels: the sizes are regular, and suit any of them.",
+        model: "Use `torch.compile` with `mode=\"max-autotune\"`: the sizes are regular, so it can choose among all kernels.",
         kernel: OF_GEMM,
     },
     Advice {
         when: "it is another GEMM",
         applies: |_, op| op.family == Family::Gemm,
-        model: "Batch or pad these GEMMs so that they are of a regular size, or let `torch.compile` choose among kernels.",
+        model: "Batch or pad these GEMMs to regular sizes, or use `torch.compile` with `mode=\"max-autotune\"`.",
         kernel: OF_GEMM,
     },
     Advice {
         when: "it is attention",
         applies: |_, op| op.family == Family::Attention,
         model: "Try another implementation of fused attention for these lengths, and check that both runs choose the same one.",
-        kernel: "Compare the attention kernels of both sides at this length, and have the target's tuned for it.",
+        kernel: "Compare the attention kernels of both sides at this length, and tune the target's for it.",
     },
     Advice {
         when: "it is a convolution in the channels-last layout on the reference alone",
         applies: |_, op| is_convolution(op, Some(true), Some(false)),
-        model: "Use the channels-last layout on the target too, and let the library search for its fastest algorithm.",
+        model: "Use the channels-last layout on the target too (`torch.channels_last`), and let the library benchmark its algorithms (`torch.backends.cudnn.benchmark = True`).",
         kernel: OF_CONVOLUTION,
     },
     Advice {
         when: "it is a convolution without the channels-last layout",
         applies: |_, op| is_convolution(op, op.sides.reference.is_channels_last, Some(false)),
-        model: "Try the channels-last layout on the target, and let the library search for its fastest algorithm.",
+        model: "Try the channels-last layout on the target (`torch.channels_last`), and let the library benchmark its algorithms (`torch.backends.cudnn.benchmark = True`).",
         kernel: OF_CONVOLUTION,
     },
     Advice {
         when: "it is another convolution",
         applies: |_, op| op.family == Family::Convolution,
-        model: "Let the library search for its fastest algorithm on the target.",
+        model: "Let the library benchmark its algorithms on the target (`torch.backends.cudnn.benchmark = True`).",
         kernel: OF_CONVOLUTION,
     },
     Advice {
@@ -151,7 +151,7 @@ pub(crate) const USUAL: &[Advice] = &[
     Advice {
         when: "it is a generated kernel",
         applies: |_, op| op.family == Family::Triton,
-        model: "Compile again on the target with autotuning switched on.",
+        model: "Recompile on the target with `mode=\"max-autotune\"`.",
         kernel: OF_OTHERS,
     },
     Advice {
@@ -186,12 +186,12 @@ const OF_ANY: Advice = Advice {
     kernel: OF_OTHERS,
 };
 
-const OF_GEMM: &str = "Compare the kernels and tile sizes that both sides choose for these shapes, and have the target's selection tuned.";
+const OF_GEMM: &str = "Compare the kernels and tile sizes that both sides choose for these shapes, and tune the selection on the target.";
 const OF_CONVOLUTION: &str = "Compare the algorithms that both sides choose, and look for layout changes around the target's.";
 const OF_LINKS: &str =
     "Compare sizes and links of both machines: topology and settings decide here, not a kernel.";
 const OF_OTHERS: &str =
-    "Have the target's kernel tuned for this shape: vector width, work per thread, launch size.";
+    "Tune the target's kernel for this shape: vector width, work per thread, launch configuration.";
 
 /// What to change in the model and in the kernel.
 pub(crate) fn advice(comparison: &Comparison, op: &MatchedOp) -> [String; 2] {
@@ -287,7 +287,7 @@ mod tests {
         });
         assert!(model(&last, &apart).starts_with("Use the channels-last layout on the target too"));
         assert!(model(&apart, &apart).starts_with("Try the channels-last layout"));
-        let neither = "Let the library search for its fastest algorithm on the target.";
+        let neither = "Let the library benchmark its algorithms on the target (`torch.backends.cudnn.benchmark = True`).";
         assert_eq!(model(&last, &last), neither);
         assert_eq!(model(&apart, &last), neither);
     }
@@ -329,7 +329,10 @@ mod tests {
         assert!(kernel.contains("TF32"), "{kernel}");
         // Both use TF32, so that is not the cause; the sizes suit any kernel.
         let [_, model, _] = advised(SQUARE, tf32, other_tf32);
-        assert!(model.starts_with("Let `torch.compile` choose"), "{model}");
+        assert!(
+            model.starts_with("Use `torch.compile` with `mode="),
+            "{model}"
+        );
         let odd = SQUARE.replace("[4096, 4096]]", "[4096, 37]]");
         let [_, model, _] = advised(&odd, tf32, other_tf32);
         assert!(model.starts_with("Batch or pad"), "{model}");

@@ -47,7 +47,7 @@ const HELPERS: GapRule = GapRule {
     title: "{subject}: {kind} on the target only",
     issue: "Within {name} the target launches {kernels} ({kind}) for {helper_time}, {share} of its {time}; the reference launches none.",
     model: "See what makes it necessary: the layout, the type or the size of the operands.",
-    kernel: "Ask for a kernel that reads the operands as they are, so that no {kind} is needed.",
+    kernel: "Use or write a kernel that reads the operands as they are, so that no {kind} is needed.",
     notes: &[
         "Without it the target takes {rest} there, the reference {reference}{on}: {change}{hardware}.",
         "Other kernels that only the target launches there: {others}.",
@@ -109,7 +109,7 @@ fn candidate(comparison: &Comparison, rows: Vec<usize>) -> Option<Candidate> {
         let expected = first.judgement.expected.filter(|_| !comparison.is_same_gpu);
         let hardware = expected.map_or(String::new(), |ratio| {
             let change = words::change((ratio - 1.0) * 100.0);
-            format!(", where from the hardware {change} would follow")
+            format!(", where the hardware predicts {change}")
         });
         words.push(("hardware", hardware));
     }

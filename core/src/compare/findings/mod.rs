@@ -6,13 +6,13 @@
 
 mod advice;
 mod helpers;
-mod lone;
 mod more_calls;
 mod operations;
 mod rule;
 mod savings;
 mod slower_machine;
 mod system;
+mod unmatched;
 mod wider_type;
 
 use std::cmp::Reverse;
@@ -32,7 +32,7 @@ const TABLES: [GapTable; 7] = [
     slower_machine::TABLE,
     more_calls::TABLE,
     wider_type::TABLE,
-    lone::TABLE,
+    unmatched::TABLE,
     system::TABLE,
 ];
 

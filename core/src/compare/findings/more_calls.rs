@@ -20,7 +20,7 @@ pub(super) const TABLE: GapTable = GapTable {
         applies: |_, _| true,
         title: "{subject}: more calls than on the reference",
         issue: "The target calls {name} {target_calls}, the reference {reference_calls}: they take {time} and {reference}.",
-        model: "See where the calls come from that the reference does without: work that is done twice, a loop that runs more often, or results that are computed again.",
+        model: "Find where the extra calls come from: work that is done twice, a loop with more iterations, or results that are recomputed.",
         kernel: "A faster kernel would not make up for calls that are not needed.",
         notes: &[
             "Both traces hold {steps}.",

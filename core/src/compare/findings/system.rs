@@ -45,7 +45,7 @@ const RULES: &[GapRule] = &[
         applies: |_, candidate| {
             candidate.subject == Subject::Idle && candidate.has_word("is_launch_bound")
         },
-        model: "Keep the GPU busy: record the step as a graph, or launch fewer and larger kernels.",
+        model: "Capture the step in a GPU graph (`torch.compile` with `mode=\"reduce-overhead\"`), or launch fewer and larger kernels.",
         ..IDLE
     },
     IDLE,
@@ -55,7 +55,7 @@ const RULES: &[GapRule] = &[
             candidate.subject == Subject::ExposedCommunication
                 && comparison.communicates(Which::Reference) == Some(false)
         },
-        kernel: "The reference communicates with no other GPU, so nothing tells how long these collectives take elsewhere.",
+        kernel: "The reference communicates with no other GPU, so there is no other measurement of these collectives.",
         ..COMMUNICATION
     },
     COMMUNICATION,
@@ -64,7 +64,7 @@ const RULES: &[GapRule] = &[
         applies: |comparison, candidate| {
             candidate.subject == Subject::ExposedCopies && is_maybe_pageable(comparison)
         },
-        model: "Copy from pinned memory without blocking. Start copies earlier and let them run beside computation, prepare data ahead, and read results back in one go.",
+        model: "Copy from pinned memory (`pin_memory=True`, `non_blocking=True`). Start copies earlier and let them run beside computation, prepare data ahead, and read results back in one go.",
         ..COPIES
     },
     COPIES,
@@ -81,7 +81,7 @@ const IDLE: GapRule = GapRule {
     notes: &[
         SHARES,
         OTHER_AMOUNT,
-        "For {unknown} of it nothing tells whether the GPU was busy, and that is not counted.",
+        "For {unknown} of it, it is unknown whether the GPU was busy; that time is not counted.",
         "By cause it grows most by {cause}: {cause_time} on the target, {cause_reference} on the reference.",
         "The report of the target alone says: {own_issue}",
         "The CPU is slower too; self time of a call: {slower_host}.",
@@ -154,7 +154,7 @@ fn candidate(comparison: &Comparison, kind: PartKind, subject: Subject) -> Optio
         PartKind::Idle if sides.reference.n_gpus != sides.target.n_gpus => return None,
         PartKind::Idle => (
             amount.scaled_idle(times.reference, sides.reference.n_gpu_events),
-            sides.target.untold_idle_ns,
+            sides.target.unknown_idle_ns,
         ),
         _ => (amount.scaled(times.reference), 0),
     };
@@ -452,7 +452,7 @@ mod tests {
                 "{}",
                 gap.model
             );
-            assert!(!gap.model.contains("as a graph"), "{}", gap.model);
+            assert!(!gap.model.contains("GPU graph"), "{}", gap.model);
         }
     }
 }

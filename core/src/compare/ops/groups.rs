@@ -90,8 +90,8 @@ fn fused_attention(
     which: Which,
 ) -> Vec<(AttentionKey, Members)> {
     let profile = all.sides.get(which).profile;
-    let lone = alignment.lone.get(which).iter().enumerate();
-    let of_kind = lone.filter_map(|(place, rows)| {
+    let unmatched = alignment.unmatched.get(which).iter().enumerate();
+    let of_kind = unmatched.filter_map(|(place, rows)| {
         let first = all.operations(which, rows).next()?;
         let is_it = first.family == Family::Attention;
         let sizes = AttentionSizes::of(profile, first).map(|sizes| {
@@ -124,7 +124,7 @@ fn unfused_attention(
         *calls.entry(*operation).or_default() += 1;
     }
     let mut place_of: Map<usize, usize> = Map::default();
-    for (place, rows) in alignment.lone.get(which).iter().enumerate() {
+    for (place, rows) in alignment.unmatched.get(which).iter().enumerate() {
         let positions = all.positions(which, rows);
         let is_in_attention = |at: &usize| {
             let n_calls = operations.get(*at).map_or(0, Operation::n_calls);
@@ -205,9 +205,9 @@ fn by_key<K: std::hash::Hash + Eq + Clone>(
     all: &Rows,
     key: impl Fn(Which, &[usize]) -> Option<K>,
 ) -> Vec<Found> {
-    let lone = &alignment.lone;
+    let unmatched = &alignment.unmatched;
     let keyed = Which::ALL.into_iter().flat_map(|which| {
-        let rows = lone.get(which).iter().enumerate();
+        let rows = unmatched.get(which).iter().enumerate();
         rows.map(move |(place, rows)| (which, place, rows))
     });
     let keyed = keyed.filter_map(|(which, place, rows)| {

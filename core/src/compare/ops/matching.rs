@@ -5,7 +5,7 @@ use super::groups::{self, Found};
 use super::scopes;
 use super::side::op_side;
 use super::similar::{Rows, pair_by_kernels, pair_by_operator, pair_retyped_gemms};
-use super::{LoneOp, MatchLevel, MatchedOp, Operations};
+use super::{MatchLevel, MatchedOp, Operations, UnmatchedOp};
 use crate::base::map::Map;
 use crate::base::sort::Arrange;
 use crate::compare::align::{Alignment, align};
@@ -52,7 +52,7 @@ impl Operations {
         pair_by_kernels(&mut alignment, &rows);
         groups.extend(groups::experts(&mut alignment, &rows));
         groups.extend(scopes::places(&mut alignment, &rows));
-        let Alignment { matched, lone } = alignment;
+        let Alignment { matched, unmatched } = alignment;
         let mut operations = Operations::default();
         let paired = matched.into_iter().map(|found| Found {
             level: found.level,
@@ -70,12 +70,12 @@ impl Operations {
         });
         for which in Which::ALL {
             let side = sides.get(which);
-            let rows = lone.get(which).iter().filter_map(|of| {
+            let rows = unmatched.get(which).iter().filter_map(|of| {
                 let positions = rows.positions(which, of);
                 let op_side = op_side(side, shares.get(which), positions, None);
                 let first = *op_side.operations.first()?;
                 let first = side.profile.operations().get(first)?;
-                Some(LoneOp {
+                Some(UnmatchedOp {
                     name: first.short_name(side.profile).to_owned(),
                     shapes: shapes_of(side, first),
                     is_recompute: first.key.is_recompute,
@@ -83,12 +83,12 @@ impl Operations {
                     side: op_side,
                 })
             });
-            let mut lone: Vec<LoneOp> = rows.collect();
-            lone.arrange_by(|a, b| {
-                let time = |op: &LoneOp| op.side.time_ns;
+            let mut unmatched: Vec<UnmatchedOp> = rows.collect();
+            unmatched.arrange_by(|a, b| {
+                let time = |op: &UnmatchedOp| op.side.time_ns;
                 time(b).cmp(&time(a)).then_with(|| a.name.cmp(&b.name))
             });
-            *operations.lone.get_mut(which) = lone;
+            *operations.unmatched.get_mut(which) = unmatched;
         }
         operations
     }
@@ -180,8 +180,8 @@ fn join_split_calls(alignment: &mut Alignment<MatchLevel>, all: &Rows, level: Ma
         }
     }
     for which in Which::ALL {
-        let lone = std::mem::take(alignment.lone.get_mut(which));
-        for rows in lone {
+        let unmatched = std::mem::take(alignment.unmatched.get_mut(which));
+        for rows in unmatched {
             let extra = all.n_calls(which, &rows);
             let known = shapes(which, &rows).and_then(|key| by_shapes.get(&key));
             let partner = known.into_iter().flatten().copied().find(|at| {
@@ -195,7 +195,7 @@ fn join_split_calls(alignment: &mut Alignment<MatchLevel>, all: &Rows, level: Ma
                     found.rows.get_mut(which).extend(rows);
                     found.level = found.level.max(level);
                 }
-                None => alignment.lone.get_mut(which).push(rows),
+                None => alignment.unmatched.get_mut(which).push(rows),
             }
         }
     }

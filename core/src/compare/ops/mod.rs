@@ -178,7 +178,7 @@ fn float_bits(label: &str) -> Option<u32> {
 
 /// An operation of one of the traces.
 #[derive(Debug, Clone, PartialEq)]
-pub struct LoneOp {
+pub struct UnmatchedOp {
     /// Its name; for a kernel without an operator, the kernel.
     pub name: String,
     /// The shapes and the type of its operands, as text.
@@ -191,7 +191,7 @@ pub struct LoneOp {
     pub side: OpSide,
 }
 
-impl LoneOp {
+impl UnmatchedOp {
     /// Its name and shapes.
     pub fn label(&self) -> String {
         label(&self.name, &self.shapes)
@@ -212,5 +212,5 @@ pub struct Operations {
     /// Operations of both, longest in the target first.
     pub matched: Vec<MatchedOp>,
     /// Operations of only one, longest first.
-    pub lone: Pair<Vec<LoneOp>>,
+    pub unmatched: Pair<Vec<UnmatchedOp>>,
 }

@@ -121,8 +121,8 @@ fn is_telling(name: &str) -> bool {
 
 /// Matches unmatched operations in the same place.
 pub(super) fn places(alignment: &mut Alignment<MatchLevel>, all: &Rows) -> Vec<Found> {
-    let lone = alignment.lone.as_ref();
-    if lone.reference.is_empty() || lone.target.is_empty() {
+    let unmatched = alignment.unmatched.as_ref();
+    if unmatched.reference.is_empty() || unmatched.target.is_empty() {
         return Vec::new();
     }
     let mut found = Vec::new();
@@ -130,7 +130,7 @@ pub(super) fn places(alignment: &mut Alignment<MatchLevel>, all: &Rows) -> Vec<F
         let mut finders = all.sides.map(|side| Finder::new(side.profile, told));
         let mut keyed: Vec<(Key, (Which, usize))> = Vec::new();
         for which in Which::ALL {
-            for (place, rows) in alignment.lone.get(which).iter().enumerate() {
+            for (place, rows) in alignment.unmatched.get(which).iter().enumerate() {
                 let finder = finders.get_mut(which);
                 let mut names = all.operations(which, rows).map(|one| finder.of(one));
                 let Some(name) = names.next().flatten() else {
@@ -149,8 +149,8 @@ pub(super) fn places(alignment: &mut Alignment<MatchLevel>, all: &Rows) -> Vec<F
         });
         for ((_, is_gemm, _), places) in groups {
             let rows = Pair::of(|which| {
-                let lone = alignment.lone.get(which);
-                let rows = places.get(which).iter().filter_map(|at| lone.get(*at));
+                let unmatched = alignment.unmatched.get(which);
+                let rows = places.get(which).iter().filter_map(|at| unmatched.get(*at));
                 rows.flatten().copied().collect::<Vec<usize>>()
             });
             let units = Pair {

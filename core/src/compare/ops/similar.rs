@@ -100,9 +100,9 @@ fn pair_by_kind<'a>(
     all: &'a Rows,
     kind: impl Fn(Which, &[usize]) -> Option<Likeness<'a>>,
 ) {
-    let lone = &alignment.lone;
+    let unmatched = &alignment.unmatched;
     let rows = Which::ALL.into_iter().flat_map(|which| {
-        let rows = lone.get(which).iter().enumerate();
+        let rows = unmatched.get(which).iter().enumerate();
         rows.map(move |(at, rows)| (which, at, rows))
     });
     let of_kind = rows.filter_map(|(which, at, rows)| Some((kind(which, rows)?, (which, at))));
@@ -114,9 +114,9 @@ fn pair_by_kind<'a>(
             continue;
         }
         for which in Which::ALL {
-            let lone = alignment.lone.get(which);
+            let unmatched = alignment.unmatched.get(which);
             of_kind.get_mut(which).arrange_by_key(|at| {
-                let rows = lone.get(*at).map(Vec::as_slice).unwrap_or_default();
+                let rows = unmatched.get(*at).map(Vec::as_slice).unwrap_or_default();
                 all.text(which, rows).map_or(0, |text| text.uid)
             });
         }
@@ -135,8 +135,8 @@ pub(crate) fn pair_by_kernels(alignment: &mut Alignment<MatchLevel>, all: &Rows)
     for which in Which::ALL {
         let side = all.sides.get(which);
         let name = |id: StringId| side.profile.trace.strings.get(id);
-        for (at, lone) in alignment.lone.get(which).iter().enumerate() {
-            let operations = all.operations(which, lone);
+        for (at, unmatched) in alignment.unmatched.get(which).iter().enumerate() {
+            let operations = all.operations(which, unmatched);
             let kernels = operations.flat_map(|operation| operation.kernels(side.profile));
             let kernels: Vec<(&str, u64)> =
                 kernels.map(|(id, count, _)| (name(id), count)).collect();
@@ -183,8 +183,8 @@ pub(crate) fn pair_by_kernels(alignment: &mut Alignment<MatchLevel>, all: &Rows)
             }
         }
         let is_kernels = |which: Which| {
-            let lone = alignment.lone.get(which);
-            let mut rows = places.get(which).iter().filter_map(|at| lone.get(*at));
+            let unmatched = alignment.unmatched.get(which);
+            let mut rows = places.get(which).iter().filter_map(|at| unmatched.get(*at));
             rows.all(|rows| all.operations(which, rows).all(Operation::is_kernel))
         };
         let is_any = !places.reference.is_empty() && !places.target.is_empty();
@@ -208,9 +208,14 @@ pub(super) fn take_rows(
 ) -> Pair<Vec<usize>> {
     let mut rows = Pair::<Vec<usize>>::default();
     for which in Which::ALL {
-        let (rows, lone) = (rows.get_mut(which), alignment.lone.get_mut(which));
+        let (rows, unmatched) = (rows.get_mut(which), alignment.unmatched.get_mut(which));
         for at in places.get(which) {
-            rows.extend(lone.get_mut(*at).map(std::mem::take).unwrap_or_default());
+            rows.extend(
+                unmatched
+                    .get_mut(*at)
+                    .map(std::mem::take)
+                    .unwrap_or_default(),
+            );
         }
         rows.arrange();
     }
@@ -219,7 +224,7 @@ pub(super) fn take_rows(
 
 pub(super) fn drop_taken(alignment: &mut Alignment<MatchLevel>) {
     for which in Which::ALL {
-        let lone = alignment.lone.get_mut(which);
-        lone.retain(|rows| !rows.is_empty());
+        let unmatched = alignment.unmatched.get_mut(which);
+        unmatched.retain(|rows| !rows.is_empty());
     }
 }

@@ -61,11 +61,11 @@ fn calls_that_one_trace_splits_by_strides_stay_together() {
         assert_eq!(op.level, MatchLevel::Shapes);
         assert_eq!(op.calls(), pair(2, 2));
         assert_eq!(op.times().difference().abs(), 10_000);
-        assert_eq!(operations.lone, Pair::default());
+        assert_eq!(operations.unmatched, Pair::default());
     }
     // A call that only one trace makes has no match to join.
     let more = compared(&mm(MM, 40), &target).operations;
-    assert_eq!((more.matched.len(), more.lone.target.len()), (1, 1));
+    assert_eq!((more.matched.len(), more.unmatched.target.len()), (1, 1));
     assert_eq!(more.matched[0].level, MatchLevel::Arguments);
 }
 
@@ -89,7 +89,7 @@ fn what_has_no_partner_is_listed_on_its_side() {
     let other = r#""Input Dims": [[2, 9, 9], [2, 9, 9]], "Input type": ["float", "float"]"#;
     let operations = compared(&mm(MM, 40), &one_op("aten::bmm", other, 50)).operations;
     assert!(operations.matched.is_empty());
-    let names = operations.lone.map(|ops| ops[0].label());
+    let names = operations.unmatched.map(|ops| ops[0].label());
     assert_eq!(names.reference, "aten::mm 512 × 256, 256 × 128 fp32");
     assert_eq!(names.target, "aten::bmm 2 × 9 × 9, 2 × 9 × 9 fp32");
 }
@@ -149,7 +149,7 @@ fn renumbered_generated_kernels_are_the_same_in_order() {
         ("triton_poi_fused_add_mul_2", Some("triton_poi_fused_add_mul_1"), pair(40_000, 80_000)),
         ("triton_poi_fused_add_mul_1", Some("triton_poi_fused_add_mul_0"), pair(10_000, 20_000)),
     ]));
-    assert!(operations.lone.target.is_empty());
+    assert!(operations.unmatched.target.is_empty());
 }
 
 #[test]
@@ -228,7 +228,7 @@ fn a_gemm_that_one_trace_splits_among_operators_stays_together() {
     let op = only(&operations);
     assert_eq!((op.level, op.calls()), (MatchLevel::Gemm, pair(2, 2)));
     assert_eq!(op.times(), pair(80_000, 70_000));
-    assert_eq!(operations.lone, Pair::default());
+    assert_eq!(operations.unmatched, Pair::default());
 }
 
 /// 64 heads of 1024 × 1024 scores.
@@ -254,7 +254,7 @@ fn attention_in_several_operations_stands_against_the_fused_one() {
     let [a, b, c] = unfused(200);
     let several = run([("aten::mm", MM, "k", 40), a, b, c, a, b, c]);
     let comparison = testing::compared(&one, &several, H100);
-    assert_eq!(comparison.operations.lone, Pair::default());
+    assert_eq!(comparison.operations.unmatched, Pair::default());
     let ops = comparison.operations.matched.iter();
     let op = ops.clone().find(|op| op.is_group()).unwrap();
     assert_eq!((op.level, op.calls()), (MatchLevel::Meaning, pair(2, 2)));

@@ -28,7 +28,7 @@ const COLUMNS: [Column; 15] = [
     column("Input Dims", Unit::Text, "Shapes of the operator's arguments."),
     column("Input Strides", Unit::Text, "Strides of its arguments."),
     column("Input type", Unit::Text, "Types of its arguments."),
-    column("Concrete Inputs", Unit::Text, "Values of its arguments that are no tensors."),
+    column("Concrete Inputs", Unit::Text, "Values of its non-tensor arguments."),
     column("kernel_time", Unit::Us, "Its duration."),
     column("busy_time", Unit::Us, "Time in which anything runs that its side alone has at this place."),
     column("lowest_common_ancestor_name", Unit::Text, "The nearest call around it that both sides make, without line numbers and addresses."),

@@ -176,7 +176,7 @@ pub(super) const KINDS: &[SheetKind] = &[
     SheetKind {
         sheet: "unified_perf_summary",
         name: "unified_perf_summary",
-        titles: titles!("Work and rates"),
+        titles: titles!("FLOPs, bytes and achieved rates"),
         keys: ARGS,
         prefer: SAME_PLACE,
         diffs: &[

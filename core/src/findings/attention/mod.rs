@@ -269,7 +269,7 @@ fn of_windows(seen: &[Seen]) -> Option<String> {
     let rows: Vec<&Row> = rows.map(|one| one.row).collect();
     (!rows.is_empty()).then(|| {
         format!(
-            "{} of attention ({}) see a sliding window of the context, layer by layer in turn with those that see all of it: how wide it is, is not recorded, so their efficiency is unknown.",
+            "{} of attention ({}) use a sliding window, alternating with full-attention layers; the window size is not recorded, so their efficiency is unknown.",
             format::counted(n_calls(&rows), "call"),
             format::time_ns(time_ns(&rows))
         )
@@ -284,7 +284,7 @@ fn of_less_than_all(input: &Input, seen: &[Seen]) -> Option<String> {
         .collect();
     (!rows.is_empty()).then(|| {
         format!(
-            "{} of attention ({}) read less than the full context: all of its keys and values are more than the memory can move in that time, so their efficiency is unknown.",
+            "{} of attention ({}) read less than the full context: reading all keys and values would exceed the memory bandwidth, so their efficiency is unknown.",
             format::counted(n_calls(&rows), "call"),
             format::time_ns(time_ns(&rows))
         )

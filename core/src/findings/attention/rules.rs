@@ -65,7 +65,7 @@ pub(super) const RULES: &[Rule<Seen>] = &[
         },
         title: "Attention in {width}{backward}",
         issue: "{subject}: {time}{at}, in {width}.",
-        model: "run it in {types} (autocast): the fastest attention kernels take 16-bit types only.",
+        model: "run it in {types} (autocast): the fastest attention kernels do not support wider types.",
         kernel: "nothing to tune before the type is settled.",
         words: |group| {
             vec![
@@ -107,7 +107,7 @@ pub(super) const RULES: &[Rule<Seen>] = &[
         title: "Decode attention at a low % of the memory bandwidth{backward}",
         issue: "{subject}: {time}{at}; few queries attend to many keys, so it mostly reads keys and values.",
         model: "decode more requests at once, {or_cache?|or }generate several tokens a step (speculative decoding){or_cache}.",
-        kernel: "{split?the keys are split over the GPU already: try other numbers of splits, and|the keys should be split over the whole GPU;} compare its bandwidth with the best element-wise operation of this trace.",
+        kernel: "{split?the keys are split over the GPU already: try other numbers of splits, and|the keys should be split over the whole GPU (split-KV, Flash-Decoding);} compare its bandwidth with the best element-wise operation of this trace.",
         words: |group| {
             let cache = narrower_cache(group.input, &group.rows);
             let or_cache = cache.map(|bits| format!(", or keep the KV cache in {bits}"));
@@ -129,8 +129,8 @@ pub(super) const RULES: &[Rule<Seen>] = &[
         applies: |_, seen| is_below(seen) && seen.padded_head().is_some(),
         title: "Head dimension {head} computed as {padded}{backward}",
         issue: "{subject}: {time}{at}{usual}; the head dimension {head} is computed as {padded}.",
-        model: "a head dimension of {padded} or of the next smaller size that kernels are built for costs the same time or less, where the model can still change: more padding saves nothing.",
-        kernel: "a kernel built for {head} computes less that is thrown away; tune it with the reproducer.",
+        model: "if the architecture can still change, use a head dimension of {padded}, or of the next smaller size that kernels are built for: it takes the same time or less. Padding the tensors does not help.",
+        kernel: "a kernel built for {head} wastes less computation on padding; tune it with the reproducer.",
         words: |group| {
             let (head, padded) = group.first().padded_head().unwrap_or_default();
             vec![("head", head.to_string()), ("padded", padded.to_string())]
@@ -144,7 +144,7 @@ pub(super) const RULES: &[Rule<Seen>] = &[
         applies: |_, seen| is_below(seen) && odd_head(seen).is_some(),
         title: "Attention with head dimension {head}{backward}",
         issue: "{subject}: {time}{at}{usual}; the head dimension is {head}.",
-        model: "most attention kernels are tuned for 64 and 128: choose one of them where the model can still change{older?; its kernel is FlashAttention-2, made for the previous GPU generation: try the attention of the DNN library (`sdpa_kernel(SDPBackend.CUDNN_ATTENTION)`), or a newer FlashAttention|}.",
+        model: "most attention kernels are tuned for 64 and 128: use one of them if the architecture can still change{older?; its kernel is FlashAttention-2, made for the previous GPU generation: try the attention of the DNN library (`sdpa_kernel(SDPBackend.CUDNN_ATTENTION)`), or a newer FlashAttention|}.",
         kernel: "tune a kernel for this head dimension with the reproducer.",
         words: |group| {
             let head = odd_head(group.first());
@@ -197,7 +197,7 @@ pub(super) const RULES: &[Rule<Seen>] = &[
         key: "calls_differ",
         when: "most of its gap is a warm-up, or calls that take longer than the median",
         applies: |_, seen| matches!(seen.cause, Some(Cause::WarmUp | Cause::Spread)),
-        title: "Some calls of attention take far longer than others{backward}",
+        title: "Some attention calls take far longer than others{backward}",
         issue: "{subject}: {time}{at}{usual}.",
         model: slow_calls::advice!("warm up before recording"),
         kernel: "nothing to tune: other calls of the same kernel are faster.",

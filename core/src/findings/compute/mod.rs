@@ -45,7 +45,7 @@ pub fn outcome(input: &Input, kind: &'static AnalysisKind) -> Outcome {
     let assessment = |judged: &Judged| {
         let achieved = judged.achieved.filter(|_| !judged.is_anomaly)?;
         Some(Assessment::of(
-            achieved.roof_percent,
+            achieved.percent_of_roofline,
             &input.options.thresholds,
         ))
     };
@@ -58,7 +58,7 @@ pub fn outcome(input: &Input, kind: &'static AnalysisKind) -> Outcome {
             percent_of_category: share(operation.kernel_ns, Some(time_ns)).unwrap_or(0.0),
             percent_of_compute: share(operation.kernel_ns, input.timelines.compute_ns()),
             percent_of_total: share(judged.run_ns, input.total_ns()),
-            efficiency_percent: judged.achieved.map(|achieved| achieved.roof_percent),
+            efficiency_percent: judged.achieved.map(|achieved| achieved.percent_of_roofline),
             assessment: assessment(judged),
             bound: judged.roof.map(|roof| roof.bound),
             is_anomaly: judged.is_anomaly,

@@ -38,7 +38,7 @@ pub(super) fn notes(input: &Input, rows: &[Row]) -> Vec<String> {
         format!("Faster than the roofline, so shapes, times or figures are not those of this run, or the data stays in caches; not ranked: {names}.")
     });
     let varying = list(varying.collect()).map(|names| {
-        format!("Calls of equal arguments differ much in time, so their mean says little: {names}.")
+        format!("Calls with equal arguments vary widely in time, so their mean is not representative: {names}.")
     });
     let notes = [above, varying, drowned(input, rows)];
     notes.into_iter().flatten().collect()
@@ -163,7 +163,7 @@ mod tests {
         assert_eq!(run(10, &square(8192), usual.variance_percent_of_total), "");
         assert_eq!(
             run(10, &square(8192), 0.5),
-            "Calls of equal arguments differ much in time, so their mean says little: \
+            "Calls with equal arguments vary widely in time, so their mean is not representative: \
              `aten::mm` (deviation 2.98 times the mean)."
         );
         assert_eq!(run(9, &square(8192), 0.5), "");

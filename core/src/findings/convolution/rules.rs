@@ -114,7 +114,7 @@ pub(super) const RULES: &[Rule<Seen>] = &[
         title: "{transposed}{padded}",
         issue: "{figures}{usual}{special}.",
         model: "channels that are multiples of 8, or of the tile, do more in the same time.",
-        kernel: "a smaller tile, or one of other proportions, computes less that is thrown away.",
+        kernel: "a smaller tile, or one with another aspect ratio, wastes less computation on padding.",
         words: |group| vec![("padded", padded(group.first()))],
         saves: Saves::Steps(&[Cause::TilePadding, Cause::PaddedDimension]),
         ..BASE
@@ -123,7 +123,7 @@ pub(super) const RULES: &[Rule<Seen>] = &[
         key: "calls_differ",
         when: "most of its gap is a warm-up, or calls that take longer than the median",
         applies: |_, seen| matches!(seen.cause, Some(Cause::WarmUp | Cause::Spread)),
-        title: "Some calls of convolutions take far longer than others",
+        title: "Some convolution calls take far longer than others",
         model: slow_calls::advice!(
             "let the DNN library choose its algorithm before recording (warm up with the same shapes)"
         ),
@@ -139,8 +139,8 @@ pub(super) const RULES: &[Rule<Seen>] = &[
         applies: |_, seen| seen.is_low && seen.has(ConvolutionShape::is_depthwise),
         title: "Depthwise convolutions at a low % of roofline",
         issue: "{figures}{usual}; each channel is computed by itself.",
-        model: "{format}use fewer or wider groups, where the model is still open.",
-        kernel: "depthwise convolutions need kernels of their own: have the reproducer looked at.",
+        model: "{format}use fewer or wider groups, if the architecture can still change.",
+        kernel: "depthwise convolutions need dedicated kernels: profile the one that runs, with the reproducer.",
         ..BASE
     },
     Rule {
@@ -154,8 +154,8 @@ pub(super) const RULES: &[Rule<Seen>] = &[
         },
         title: "Convolutions in groups of {group}",
         issue: "{figures}; a group has {group}, which fill a part of the tiles of matrix units.",
-        model: "{format}use fewer, wider groups, where the model is still open.",
-        kernel: "have a kernel for groups this narrow looked at with the reproducer.",
+        model: "{format}use fewer, wider groups, if the architecture can still change.",
+        kernel: "tune a kernel for groups this narrow with the reproducer.",
         // There is no usual efficiency for groups this narrow; only their padding is certain.
         saves: Saves::Steps(&[Cause::TilePadding, Cause::PaddedDimension]),
         ..BASE
@@ -170,7 +170,7 @@ pub(super) const RULES: &[Rule<Seen>] = &[
         title: "Convolutions of {channels}",
         issue: "{figures}{usual}; there are only {channels}.",
         model: "{advice}.",
-        kernel: "have a kernel for few channels looked at with the reproducer.",
+        kernel: "tune a kernel for few input channels with the reproducer.",
         words: |group| {
             patches_or(
                 group,
@@ -187,8 +187,8 @@ pub(super) const RULES: &[Rule<Seen>] = &[
         },
         title: "Dilated convolutions",
         issue: "{figures}{usual}; with a dilation of {dilation} its filter reads positions that lie apart.",
-        model: "{format}strided or stacked convolutions see as far without gaps, where the model is still open.",
-        kernel: "many fast kernels take no dilation: see which one the DNN library chose, and have the reproducer looked at.",
+        model: "{format}strided or stacked convolutions reach the same receptive field without dilation, if the architecture can still change.",
+        kernel: "many fast kernels do not support dilation: check which one the DNN library chose, and profile it with the reproducer.",
         words: |group| {
             let dilation = group.first().shape.iter().flat_map(|shape| &shape.dilation);
             let dilation: Vec<String> = dilation.map(u64::to_string).collect();
@@ -202,8 +202,8 @@ pub(super) const RULES: &[Rule<Seen>] = &[
         applies: |_, seen| seen.is_low && seen.has(ConvolutionShape::is_asymmetric),
         title: "Convolutions with a {size} kernel",
         issue: "{figures}{usual}; its kernel is {size}.",
-        model: "{format}a square kernel, or one dimension folded into the batch, has faster kernels, where the model is still open.",
-        kernel: "few fast kernels are tuned for kernels this long and narrow: have the reproducer looked at.",
+        model: "{format}use square filters, or fold one dimension into the batch, if the architecture can still change: GPU kernels for these are faster.",
+        kernel: "few GPU kernels are tuned for filters this long and narrow: profile the one that runs, with the reproducer.",
         words: |group| {
             let shape = group.first().shape.as_ref();
             let size = shape.map_or(String::new(), ConvolutionShape::kernel_text);
@@ -221,7 +221,7 @@ pub(super) const RULES: &[Rule<Seen>] = &[
         title: "Convolutions on small images",
         issue: "{figures}{usual}; an image has only {positions}.",
         model: "{advice}.",
-        kernel: "split-K over channels, or smaller tiles, would use more of the GPU: have the reproducer looked at.",
+        kernel: "split-K over channels, or smaller tiles, would use more of the GPU: try them with the reproducer.",
         words: |group| patches_or(group, "larger batches give the GPU more to do at once"),
         ..BASE
     },
@@ -257,7 +257,7 @@ pub(super) const RULES: &[Rule<Seen>] = &[
         applies: |_, seen| seen.is_low && seen.shape.is_some(),
         title: "Convolutions ({kind}) below the usual efficiency",
         model: "{advice}.",
-        kernel: "compare it with the other algorithms of the DNN library, then have the reproducer looked at.",
+        kernel: "compare it with the other algorithms of the DNN library, then profile the kernel with the reproducer.",
         words: |group| patches_or(group, &search_and_keep(group)),
         ..BASE
     },
@@ -268,7 +268,7 @@ pub(super) const RULES: &[Rule<Seen>] = &[
         title: "Convolutions at a low % of roofline",
         issue: "{figures}.",
         model: "see whether a convolution of the framework or its DNN library does the same work.",
-        kernel: "have the kernel looked at with the reproducer.",
+        kernel: "profile the kernel with the reproducer.",
         ..BASE
     },
 ];

@@ -10,7 +10,7 @@ use crate::base::tally::Tally;
 use crate::findings::Severity;
 use crate::findings::prelude::*;
 use crate::names::cpu_activity::CpuActivity::{self, Allocation, Compilation};
-use crate::names::host_calls::is_compiled_region;
+use crate::names::cpu_calls::is_compiled_region;
 
 /// A function, an operator or a call in which the CPU keeps the GPU idle.
 pub(super) struct CodeSeen<'a> {

@@ -29,7 +29,7 @@ pub(super) const RULES: &[Rule<CodeSeen>] = &[
         when: "text is tokenized while the GPU is idle",
         applies: |_, seen| seen.is(Tokenization),
         issue: "The CPU tokenizes text in {place}{by}: the GPU is idle for {time}.",
-        model: "tokenize the next batch while the GPU computes (a thread or `DataLoader` workers), many texts in one call, with a fast tokenizer (`use_fast=True`); keep the tokens of texts that return.",
+        model: "tokenize the next batch while the GPU computes (a thread or `DataLoader` workers), many texts in one call, with a fast tokenizer (`use_fast=True`); cache the tokens of texts that recur.",
         ..CODE
     },
     Rule {
@@ -64,7 +64,7 @@ pub(super) const RULES: &[Rule<CodeSeen>] = &[
         when: "the CPU synchronizes with the GPU at one place",
         applies: |_, seen| seen.is(Synchronization),
         issue: "The CPU waits until the GPU is done in {place}{by}, and launches only then: the GPU is idle for {time}.",
-        model: "take `torch.cuda.synchronize()`, and `synchronize()` of events and streams, out of the loop, as around timers: events on the GPU (`torch.cuda.Event(enable_timing=True)`) take times without a wait; read results of several steps at once.",
+        model: "take `torch.cuda.synchronize()`, and `synchronize()` of events and streams, out of the loop, as around timers: GPU events (`torch.cuda.Event(enable_timing=True)`) record times without blocking the CPU; read results of several steps at once.",
         ..CODE
     },
     Rule {
@@ -73,7 +73,7 @@ pub(super) const RULES: &[Rule<CodeSeen>] = &[
         applies: |_, seen| seen.is(Allocation),
         title: "{part} of idle time: {what}",
         issue: "GPU memory, or pinned host memory, is allocated or freed in {place}{by}: the GPU is idle for {time}.",
-        model: "allocate once and keep it: no `torch.cuda.empty_cache()` in the loop, pinned buffers that are made once, and peaks below what the caching allocator holds (`PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True`); what happens in the first steps alone does not return in a long run.",
+        model: "allocate once and keep it: no `torch.cuda.empty_cache()` in the loop, pinned buffers that are made once, and peaks below what the caching allocator holds (`PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True`); what happens only in the first steps does not recur in a long run.",
         ..CODE
     },
     Rule {
@@ -89,7 +89,7 @@ pub(super) const RULES: &[Rule<CodeSeen>] = &[
         when: "guards of compiled code are checked while the GPU is idle",
         applies: |_, seen| seen.is(Guards),
         issue: "The CPU checks the guards of compiled code in {place}{by}: the GPU is idle for {time}.",
-        model: "compile larger regions (`fullgraph=True`), so that fewer are entered, and, once no recompilation follows, skip the guards that cannot fail: `torch.compiler.set_stance(skip_guard_eval_unsafe=True)`.",
+        model: "compile larger regions (`fullgraph=True` raises an error at each graph break that splits them), so that fewer are entered, and, once no recompilation follows, skip the guards that cannot fail: `torch.compiler.set_stance(skip_guard_eval_unsafe=True)`.",
         ..CODE
     },
     Rule {
@@ -97,7 +97,7 @@ pub(super) const RULES: &[Rule<CodeSeen>] = &[
         when: "Python collects garbage while the GPU is idle",
         applies: |_, seen| seen.is(GarbageCollection),
         issue: "Python collects garbage in {place}{by}: the GPU is idle for {time}.",
-        model: "collect at chosen times: `gc.freeze()` after warm-up, `gc.disable()` in the loop and `gc.collect()` every so many steps, while kernels are queued; on several ranks in the same step.",
+        model: "collect at chosen times: `gc.freeze()` after warm-up, `gc.disable()` in the loop and `gc.collect()` every N steps, while kernels are queued; on several ranks in the same step.",
         ..CODE
     },
     Rule {
@@ -113,7 +113,7 @@ pub(super) const RULES: &[Rule<CodeSeen>] = &[
         when: "logging or progress output takes time while the GPU is idle",
         applies: |_, seen| seen.is(Logging),
         issue: "The CPU writes logs or progress in {place}{by}: the GPU is idle for {time}.",
-        model: "log every so many steps and from another thread (`logging.handlers.QueueHandler`), at a level that leaves out what nobody reads.",
+        model: "log every N steps and from another thread (`logging.handlers.QueueHandler`), at a level that omits what nobody reads.",
         ..CODE
     },
     Rule {
@@ -134,10 +134,18 @@ pub(super) const RULES: &[Rule<CodeSeen>] = &[
     },
     Rule {
         key: "cpu_function",
+        when: "an optimizer steps on the CPU while the GPU is idle",
+        applies: |_, seen| seen.step == Some(StepCode::CpuOptimizer),
+        issue: "The optimizer updates parameters on the CPU, in {place}: the GPU is idle for {time}.",
+        model: "keep optimizer states on the GPU (sharded over the ranks, or in 8 bits, if memory is short); if they have to stay on the CPU, overlap the step with the computation of the next one, and give it more threads (`OMP_NUM_THREADS`).",
+        ..CODE
+    },
+    Rule {
+        key: "cpu_function",
         when: "the optimizer keeps the CPU from launching for long",
         applies: |_, seen| matches!(seen.step, Some(StepCode::Optimizer { .. })),
         issue: "The CPU works in {place}, of the optimizer, before it launches again: the GPU is idle for {time}.",
-        model: "{zero?set gradients to none instead of zero, which launches nothing: `zero_grad(set_to_none=True)`|{fused?|construct the optimizer with `fused=True`, or `foreach=True`, where it has that option: one kernel then updates many parameters; }have fewer parameter groups, and compile the step of the optimizer (`torch.compile`), so that its Python code does not run in each step}.",
+        model: "{zero?set gradients to `None` instead of zero, which launches nothing: `zero_grad(set_to_none=True)`|{fused?|construct the optimizer with `fused=True`, or `foreach=True`, where it has that option: one kernel then updates many parameters; }have fewer parameter groups, and compile the step of the optimizer (`torch.compile`), so that its Python code does not run in each step}.",
         words: |group| {
             let (is_fused, sets_to_zero) = match group.first().step {
                 Some(StepCode::Optimizer {

@@ -1,7 +1,7 @@
 //! The rules for idle time: one finding for each cause that takes some of it.
 
 use super::reasoning::reasoning;
-use super::seen::Seen;
+use super::seen::{Seen, are_launches_blocking};
 use super::tables::{code_of_cause, longest_gaps};
 use crate::assess::idle::cause::IdleCause;
 use crate::findings::prelude::*;
@@ -51,7 +51,7 @@ pub(super) const RULES: &[Rule<Seen>] = &[
         when: "most of it is the gap that ends with the window",
         applies: |_, seen| seen.is_end_of_window(),
         title: "Idle time at the end of the window",
-        issue: "What ends it starts after the window, which hides its cause: the GPU is idle for {time}.",
+        issue: "The activity that ends this gap starts after the window, so its cause is unknown: the GPU is idle for {time}.",
         model: "analyze a part of the time that ends with GPU activity, or the whole trace: there this gap has its cause.",
         saves: Saves::Nothing,
         ..UNKNOWN
@@ -61,8 +61,8 @@ pub(super) const RULES: &[Rule<Seen>] = &[
         when: "gaps are no longer than what one kernel leaves to the next",
         applies: |_, seen| seen.is_least_distance(),
         title: "Short kernels leave short gaps",
-        issue: "Each kernel starts a moment after the one before it: the GPU is idle for {time}.",
-        model: "{optimizer}compile or fuse what these kernels do, so that fewer and longer ones remain; a GPU graph makes the distance smaller.",
+        issue: "There is a short gap before each kernel: the GPU is idle for {time}.",
+        model: "{optimizer}compile or fuse the operations of these kernels, so that fewer and longer kernels remain; a GPU graph shortens the gaps.",
         kernel: OVERLAP,
         ..CAUSE
     },
@@ -83,11 +83,23 @@ pub(super) const RULES: &[Rule<Seen>] = &[
         ..LAUNCH_BOUND
     },
     Rule {
+        key: "blocking_launches",
+        when: "kernels finish before the next launch, and nearly all launch calls end after their own kernels",
+        applies: |input, seen| {
+            seen.cause == IdleCause::LaunchBound && are_launches_blocking(input.profile)
+        },
+        title: "Launches wait for their kernels",
+        issue: "Nearly all launch calls return only after their own kernel has ended, as with `CUDA_LAUNCH_BLOCKING=1`: the GPU is idle for {time}.",
+        model: "unset `CUDA_LAUNCH_BLOCKING` (on ROCm `HIP_LAUNCH_BLOCKING` and `AMD_SERIALIZE_KERNEL`), which are for debugging, and record again.",
+        kernel: "nothing to gain in a kernel: launches need not wait.",
+        ..CAUSE
+    },
+    Rule {
         when: "kernels finish before the next launch, most of them before graph launches",
         applies: |_, seen| {
             seen.cause == IdleCause::LaunchBound && seen.is_most(seen.gaps.before_graph_ns)
         },
-        model: "{optimizer}launch the next GPU graph before the last one has finished, with its inputs prepared ahead, and capture larger parts in one graph: most of this time precedes graph launches.",
+        model: "{optimizer}launch the next GPU graph before the current one finishes, with its inputs prepared ahead, and capture larger parts in one graph: most of this time precedes graph launches.",
         ..LAUNCH_BOUND
     },
     Rule {
@@ -95,13 +107,13 @@ pub(super) const RULES: &[Rule<Seen>] = &[
         applies: |_, seen| {
             seen.cause == IdleCause::LaunchBound && seen.idle.has_graphs && seen.is_compiled
         },
-        model: "{optimizer}capture also what is still launched one by one in a GPU graph, and look for graph breaks, where compiled parts end; larger batches give each launch more work.",
+        model: "{optimizer}also capture in a GPU graph the kernels that are still launched one by one, and look for graph breaks, where compiled parts end; larger batches give each launch more work.",
         ..LAUNCH_BOUND
     },
     Rule {
         when: "kernels finish before the next launch, with GPU graphs",
         applies: |_, seen| seen.cause == IdleCause::LaunchBound && seen.idle.has_graphs,
-        model: "{optimizer}capture also what is still launched one by one in a GPU graph, or compile it (`torch.compile`); larger batches give each launch more work.",
+        model: "{optimizer}also capture in a GPU graph the kernels that are still launched one by one, or compile them (`torch.compile`); larger batches give each launch more work.",
         ..LAUNCH_BOUND
     },
     Rule {
@@ -121,7 +133,7 @@ pub(super) const RULES: &[Rule<Seen>] = &[
         applies: |_, seen| {
             seen.cause == IdleCause::Synchronization && seen.idle.waits_outside_of_operators()
         },
-        model: "take `torch.cuda.synchronize()`, and `synchronize()` of events and streams, out of the loop, as around timers: events on the GPU (`torch.cuda.Event(enable_timing=True)`) take times without a wait; read results of several steps at once.",
+        model: "take `torch.cuda.synchronize()`, and `synchronize()` of events and streams, out of the loop, as around timers: GPU events (`torch.cuda.Event(enable_timing=True)`) record times without blocking the CPU; read results of several steps at once.",
         kernel: "nothing to gain in a kernel.",
         ..SYNCHRONIZATION
     },
@@ -159,7 +171,7 @@ pub(super) const RULES: &[Rule<Seen>] = &[
         when: "there are gaps between the kernels of one graph launch",
         applies: |_, seen| seen.cause == IdleCause::InGraph,
         title: "Gaps inside GPU graphs",
-        issue: "Kernels of a GPU graph do not follow each other without gaps: the GPU is idle for {time}.",
+        issue: "There are gaps between consecutive kernels of a GPU graph: the GPU is idle for {time}.",
         model: "fewer, longer kernels: compile or fuse what the graph runs; measure once without the profiler, which lengthens these gaps.",
         kernel: OVERLAP,
         ..CAUSE
@@ -169,8 +181,8 @@ pub(super) const RULES: &[Rule<Seen>] = &[
         when: "something runs for the first time: kernels are loaded, code is compiled, a graph is captured, or the profiler works",
         applies: |_, seen| seen.cause == IdleCause::Startup,
         title: "Cold start: warm up, then record again",
-        issue: "Kernels load, code compiles, a graph is captured, or something else runs for the first time: the GPU is idle for {time}.",
-        model: "run some steps before recording (`schedule(wait=1, warmup=3, active=3)` of the profiler) and before measuring, then record again; keep shapes the same from step to step. What happens in the first steps alone does not return in a long run.",
+        issue: "Kernels are loaded, code is compiled, a graph is captured, or something else runs for the first time: the GPU is idle for {time}.",
+        model: "run some steps before recording (the profiler's `schedule(wait=1, warmup=3, active=3, repeat=1)`) and before measuring, then record again; keep shapes the same from step to step. What happens only in the first steps does not recur in a long run.",
         kernel: "load or build kernels ahead of time (`CUDA_MODULE_LOADING=EAGER`, a cache of compiled kernels).",
         notes: &["It is counted as idle time, and in no saving."],
         saves: Saves::Nothing,
@@ -180,8 +192,8 @@ pub(super) const RULES: &[Rule<Seen>] = &[
         key: "recompilation",
         when: "code is compiled after a step that ran compiled code and compiled nothing",
         applies: |_, seen| seen.cause == IdleCause::Recompilation,
-        title: "Recompilation in mid-run",
-        issue: "Code is compiled again after a step that ran compiled code and compiled nothing: the GPU is idle for {time}.",
+        title: "Recompilation during the run",
+        issue: "Code is recompiled after a step that needed no compilation: the GPU is idle for {time}.",
         model: "find the guard that failed (`TORCH_LOGS=recompiles`): let sizes that vary be dynamic (`torch._dynamo.mark_dynamic`, `torch.compile(dynamic=True)`) or pad inputs to a few fixed sizes, and keep numbers that change from step to step out of what is compiled (pass them as tensors).",
         kernel: "nothing to gain in a kernel.",
         notes: &[
@@ -195,29 +207,29 @@ pub(super) const RULES: &[Rule<Seen>] = &[
         applies: |_, seen| seen.cause == IdleCause::Allocation,
         title: "Memory is allocated or freed",
         issue: "GPU memory, or pinned host memory, is allocated or freed: the GPU is idle for {time}.",
-        model: "keep what was allocated: no `torch.cuda.empty_cache()` in the loop, pinned buffers that are made once, and peaks below what the caching allocator holds, so that it need not free and try again (`expandable_segments:True`); what happens in the first steps alone does not return in a long run.",
+        model: "keep what was allocated: no `torch.cuda.empty_cache()` in the loop, pinned buffers that are made once, and peaks below what the caching allocator holds, so that it need not free and try again (`expandable_segments:True`); what happens only in the first steps does not recur in a long run.",
         kernel: "nothing to gain in a kernel, except less memory for workspaces.",
         ..CAUSE
     },
     Rule {
-        when: "kernels and copies start late though launched in time, nearly all in one gap",
+        when: "kernels and copies start long after their launch, nearly all in one gap",
         applies: |_, seen| seen.cause == IdleCause::Queued && seen.gaps.is_mostly_one(),
         kernel: "nothing to gain in a kernel: it waits for something else.",
         ..QUEUED
     },
     Rule {
-        when: "kernels and copies start late though launched in time",
+        when: "kernels and copies start long after their launch",
         applies: |_, seen| seen.cause == IdleCause::Queued,
-        kernel: "each kernel starts a moment after the one before it: fewer, longer kernels leave fewer gaps.",
+        kernel: "there is a short gap before each kernel: fewer, longer kernels leave fewer gaps.",
         ..QUEUED
     },
     Rule {
         key: IdleCause::BeforeRecording.key(),
-        when: "the first recorded activity of a stream starts late though launched in time",
+        when: "the first recorded activity of a stream starts long after its launch",
         applies: |_, seen| seen.cause == IdleCause::BeforeRecording,
         title: "Activity from before the recording may fill gaps",
-        issue: "The first recorded activity of a stream was launched in time and starts late, as if queued behind what was launched before the recording: nothing is recorded for {time}.",
-        model: "start to record while the GPU is idle: after `torch.cuda.synchronize()`, or with a warmup step in the schedule of the profiler. Only if the gap stays is it one.",
+        issue: "The first recorded activity of a stream starts long after its launch, as if queued behind kernels launched before the recording: nothing is recorded for {time}.",
+        model: "start to record while the GPU is idle: after `torch.cuda.synchronize()`, or with a warmup step in the schedule of the profiler. If the gap remains, it is idle time.",
         notes: &[MAY_BE_BUSY],
         saves: Saves::Nothing,
         ..UNKNOWN
@@ -227,8 +239,8 @@ pub(super) const RULES: &[Rule<Seen>] = &[
         when: "GPU graphs were launched of whose kernels the trace has none",
         applies: |_, seen| seen.cause == IdleCause::UnrecordedGraph,
         title: "GPU graphs without recorded kernels",
-        issue: "GPU graphs were launched of whose kernels the trace has none: nothing is recorded for {time}.",
-        model: "record with a profiler that sees the kernels of graphs, or once without graphs: then idle time can be told.",
+        issue: "The trace has no kernels of some GPU graphs that were launched: nothing is recorded for {time}.",
+        model: "record with a profiler that traces the kernels of graphs, or once without graphs: then idle time can be measured.",
         notes: &[MAY_BE_BUSY],
         saves: Saves::Nothing,
         ..UNKNOWN
@@ -248,7 +260,7 @@ pub(super) const RULES: &[Rule<Seen>] = &[
     Rule {
         key: "unknown_idle",
         when: "the launch of what ends gaps is unknown",
-        applies: |input, _| input.profile.has_host_ops(),
+        applies: |input, _| input.profile.has_cpu_ops(),
         issue: "The launch of what ends the gaps is unknown: the GPU is idle for {time}.",
         model: "start to record while the GPU is idle: after `torch.cuda.synchronize()`, or with a warmup step in the schedule of the profiler. Then the gaps can be explained.",
         ..UNKNOWN
@@ -277,7 +289,7 @@ const LAUNCH_BOUND: Rule<Seen> = Rule {
     key: "launch_bound",
     title: "Launch-bound: the GPU waits for launches",
     issue: "Kernels finish before the next are launched: the GPU is idle for {time}.",
-    kernel: "{short?fuse neighboring short kernels|nothing to tune: kernels are long enough, and the CPU is late; fuse neighbors}, so that fewer launches carry the same work.",
+    kernel: "{short?fuse neighboring short kernels|kernels are long enough, the CPU is the bottleneck: fuse neighbors}, so that the same work needs fewer launches.",
     ..CAUSE
 };
 
@@ -306,13 +318,13 @@ const QUEUED: Rule<Seen> = Rule {
     key: "queued",
     title: "Queued kernels start late",
     issue: "Kernels and copies that are queued on the GPU start late: the GPU is idle for {time}.",
-    model: "look for what the stream waits for: events of other streams, other processes on the GPU, activity that the trace does not show; fewer streams and fewer events between them.{pageable? Copies of pageable memory start only once the driver has gathered their bytes: pin it.}",
+    model: "look for what the stream waits for: events of other streams, other processes on the GPU, activity that the trace does not show; fewer streams and fewer events between them.{pageable? Copies from pageable memory start only after the driver has staged the data: use pinned memory (`pin_memory()`).}",
     notes: &["A trace cannot tell what the GPU waited for."],
     ..CAUSE
 };
 
 const UNKNOWN: Rule<Seen> = Rule {
     title: "Idle time of unknown cause",
-    kernel: "nothing to say before the cause is known.",
+    kernel: "none until the cause is known.",
     ..CAUSE
 };

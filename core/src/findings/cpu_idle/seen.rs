@@ -8,11 +8,41 @@ use crate::findings::Severity;
 use crate::findings::prelude::*;
 use crate::names::Family;
 use crate::names::batch::Phase;
-use crate::names::host_calls::{FUSED_OPTIMIZERS, is_zero_grad, optimizer_of_step};
+use crate::names::cpu_calls::{FUSED_OPTIMIZERS, RuntimeCall, is_zero_grad, optimizer_of_step};
+use crate::profile::Profile;
 use crate::profile::serving::{ServingStep, ShapeKind};
+use crate::trace::{ByName, Category};
 
 /// Gaps up to this length are the minimum between kernels of one stream.
 const LEAST_DISTANCE_NS: i64 = 3_000;
+
+/// Whether launch calls return only after their kernels have ended.
+#[derive(Debug)]
+struct BlockingLaunches(bool);
+
+/// Whether nearly all launch calls of kernels return only after their own kernel has ended, as with
+/// `CUDA_LAUNCH_BLOCKING=1`.
+pub(super) fn are_launches_blocking(profile: &Profile) -> bool {
+    const LEAST_COUNT: usize = 50;
+    const LEAST_SHARE: f64 = 0.95;
+    let are_blocking = || {
+        let (trace, mut call_of) = (&profile.trace, ByName::new(RuntimeCall::of_name));
+        let kernels = profile
+            .gpu
+            .all()
+            .filter(|work| work.category == Category::Kernel && work.span.length() > 0);
+        let launched = kernels.filter_map(|work| Some((work.launched_by?, work.span.end_ns)));
+        let (mut n, mut n_blocking) = (0, 0);
+        for (call, end) in launched {
+            if call_of.of(trace, call) == RuntimeCall::Launch {
+                n += 1;
+                n_blocking += usize::from(trace.events.span(call).end_ns >= end);
+            }
+        }
+        BlockingLaunches(n >= LEAST_COUNT && n_blocking as f64 >= LEAST_SHARE * n as f64)
+    };
+    profile.once(are_blocking).0
+}
 
 pub(super) struct Seen<'a> {
     pub(super) idle: &'a Idle,
@@ -157,11 +187,11 @@ impl<'a> Seen<'a> {
         };
         let range = input.profile.trace.strings.get(range);
         if is_zero_grad(range) {
-            "set no gradients to zero, which most of these launches do: `zero_grad(set_to_none=True)` launches none. Or "
+            "most of these launches set gradients to zero: use `zero_grad(set_to_none=True)`, which launches no kernels. Or "
         } else if optimizer_of_step(range).is_some_and(|class| FUSED_OPTIMIZERS.contains(&class)) {
-            "construct the optimizer, which most of these launches are of, with `fused=True`, or `foreach=True`: one kernel then updates many parameters. Or "
+            "most of these launches belong to the optimizer: construct it with `fused=True`, or `foreach=True`, so that one kernel updates many parameters. Or "
         } else {
-            "give the optimizer, which most of these launches are of, a step on lists of parameters (`foreach=True`, where it has that option), or compile its step. Or "
+            "most of these launches belong to the optimizer: let it step on lists of parameters (`foreach=True`, where it has that option), or compile its step. Or "
         }
     }
 }

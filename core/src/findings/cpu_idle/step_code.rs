@@ -2,8 +2,8 @@
 
 use crate::assess::idle::code::Place;
 use crate::assess::idle::code::rows::CodeRow;
+use crate::names::cpu_calls::{OPTIMIZER_RANGE, is_zero_grad, optimizer_of_step};
 use crate::names::frames::Frame;
-use crate::names::host_calls::{OPTIMIZER_RANGE, is_zero_grad};
 use crate::profile::Profile;
 use crate::profile::tree::NodeId;
 use crate::trace::Category;
@@ -16,29 +16,37 @@ pub(super) enum StepCode {
         is_fused: bool,
         sets_to_zero: bool,
     },
+    /// The step of an optimizer that launches no kernels, because its states are on the CPU.
+    CpuOptimizer,
     Operator,
     /// A Python function, a module, a user-defined range.
     Function,
 }
 
 impl StepCode {
-    /// `None` for code that launches no kernels, or whose activity is known from its name.
+    /// `None` for code that launches no kernels, unless it is an optimizer, or whose activity is known from its name.
     pub(super) fn of(profile: &Profile, row: &CodeRow) -> Option<StepCode> {
         if row.activity.is_some() {
             return None;
         }
         let (trace, tree) = (&profile.trace, profile.full_tree());
         let node = tree.node_of(Place::function_of(profile, row.event))?;
-        let mut launched = tree.gpu_work(node).iter();
-        let has_kernels = launched.any(|id| {
-            let work = profile.gpu.get(*id);
-            work.is_some_and(|work| work.category == Category::Kernel)
-        });
-        if !has_kernels {
-            return None;
-        }
+        let has_kernels = |node: NodeId| {
+            let mut launched = tree.gpu_work(node).iter();
+            launched.any(|id| {
+                let work = profile.gpu.get(*id);
+                work.is_some_and(|work| work.category == Category::Kernel)
+            })
+        };
         let name = |node: NodeId| tree.event(node).map_or("", |event| trace.name(event));
-        let around = || std::iter::once(node).chain(tree.ancestors(node)).map(name);
+        let nodes = || std::iter::once(node).chain(tree.ancestors(node));
+        let around = || nodes().map(name);
+        if !has_kernels(node) {
+            let step = nodes()
+                .filter(|node| is_optimizer_step(name(*node)))
+                .last()?;
+            return (!has_kernels(step)).then_some(StepCode::CpuOptimizer);
+        }
         if around().any(is_of_optimizer) {
             let mut inside = tree.subtree(node).map(|at| name(NodeId(at)));
             return Some(StepCode::Optimizer {
@@ -57,6 +65,17 @@ impl StepCode {
 fn is_of_optimizer(name: &str) -> bool {
     let file = || Frame::of(name).map(|frame| frame.package_path());
     name.starts_with(OPTIMIZER_RANGE) || file().is_some_and(|file| file.starts_with("torch/optim/"))
+}
+
+/// Whether a call is the step of an optimizer, as a range or as a Python function of PyTorch or of a library that keeps
+/// optimizer states on the CPU.
+fn is_optimizer_step(name: &str) -> bool {
+    let is_step = |frame: Frame| {
+        let file = frame.package_path();
+        let is_optimizer = file.starts_with("torch/optim/") && !file.ends_with("lr_scheduler.py");
+        frame.function == "step" && (is_optimizer || file.contains("cpu_adam"))
+    };
+    optimizer_of_step(name).is_some() || Frame::of(name).is_some_and(is_step)
 }
 
 #[cfg(test)]
@@ -100,6 +119,9 @@ mod tests {
         });
         says(&fused.model, &["fewer parameter groups"]);
         says_no(&fused.model, &["`fused=True`"]);
+        let on_cpu = between(|trace| trace.frame("torch/optim/adamw.py(200): step", 100..900));
+        let on_cpu = found(&on_cpu, "cpu_function");
+        says(&on_cpu.model, &["keep optimizer states on the GPU"]);
         let zero =
             around(|trace| trace.frame("torch/optim/optimizer.py(900): zero_grad", 20..1_010));
         says(&zero.model, &["`zero_grad(set_to_none=True)`"]);

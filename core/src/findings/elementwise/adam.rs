@@ -20,7 +20,7 @@ pub(super) const RULES: &[Rule<Seen>] = &[Rule {
     model: "construct the optimizer with `fused=True`: one kernel then does the whole step, and reads and writes everything once.",
     kernel: "nothing to tune: the number of passes is the cost.",
     notes: &[
-        "A fused step reads parameters, gradients and both moments, and writes all but the gradients: 7 passes over what `{last}` passes over 4 times, {fused} at roofline.",
+        "A fused step reads parameters, gradients and both moments, and writes all but the gradients: 7 memory accesses per parameter, where `{last}` alone makes 4; {fused} at roofline.",
     ],
     words: |group| {
         let fused = group.first().fused;

@@ -10,7 +10,7 @@ use crate::findings::prelude::*;
 use crate::names::Family;
 use crate::names::elementwise::ElementwiseKind;
 use crate::names::optimizer::{STEP_OPS, STEP_OPS_ALONE};
-use crate::perf::is_integer_type;
+use crate::perf::{OpInput, is_integer_type};
 use crate::profile::operations::Operation;
 use crate::profile::optimizer::{OptimizerStep, ZeroGrad};
 use adam::FusedStep;
@@ -48,6 +48,8 @@ struct Seen<'a> {
     steps: &'a [OptimizerStep],
     /// The time of its calls that set gradients to zero.
     zero_grad_ns: i64,
+    /// The share of a concatenation that is its largest input, from 0 to 1; `None` for other operations.
+    largest_input: Option<f64>,
     /// Set if it is a part of an Adam step that a fused step would do in one kernel.
     fused: Option<FusedStep>,
 }
@@ -89,6 +91,13 @@ impl<'a> Seen<'a> {
                     zero_grad.time_of(profile, operation)
                 }
                 false => 0,
+            },
+            largest_input: match name {
+                "aten::cat" => operation
+                    .arguments(profile)
+                    .as_ref()
+                    .and_then(largest_input),
+                _ => None,
             },
             fused: None,
         }
@@ -136,6 +145,18 @@ impl<'a> Seen<'a> {
     }
 }
 
+/// Of the elements of all tensors in a list, the share of the largest one; `None` for fewer than two.
+fn largest_input(arguments: &OpInput) -> Option<f64> {
+    let tensors = arguments.tensor_list(0)?;
+    let elements = |sizes: &[i64]| -> f64 { sizes.iter().map(|size| *size as f64).product() };
+    let all: f64 = tensors.iter().map(|sizes| elements(sizes)).sum();
+    let largest = tensors
+        .iter()
+        .map(|sizes| elements(sizes))
+        .fold(0.0, f64::max);
+    (tensors.len() > 1 && all > 0.0).then(|| largest / all)
+}
+
 pub(super) const DOCS: Docs = || [rules::RULES, adam::RULES].map(rule::docs).concat();
 
 fn gate(input: &Input) -> Gate {
@@ -158,7 +179,9 @@ pub(super) fn run(input: &Input, rows: &[Row], outcome: &mut Outcome) {
         .partition(|seen| is_list(seen) && seen.fused.is_some());
     let is_large_part = |seen: &&Seen| !is_list(seen) && seen.fused.is_some();
     let large_parts = seen.iter().filter(is_large_part).collect();
-    let others = seen.iter().filter(|seen| !seen.is_short && !seen.is_copy());
+    let others = seen
+        .iter()
+        .filter(|seen| !seen.is_short && !seen.is_copy() && rules::copied_again(seen) == 0.0);
     let others = others.map(|seen| seen.row);
     outcome.findings = [
         rule::find(input, rules::RULES, single),

@@ -6,8 +6,8 @@ use crate::findings::narrower::sixteen_bit;
 use crate::findings::prelude::*;
 use crate::findings::run_time::are_held;
 use crate::names::Family;
+use crate::names::cpu_calls::FUSED_OPTIMIZERS;
 use crate::names::elementwise::ElementwiseKind;
-use crate::names::host_calls::FUSED_OPTIMIZERS;
 use crate::names::optimizer::LIST_OPTIMIZERS;
 use crate::perf::element_bytes;
 use crate::profile::elementwise::could_be_dense;
@@ -74,9 +74,9 @@ const LISTS: Rule<Seen> = Rule {
     ..GAP
 };
 
-const AT_MOST: &str = "At most all is saved that their work would not take at roofline; how much of it is launching, a trace does not show.";
+const AT_MOST: &str = "The saving is at most their time beyond the roofline; a trace does not show how much of it is launch overhead.";
 
-const OTHERS_IN_GRAPHS: &str = ", or replay as GPU graphs also those that are launched one by one";
+const OTHERS_IN_GRAPHS: &str = ", or also capture in GPU graphs those that are launched one by one";
 const IN_GRAPHS: &str = "They run as part of GPU graphs, which launch them as cheaply as can be: they are short because there is little data.";
 
 pub(super) const RULES: &[Rule<Seen>] = &[
@@ -86,10 +86,37 @@ pub(super) const RULES: &[Rule<Seen>] = &[
         applies: |_, seen| seen.zero_grad_ns > seen.row.time_ns / 2,
         title: "Gradients set to zero by kernels",
         issue: "{figures}; it fills gradients with zeros, to which the next backward pass adds.",
-        model: "set gradients to none instead, with `zero_grad(set_to_none=True)`, the default since PyTorch 2.0: nothing is launched, and the backward pass writes gradients without reading them.",
+        model: "set gradients to `None` instead, with `zero_grad(set_to_none=True)`, the default since PyTorch 2.0: nothing is launched, and the backward pass writes gradients without reading them.",
         kernel: "nothing to gain in a kernel: it does not have to run.",
         saves: Saves::Measured(|_, seen| seen.zero_grad_ns),
         effect: Effect::FewerLaunches,
+        has_reproducer: false,
+        ..COPY
+    },
+    Rule {
+        key: "large_input_concatenated",
+        when: "it concatenates tensors of which one has at least 90 % of the elements",
+        applies: |_, seen| !seen.is_short && copied_again(seen) > 0.0,
+        title: "Concatenation that copies one large tensor",
+        issue: "{figures}; {share} of what it writes is a copy of its largest input.",
+        model: "allocate the tensor once at its largest size and write new elements in place (a static KV cache, `index_copy_`), instead of `torch.cat` in each step.",
+        kernel: "nothing to gain in a kernel: the large input need not be copied.",
+        notes: &[
+            "What it saves is the share of its time that its largest input has of the result.",
+        ],
+        words: |group| {
+            let time = |seen: &&Seen| seen.row.time_ns as f64;
+            let copied = group
+                .seen
+                .iter()
+                .map(|seen| time(seen) * copied_again(seen));
+            let (copied, all) = (
+                copied.sum::<f64>(),
+                group.seen.iter().map(time).sum::<f64>(),
+            );
+            vec![("share", format::percent(copied * 100.0 / all.max(1.0)))]
+        },
+        saves: Saves::Measured(|_, seen| (seen.row.time_ns as f64 * copied_again(seen)) as i64),
         has_reproducer: false,
         ..COPY
     },
@@ -98,12 +125,12 @@ pub(super) const RULES: &[Rule<Seen>] = &[
         when: "it copies a tensor into another order of dimensions in memory",
         applies: |_, seen| seen.is_long(ElementwiseKind::Layout) && seen.keeps_type(),
         title: "Copies into another layout",
-        issue: "{figures}; it only changes the order of dimensions in memory.",
+        issue: "{figures}; it only changes the memory layout (strides).",
         model: "drop `contiguous()` and `permute` where the consumer takes strides, or keep one layout{convolutions? (for convolutions channels-last)} from end to end.",
         kernel: "where the copy must stay, compare a tiled transpose kernel with this one.",
         notes: &[
             "The strides of source and target order their dimensions differently: each element is moved, none is computed.",
-            "What needs the new order is not recorded; the next operation that reads the result tells.",
+            "The trace does not record what needs the new layout; check the next operation that reads the result.",
         ],
         words: |group| vec![holds("convolutions", group.input.has(Family::Convolution))],
         ..COPY
@@ -113,12 +140,12 @@ pub(super) const RULES: &[Rule<Seen>] = &[
         when: "it copies a tensor into another order of dimensions and another type",
         applies: |_, seen| seen.is_long(ElementwiseKind::Layout),
         title: "Copies into another layout and type",
-        issue: "{figures}; it changes the order of dimensions in memory and the type at once.",
+        issue: "{figures}; it changes memory layout (strides) and data type at once.",
         model: "keep one layout from end to end, and the type that the consumer wants from the first: `contiguous()` and `permute` are not needed where the consumer takes strides.",
         kernel: "compare a tiled transpose kernel that converts as it writes with this one.",
         // A conversion without reordering is as fast as the memory.
         notes: &[
-            "The saving is what they take beyond a conversion in one order at roofline; where the type stays as well, the copy is not needed at all.",
+            "The saving is their time beyond a type conversion without layout change at roofline; if the type can stay, too, no copy is needed.",
         ],
         saves: Saves::Gap,
         ..COPY
@@ -263,6 +290,14 @@ pub(super) const RULES: &[Rule<Seen>] = &[
 
 fn n_kernels(group: &Group<Seen<'static>>) -> u64 {
     group.seen.iter().map(|seen| seen.n_kernels()).sum()
+}
+
+/// The share of a concatenation that copies one large input; 0 if no input is much larger than the others.
+pub(super) fn copied_again(seen: &Seen) -> f64 {
+    /// The rest is what is new: a step of a sequence, a token.
+    const LEAST: f64 = 0.9;
+    let share = seen.largest_input.filter(|share| *share >= LEAST);
+    share.unwrap_or(0.0)
 }
 
 fn is_slow(seen: &Seen) -> bool {

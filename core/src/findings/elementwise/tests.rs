@@ -85,6 +85,19 @@ fn gradients_need_not_be_set_to_zero() {
     }
 }
 
+/// A cache of keys that grows by a token in each step is copied as a whole; halves are no copy of one tensor.
+#[test]
+fn a_large_tensor_need_not_be_copied_to_append_to_it() {
+    let cat = |sizes: &str| beside_fast("aten::cat", &format!("[{sizes}], =1"), 400);
+    let appended = cat("16x8191x1024 16x1x1024");
+    let finding = only(&appended, "large_input_concatenated");
+    says(&finding.issue, &[">99.9 % of what it writes"]);
+    says(&finding.model, &["write new elements in place"]);
+    saves_at_most(&appended, "large_input_concatenated", 399_000..400_001);
+    let halves = patterns(&cat("16x4096x1024 16x4096x1024"));
+    assert!(!halves.contains(&"large_input_concatenated"));
+}
+
 const HEADS_FIRST: &str = "8x16x4096x64@4194304x262144x64x1:c10::Half";
 const POSITIONS_FIRST: &str = "8x16x4096x64@4194304x64x1024x1";
 
@@ -318,7 +331,10 @@ fn kernels_of_gpu_graphs_are_not_to_be_replayed_as_graphs() {
     let in_graph = Calls::new().graph(KERNEL, 200, 4);
     says_no(&model(&in_graph), &["replay"]);
     let both = launched.graph(KERNEL, 200, 4);
-    says(&model(&both), &["also those that are launched one by one"]);
+    says(
+        &model(&both),
+        &["also capture in GPU graphs those that are launched one by one"],
+    );
 }
 
 #[test]

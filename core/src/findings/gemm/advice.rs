@@ -112,7 +112,7 @@ pub(super) fn odd_dimensions(seen: &Seen) -> String {
     let each = seen.odd.iter().map(|odd| {
         let elements = format::count(odd.elements);
         match odd.is_apart {
-            true => format!("Row pitch of {} = {elements}", odd.of),
+            true => format!("Row stride of {} = {elements}", odd.of),
             false => format!("{} = {elements}", odd.of),
         }
     });
@@ -139,13 +139,13 @@ pub(super) fn alignment(seen: &Seen) -> String {
             }
         };
         means.push(format!(
-            "pad {each}, the next multiple of {}, better to one of 64: {meaning}",
+            "pad {each}, the next multiple of {}, preferably a multiple of 64: {meaning}",
             first.multiple
         ));
     }
     means.extend(apart.into_iter().map(|OddPitch { of, multiple, elements, .. }| {
         let now = format::count(*elements);
-        format!("let the rows of {of} start a multiple of {multiple} elements apart (now {now}): make it contiguous, or pad what it is a part of")
+        format!("make the row stride of {of} a multiple of {multiple} elements (now {now}): make it contiguous, or pad the tensor it is a view of")
     }));
     means.join("; ")
 }

@@ -61,7 +61,7 @@ pub(super) const RULES: &[Rule<Seen>] = &[
         title: "{padded}",
         issue: "{subject} multiplies many tiny matrices: {time}{at}.",
         model: "merge the batch into fewer, larger GEMMs, or use a fused operation instead (for attention over short axes a fused attention kernel); `torch.compile` may do it.",
-        kernel: "have the batched kernel for these sizes looked at with the reproducer; each GEMM fills a small part of one tile.",
+        kernel: "profile the batched kernel at these sizes with the reproducer; each GEMM fills a small part of one tile.",
         words: |group| vec![("padded", padded(group.first()))],
         ..Rule::BASE
     },
@@ -71,12 +71,12 @@ pub(super) const RULES: &[Rule<Seen>] = &[
         when: "M or N is 1 in each layer of a step that has many tokens",
         applies: |_, seen| seen.is_of_one_input,
         gate: |group| group.is_large(|lines| lines.gemm_gate_ms),
-        title: "One vector times a matrix of each layer",
+        title: "GEMV with the same input in each layer",
         issue: "{subject} multiplies one row by a matrix of each layer, {calls} in all, while the other GEMMs have many rows: {time}{at}.",
         model: "compute it for all layers in one GEMM per step, with their weights joined: the row does not depend on the tokens (modulation by the time step).",
-        kernel: "a matrix-vector kernel should come close to the memory bandwidth; one launch of all weights does more easily.",
+        kernel: "a matrix-vector kernel should come close to the memory bandwidth; one launch over all weights reaches it more easily.",
         notes: &[
-            "That all layers take the same row is likely, not sure: shapes say that it is none of the tokens.",
+            "Shapes suggest that all layers take the same row, because it is not one of the tokens; they do not prove it.",
             "The weights are read all the same: the estimate is the gap to the memory bandwidth.",
         ],
         ..Rule::BASE
@@ -163,7 +163,7 @@ pub(super) const RULES: &[Rule<Seen>] = &[
         },
         title: "{padded}",
         model: "sizes that are multiples of the tile do more in the same time; pack or batch small matrices into larger ones rather than padding them.",
-        kernel: "a smaller tile, or one of other proportions, computes less that is thrown away.",
+        kernel: "a smaller tile, or one with another aspect ratio, wastes less computation on padding.",
         words: |group| vec![("padded", padded(group.first()))],
         saves: Saves::Steps(&[Cause::TilePadding, Cause::PaddedDimension]),
         ..Rule::BASE
@@ -204,7 +204,7 @@ pub(super) const RULES: &[Rule<Seen>] = &[
         when: "its kernel runs on vector units although the matrix units take its type",
         applies: |_, seen| seen.cause == Some(Cause::SlowerUnit),
         title: "GEMMs on vector units",
-        model: "sizes and pitches that are multiples of 16 bytes let the library take a matrix kernel.",
+        model: "sizes and row strides that are multiples of 16 bytes let the library select a kernel for matrix units.",
         kernel: "check why the library takes this kernel: alignment, layout or an unsupported type.",
         saves: Saves::Steps(&[Cause::SlowerUnit]),
         ..Rule::BASE
@@ -233,7 +233,7 @@ pub(super) const RULES: &[Rule<Seen>] = &[
         applies: |_, seen| seen.generations().is_some(),
         title: "Kernels built for {built}, on {gpu}",
         model: "update the framework and its GPU libraries, and let them tune for these sizes ({tuning}).",
-        kernel: "kernels of an older generation reach about 60 % of the matrix rate of this GPU: check why the library has none for it (type, layout, alignment, version).",
+        kernel: "a kernel built for an older generation does not use the newer matrix instructions of this GPU: check why the library selects no kernel built for it (type, layout, alignment, version).",
         words: |group| {
             let (built, gpu) = group.first().generations().unwrap_or_default();
             vec![
@@ -252,7 +252,7 @@ pub(super) const RULES: &[Rule<Seen>] = &[
         title: "Tall and skinny GEMMs",
         issue: "{subject} is far longer than wide: {time}{at}.",
         model: "{wider}.",
-        kernel: "have {tried} tried for these sizes.",
+        kernel: "try {tried} for these sizes.",
         words: |group| {
             let first = group.first();
             let tried = match (first.few_k_steps(), first.kernels.is_split) {
@@ -272,9 +272,9 @@ pub(super) const RULES: &[Rule<Seen>] = &[
         class: "short K",
         when: "its sums over K take the kernel at most four steps",
         applies: |_, seen| seen.few_k_steps().is_some(),
-        title: "K = {k}: too short for its kernel",
+        title: "K = {k}: too small for its kernel",
         model: "fuse it with what precedes or follows it, or join GEMMs so that K grows.",
-        kernel: "a kernel with a short prologue and epilogue suits a K this short; a split along K makes it slower.",
+        kernel: "a kernel with a short prologue and epilogue suits a K this small; split-K makes it slower.",
         words: |group| {
             let k = group.first().few_k_steps().unwrap_or_default();
             vec![("k", format::count(k))]
@@ -305,7 +305,7 @@ pub(super) const RULES: &[Rule<Seen>] = &[
         applies: |_, seen| seen.is_quantized,
         title: "Quantized GEMMs at a low % of roofline",
         issue: "{subject} is quantized: {time}{at}.",
-        model: "{memory_bound?larger batches reuse each weight more often, and the epilogue can be fused; quantized weights are right where it is memory-bound|check that quantization pays at this size: its scheme and its scales cost time of their own}.",
+        model: "{memory_bound?larger batches reuse each weight more often, and the epilogue can be fused; weight quantization is the right choice for a memory-bound GEMM|check that quantization pays at this size: its scheme and its scales cost time of their own}.",
         kernel: "tune the quantized kernel for these sizes with the reproducer.",
         words: |group| {
             let bound = group.first().row.bound;
@@ -328,7 +328,7 @@ pub(super) const RULES: &[Rule<Seen>] = &[
         when: "it is memory-bound and of no rule above",
         title: "Memory-bound GEMMs at a low % of roofline",
         model: "{advice}.",
-        kernel: "the kernel moves data slower than the memory allows: have {split?smaller tiles, another split along K and }other kernels of the library tried for these shapes.",
+        kernel: "the kernel does not reach the memory bandwidth: try {split?smaller tiles, another split along K and }other kernels of the library for these shapes.",
         words: |group| vec![("advice", fewer_bytes(group))],
         ..GAP
     },
@@ -361,7 +361,7 @@ const QUANTIZED: &str = "quantised";
 
 /// How to tune kernels for sizes.
 const TUNING: &str =
-    "`PYTORCH_TUNABLEOP_ENABLED=1`, or `torch.compile` with `mode=\"max-autotune\"`";
+    "`torch.compile` with `mode=\"max-autotune\"`, or on ROCm `PYTORCH_TUNABLEOP_ENABLED=1`";
 
 /// Whether a named rule applies. That weights are quantized does not count.
 pub(super) fn is_odd(input: &Input, seen: &Seen) -> bool {

@@ -135,7 +135,7 @@ impl Subject for Seen {
 
     fn reasoning(_: &Group<Self>) -> Vec<String> {
         vec![
-            "Memory is told by the operator that asked for it; memory outside of the caching allocator, as that of communication libraries and workspaces, is in no figure."
+            "Memory is listed by the operator that allocated it; memory outside the caching allocator, such as that of communication libraries and workspaces, is not included."
                 .to_owned(),
         ]
     }

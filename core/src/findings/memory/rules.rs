@@ -36,7 +36,7 @@ pub(super) const RULES: &[Rule<Seen>] = &[
         applies: |_, seen| seen.kind == Kind::Growth,
         title: "Memory grows with each step",
         issue: "On {device} {steps} end with more memory in use each: from {from} to {to} (+{percent}), {each} a step.",
-        model: "keep no tensors of earlier steps: add up `loss.item()` or `loss.detach()`, clear lists of outputs, and give caches a limit; the operators listed hold what is left at the end.",
+        model: "keep no tensors of earlier steps: accumulate `loss.detach()` (not `loss`, which keeps the graph alive), clear lists of outputs, and give caches a limit; the operators listed hold what is left at the end.",
         notes: &[
             OTHERS,
             "Whether it grows further a recording of some steps cannot tell: optimizer states and caches are filled in the first steps of a run.",
@@ -49,7 +49,7 @@ pub(super) const RULES: &[Rule<Seen>] = &[
         applies: |_, seen| seen.kind == Kind::Unused,
         title: "Reserved memory not in use",
         issue: "At the peak of {peak} on {device} the allocator holds {reserved}: {size} ({percent}) are not in use.",
-        model: "set `PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True`, which leaves no gaps between blocks of different sizes; use few different shapes (pad, bucket).",
+        model: "set `PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True`, which reduces fragmentation; use few different shapes (pad, bucket).",
         notes: &[
             OTHERS,
             "Gaps between blocks are one reason, a higher peak before the recording is another: the trace does not tell them apart. After a higher peak, `torch.cuda.empty_cache()` once gives the memory back to others.",
@@ -96,7 +96,7 @@ pub(super) const RULES: &[Rule<Seen>] = &[
         key: "memory_churn",
         when: "an operator allocates blocks of 64 MiB or more that are released within 1 ms, more than three times the peak in all",
         applies: |_, seen| seen.kind == Kind::Churn,
-        title: "Large blocks that live briefly",
+        title: "Large short-lived allocations",
         issue: "{operator} allocates {blocks}, {bytes} in all, that are in use for {life} each (median), up to {size} at once on {device}.",
         model: "fuse what follows (`torch.compile`), write into a buffer that is kept (`out=`), or work in place: then the blocks are not needed.",
         notes: &[

@@ -27,7 +27,7 @@ pub(super) const RULES: &[Rule<Seen>] = &[
         gate: |group| group.is_large(|lines| lines.moe_gate_ms),
         title: "One expert GEMM far slower than the other",
         issue: "{subject} reaches {rate}{at} and takes {time}; the other GEMM of the same experts reaches {other}.",
-        model: "let the engine tune or choose the kernel of each of both GEMMs for these numbers of tokens.",
+        model: "let the engine tune or select a kernel for each of the two GEMMs at these token counts.",
         kernel: "compare tile, split of K and layout of the weights with those of the faster GEMM, with the reproducer.",
         notes: &[
             "Both GEMMs read the weights of the same experts once and are bound by memory, so what one reaches the other can; the estimate is its time beyond its bytes at the other's rate.",
@@ -61,10 +61,10 @@ pub(super) const RULES: &[Rule<Seen>] = &[
         key: "expert_weights_gap",
         when: "a GEMM of the experts is slow, and nearly all it moves is their weights",
         applies: |_, seen| seen.role.is_gemm() && seen.is_slow,
-        title: "Expert GEMMs far from the memory bandwidth",
+        title: "Expert GEMMs at a low % of the memory bandwidth",
         issue: "{figures}.",
         model: "batch more tokens: each weight that is read then serves more of them.",
-        kernel: "have tiles and split of K tuned for these numbers of tokens, with the reproducer.",
+        kernel: "tune tiles and split-K for these token counts, with the reproducer.",
         by: |seen| seen.row.gap_bucket(),
         notes: &[
             "It reads weights for nearly all of its bytes: keeping what lies between both GEMMs on the chip, as a fused kernel does, would change little.",
@@ -83,9 +83,9 @@ pub(super) const RULES: &[Rule<Seen>] = &[
         title: "Routing and sorting of tokens",
         issue: "Choosing experts and sorting tokens takes {time}{at}, {share} of the time of the MoE layers; the longest is {longest}.",
         model: "{fused?|use fused routing (softmax, top-k and sorting in one kernel), and }larger batches of tokens.",
-        kernel: "{short?these kernels are short; merging them counts for more than tuning them|have the longest of these kernels compared with other implementations for these numbers of tokens and experts, with the reproducer}.",
+        kernel: "{short?these kernels are short; merging them counts for more than tuning them|compare the longest of these kernels with other implementations for these numbers of tokens and experts, with the reproducer}.",
         notes: &[
-            "It is {operations} in {calls}; which of it the model needs, a trace does not show.",
+            "These are {operations} in {calls}; a trace does not show which of them the model needs.",
         ],
         words: |group| {
             let ns = |is: fn(&str) -> bool| {
@@ -118,7 +118,7 @@ pub(super) const RULES: &[Rule<Seen>] = &[
         title: "Routing and sorting of tokens at a low % of roofline",
         issue: "{figures}.",
         model: "choose experts for larger batches of tokens at once.",
-        kernel: "have it compared with other implementations for these numbers of tokens and experts, with the reproducer.",
+        kernel: "compare it with other implementations for these numbers of tokens and experts, with the reproducer.",
         notes: &[NOT_SHOWN],
         is_pattern: false,
         ..Rule::BASE
@@ -146,7 +146,7 @@ pub(super) const RULES: &[Rule<Seen>] = &[
         applies: |_, seen| is_slow_fused(seen),
         title: "Memory-bound MoE kernels at a low % of roofline",
         model: "batch more tokens: each weight that is read then serves more of them.",
-        kernel: "have the fused kernel for these numbers of tokens looked at with the reproducer.",
+        kernel: "profile the fused kernel at these token counts with the reproducer.",
         ..SLOW
     },
 ];

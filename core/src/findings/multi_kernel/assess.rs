@@ -211,9 +211,9 @@ impl CopyAssessment {
         let lines = &facts.thresholds;
         let percent = facts.percent(copies.of_one.time_ns);
         let count = copies.count as f64;
-        let askers = || facts.copies.askers_of(direction);
+        let origins = || facts.copies.origins_of(direction);
         // These could be hidden by computation if the memory were pinned.
-        let pageable = askers().filter(|(asker, _)| asker.memory == Some(HostMemory::Pageable));
+        let pageable = origins().filter(|(origin, _)| origin.memory == Some(HostMemory::Pageable));
         let pageable_ns = sum(pageable.map(|(_, copies)| copies.of_one.exposed_ns));
         let of_time = [
             lines.copy_critical_percent,
@@ -230,7 +230,7 @@ impl CopyAssessment {
         let cost_ns = copies.of_one.cost_ns();
         let cost_percent = facts.percent(cost_ns);
         let ddp_ns = |of_ddp: OfDdp| {
-            let asked = askers().filter(|(asker, _)| asker.of_ddp == Some(of_ddp));
+            let asked = origins().filter(|(origin, _)| origin.of_ddp == Some(of_ddp));
             sum(asked.map(|(_, copies)| copies.time_ns))
         };
         let is_of_ddp = sum(OfDdp::ALL.map(ddp_ns)) > copies.time_ns / 2;
@@ -248,8 +248,8 @@ impl CopyAssessment {
                 && (cost_percent > lines.copy_high_percent
                     || count > lines.copy_medium_count
                     || facts.percent(pageable_ns) > lines.copy_medium_percent),
-            are_pinned: askers().all(|(asker, _)| asker.memory == Some(HostMemory::Pinned)),
-            are_pageable: askers().all(|(asker, _)| asker.memory == Some(HostMemory::Pageable)),
+            are_pinned: origins().all(|(origin, _)| origin.memory == Some(HostMemory::Pinned)),
+            are_pageable: origins().all(|(origin, _)| origin.memory == Some(HostMemory::Pageable)),
             are_large: copies.avg_bytes().is_some_and(|bytes| bytes >= LARGE_BYTES),
             are_hidden: copies.of_one.is_hidden(),
             of_ddp: of_ddp

@@ -11,12 +11,13 @@ type Advice = (Purpose, fn(&Facts) -> bool, &'static str);
 /// Advice about exposed communication: the first row that matches, or [`OTHER_STREAM`].
 #[rustfmt::skip]
 const ADVICE: &[Advice] = &[
-    (Purpose::Gradients, is_mostly_hidden, "gradients are reduced during the backward pass already, and most of that is hidden: what is left is for the most part what the pass ends with, so let the last bucket be small (`bucket_cap_mb` of `DistributedDataParallel`); where gradients are accumulated, reduce them in the last micro-batch alone (`no_sync()`)."),
-    (Purpose::Gradients, |_| true, "gradients are reduced during the backward pass already: see in the traces of the other ranks whether this one waits for them; then try other bucket sizes (`bucket_cap_mb` of `DistributedDataParallel`), reduce once for several micro-batches (`no_sync()`), and send less (a communication hook that compresses gradients)."),
-    (Purpose::Fsdp, |_| true, "gather parameters earlier: prefetch those of the next layers in the forward and the backward pass (`forward_prefetch`, `backward_prefetch`, no `limit_all_gathers`; with `fully_shard` `set_modules_to_forward_prefetch`), keep them between both where memory allows (`reshard_after_forward=False`), and shard within a node alone."),
-    (Purpose::Shards, |_| true, "gather parameters ahead of their use, beside the optimizer's step or the layers before, and scatter gradients during the backward pass; keep what is gathered where memory allows, and shard within a node alone."),
+    (Purpose::Gradients, is_mostly_hidden, "gradients are already reduced during the backward pass, and most of that is overlapped: what is exposed is mostly the last bucket, so make buckets smaller (`bucket_cap_mb` of `DistributedDataParallel`); where gradients are accumulated, reduce them in the last micro-batch alone (`no_sync()`)."),
+    (Purpose::Gradients, |_| true, "gradients are already reduced during the backward pass: check whether this rank waits for others (analyze the traces of all ranks as one job); then try other bucket sizes (`bucket_cap_mb` of `DistributedDataParallel`), reduce once for several micro-batches (`no_sync()`), and send less (a communication hook that compresses gradients)."),
+    (Purpose::Buffers, |_| true, "`DistributedDataParallel` broadcasts the buffers of modules from rank 0 before each forward pass, and all ranks wait for it: set `broadcast_buffers=False` if buffers (such as the running statistics of batch norms) need not be equal on all ranks, and check whether rank 0 is late."),
+    (Purpose::Fsdp, |_| true, "gather parameters earlier: prefetch those of the next layers in the forward and the backward pass (`forward_prefetch=True`, `backward_prefetch`, `limit_all_gathers=False`; with `fully_shard`: `set_modules_to_forward_prefetch`), keep them gathered until the backward pass where memory allows (`reshard_after_forward=False`), and shard only within a node (hybrid sharding)."),
+    (Purpose::Shards, |_| true, "all-gather parameters ahead of their use, overlapped with the optimizer step or the preceding layers, and reduce-scatter gradients during the backward pass; keep gathered parameters where memory allows, and shard only within a node (hybrid sharding)."),
     (Purpose::Replicas, |_| true, "replace `DataParallel`, which copies all weights to each GPU in each step, by `DistributedDataParallel` with one process per GPU: it sends gradients alone, while the backward pass runs."),
-    (Purpose::Stages, |_| true, "shorten what stages of the pipeline wait for each other: more micro-batches, or an interleaved schedule; spread layers evenly over the stages, and send and receive (`isend`, `irecv`) while another micro-batch computes."),
+    (Purpose::Stages, |_| true, "reduce the pipeline bubble: use more micro-batches, or an interleaved schedule; spread layers evenly over the stages, and send and receive (`isend`, `irecv`) while another micro-batch computes."),
     (Purpose::Tensors, |facts| facts.is_training, "run the collectives of tensor parallelism beside its GEMMs (asynchronous tensor parallelism), split norms and dropout along the sequence (sequence parallelism), and let fewer GPUs share a layer."),
     (Purpose::Tensors, |_| true, OF_TENSORS),
     (Purpose::Experts, |_| true, "run the exchange of expert parallelism beside other kernels (another micro-batch, shared experts), send less (narrower types, fewer copies of a token), and spread tokens evenly over the ranks."),
@@ -85,9 +86,20 @@ pub(super) fn bus_clause(facts: &Facts) -> String {
 fn little_use(facts: &Facts) -> Option<String> {
     /// Below this share of what the links carry, most of the time is not transfer.
     const LITTLE_PERCENT: f64 = 50.0;
+    /// Messages from this size on reach the bandwidth of the links.
+    const LARGE_BYTES: f64 = 16e6;
     let (.., at_link_ns) = on_bus(facts).filter(|(_, percent, _)| *percent < LITTLE_PERCENT)?;
+    let sizes = facts.collectives.kinds.iter();
+    let are_all_large = sizes.clone().count() > 0
+        && sizes
+            .filter_map(|kind| kind.message_bytes)
+            .all(|bytes| bytes >= LARGE_BYTES);
+    let small = match are_all_large {
+        true => " or a slower link than these",
+        false => ", a slower link than these, or messages too small for them",
+    };
     Some(format!(
-        "At the bandwidth of the links the messages of known size would take {} of {}: the rest is waiting for other ranks, a slower link than these, or messages too small for them.",
+        "At the bandwidth of the links the messages of known size would take {} of {}: the rest is waiting for other ranks{small}.",
         format::time_ns(at_link_ns),
         format::time_ns(facts.timeline.comm_ns)
     ))

@@ -7,7 +7,7 @@ use crate::base::format;
 use crate::base::group::grouped;
 use crate::findings::{Input, run_time};
 use crate::names::cpu_activity::CpuActivity;
-use crate::profile::copies::{Asker, Direction, HostMemory, OfDdp, direction};
+use crate::profile::copies::{CopyOrigin, Direction, HostMemory, OfDdp, direction};
 use crate::profile::timeline::GpuClass;
 use crate::trace::{ByName, Category, EventId, StringId};
 
@@ -39,9 +39,9 @@ pub(crate) fn causes(input: &Input, facts: &Facts, assessed: &CopyAssessment) ->
         let (number, all) = (format::count(count), format::count(copies.count));
         (count > 0).then(|| format!("{number} of {all} {verb} {what}."))
     };
-    let count_of = |is: &dyn Fn(&Asker) -> bool| facts.copies.count_of(direction, is);
+    let count_of = |is: &dyn Fn(&CopyOrigin) -> bool| facts.copies.count_of(direction, is);
     let of_ddp = |of_ddp, what| {
-        let count = count_of(&|asker| asker.of_ddp == Some(of_ddp));
+        let count = count_of(&|origin| origin.of_ddp == Some(of_ddp));
         of(count, ["copies", "copy"], what)
     };
     let gradients = "gradients out of the buckets of `DistributedDataParallel`";
@@ -52,9 +52,9 @@ pub(crate) fn causes(input: &Input, facts: &Facts, assessed: &CopyAssessment) ->
         of_ddp(OfDdp::Buffers, buffers),
     ];
     // By operator, over all kinds of memory and frames.
-    let askers = facts.copies.askers_of(direction);
-    let of_ops = askers.filter(|(asker, _)| asker.of_ddp.is_none());
-    let of_ops = of_ops.filter_map(|(asker, copies)| Some((asker.op?, copies.count)));
+    let origins = facts.copies.origins_of(direction);
+    let of_ops = origins.filter(|(origin, _)| origin.of_ddp.is_none());
+    let of_ops = of_ops.filter_map(|(origin, copies)| Some((origin.op?, copies.count)));
     let by_op: Vec<(StringId, u64)> = grouped(of_ops, |all, count| *all += count);
     // On a tie, the first.
     if let Some((op, count)) = by_op.into_iter().rev().max_by_key(|(_, count)| *count) {
@@ -63,7 +63,7 @@ pub(crate) fn causes(input: &Input, facts: &Facts, assessed: &CopyAssessment) ->
         let from = format!("from `{op}`{}", python.unwrap_or_default());
         sentences.push(of(count, ["comes", "come"], &from));
     }
-    let pageable = count_of(&|asker| asker.memory == Some(HostMemory::Pageable));
+    let pageable = count_of(&|origin| origin.memory == Some(HostMemory::Pageable));
     let what = "pageable host memory, which makes the CPU wait";
     sentences.push(of(pageable, ["uses", "use"], what));
     let mut sentences: Vec<String> = sentences.into_iter().flatten().collect();

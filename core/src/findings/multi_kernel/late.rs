@@ -9,7 +9,7 @@ use crate::names::collective::Purpose;
 /// From this share of communication on, waiting is the first thing to look at.
 const MOST_PERCENT: f64 = 50.0;
 
-pub(super) const ADVICE: &str = "find the rank that comes late (the traces of all ranks show it): most of this time is waiting, which neither overlap nor other message sizes shorten. Spread work evenly (batches, sequence lengths, layers, experts), and see what delays the late rank: its data, its CPU, its clock.";
+pub(super) const ADVICE: &str = "find the straggler (analyze the traces of all ranks as one job): most of this time is waiting for it, which neither overlap nor other message sizes reduce. Spread work evenly (batches, sequence lengths, layers, experts), and see what delays the late rank: its data, its CPU, its clock.";
 
 /// How much longer collectives take than the fastest of their kind, per GPU, if that is most of the communication.
 /// Traces of several GPUs show which rank waits for which.

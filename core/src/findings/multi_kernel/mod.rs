@@ -94,8 +94,8 @@ fn notes(input: &Input, facts: &Facts) -> Vec<String> {
     }
     let strings = &input.profile.trace.strings;
     let reads_value = |op| strings.get(op) == "aten::_local_scalar_dense";
-    let n_reads = facts.copies.count_of(Direction::DeviceToDevice, |asker| {
-        asker.op.is_some_and(reads_value)
+    let n_reads = facts.copies.count_of(Direction::DeviceToDevice, |origin| {
+        origin.op.is_some_and(reads_value)
     });
     if n_reads > 0 {
         notes.push(format!(
@@ -144,7 +144,7 @@ fn notes_on_collectives(facts: &Facts) -> Vec<String> {
         return notes;
     }
     if facts.n_gpus == 1 {
-        notes.push("A trace of one process shows types, sizes and times of collectives. How much of the time is waiting for other ranks cannot be told from it.".to_owned());
+        notes.push("A trace of one process shows types, sizes and times of collectives. It does not show how much of the time is waiting for other ranks.".to_owned());
         let excess_ns = sum(facts.collectives.groups.iter().map(|group| group.excess_ns));
         if excess_ns > 0 {
             notes.push(format!(
@@ -161,7 +161,7 @@ fn notes_on_collectives(facts: &Facts) -> Vec<String> {
     });
     if let Some(source) = weakest {
         notes.push(format!(
-            "The message of {} in graphs is taken for the hidden states of all tokens of the step ({}).",
+            "The message of {} in graphs is assumed to be the hidden states of all tokens of the step ({}).",
             format::counted(n_told, "all-reduce"),
             source.label()
         ));

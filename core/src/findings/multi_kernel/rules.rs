@@ -113,8 +113,8 @@ impl<'a> Seen<'a> {
         let (copies, severity) = (&assessed.copies, assessed.severity());
         let held = copies::held_share(input, assessed.direction);
         let impact = Impact::at_most(copies.of_one.exposed_ns);
-        let askers = || facts.copies.askers_of(assessed.direction);
-        let longest = askers().filter_map(|(_, copies)| copies.longest);
+        let origins = || facts.copies.origins_of(assessed.direction);
+        let longest = origins().filter_map(|(_, copies)| copies.longest);
         let copies_take = match copies.count {
             1 => "1 copy takes".to_owned(),
             count => format!("{} copies take", format::count(count)),
@@ -134,7 +134,7 @@ impl<'a> Seen<'a> {
                 events: longest.take(10).collect(),
                 impact: Some(impact.held(held.unwrap_or(0.0))),
                 reasoning: copies::reasoning(input, facts, assessed, held),
-                tables: vec![tables::askers(input, askers(), "Who asks for them")],
+                tables: vec![tables::origins(input, origins(), "Where they are launched")],
                 ..Evidence::new(severity.priority(), copies.time_ns)
             },
             words: vec![
@@ -447,7 +447,7 @@ const WITHIN_DEVICE: Rule<Seen> = Rule {
 };
 
 const OF_DDP: Rule<Seen> = Rule {
-    kernel: "nothing to gain in a kernel: the copies need not be.",
+    kernel: "nothing to gain in a kernel: the copies are unnecessary.",
     ..WITHIN_DEVICE
 };
 

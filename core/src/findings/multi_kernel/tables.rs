@@ -5,7 +5,7 @@ use super::severity;
 use crate::findings::prelude::*;
 use crate::names::frames::file_of;
 use crate::profile::collectives::{Collectives, Longest};
-use crate::profile::copies::{Asker, Copies, Direction};
+use crate::profile::copies::{Copies, CopyOrigin, Direction};
 use crate::trace::StringId;
 
 /// Maximum number of rows of a table of copies' origins or of kinds of collectives.
@@ -13,8 +13,8 @@ const MAX_ROWS: usize = 20;
 
 pub(super) fn tables(input: &Input, facts: &Facts) -> Vec<Table> {
     let mut tables = vec![summary(facts), breakdown(facts)];
-    if !facts.copies.askers.is_empty() {
-        tables.push(askers(input, &facts.copies.askers, "Copies by operator"));
+    if !facts.copies.origins.is_empty() {
+        tables.push(origins(input, &facts.copies.origins, "Copies by operator"));
     }
     if facts.collectives.count > 0 {
         tables.push(kinds(facts));
@@ -83,9 +83,9 @@ fn breakdown(facts: &Facts) -> Table {
     Table::of("memory_copy_breakdown", title, &facts.assessed, columns)
 }
 
-pub(super) fn askers<'a>(
+pub(super) fn origins<'a>(
     input: &Input,
-    groups: impl IntoIterator<Item = &'a (Asker, Copies)>,
+    groups: impl IntoIterator<Item = &'a (CopyOrigin, Copies)>,
     title: &str,
 ) -> Table {
     let (events, strings) = (&input.profile.trace.events, &input.profile.trace.strings);
@@ -96,16 +96,16 @@ pub(super) fn askers<'a>(
             Value::Quoted(format::middle_ellipsis(name, 80))
         })
     };
-    let memory = |asker: &Asker| {
-        let memory = asker.memory.map(|memory| text(memory.label()));
+    let memory = |origin: &CopyOrigin| {
+        let memory = origin.memory.map(|memory| text(memory.label()));
         memory.unwrap_or(Value::Empty)
     };
     #[rustfmt::skip]
-    let columns: &[CellColumn<&(Asker, Copies)>] = &[
-        ("direction", "Direction", &|(asker, _)| text(asker.direction.label())),
-        ("memory", "Host memory", &|(asker, _)| memory(asker)),
-        ("operator", "Asked for by", &|(asker, _)| name(asker.op)),
-        ("python", "In", &|(asker, _)| name(asker.frame)),
+    let columns: &[CellColumn<&(CopyOrigin, Copies)>] = &[
+        ("direction", "Direction", &|(origin, _)| text(origin.direction.label())),
+        ("memory", "Host memory", &|(origin, _)| memory(origin)),
+        ("operator", "Launched by", &|(origin, _)| name(origin.op)),
+        ("python", "In", &|(origin, _)| name(origin.frame)),
         ("count", "Count", &|(_, copies)| Value::Count(copies.count)),
         ("total_time", "Time", &|(_, copies)| Value::Ns(copies.time_ns)),
         ("exposed_time", "While nothing else runs", &|(_, copies)| Value::Ns(copies.exposed_ns)),
@@ -113,7 +113,7 @@ pub(super) fn askers<'a>(
         ("avg_size", "Mean size", &|(_, copies)| bytes(copies.avg_bytes())),
         ("bandwidth", "Bandwidth", &|(_, copies)| Value::gbps(copies.gbps())),
     ];
-    let mut groups: Vec<&(Asker, Copies)> = groups.into_iter().collect();
+    let mut groups: Vec<&(CopyOrigin, Copies)> = groups.into_iter().collect();
     let rest = groups.split_off(groups.len().min(MAX_ROWS));
     let longest = groups.iter().map(|(_, copies)| copies.longest);
     let longest = longest.map(|copy| copy.map(|copy| events.uid(copy)));

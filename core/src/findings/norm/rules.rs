@@ -28,8 +28,11 @@ pub(super) const RULES: &[Rule<Seen>] = &[
         key: "norm_in_several_kernels",
         when: "most of its time is in norms of which each runs as several kernels, one after the other",
         takes: |group| {
-            let is_several =
-                |seen: &&&Seen| seen.n_kernels > 1 && seen.norm.kind != NormKind::Batch;
+            // A backward pass has a kernel for the gradient of the input and one for those of the weights.
+            let is_several = |seen: &&&Seen| {
+                seen.n_kernels > 1 + usize::from(seen.norm.is_backward)
+                    && seen.norm.kind != NormKind::Batch
+            };
             let several = group.seen.iter().filter(is_several);
             group.time_ns() < 2 * sum(several.map(|seen| seen.row.time_ns))
         },

@@ -30,7 +30,7 @@ fn writes_by_index_are_no_look_ups() {
         .outcome("other");
     assert_eq!(outcome.rows[0].class, "write by index");
     let model = &only(&outcome, "slow_scatter").model;
-    says(model, &["sum up each segment"]);
+    says(model, &["segment reduction"]);
 }
 
 /// Skipping the sort saves only the time of sorting.
@@ -77,7 +77,7 @@ fn unknown_work_is_told_by_its_reason() {
     let cases = [
         (index, "other", "the shapes of its indices", "`index_select`"),
         (unshaped, "other", "were not recorded", "`record_shapes=True`"),
-        (past, "other", "past the dispatcher", "wrap its call in `torch.library.custom_op`"),
+        (past, "other", "bypasses the PyTorch dispatcher", "wrap its call in `torch.library.custom_op`"),
         (compiled, "triton", "no perf model counts", "it does the work of several"),
     ];
     for (calls, key, issue, model) in cases {

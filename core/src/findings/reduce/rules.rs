@@ -117,7 +117,7 @@ pub(super) const RULES: &[Rule<Seen>] = &[
         applies: |_, seen| seen.kind.is_plain(),
         title: "Reductions at a low % of the memory bandwidth",
         model: "fuse it with what produces its input (`torch.compile`): the input is then reduced while it is written.",
-        kernel: "reductions usually reach 50 to 70 % of the memory bandwidth: have the split of these shapes over the GPU looked at with the reproducer.",
+        kernel: "reductions usually reach 50 to 70 % of the memory bandwidth: check with the reproducer how these shapes are split over the GPU.",
         saves: Saves::Usual(USUAL),
         ..GAP
     },
@@ -126,7 +126,7 @@ pub(super) const RULES: &[Rule<Seen>] = &[
         applies: |_, seen| seen.kind == ReductionKind::Loss,
         title: "Losses at a low % of the memory bandwidth",
         model: "let one kernel compute the loss from its inputs (for classes a fused cross entropy, else `torch.compile`): they are then not written and read again.",
-        kernel: "have the split of its rows over the GPU looked at with the reproducer.",
+        kernel: "check with the reproducer how its rows are split over the GPU.",
         ..GAP
     },
     Rule {
@@ -140,7 +140,7 @@ pub(super) const RULES: &[Rule<Seen>] = &[
     Rule {
         when: "it is a running sum or product",
         applies: |_, seen| seen.kind == ReductionKind::Scan,
-        title: "Running sums {few?in {few}|at a low % of the memory bandwidth}",
+        title: "Scans (cumulative sums) {few?in {few}|at a low % of the memory bandwidth}",
         model: "run it along the innermost dimension, over as many rows at once as possible; where totals of blocks are enough, a sum of blocks needs no order.",
         kernel: "compare with a blocked scan for these shapes.",
         words: |group| vec![("few", few_workgroups(group.input, group.first()))],
@@ -151,14 +151,14 @@ pub(super) const RULES: &[Rule<Seen>] = &[
         applies: |_, seen| seen.kind == ReductionKind::StateSpace,
         title: "State-space layers at a low % of roofline",
         model: "use kernels that do the short convolution, the scan and the gate of a layer together where its library has them; where the model is free to choose, the chunked form is matrix multiplication.",
-        kernel: "have the split of channels and of the sequence over the GPU looked at with the reproducer.",
+        kernel: "check with the reproducer how channels and sequence are split over the GPU.",
         ..GAP
     },
     Rule {
         when: "it is any other operation along an axis",
         title: "Operations along an axis at a low % of roofline",
         model: "see whether a fused or library operation does the same work for these shapes.",
-        kernel: "have the kernel looked at with the reproducer.",
+        kernel: "profile the kernel with the reproducer.",
         ..GAP
     },
 ];

@@ -287,7 +287,7 @@ pub(super) fn at_roofline(source: &Source) -> Vec<Seen> {
         return Vec::new();
     };
     let at_roofline = input.operations().filter_map(|(at, operation, judged)| {
-        let percent = judged.achieved?.roof_percent;
+        let percent = judged.achieved?.percent_of_roofline;
         let share = percent_of(operation.kernel_ns, total_ns)?;
         let is_it = percent >= REACHED_PERCENT
             && !judged.is_anomaly

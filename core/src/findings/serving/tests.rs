@@ -84,7 +84,7 @@ fn each_kernel_of_a_replay_has_a_fixed_cost() {
     let said = [
         "at least 4.00 µs",
         "70 kernels",
-        "280 µs, 28.0 % of the replays",
+        "up to 280 µs for 70 kernels, 28.0 % of the replays",
     ];
     says(&issue(&table, "fixed_kernel_cost"), &said);
     // Kernels of alternately 100 and 4 µs: no short one follows another, so none can be merged.

@@ -151,7 +151,7 @@ impl Attention {
                     format!(
                         " at {} ({} of roofline)",
                         format::bandwidth_gbps(rate * 1e3),
-                        format::percent(achieved.roof_percent)
+                        format::percent(achieved.percent_of_roofline)
                     )
                 })
             }

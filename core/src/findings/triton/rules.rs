@@ -20,7 +20,7 @@ pub(super) const RULES: &[Rule<Seen>] = &[
     Rule {
         when: "many kernels are about as short as their launch, and GPU graphs replay only others",
         applies: |_, seen| seen.is_short && seen.are_others_replayed,
-        model: "look for graph breaks that keep `torch.compile` from merging across them, and replay as GPU graphs also these kernels, which are launched one by one.",
+        model: "look for graph breaks that keep `torch.compile` from merging across them, and capture these kernels, which are launched one by one, in GPU graphs, too.",
         ..SHORT
     },
     SHORT,
@@ -36,7 +36,7 @@ pub(super) const RULES: &[Rule<Seen>] = &[
         title: "Generated norms and reductions at a low % of roofline",
         issue: "{figures}.",
         model: "write the reduction along the innermost dimension, or let `torch.compile` choose among more variants (`mode=\"max-autotune\"`).",
-        kernel: "compare block sizes and the number of warps for these sizes; `TORCHINDUCTOR_BENCHMARK_KERNEL=1` makes generated kernels programs that measure themselves.",
+        kernel: "compare block sizes and the number of warps for these sizes; `TORCHINDUCTOR_BENCHMARK_KERNEL=1` adds a benchmark to each generated kernel's file.",
         notes: &[NOT_SHOWN],
         ..Rule::BASE
     },
@@ -47,7 +47,7 @@ pub(super) const RULES: &[Rule<Seen>] = &[
         title: "Generated kernels at a low % of roofline",
         issue: "{figures}.",
         model: "recompile with `mode=\"max-autotune\"`; make inputs contiguous, so that the generated loops read memory in order.",
-        kernel: "compare block sizes and the number of warps for these sizes; `TORCHINDUCTOR_BENCHMARK_KERNEL=1` makes generated kernels programs that measure themselves.",
+        kernel: "compare block sizes and the number of warps for these sizes; `TORCHINDUCTOR_BENCHMARK_KERNEL=1` adds a benchmark to each generated kernel's file.",
         notes: &[NOT_SHOWN],
         is_pattern: false,
         ..Rule::BASE

@@ -61,7 +61,7 @@ fn kernels_of_gpu_graphs_are_not_to_be_replayed_as_graphs() {
     };
     assert!(model(&launched).contains("replay the kernels as GPU graphs"));
     let both = model(&launched.graph(ADD, 150, 3));
-    assert!(both.contains("also these kernels"), "{both}");
+    assert!(both.contains("capture these kernels"), "{both}");
 }
 
 #[test]

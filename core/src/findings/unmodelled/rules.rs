@@ -80,7 +80,7 @@ pub(super) const RULES: &[Rule<Seen>] = &[
     Rule {
         when: "it is a kernel that is launched past the dispatcher",
         applies: |_, seen| seen.all(Operation::is_kernel),
-        issue: "`{name}` takes {time} in {calls}; it is launched past the dispatcher, so no operator records its shapes.",
+        issue: "`{name}` takes {time} in {calls}; it bypasses the PyTorch dispatcher, so no operator records its shapes.",
         model: "wrap its call in `torch.library.custom_op` (a Triton kernel in `triton_op`): then an operator records its shapes, and a custom perf model makes its efficiency known.",
         kernel: "measure it under a hardware profiler.",
         ..NO_MODEL

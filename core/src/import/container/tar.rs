@@ -151,7 +151,7 @@ impl Untar {
         };
         let is_about_next = matches!(kind, Kind::LongName | Kind::Attributes);
         if is_about_next && size > MOST_ATTRIBUTES {
-            let why = ImportErrorKind::UnreadableTar("a name is longer than any");
+            let why = ImportErrorKind::UnreadableTar("the name of a member is too long");
             return Err(ImportError::new(why, None));
         }
         let size = match is_about_next {

@@ -213,7 +213,7 @@ impl Unzip {
             0 => Part::Stored(member, local.compressed_size),
             _ => {
                 return Err(unreadable(
-                    "a member is compressed with something else than deflate",
+                    "a member is not compressed with deflate; pack it again with deflate",
                 ));
             }
         };

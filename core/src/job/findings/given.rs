@@ -29,7 +29,7 @@ pub(super) fn missing(seen: &Seen) -> Vec<JobCard> {
     vec![JobCard {
         title: format!("{named} {verb} missing"),
         issue: format!(
-            "Of {} ranks {} were read. In {} some rank was not: waits in them are lower bounds, who holds them up may be one of those, and what other findings are worth is known without them only.",
+            "Of {} ranks, {} were read. In {}, a rank is missing: waiting times are lower bounds, the straggler may be a missing rank, and savings of other findings do not include the missing ranks.",
             seen.job.world_size,
             seen.job.ranks.len(),
             format::counted(n_partial.count() as u64, "collective")
@@ -66,7 +66,7 @@ pub(super) fn other_jobs(seen: &Seen) -> Vec<JobCard> {
     vec![JobCard {
         title: "Traces are of different jobs".to_owned(),
         issue: format!(
-            "{} set apart as of another job or run, such as `{}`: {}. What is told here is about the others alone.",
+            "{} excluded as part of another job or run, such as `{}`: {}. Results cover only the other files.",
             match others.len() {
                 1 => "One file was".to_owned(),
                 n => format!("{n} files were"),

@@ -42,7 +42,7 @@ pub(super) fn slow_link(seen: &Seen) -> Vec<JobCard> {
         &network.slow_paths,
         &[
             ("between", "Between", &|of| Value::Text(path(seen, of.path))),
-            ("ratio", "Times its siblings", &|of| Value::Number(of.ratio)),
+            ("ratio", "vs. similar groups", &|of| Value::Number(of.ratio)),
         ],
     );
     let (worth_ns, steps) = seen.gain(WhatIf::Paths);
@@ -71,9 +71,12 @@ pub(super) fn slow_link(seen: &Seen) -> Vec<JobCard> {
     let card = JobCard {
         title,
         issue,
-        action: "Check network card, cable, port and routing of these ranks, and which card each GPU uses.".to_owned(),
+        action:
+            "Check NIC, cable, switch port and routing of these ranks, and which NIC each GPU uses."
+                .to_owned(),
         reasoning: vec![
-            "Compared with groups of the same description and size, for the same messages.".to_owned(),
+            "Compared with groups of the same description and size, for the same messages."
+                .to_owned(),
         ],
         ranks,
         tables: vec![ShownTable::from(&table)],
@@ -114,7 +117,7 @@ pub(super) fn link_bandwidth(seen: &Seen) -> Vec<JobCard> {
     let (worth_ns, steps) = seen.gain(WhatIf::LinksAtHalf);
     let (action, basis) = match first.spans_hosts {
         true => (
-            "Check which network card each GPU uses (NUMA, GPUDirect RDMA), the number of channels of the communication library, routing and congestion.",
+            "Check which NIC each GPU uses (NUMA, GPUDirect RDMA), the number of channels of the communication library, routing and congestion.",
             "The figure of the network is the one that was given.",
         ),
         false => (
@@ -125,7 +128,7 @@ pub(super) fn link_bandwidth(seen: &Seen) -> Vec<JobCard> {
     let card = JobCard {
         title: format!("Large messages use {} of the link", percent(first)),
         issue: format!(
-            "{} between {} moves at {}, {} of the {} that the link carries one way, although all ranks have begun it.",
+            "{} between {} runs at {}, {} of the {} that the link carries in one direction, measured after all ranks have started.",
             format::capitalized(&first.label()),
             prose(seen, first.path),
             bandwidth(first.bus_gbps),
@@ -135,7 +138,8 @@ pub(super) fn link_bandwidth(seen: &Seen) -> Vec<JobCard> {
         action: action.to_owned(),
         reasoning: vec![
             basis.to_owned(),
-            "Worth: with half of the figure, which large messages reach.".to_owned(),
+            "The saving assumes half of the link's bandwidth, which large messages reach."
+                .to_owned(),
         ],
         ranks: ranks_of(seen.job, first.path),
         tables: vec![ShownTable::from(&table)],

@@ -73,19 +73,19 @@ pub(super) fn slow(seen: &Seen) -> Vec<JobCard> {
         let (action, reasoning) = match which {
             Slower::All => (
                 "Check clock rate, temperature, power limit and memory errors of this GPU; take the node out of service if they stay.".to_owned(),
-                "All categories of kernels take longer alike, so it is the GPU's clock or power, not one kernel; a trace cannot tell thermal from power limits.",
+                "All categories of kernels are slower by about the same factor, so the cause is the GPU (clock throttling, or another process on it), not one kernel; a trace cannot tell which.",
             ),
             Slower::One(kernel) => (
                 format!("Look at `{}` on this rank: another library version, another choice of autotuning, the alignment of its arguments.", format::middle_ellipsis(kernel, 60)),
-                "This kernel has 80 % or more of what the rank takes longer, and the rest is nearly as quick as elsewhere, so it is not the GPU's clock.",
+                "This kernel accounts for 80 % or more of the rank's extra time, and the other kernels are about as fast as on other ranks, so the GPU's clock is not the cause.",
             ),
             Slower::OfMemory => (
                 "Check the memory of this GPU: corrected errors, its clock rate, what else uses its bandwidth.".to_owned(),
-                "Only categories that are as fast as the memory take longer, and those that compute do not, so it is the memory, not the GPU's clock.",
+                "Only memory-bound categories are slower, and compute-bound ones are not, so the likely cause is the GPU's memory, not its clock.",
             ),
             Slower::Mixed => (
                 format!("Look at what {most} does on this rank that it does not on others: memory, alignment, another kernel or library version."),
-                "Not all categories of kernels take longer alike, so the clock of the GPU is not the only cause.",
+                "Categories of kernels are slower by different factors, so the clock of the GPU is not the only cause.",
             ),
         };
         Some(JobCard {
@@ -263,7 +263,7 @@ pub(super) fn copies(seen: &Seen) -> Vec<JobCard> {
         Some(JobCard {
             title: format!("Rank {} waits for copies", seen.number(cause.rank)),
             issue: format!(
-                "{} spends {} more on copies that nothing hides than other ranks in {}.",
+                "{} spends {} more on exposed memory copies than other ranks in {}.",
                 format::capitalized(&seen.rank(cause.rank)),
                 format::time_ns(*copies_ns),
                 seen.steps(&cause.steps)
@@ -300,17 +300,17 @@ pub(super) fn without_effect(seen: &Seen) -> Vec<JobCard> {
     let gain = |cause: &Cause| {
         let n_steps = cause.steps.len().max(1) as i64;
         match cause.worth_ns.unwrap_or_default() / n_steps {
-            ..=0 => "no step would get shorter without that".to_owned(),
+            ..=0 => "fixing that alone would shorten no step".to_owned(),
             ns => format!(
-                "without that a step would get shorter by only {}",
+                "fixing that alone would shorten a step by only {}",
                 format::time_ns(ns)
             ),
         }
     };
     let cards = without_worth(seen).into_iter().map(|(cause, ratio)| JobCard {
-        title: format!("Rank {} is slow without effect", seen.number(cause.rank)),
+        title: format!("Rank {} is slow, but not the bottleneck", seen.number(cause.rank)),
         issue: format!(
-            "{} takes {} as long as other ranks for the same kernels in {}, and {}: something else holds it up.",
+            "{} takes {} as long as other ranks for the same kernels in {}, and {}: another bottleneck hides it.",
             format::capitalized(&seen.rank(cause.rank)),
             times(ratio),
             seen.steps(&cause.steps),

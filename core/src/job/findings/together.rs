@@ -133,9 +133,9 @@ fn of_one_host(seen: &Seen, ranks: &[usize]) -> Option<String> {
 fn only_together(of: &Together) -> String {
     let n_steps = of.steps.len().max(1) as i64;
     match of.alone_ns / n_steps {
-        ..=0 => "Each of them hides the others: fixing one alone gains next to nothing.".to_owned(),
+        ..=0 => "Each of them hides the others: fixing only one saves almost nothing.".to_owned(),
         ns => format!(
-            "They hide each other: fixing only those that are worth something alone saves {} a step; that is part of what all of them save.",
+            "They hide each other: fixing only those with a saving of their own saves {} a step, which is included in the saving of all.",
             format::time_ns(ns)
         ),
     }

@@ -94,9 +94,9 @@ pub(super) fn pipeline_bubble(seen: &Seen) -> Vec<JobCard> {
     });
     vec![JobCard {
         reasoning: uneven.into_iter().collect(),
-        title: "The pipeline waits longer than it must".to_owned(),
+        title: "Pipeline bubble larger than necessary".to_owned(),
         issue: format!(
-            "{} waits for other stages, or has nothing to run before its first and after its last micro-batch, for {} of {}{}; {} stages and {} micro-batches make {} inevitable.",
+            "{} waits for other stages, or is idle before its first and after its last micro-batch, for {} of {}{}; with {} stages and {} micro-batches, {} is unavoidable.",
             format::capitalized(&seen.rank(bubble.rank)),
             percent(bubble.percent()),
             seen.steps(&[bubble.step]),
@@ -130,16 +130,16 @@ pub(super) fn exposed_communication(seen: &Seen) -> Vec<JobCard> {
         return Vec::new();
     }
     vec![JobCard {
-        title: "Communication is not hidden".to_owned(),
+        title: "Exposed communication".to_owned(),
         issue: format!(
-            "Data moves while nothing computes for {} of the run, the mean of all ranks; waiting for slow ranks is not counted{}.",
+            "Communication is exposed for {} of the run, averaged over all ranks; waiting for slow ranks is not counted{}.",
             format::percent(mean),
             match seen.job.missing().is_empty() {
                 true => "",
                 false => ", but waiting for ranks that were not read is",
             }
         ),
-        action: "Overlap it with computation: smaller buckets earlier in the backward pass, prefetched all-gathers, asynchronous tensor parallelism; or move less: lower precision, larger gradient accumulation.".to_owned(),
+        action: "Overlap it with computation: smaller buckets earlier in the backward pass, prefetched all-gathers, asynchronous tensor parallelism; or move less: lower precision, more gradient accumulation steps.".to_owned(),
         ..JobCard::default()
     }]
 }
@@ -148,8 +148,8 @@ pub(super) fn clocks_apart(seen: &Seen) -> Vec<JobCard> {
     let clocks = &seen.job.clocks;
     if !clocks.are_comparable {
         return vec![JobCard {
-            title: "Clocks could not be matched".to_owned(),
-            issue: "Collectives of different ranks contradict each other whatever the clocks, so nothing that compares their times is told.".to_owned(),
+            title: "Clocks could not be aligned".to_owned(),
+            issue: "No clock offsets make the collectives of different ranks consistent, so no times are compared across ranks.".to_owned(),
             action: "Check that all files are of one run, and synchronize the clocks of the hosts.".to_owned(),
             ..JobCard::default()
         }];
@@ -179,7 +179,7 @@ pub(super) fn no_waiting(seen: &Seen) -> Vec<JobCard> {
     };
     let card = JobCard {
         title: "All waiting for other ranks".to_owned(),
-        issue: "If no rank waited for another, the run would be shorter by this at most. What findings about ranks and hosts are worth is part of it; a faster network is not.".to_owned(),
+        issue: "If no rank waited for another, the run would be shorter by at most this. It includes the savings of findings about ranks and hosts, but not those of a faster network.".to_owned(),
         action: "Follow the findings above.".to_owned(),
         ..JobCard::default()
     };

@@ -139,7 +139,7 @@ fn ranks(seen: &Seen) -> ShownTable {
                 Some(cause) => Value::Text(why(job, &cause.why)),
                 None => Value::Text(String::new()),
             }),
-            ("worth", "Worth", &|row| {
+            ("worth", "Can save", &|row| {
                 of_step(row.cause.and_then(|cause| cause.worth_ns))
             }),
             ("delay", "Delay caused", &|row| {
@@ -174,7 +174,7 @@ fn ranks(seen: &Seen) -> ShownTable {
             ("file", "File", &|row| {
                 Value::Quoted(row.rank.digest.file.name.clone())
             }),
-            ("told_by", "Rank told by", &|row| {
+            ("told_by", "Rank from", &|row| {
                 Value::Text(row.rank.digest.identity.rank_from.label().to_owned())
             }),
         ],
@@ -248,7 +248,7 @@ fn hosts(seen: &Seen) -> ShownTable {
         rows.into_iter().map(|(_, row)| row),
         &[
             ("host", "Host", &|row| Value::Text(row.name.to_owned())),
-            ("worth", "Worth if all its ranks kept up", &|row| {
+            ("worth", "Can save if all its ranks keep up", &|row| {
                 row.worth_ns.map_or(Value::NO_NS, Value::Ns)
             }),
             ("slowest", "Slowest rank", &|row| {
@@ -303,7 +303,7 @@ fn links(job: &Job, analysis: &Analysis) -> Table {
                 median_ns(skews).map_or(Value::NO_NS, Value::Ns)
             }),
             ("bus", "Bus bandwidth", &|link| Value::gbps(link.bus_gbps)),
-            ("share", "Share of the link", &|link| {
+            ("share", "% of link", &|link| {
                 Value::percent(link.share_percent())
             }),
         ],
@@ -323,7 +323,7 @@ fn layout(analysis: &Analysis) -> Table {
                 Value::Count(of.size as u64)
             }),
             ("groups", "Groups", &|of| Value::Count(of.n_groups as u64)),
-            ("stride", "Distance of neighbors", &|of| {
+            ("stride", "Rank stride", &|of| {
                 of.stride
                     .map_or(Value::Empty, |stride| Value::Count(u64::from(stride)))
             }),
@@ -357,7 +357,7 @@ fn groups(job: &Job, analysis: &Analysis) -> Table {
             ("role", "Dimension", &|((group, role), _)| {
                 Value::Text(described(role.role, group.ranks.len(), stride(group)))
             }),
-            ("told_by", "Told by", &|((_, role), _)| {
+            ("told_by", "Inferred from", &|((_, role), _)| {
                 Value::Text(role.evidence.label().to_owned())
             }),
             ("ranks", "Ranks", &|((group, _), _)| {
@@ -398,10 +398,12 @@ fn clocks(job: &Job) -> Table {
             ("ranks", "Ranks", &|(_, clocks)| {
                 Value::Count(clocks.len() as u64)
             }),
-            ("offset", "Ahead of the first rank", &|(_, clocks)| {
-                first(clocks, |clock| clock.offset_ns)
-            }),
-            ("spread", "Scatter", &|(_, clocks)| {
+            (
+                "offset",
+                "Offset (ahead of the first rank)",
+                &|(_, clocks)| first(clocks, |clock| clock.offset_ns),
+            ),
+            ("spread", "Uncertainty (±)", &|(_, clocks)| {
                 first(clocks, |clock| clock.spread_ns)
             }),
         ],

@@ -77,21 +77,21 @@ fn the_answer_claims_no_more_than_is_known() {
     let answer = |job: &Job| overview(job).headline;
     assert_eq!(
         answer(&in_turn().job()),
-        "No single rank holds the others up by 1 % of a step or more. Waiting for each other costs all of them together at most 10.0 ms a step in all steps (31.2 %)."
+        "No single rank delays the others by 1 % of a step or more. All waiting between ranks costs at most 10.0 ms a step in all steps (31.2 %)."
     );
     let mut even = TestJob::on_two_clocks().job();
     assert_eq!(
         answer(&even),
-        "No rank holds the others up by 1 % of a step or more."
+        "No rank delays the others by 1 % of a step or more."
     );
     assert_eq!(
         answer(&TestJob::on_two_clocks().without(&[2])),
-        "No rank of the 3 that were read, out of 4, holds the others up by 1 % of a step or more."
+        "No rank of the 3 that were read, out of 4, delays the others by 1 % of a step or more."
     );
     even.clocks.are_comparable = false;
     assert_eq!(
         answer(&even),
-        "The clocks of the ranks could not be matched, so nothing tells who waits for whom."
+        "The clocks of the ranks could not be aligned, so waiting between ranks is unknown."
     );
 }
 

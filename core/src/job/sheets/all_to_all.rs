@@ -165,17 +165,17 @@ pub(super) fn summary<'a>() -> Vec<Col<Alike<'a>>> {
     ];
     let throughput = spread![Alike: "throughput (GB/s)", Number, |of| of.throughput, "What all ranks contribute over wall_time, in units of 1024³ bytes a second"];
     let rest = columns![Alike:
-        "size_imbalance_mean", Number, |of| float(of.imbalance.map(|of| of.mean)), "The largest contribution over the mean one, the mean.";
-        "size_imbalance_max", Number, |of| float(of.imbalance.map(|of| of.max)), "Its most.";
-        "max_rank_dur (us)_mean", Us, |of| float(Some(of.longest.mean)), "The longest duration of a rank, the mean.";
-        "max_rank_dur (us)_max", Us, |of| float(Some(of.longest.max)), "Its most.";
-        "skew in start time_mean", Us, |of| float(Some(of.start_skew.mean)), "From the first start to the last one, the mean.";
-        "skew in start time_max", Us, |of| float(Some(of.start_skew.max)), "Its most.";
-        "skew in end time_mean", Us, |of| float(Some(of.end_skew.mean)), "From the first end to the last one, the mean.";
-        "skew in end time_max", Us, |of| float(Some(of.end_skew.max)), "Its most.";
-        "count", Count, |of| int(of.n), "How many exchanges they are.";
+        "size_imbalance_mean", Number, |of| float(of.imbalance.map(|of| of.mean)), "The largest contribution over the mean one: mean.";
+        "size_imbalance_max", Number, |of| float(of.imbalance.map(|of| of.max)), "Maximum.";
+        "max_rank_dur (us)_mean", Us, |of| float(Some(of.longest.mean)), "The longest duration of a rank: mean.";
+        "max_rank_dur (us)_max", Us, |of| float(Some(of.longest.max)), "Maximum.";
+        "skew in start time_mean", Us, |of| float(Some(of.start_skew.mean)), "From the first start to the last one: mean.";
+        "skew in start time_max", Us, |of| float(Some(of.start_skew.max)), "Maximum.";
+        "skew in end time_mean", Us, |of| float(Some(of.end_skew.mean)), "From the first end to the last one: mean.";
+        "skew in end time_max", Us, |of| float(Some(of.end_skew.max)), "Maximum.";
+        "count", Count, |of| int(of.n), "Number of exchanges.";
         "Process Group Ranks", Text, |of| text(&of.first.ranks_text()), "The ranks of the group.";
-        "Collective name", Text, |of| text(of.first.name), "What they did.";
+        "Collective name", Text, |of| text(of.first.name), "Kind of collective.";
         "Group size", Number, |of| known(of.first.group_size()), "How many ranks the group has.";
         "Total wall_time (ms)", Ms, |of| float(Some(of.wall.sum / 1e3)), "Sum of wall_time in milliseconds.";
         "node_span", Text, |of| text(of.first.node_span), "Whether the group is of one node (intra_node) or several (inter_node).";

@@ -26,8 +26,8 @@ pub(super) fn identity<'a, J: Together<'a>>() -> Vec<Col<J>> {
         "collective_id", Text, |of| text(&of.first().id()), "Process group and position in it.";
         "Process Group Name", Text, |of| text(of.first().group), "The group of ranks that took part.";
         "Process Group Ranks", Text, |of| text(&of.first().ranks_text()), "Its ranks.";
-        "Collective name", Text, |of| text(of.first().name), "What they did.";
-        "Group size", Number, |of| known(of.first().group_size()), "How many they are.";
+        "Collective name", Text, |of| text(of.first().name), "Kind of collective.";
+        "Group size", Number, |of| known(of.first().group_size()), "Number of ranks.";
         "dtype", Text, |of| text(of.first().dtype()), "Type of the elements.";
     ]
 }

@@ -174,7 +174,7 @@ pub(super) fn links<'a>() -> Vec<Col<LinkRow<'a>>> {
         "transfer ms", Ms, |of| ms(sum(of.of().filter_map(Row::transfer_ns))), "Sum of them.";
         "waiting ms", Ms, |of| ms(sum(of.of().filter_map(Row::waits_ns))), "How long ranks waited for the last one, summed.";
         "bus bandwidth GB/s", Number, |of| float(of.link.bus_gbps), "What a link carries at the median transfer, in units of 10⁹ bytes a second; of uneven sizes the median of all.";
-        "link GB/s", Number, |of| float(of.link.figure_gbps), "What the link can carry one way: of the GPUs, by the table of GPUs; between hosts what was given. Empty where nothing tells.";
+        "link GB/s", Number, |of| float(of.link.figure_gbps), "What the link can carry one way: of the GPUs, by the table of GPUs; between hosts what was given. Empty if unknown.";
         "share of link (%)", Percent, |of| float(of.link.share_percent()), "Bus bandwidth in percent of that.";
         "times siblings", Number, |of| float(of.ratio), "Where it is slow: how many times as long it takes as the same messages of groups of the same kind.";
     ]

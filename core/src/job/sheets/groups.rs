@@ -56,7 +56,7 @@ pub(super) fn columns<'a>() -> Vec<Col<Row<'a>>> {
     columns![Row:
         "group", Text, |of| text(&of.group.name), "The name that PyTorch gave it; another group of the job may have it, too.";
         "group description", Text, |of| text(&of.group.description), "What the program calls it.";
-        "role", Text, |of| text(&of.role()), "What it is for; where nothing tells that, its size and stride.";
+        "role", Text, |of| text(&of.role()), "What it is for; if unknown, its size and stride.";
         "role is by", Text, |of| text(of.role.map_or("", |of| of.evidence.label())), "What tells that: its description, its collectives or its size.";
         "ranks", Count, |of| int(of.group.ranks.len()), "How many ranks it has.";
         "ranks read", Count, |of| int(of.group.members.len()), "How many of them were read.";

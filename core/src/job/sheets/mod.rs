@@ -97,7 +97,7 @@ pub const SHEETS: &[SheetKind] = &[
         body: ranks::rank_steps_body,
     },
     SheetKind {
-        name: "what_if", title: "What changes would be worth", is_own: true,
+        name: "what_if", title: "Estimated savings of changes", is_own: true,
         columns: || described(delays::what_if()),
         body: delays::what_if_body,
     },

@@ -14,8 +14,8 @@ pub(super) fn long<'a>() -> Vec<Col<Call<'a>>> {
         "rank", Count, |of| int(of.rank.number), "The rank, by its number in the job.";
         "Process Group Name", Text, |of| text(of.group), "The group of ranks that took part; Unknown_Group where the trace does not tell it, all where no rank's trace tells any.";
         "Process Group Ranks", Text, |of| text(&of.ranks_text()), "Its ranks.";
-        "Collective name", Text, |of| text(of.name), "What they did.";
-        "Group size", Number, |of| known(of.group_size()), "How many they are.";
+        "Collective name", Text, |of| text(of.name), "Kind of collective.";
+        "Group size", Number, |of| known(of.group_size()), "Number of ranks.";
         "dtype", Text, |of| text(of.dtype()), "Type of the elements.";
         "In msg nelems", Number, |of| known(of.of.given), "Elements that the rank contributes.";
         "In msg size (MB)", Number, |of| float(of.mib(of.of.given)), "Size of that, in units of 1024² bytes; empty for an unknown type.";
@@ -46,8 +46,8 @@ pub(super) fn summary<'a>() -> Vec<Col<Alike<'a>>> {
         "rank", Count, |of| int(of.first.rank.number), "The rank, by its number in the job.";
         "Process Group Name", Text, |of| text(of.first.group), "The group of ranks that took part. Collectives of which the trace does not tell all that makes a row are not here.";
         "Process Group Ranks", Text, |of| text(&of.first.ranks_text()), "Its ranks.";
-        "Collective name", Text, |of| text(of.first.name), "What they did.";
-        "Group size", Number, |of| known(of.first.group_size()), "How many they are.";
+        "Collective name", Text, |of| text(of.first.name), "Kind of collective.";
+        "Group size", Number, |of| known(of.first.group_size()), "Number of ranks.";
         "dtype", Text, |of| text(of.first.dtype()), "Type of the elements.";
         "In msg nelems", Number, |of| known(of.first.of.given), "Elements that the rank contributes.";
         "Out msg nelems", Number, |of| known(of.first.of.got), "Elements that the rank receives.";

@@ -151,7 +151,7 @@ fn left_out(job: &Job) -> Vec<Note> {
     let order = unmatched.out_of_order.iter().map(|key| (*key, ()));
     let mut order: Vec<_> = grouped(order, |n: &mut u64, ()| *n += 1);
     order.arrange();
-    let another = "Its collectives of the group are in another order than those of the other ranks; in so many steps they are left out.";
+    let another = "Its collectives of the group are in another order than those of the other ranks; they are left out in this many steps.";
     notes.extend(
         order
             .into_iter()
@@ -188,7 +188,7 @@ fn clocks(job: &Job) -> Vec<Note> {
             kind: "clock",
             count: clocks.n_violations as u64,
             said: format!(
-                "Of {checked} some rank ended on the common clock before another had begun: their transfer is not known."
+                "In {checked}, a rank ended on the common clock before another started: their transfer time is unknown."
             ),
             ..Note::default()
         });
@@ -207,7 +207,7 @@ fn not_asked(input: &Input) -> Option<Note> {
         kind: "not asked",
         count: n as u64,
         said: format!(
-            "`what_if` asks about the {MOST_RANKS} ranks with the largest delays; so many others have smaller ones."
+            "`what_if` covers the {MOST_RANKS} ranks with the largest delays; this many others have smaller ones."
         ),
         ..Note::default()
     })

@@ -149,7 +149,7 @@ pub(super) fn ranks<'a>() -> Vec<Col<Row<'a>>> {
         "computation ms", Ms, |of| of.told().gpu_ms(|gpu| gpu.computation_ns), "Kernels compute, over the whole trace.";
     ];
     let linked = columns![Row:
-        "exposed communication (linked) ms", Ms, |of| ms_of(of.rank.digest.attributed.map(|gpu| gpu.exposed_comm_ns)), "Exposed communication of GPU activity alone whose launching call was recorded, as the reference counts by default.";
+        "exposed communication (linked) ms", Ms, |of| ms_of(of.rank.digest.attributed.map(|gpu| gpu.exposed_comm_ns)), "Exposed communication of GPU activity alone whose launching call was recorded, as TraceLens counts by default.";
     ];
     let waits = columns![Row:
         "waiting ms", Ms, |of| waits_ms(of.told.waits, |of| of.waited_ns), "How long kernels of its own waited in collectives of steps for the last rank to start, in those that none can leave before all have started, summed.";
@@ -157,7 +157,7 @@ pub(super) fn ranks<'a>() -> Vec<Col<Row<'a>>> {
         "collectives", Count, |of| known(of.told.waits.map(|of| of.collectives)), "How many these are.";
     ];
     let behind = columns![Row:
-        "offset µs", Us, |of| float(of.clock.map(|clock| clock.offset_ns / 1e3)), "By how much its clock is ahead of that of the first rank, in the middle of the recording; empty where nothing tells.";
+        "offset µs", Us, |of| float(of.clock.map(|clock| clock.offset_ns / 1e3)), "By how much its clock is ahead of that of the first rank, in the middle of the recording; empty if unknown.";
         "offset ± µs", Us, |of| float(of.clock.map(|clock| clock.spread_ns / 1e3)), "The median deviation of what that was estimated from.";
         "idle_time(us)", Us, |of| of.part_us(|gpu| gpu.idle_ns), "As HTA's temporal breakdown: nothing runs between the first start and the last end of GPU activity.";
         "compute_time(us)", Us, |of| of.part_us(|gpu| gpu.computation_ns), "As HTA: at least one kernel computes.";

@@ -26,8 +26,8 @@ macro_rules! spread {
         $crate::job::sheets::table::columns![$of:
             concat!($label, "_mean"), $unit, |of| $crate::job::sheets::table::of_stats(of, $stats, |of| of.mean), concat!($doc, ", the mean.");
             concat!($label, "_median"), $unit, |of| $crate::job::sheets::table::of_stats(of, $stats, |of| of.median), "Its median.";
-            concat!($label, "_min"), $unit, |of| $crate::job::sheets::table::of_stats(of, $stats, |of| of.min), "Its least.";
-            concat!($label, "_max"), $unit, |of| $crate::job::sheets::table::of_stats(of, $stats, |of| of.max), "Its most.";
+            concat!($label, "_min"), $unit, |of| $crate::job::sheets::table::of_stats(of, $stats, |of| of.min), "Minimum.";
+            concat!($label, "_max"), $unit, |of| $crate::job::sheets::table::of_stats(of, $stats, |of| of.max), "Maximum.";
         ]
     };
 }

@@ -21,7 +21,7 @@ pub(crate) fn report(overview: &JobOverview) -> Document {
         add_card(&mut document, card, number);
     }
     if overview.cards.is_empty() {
-        document.text("Nothing is worth 1 % of a step or more.");
+        document.text("No finding saves 1 % of a step or more.");
     }
     document.heading(2, "Evidence");
     overview
@@ -41,7 +41,7 @@ fn add_card(document: &mut Document, card: &JobCard, number: usize) {
     document.field("Issue", &card.issue);
     document.field("Action", &card.action);
     if !card.worth.is_empty() {
-        document.field("Worth", &format!("{}.", card.worth));
+        document.field("Saves", &format!("{}.", card.worth));
     }
     document.texts(&card.reasoning);
     card.tables

@@ -38,7 +38,7 @@ impl Source for Input<'_> {
                 write: |input, _| Some(json::pretty(&json::findings::findings(input.profile, input.report))),
             },
             Exporter {
-                format: "analyses", title: "Files of each analysis", group: Programs, is_quick: true, purpose: "What each analysis looked at, measured and found, for tools and language models that go on from there.",
+                format: "analyses", title: "Files of each analysis", group: Programs, is_quick: true, purpose: "Input, metrics and findings of each analysis, for tools and language models that process them further.",
                 list: categories::list,
                 write: categories::write,
             },
@@ -118,7 +118,7 @@ impl Source for job::Input<'_> {
         vec![
             Exporter {
                 format: "md", title: "Report as Markdown", group: Reports, is_quick: true, purpose: ISSUE,
-                list: |_| vec![file("job_report.md", "The report: which rank holds the others up, and what to do")],
+                list: |_| vec![file("job_report.md", "The report: which rank delays the others, and what to do")],
                 write: |input, _| Some(to_markdown(&documents::job::report(input.overview())).into_bytes()),
             },
             Exporter {

@@ -38,7 +38,7 @@ record! {
         format: "1; it changes when a key changes its meaning or goes." = FORMAT,
         title: "The report's title." = of_trace(profile, report),
         model: "Which model ran." = Model::of(profile.model_info()),
-        hardware: "What it was judged by." = Hardware::of(report),
+        hardware: "The GPU and rates that the roofline is computed from." = Hardware::of(report),
         run: "How the time splits; null without GPU activity." = report.timelines.whole.as_ref().map(Run::of),
         window: "The part of the trace that is analyzed alone; null: all of it." = profile.window.as_ref().map(Window::of),
         serving: "Steps of a serving engine, or the run of a diffusion pipeline; null: the trace has none." = report.overview.serving.as_ref().map(|facts| Serving::of(profile, report, facts)),
@@ -61,7 +61,7 @@ record! {
         repaired: "Headline numbers and top kernels as recorded and as repaired; none where no repair changes one of them by more than 0.1 %." = list(&quality.repaired, Repair::of),
     }
 
-    /// A number that repairs change, or that stands beside one.
+    /// A number that repairs change, or one that is shown next to it.
     Repair(figure: &RepairedFigure) {
         kind: "total, busy, computation, exposed_communication, exposed_copies, idle or kernel." = figure.kind.key(),
         label: "For people: the kernel's name." = figure.label,
@@ -129,7 +129,7 @@ record! {
         basis: "Whether it is a peak or an achievable figure." = figure.basis.map(|basis| basis.label()),
     }
 
-    /// How the time splits. Exposed is what nothing hides.
+    /// The time breakdown. Exposed time is not overlapped by computation.
     Run(whole: &GpuTimeline) {
         total_time_ms: "From the first GPU activity to the last." = ms(whole.total_ns()),
         computation_time_ms: "In which anything computes." = ms(whole.computation_ns),
@@ -144,7 +144,7 @@ record! {
 
     /// Steps of a serving engine, or the run of a diffusion pipeline.
     Serving(profile: &Profile, report: &Report, facts: &ServingFacts) {
-        engine: "Who ran them; null: nothing tells." = profile.serving().and_then(|serving| Some(serving.engine?.key())),
+        engine: "Who ran them; null if unknown." = profile.serving().and_then(|serving| Some(serving.engine?.key())),
         phases: "Steps by what their requests do; medians where there are several." = list(&facts.phases, Phase::of),
         stages: "Parts of the time: before, in, between and after steps or denoising steps." = list(&facts.stages, Stage::of),
         launches: "How GPU activity was launched." = profile.serving().map(|serving| Launches::of(&serving.shape)),
@@ -194,7 +194,7 @@ record! {
         layers: "Layers, where both ways of counting agree; null: they do not." = blocks.layers,
         attention_kernels: "Attention kernels, one of each layer." = blocks.attention,
         alike: "The same in groups of layers that follow each other and are alike." = blocks.alike,
-        kernels_per_block: "Kernels of a block that repeats, in the mean." = rounded(blocks.period, 2),
+        kernels_per_block: "Kernels of a block that repeats, on average." = rounded(blocks.period, 2),
         blocks: "How often it repeats." = rounded(blocks.blocks, 2),
         layers_per_block: "Layers of a block." = blocks.layers_per_block,
         block_time_ms: "The mean time of a block." = rounded(blocks.ns as f64 / blocks.blocks.max(1.0) / 1e6, 6),
@@ -212,12 +212,12 @@ record! {
     /// Memory of one device.
     DeviceMemory(profile: &Profile, device: &Allocator) {
         device: "Its name." = device.label,
-        peak_bytes: "Most that is in use." = device.peak.allocated,
+        peak_bytes: "Peak memory in use." = device.peak.allocated,
         peak_ms: "When, after the first event of the trace." = ms(device.peak.ts_ns.saturating_sub(begin_ns(profile))),
         before_bytes: "What of it was allocated before the recording, or before the part that is analyzed." = device.before_at_peak,
         reserved_bytes: "What the allocator holds then, in use or not; null: it reserves nothing." = Some(device.peak.reserved).filter(|bytes| *bytes > 0),
         allocations: "Blocks that were allocated." = device.n_allocations,
-        allocated_bytes: "What they come to." = device.allocated_bytes,
+        allocated_bytes: "Their total size." = device.allocated_bytes,
         is_checked: "Totals and blocks agree; where not, only totals are told." = device.check.holds(),
         at_peak: "What operators hold at the peak, the most first." = list(&device.peak_by_operator(&profile.trace), |one| Holder::of(profile, one)),
     }
@@ -226,10 +226,10 @@ record! {
     Holder(profile: &Profile, holder: &Held) {
         operator: "The innermost operator that asked; null: none did." = holder.operator.map(|name| profile.trace.strings.get(name)),
         blocks: "Its blocks." = holder.n_blocks,
-        bytes: "What they come to." = holder.bytes,
+        bytes: "Their total size." = holder.bytes,
     }
 
-    /// What following a finding saves of the run; of a finding null where a trace cannot tell.
+    /// What following a finding saves of the run; of a finding null if it cannot be estimated from a trace.
     Impact(saved: &Saved, total_ns: Option<i64>) {
         low_ms: "The low end of the range." = ms(saved.low_ns),
         mid_ms: "What findings are ranked by." = ms(saved.mid_ns),

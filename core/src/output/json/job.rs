@@ -47,7 +47,7 @@ record! {
     File(job: &Job, overview: &JobOverview, set_apart: &[SetApart], sheets: &[Made]) {
         format: "1; it changes when a key changes its meaning or goes." = FORMAT,
         headline: "The answer, in a sentence or two." = overview.headline,
-        findings: "What to do, what is worth most first; the bound of the job closes the list." = list(&overview.cards, |card| JobFinding::of(job, card)),
+        findings: "What to do, by saving, the largest first; the bound of the job is last." = list(&overview.cards, |card| JobFinding::of(job, card)),
         world_size: "How many ranks the job has." = job.world_size,
         missing: "Ranks of which no file was read, by number." = job.missing(),
         hosts: "Names of hosts, in order of their first rank; null where traces do not name them." = job.are_hosts_named.then_some(&job.hosts),
@@ -68,8 +68,8 @@ record! {
         action: "What to do." = card.action,
         ranks: "The ranks that it is about, by number." = card.ranks,
         step: "The number of the step that shows it first; null where it is of no step." = card.step.and_then(|at| job.steps.get(at)).map(|step| step.number),
-        worth_ns: "What all steps together would take less, by a replay of the job; null where nothing tells." = card.worth_ns,
-        worth: "That for people, a step on average; empty where nothing tells." = card.worth,
+        worth_ns: "The time that all steps together would save, by a replay of the job; null if unknown." = card.worth_ns,
+        worth: "The same as text, per step on average; empty if unknown." = card.worth,
     }
 
     /// A rank.

@@ -27,7 +27,7 @@ record! {
     Regressions(answer: &Answer) {
         format: "1; it changes when a key changes its meaning or goes." = FORMAT,
         by: "The tag that tells builds apart." = answer.by,
-        newest: "The newest build that was looked at; null for all builds." = text(answer, answer.newest),
+        newest: "The newest build that was compared; null for all builds." = text(answer, answer.newest),
         metrics: "What was compared: total, compute, exposed_comm, idle, category, op or kernel." = answer.metrics.iter().map(|metric| metric.key()).collect::<Vec<_>>(),
         builds: "The builds, in the order of their first recording." = answer.builds.list.iter().map(|at| answer.fleet.texts.get(at.build)).collect::<Vec<_>>(),
         series: "How many series have at least two builds." = answer.found.n_series,

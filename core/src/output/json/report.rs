@@ -61,7 +61,7 @@ fn overview(overview: &Overview) -> Value {
         "recorded_on": overview.hardware.recorded_on,
         "hardware_basis": overview.hardware.basis,
         "basis_caveat": overview.hardware.caveat,
-        "anomalies": list(&overview.anomalies, |one| json!({ "name": one.name, "percent_of_roof": one.roof_percent })),
+        "anomalies": list(&overview.anomalies, |one| json!({ "name": one.name, "percent_of_roof": one.percent_of_roofline })),
         "split": list(&overview.split, |one| json!({ "part": one.kind.label(), "ns": one.ns, "percent": one.percent })),
         "families": list(&overview.families, |one| json!({ "category": one.family.label(), "ns": one.ns, "percent": one.percent })),
         "unfused_attention": overview.unfused_attention.as_ref().map(|unfused| json!({

@@ -53,7 +53,7 @@ fn reason(
 ) -> Option<(bool, String)> {
     let thresholds = &report.options.thresholds;
     let believed = judged.achieved.filter(|_| !judged.is_anomaly);
-    let efficiency = believed.map(|achieved| achieved.roof_percent);
+    let efficiency = believed.map(|achieved| achieved.percent_of_roofline);
     let is_below = |percent: f64| efficiency.is_some_and(|efficiency| efficiency < percent);
     let is_large = share > thresholds.replay_percent_of_compute;
     let is_noise = share < thresholds.gate_percent_of_total;

@@ -181,7 +181,7 @@ fn entry_json(
         json!({
             "us": roof.time_us,
             "bound": bound(roof.bound),
-            "percent": believed.map(|achieved| achieved.roof_percent),
+            "percent": believed.map(|achieved| achieved.percent_of_roofline),
         })
     });
     json!({

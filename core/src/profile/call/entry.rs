@@ -128,7 +128,7 @@ fn by_schema(
         let is_unrecorded_text = param.kind == Kind::Str && !written.is_null();
         if is_unrecorded_text || recorded.is_without_value(at) {
             call.notes.push(format!(
-                "The value of {} is not recorded: its default {written} is taken.",
+                "The value of {} was not recorded; its default {written} is used.",
                 param.name
             ));
         }
@@ -188,13 +188,13 @@ fn by_guess(recorded: &Recorded, op: &str, common_dtype: Option<&str>) -> Result
     }
     if points_nowhere {
         call.notes.push(
-            "Whole numbers are taken as 0: what they point at is not recorded, so that other data may be read than in the trace."
+            "Integer tensors are filled with 0: their values were not recorded, so other data may be read than in the trace."
                 .to_owned(),
         );
     }
     if is_absent {
         call.notes.push(
-            "Arguments of which nothing is recorded are taken as absent: texts are recorded like that, too."
+            "Arguments without a recorded value are left out; strings are recorded like that, too."
                 .to_owned(),
         );
     }
@@ -211,7 +211,7 @@ fn json_list(tensors: &[Tensor], notes: &mut Vec<String>, common_dtype: Option<&
     if tensors.iter().any(|tensor| !tensor.shape.is_empty()) {
         let dtype = common_dtype.unwrap_or("float");
         notes.push(format!(
-            "Element types in lists are not recorded: {dtype}, the commonest of the trace, is taken."
+            "Data types in tensor lists are not recorded; {dtype}, the most common one in the trace, is used."
         ));
     }
     let write = |tensor: &Tensor| {

@@ -34,16 +34,16 @@ impl Reason {
             Reason::Value(Some(name)) => return format!("the value of {name} is not recorded"),
             Reason::KernelOnly => "a kernel whose operator is not known",
             Reason::Generated => "a kernel that a compiler generated: its source is not in a trace",
-            Reason::Graph => "a recorded graph of kernels: what it holds is not in a trace",
-            Reason::Autograd => "a step of automatic differentiation, no operator by itself",
+            Reason::Graph => "a GPU graph: its operators are not in the trace",
+            Reason::Autograd => "an autograd node, not an operator",
             Reason::Collective => "communication: it needs the other ranks",
             Reason::NoOperator => "no operator that can be called by its name",
             Reason::NoArguments => {
                 "its arguments were not recorded; profile with record_shapes=True"
             }
             Reason::TensorList => "it takes a list of tensors whose shapes were not recorded",
-            Reason::Value(None) => "it takes a text or another value that is not recorded",
-            Reason::Shape => "a shape or stride was recorded that no tensor has",
+            Reason::Value(None) => "it takes a string or another value that was not recorded",
+            Reason::Shape => "a recorded shape or stride is invalid",
         };
         words.to_owned()
     }

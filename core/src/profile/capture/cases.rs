@@ -112,8 +112,8 @@ fn sizes_of_one_recording_are_told_by_the_step() {
     assert_eq!(at(&step(17)), [(32, 1)]);
     assert_eq!(at("a run"), []);
     let files = [file("all.json", &both("a run", &[64, 32, 16]))];
-    let untold = merged(&replays(&[10]), &files);
-    let why = said(&untold);
+    let unknown = merged(&replays(&[10]), &files);
+    let why = said(&unknown);
     assert!(
         why[2].contains("captures of several sizes (16, 32, 64)"),
         "{why:?}"
@@ -236,8 +236,7 @@ fn notes_that_contradict_the_capture_do_not_count() {
         let file = CaptureFile::new("c.json", import(json.as_bytes()), notes);
         merged(&replays(&[10]).annotation(&step(tokens), 0..50), &[file])
     };
-    let wrong =
-        "Notes beside the capture c.json say that it is of 48 tokens; it is of 32, which counts.";
+    let wrong = "The metadata of the capture c.json says that it is of 48 tokens; it is of 32, which is used.";
     for (annotation, noted, tokens, expected) in [
         ("warm-up", None, 32, None),
         ("warm-up", Some(32), 32, None),
@@ -264,7 +263,7 @@ fn notes_that_contradict_the_capture_do_not_count() {
     ));
     assert_eq!(
         said[1],
-        "execution_details.json is no list of capture files with their batch sizes; it was not used."
+        "execution_details.json is not a list of capture files with their batch sizes; it was not used."
     );
 }
 

@@ -95,25 +95,25 @@ impl FileUse {
                 why.trim_end_matches('.')
             ),
             Problem::Empty => format!("The capture {name} has no events."),
-            Problem::NoCapture => format!(
-                "{name} holds no capture of a GPU graph: nothing in it starts and ends one."
-            ),
+            Problem::NoCapture => {
+                format!("{name} contains no GPU graph capture: no call in it starts and ends one.")
+            }
             Problem::Unfinished(n) => format!(
-                "The capture {name} ends before {} did; what it has of it was not used.",
+                "The capture {name} ends before {} did; the incomplete part was not used.",
                 format::counted(*n, "graph")
             ),
             Problem::Cut => format!(
                 "The capture {name} is cut off before the launches of any graph; copy it again."
             ),
             Problem::OtherSize { noted, own } => format!(
-                "Notes beside the capture {name} say that it is of {}; it is of {own}, which counts.",
+                "The metadata of the capture {name} says that it is of {}; it is of {own}, which is used.",
                 format::counted(*noted, "token")
             ),
             Problem::NoNotes => format!(
-                "{name} is no list of capture files with their batch sizes; it was not used."
+                "{name} is not a list of capture files with their batch sizes; it was not used."
             ),
             Problem::Unused => format!(
-                "No replay of this trace comes from the capture {name}: it is of another model, size or version."
+                "No replay of this trace comes from the capture {name}: it is from another model, size or version."
             ),
         })
     }
@@ -326,7 +326,7 @@ impl GraphUse {
         );
         match &self.why {
             Some(why) if self.n_merged == 0 => {
-                format!("{graph}, stays without operators: {}.", why.clause())
+                format!("{graph}, has no operators: {}.", why.clause())
             }
             Some(why) => format!(
                 "{graph}, has operators in {} of them: {}.",

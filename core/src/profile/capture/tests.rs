@@ -153,7 +153,7 @@ fn a_gap_behind_a_replay_that_lacks_its_last_kernel_is_no_idle_time() {
 #[test]
 fn captured_calls_take_no_time_on_the_cpu() {
     let profile = merged(&replays(&[0]), &[file("c", &capture(&LAUNCHES))]);
-    assert_eq!(profile.host_ops, []);
+    assert_eq!(profile.cpu_ops, []);
     let launch = profile.tree.roots().next().unwrap();
     let own_ns = |node| crate::profile::tree::own_cpu_ns(&profile.trace, &profile.tree, node);
     let below: i64 = profile.tree.children(launch).map(own_ns).sum();
@@ -190,16 +190,16 @@ fn what_is_not_merged_is_told() {
     let cases = [
         (
             file("f", &foreign),
-            "No replay of this trace comes from the capture f: it is of another model, size or version.",
+            "No replay of this trace comes from the capture f: it is from another model, size or version.",
         ),
         (file("e", &Timetable::new()), "The capture e has no events."),
         (
             file("p", &trace),
-            "p holds no capture of a GPU graph: nothing in it starts and ends one.",
+            "p contains no GPU graph capture: no call in it starts and ends one.",
         ),
         (
             CaptureFile::new("t", import(cut.as_bytes()), &[]),
-            "The capture t ends before 1 graph did; what it has of it was not used.",
+            "The capture t ends before 1 graph did; the incomplete part was not used.",
         ),
         (
             CaptureFile::new("x", import(b"no trace"), &[]),
@@ -261,10 +261,10 @@ fn of_several_sizes_the_smallest_that_holds_the_step_serves() {
         said(&large)
     );
     // Without an annotation the size is unknown.
-    let untold = merged(&replays(&[10]), &files());
-    assert_eq!(rows(&untold), None);
+    let unknown = merged(&replays(&[10]), &files());
+    assert_eq!(rows(&unknown), None);
     assert!(
-        said(&untold)
+        said(&unknown)
             .last()
             .unwrap()
             .contains("captures of several sizes (8, 16, 64)")
@@ -382,15 +382,15 @@ fn what_cannot_be_merged_says_why() {
     for (file, expected) in [
         (
             file("other.json", &capture(&other)),
-            "No replay of this trace comes from the capture other.json: it is of another model, size or version. A graph of 3 kernels, replayed once, stays without operators: no capture launches these kernels.",
+            "No replay of this trace comes from the capture other.json: it is from another model, size or version. A graph of 3 kernels, replayed once, has no operators: no capture launches these kernels.",
         ),
         (
             file("eager.json", &Timetable::new().op("aten::mm", 0..9)),
-            "eager.json holds no capture of a GPU graph: nothing in it starts and ends one.",
+            "eager.json contains no GPU graph capture: no call in it starts and ends one.",
         ),
         (
             bytes("cut.json", &whole.as_bytes()[..whole.len() - 200]),
-            "The capture cut.json ends before 1 graph did; what it has of it was not used.",
+            "The capture cut.json ends before 1 graph did; the incomplete part was not used.",
         ),
         (
             bytes("empty.json", br#"{"traceEvents": []}"#),

@@ -37,7 +37,7 @@ impl Why {
                 count(*n_matched)
             ),
             Why::Ambiguous { sizes } if sizes.len() < 2 => {
-                "several captures with other shapes launch these kernels, and nothing tells which it is".to_owned()
+                "several captures with other shapes launch these kernels, and the trace does not show which one it is".to_owned()
             }
             Why::Ambiguous { sizes } => {
                 let sizes: Vec<String> = sizes.iter().map(|size| count(*size)).collect();

@@ -105,6 +105,7 @@ impl<'a> Purposes<'a> {
             AllGather | ReduceScatter if self.is_training => Purpose::Shards,
             AllReduce if mark == Some(Mark::Backward) => Purpose::Gradients,
             AllReduce if self.parallelism.has_ddp => Purpose::Gradients,
+            Broadcast if self.parallelism.has_ddp => Purpose::Buffers,
             Broadcast | Reduce if self.parallelism.has_replicas => Purpose::Replicas,
             _ => Purpose::Unknown,
         }

@@ -1,6 +1,6 @@
 //! The copies of a trace, by direction and by requesting code.
 
-use super::asker::{Asker, Ddp, Frames};
+use super::origin::{CopyOrigin, Ddp, Frames};
 use super::{Direction, HostMemory, direction};
 use crate::base::group::grouped;
 use crate::base::interval::{Interval, sum};
@@ -111,7 +111,7 @@ pub(crate) struct CopySummary {
     /// Only directions that occur, in the order of [`Direction::ALL`].
     pub(crate) directions: Vec<(Direction, Copies)>,
     /// Longest first.
-    pub(crate) askers: Vec<(Asker, Copies)>,
+    pub(crate) origins: Vec<(CopyOrigin, Copies)>,
     /// Fills, which are not copies.
     pub(crate) n_fills: u64,
     pub(crate) fill_ns: i64,
@@ -133,14 +133,17 @@ impl CopySummary {
     }
 
     /// Which code requested copies in a direction, longest first.
-    pub(crate) fn askers_of(&self, direction: Direction) -> impl Iterator<Item = &(Asker, Copies)> {
-        let askers = self.askers.iter();
-        askers.filter(move |(asker, _)| asker.direction == direction)
+    pub(crate) fn origins_of(
+        &self,
+        direction: Direction,
+    ) -> impl Iterator<Item = &(CopyOrigin, Copies)> {
+        let origins = self.origins.iter();
+        origins.filter(move |(origin, _)| origin.direction == direction)
     }
 
     /// The number of copies in a direction that matching code requested.
-    pub(crate) fn count_of(&self, direction: Direction, is: impl Fn(&Asker) -> bool) -> u64 {
-        let asked = self.askers_of(direction).filter(|(asker, _)| is(asker));
+    pub(crate) fn count_of(&self, direction: Direction, is: impl Fn(&CopyOrigin) -> bool) -> u64 {
+        let asked = self.origins_of(direction).filter(|(origin, _)| is(origin));
         asked.map(|(_, copies)| copies.count).sum()
     }
 }
@@ -157,7 +160,7 @@ struct Copy {
 pub(crate) fn copies(profile: &Profile, exposed: &Exposed) -> CopySummary {
     let trace = &profile.trace;
     let mut summary = CopySummary::default();
-    let mut all: Vec<(Asker, Copy)> = Vec::new();
+    let mut all: Vec<(CopyOrigin, Copy)> = Vec::new();
     let (mut frames, ddp) = (Frames::new(profile), Ddp::new(profile));
     for work in profile.gpu.all() {
         if is_fill(trace.strings.get(work.name), work.category) {
@@ -178,7 +181,7 @@ pub(crate) fn copies(profile: &Profile, exposed: &Exposed) -> CopySummary {
                 .map_or(0, Interval::length),
         };
         let direction = direction(trace, work);
-        all.push((asker(profile, work, direction, &mut frames, &ddp), copy));
+        all.push((origin(profile, work, direction, &mut frames, &ddp), copy));
     }
     let summed = |all: Vec<Copy>| {
         let mut copies = Copies::default();
@@ -187,37 +190,39 @@ pub(crate) fn copies(profile: &Profile, exposed: &Exposed) -> CopySummary {
         copies
     };
     let directions = Direction::ALL.into_iter().map(|direction| {
-        let in_direction = all.iter().filter(|(asker, _)| asker.direction == direction);
+        let in_direction = all
+            .iter()
+            .filter(|(origin, _)| origin.direction == direction);
         (
             direction,
             summed(in_direction.map(|(_, copy)| *copy).collect()),
         )
     });
     summary.directions = directions.filter(|(_, copies)| copies.count > 0).collect();
-    let askers = grouped(all, Vec::push).into_iter();
-    let askers = askers.map(|(asker, copies)| (asker, summed(copies)));
-    summary.askers = askers.collect();
+    let origins = grouped(all, Vec::push).into_iter();
+    let origins = origins.map(|(origin, copies)| (origin, summed(copies)));
+    summary.origins = origins.collect();
     // Stable sort: groups with equal time stay in order of appearance.
     summary
-        .askers
+        .origins
         .arrange_by_key(|(_, copies)| std::cmp::Reverse((copies.time_ns, copies.count)));
     summary
 }
 
 /// The code that requested a copy.
-fn asker(
+fn origin(
     profile: &Profile,
     work: &GpuWork,
     direction: Direction,
     frames: &mut Frames,
     ddp: &Ddp,
-) -> Asker {
+) -> CopyOrigin {
     let trace = &profile.trace;
     let op = match work.parent_op {
         Some(op) => profile.tree.event(op),
         None => work.launched_by,
     };
-    let mut asker = Asker {
+    let mut origin = CopyOrigin {
         direction,
         memory: HostMemory::of_name(trace.strings.get(work.name)),
         of_ddp: None,
@@ -225,16 +230,16 @@ fn asker(
         frame: None,
     };
     if direction.crosses() {
-        asker.frame = work.launched_by.and_then(|call| frames.above(call));
+        origin.frame = work.launched_by.and_then(|call| frames.above(call));
     } else if let Some((of_ddp, event)) = work.launched_by.and_then(|call| ddp.above(call)) {
         let name = trace.events.name(event);
-        asker.of_ddp = Some(of_ddp);
+        origin.of_ddp = Some(of_ddp);
         match trace.events.category(event) {
-            Category::PythonFunction => asker.frame = Some(name),
-            _ => asker.op = Some(name),
+            Category::PythonFunction => origin.frame = Some(name),
+            _ => origin.op = Some(name),
         }
     }
-    asker
+    origin
 }
 
 fn is_fill(name: &str, category: Category) -> bool {

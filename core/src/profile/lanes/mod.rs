@@ -316,8 +316,8 @@ fn threads(trace: &Trace, tree: &CallTree) -> Vec<Lane> {
     if !strays.is_empty() {
         lanes.push(Lane {
             kind: LaneKind::Strays,
-            title: "Calls without a place".to_owned(),
-            note: "they end after the call they began in".to_owned(),
+            title: "Unfinished or overlapping calls".to_owned(),
+            note: "they end after their caller".to_owned(),
             rows: pack(trace, strays),
         });
     }

@@ -21,7 +21,7 @@ pub(super) struct Repeated {
     /// Work with its launching call.
     pub(super) pairs: Vec<Launch>,
     /// Work whose launching call is ambiguous, in file order.
-    pub(super) untold: Vec<GpuId>,
+    pub(super) unknown: Vec<GpuId>,
 }
 
 impl Repeated {
@@ -73,10 +73,10 @@ impl Repeated {
                 let launch = |(call, work)| Launch { call, work };
                 repeated.pairs.extend(pairs.map(launch));
             } else {
-                repeated.untold.extend(pieces);
+                repeated.unknown.extend(pieces);
             }
         }
-        repeated.untold.sort_unstable();
+        repeated.unknown.sort_unstable();
         repeated
     }
 

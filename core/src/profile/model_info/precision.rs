@@ -45,7 +45,7 @@ pub(super) fn precision(profile: &Profile) -> Inferred {
     };
     let by_name = match by_name_ns {
         0 => "",
-        _ => ", where shapes were not recorded by the names of kernels",
+        _ => ", by kernel names where shapes were not recorded",
     };
     let percent = |ns: i64| format::percent(ns as f64 / all_ns as f64 * 100.0);
     let mut evidence = format!(
@@ -54,7 +54,7 @@ pub(super) fn precision(profile: &Profile) -> Inferred {
     );
     let mut value = precision.label().to_owned();
     if packed_ns > all_ns / 2 {
-        value.push_str(", weights in fewer bits");
+        value.push_str(", weights in lower precision");
         evidence.push_str(&format!(
             " {} is in operations named after packed weights.",
             percent(packed_ns)

@@ -62,14 +62,17 @@ pub(super) fn scale(profile: &Profile, modules: &Modules, architecture: &Inferre
             true => format!("{} on a GPU", format::counted(heads, "head")),
             false => format::counted(heads, "head"),
         });
-        evidence.push("the attention with the most time has as many".to_owned());
+        evidence.push("the attention operation with the most time has as many".to_owned());
         if are_shared_out {
-            evidence.push("they are too narrow for the hidden size to be all of them".to_owned());
+            evidence.push(
+                "together they are narrower than the hidden size, so other heads are on other GPUs"
+                    .to_owned(),
+            );
         }
     }
     if let Some(vocabulary) = vocabulary(products()) {
         parts.push(format!("vocabulary {}", format::count(vocabulary)));
-        evidence.push("the wide product that runs least often has as many columns".to_owned());
+        evidence.push("the wide GEMM that runs least often has as many columns".to_owned());
     }
     match parts.is_empty() {
         true => Inferred::default(),

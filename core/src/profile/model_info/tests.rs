@@ -71,8 +71,8 @@ fn kernels_tell_packed_weights_experts_and_scans() {
     let moe = "Mixture-of-experts Transformer";
     #[rustfmt::skip]
     let cases = [
-        ("_matmul_ogs_NNT_bf16xbf16xmxfp4_128x256x128x1", "BF16, weights in fewer bits", moe),
-        ("void marlin::Marlin<__nv_bfloat16, 256, 1, 8, 8>", "BF16, weights in fewer bits", UNKNOWN),
+        ("_matmul_ogs_NNT_bf16xbf16xmxfp4_128x256x128x1", "BF16, weights in lower precision", moe),
+        ("void marlin::Marlin<__nv_bfloat16, 256, 1, 8, 8>", "BF16, weights in lower precision", UNKNOWN),
         ("void deep_ep::internode_ll::dispatch<true, false, 7168>(void*)", UNKNOWN, moe),
         ("_chunk_scan_fwd_kernel", UNKNOWN, "State-space model"),
     ];
@@ -173,8 +173,8 @@ fn the_precision_is_that_of_most_of_all_products() {
         precision(&[(square, 1, "gemm"), ("", 3, fp8)]),
         (
             "FP8".to_owned(),
-            "75.0 % of the time of GEMMs, attention and convolutions is in it, where \
-             shapes were not recorded by the names of kernels."
+            "75.0 % of the time of GEMMs, attention and convolutions is in it, by \
+             kernel names where shapes were not recorded."
                 .to_owned()
         )
     );

@@ -110,7 +110,7 @@ pub(crate) fn mend(trace: &mut Trace, warnings: &mut Warnings) -> Mended {
     let untrue: Map<EventId, i64> = untrue.into_iter().collect();
     let mut as_recorded = Vec::new();
 
-    let host = host_span(trace);
+    let host = cpu_span(trace);
     let zeros = starts::zero_starts(trace, &launches);
     let offsets = starts::offsets(trace, &launches, &zeros);
     let mut clocks_ns = clocks::difference(trace, &launches, &rows, &offsets);
@@ -173,7 +173,7 @@ pub(crate) fn mend(trace: &mut Trace, warnings: &mut Warnings) -> Mended {
         let claimed = overlong.iter().filter_map(|id| trace.events.dur_ns(*id));
         let claimed = format::time_ns(sum(claimed));
         let on = on_streams(trace, &overlong);
-        let detail = format!("What is unknown now claimed to take {claimed}{on}.");
+        let detail = format!("The invalid durations add up to {claimed}{on}.");
         let count = overlong.len() as u64;
         warnings.add_with(WarningKind::OverlongDuration, count, None, detail);
         for event in overlong {
@@ -202,7 +202,7 @@ pub(crate) fn mend(trace: &mut Trace, warnings: &mut Warnings) -> Mended {
 }
 
 /// From the first start to the last end on the CPU, including the profiler's own span.
-fn host_span(trace: &Trace) -> Option<Interval> {
+fn cpu_span(trace: &Trace) -> Option<Interval> {
     let events = &trace.events;
     let host = events.of_category(|of| !of.is_gpu() && of != Category::GpuUserAnnotation);
     host.map(|id| events.span(id)).reduce(Interval::hull)

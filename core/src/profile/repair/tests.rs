@@ -44,7 +44,7 @@ fn a_duration_that_reaches_past_later_work_is_unknown() {
     assert_eq!(warned(&damaged), [(OverlongDuration, 1)]);
     assert_eq!(
         damaged.warnings.get(OverlongDuration).unwrap().detail,
-        "What is unknown now claimed to take 3\u{202f}150 ms on stream 7."
+        "The invalid durations add up to 3\u{202f}150 ms on stream 7."
     );
     let busy_ns = damaged.gpu.iter().map(|(_, work)| work.span.length());
     assert_eq!(busy_ns.sum::<i64>(), 19 * 50_000);

@@ -17,7 +17,7 @@ use crate::base::group::grouped;
 use crate::base::map::Map;
 use crate::base::sort::Arrange;
 use crate::hardware::ComputeSpec;
-use crate::names::host_calls::is_capture_edge;
+use crate::names::cpu_calls::is_capture_edge;
 use crate::names::layer::Step;
 use crate::names::{Family, family_of_op};
 use crate::perf::estimate::{self, PagedSizes};
@@ -164,13 +164,15 @@ impl EagerShapes {
         let windows = match n_windows {
             0 => String::new(),
             n => format!(
-                " {} of a sliding window, whose width no shape tells, are not among them.",
+                " {} with a sliding window are not included, because no shape gives the window size.",
                 format::counted(n as u64, "attention")
             ),
         };
         let subject = match self.is_own {
-            true => format!("Steps of this trace without a graph, with {layers} attentions, tell"),
-            false => format!("The eager trace, of {layers} attentions, tells"),
+            true => {
+                format!("Steps of this trace without a graph, with {layers} attention layers, give")
+            }
+            false => format!("The eager trace, with {layers} attention layers, gives"),
         };
         let told = format!(
             "{subject} the sizes of {} of {} replayed GEMMs and attentions.{windows}",

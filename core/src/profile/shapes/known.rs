@@ -94,7 +94,7 @@ fn fitting(
     };
     let unfit = |what: &str, theirs: u64, ours: u64| {
         format!(
-            "The configuration is of another model: its {what} is {}, that of the trace {}.",
+            "The configuration is of another model: its {what} is {}, in the trace it is {}.",
             format::count(theirs),
             format::count(ours)
         )

@@ -184,15 +184,15 @@ fn a_configuration_of_another_model_is_refused() {
     let cases = [
         (
             swap(r#""hidden_size": 256"#, r#""hidden_size": 512"#),
-            "The configuration is of another model: its hidden size is 512, that of the trace 256.",
+            "The configuration is of another model: its hidden size is 512, in the trace it is 256.",
         ),
         (
             swap("30000", "60000"),
-            "The configuration is of another model: its vocabulary is 60\u{202f}000, that of the trace 30\u{202f}000.",
+            "The configuration is of another model: its vocabulary is 60\u{202f}000, in the trace it is 30\u{202f}000.",
         ),
         (
             swap(r#""num_hidden_layers": 2"#, r#""num_hidden_layers": 3"#),
-            "The configuration is of another model: its number of layers is 3, that of the trace 2.",
+            "The configuration is of another model: its number of layers is 3, in the trace it is 2.",
         ),
     ];
     for (config, expected) in cases {
@@ -270,7 +270,7 @@ fn an_eager_trace_tells_the_weights_by_their_order() {
     assert_eq!(
         profile.eager_coverage(),
         Some(
-            "The eager trace, of 2 attentions, tells the sizes of 10 of 10 replayed GEMMs and attentions."
+            "The eager trace, with 2 attention layers, gives the sizes of 10 of 10 replayed GEMMs and attentions."
         )
     );
     // The same with eager steps of the same trace, as prefill often is.
@@ -284,7 +284,7 @@ fn an_eager_trace_tells_the_weights_by_their_order() {
     assert_eq!(
         own.eager_coverage(),
         Some(
-            "Steps of this trace without a graph, with 2 attentions, tell the sizes of 10 of 10 replayed GEMMs and attentions."
+            "Steps of this trace without a graph, with 2 attention layers, give the sizes of 10 of 10 replayed GEMMs and attentions."
         )
     );
     // The graph has one layer more: nothing agrees.
@@ -449,7 +449,7 @@ fn blocks_of_image_and_text() {
     assert_eq!(found(config), (expected.clone(), None));
     // A different image, in sequence: the GEMM at the same position may have a different size.
     let eager = eager_blocks(WRITTEN, [256, 128]);
-    let told = "The eager trace, of 4 attentions, tells the sizes of 45 of 48 replayed GEMMs and attentions.";
+    let told = "The eager trace, with 4 attention layers, gives the sizes of 45 of 48 replayed GEMMs and attentions.";
     assert_eq!(found(by_eager(&eager)), (expected, Some(told.to_owned())));
     // One single-stream block less: a different model.
     let other = eager_blocks(&WRITTEN.replacen("OsWgBBBa", "", 1), [256, 128]);

@@ -21,7 +21,7 @@ pub(super) enum Index {
     Searched {
         /// The trace that owns the tree.
         trace: Weak<Trace>,
-        /// Strays, in file order.
+        /// Calls that do not nest in their thread, in file order.
         strays: Vec<(EventId, u32)>,
     },
 }

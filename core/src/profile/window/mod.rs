@@ -131,7 +131,7 @@ impl Window {
     }
 
     /// The span in which the CPU calls that belong to it start.
-    pub(crate) fn host_span(&self) -> Interval {
+    pub(crate) fn cpu_span(&self) -> Interval {
         self.on_host.map_or(self.span, |on_host| on_host.span)
     }
 
@@ -159,7 +159,7 @@ pub struct WindowOf {
     /// The trace has GPU activity, inside the window or elsewhere.
     pub trace_has_gpu_work: bool,
     /// The trace has operators, inside the window or elsewhere.
-    pub trace_has_host_ops: bool,
+    pub trace_has_cpu_ops: bool,
 }
 
 impl WindowOf {
@@ -183,7 +183,7 @@ impl WindowOf {
                 beside: beside(window, gpu, whole),
                 recorded,
                 trace_has_gpu_work: whole.has_gpu_events(),
-                trace_has_host_ops: whole.has_host_ops(),
+                trace_has_cpu_ops: whole.has_cpu_ops(),
             }
         })
     }

@@ -169,7 +169,7 @@ fn the_host_time_of_operators_is_split_too() {
         .profile();
     let of = |profile: &Profile| -> Vec<(String, u64, i64, i64)> {
         let strings = &profile.trace.strings;
-        let ops = profile.host_ops.iter();
+        let ops = profile.cpu_ops.iter();
         ops.map(|op| {
             let name = strings.get(op.name).to_owned();
             (name, op.n_calls, op.total_ns / 1000, op.self_ns / 1000)

@@ -9,22 +9,25 @@ use crate::profile::Profile;
 use crate::profile::recorded_flops::recorded_flops;
 use crate::report::Report;
 
-const NO_GPU: &str = "No GPU is chosen to measure by: choose one under GPU at the top of the page.";
+const NO_GPU: &str =
+    "No GPU is chosen: choose one under GPU at the top of the page to see % of roofline.";
 const NO_ARGUMENTS: &str = "Its shapes were not recorded, so its FLOPs and bytes are unknown: record with record_shapes=True.";
 const NO_OPERATOR: &str = "No operator above it is known, so its FLOPs and bytes are unknown. ProfilerActivity.CPU records operators, record_shapes=True their shapes.";
-const SLIDING_WINDOW: &str = "It sees a sliding window of the context, and how wide it is, is not recorded: its FLOPs and bytes are unknown.";
-const READS_LESS: &str = "It reads less than the full context: the keys and values of all of it would be more than the memory can move in its time, so its FLOPs and bytes are unknown.";
+const SLIDING_WINDOW: &str = "It uses sliding-window attention, and the window size is not recorded, so its FLOPs and bytes are unknown.";
+const READS_LESS: &str = "It reads less than the full context: reading all keys and values would exceed the memory bandwidth, so its FLOPs and bytes are unknown.";
 const NO_MODEL: &str = "There is no FLOP/byte model for such a call.";
-const OVER_LINK: &str = "It copies between memories: how fast that can be depends on the link, of which the GPU's figures say nothing.";
+const OVER_LINK: &str =
+    "It copies between memories over a link, whose bandwidth is not in the GPU's figures.";
 /// The GPU has no figure, or the bytes are unknown.
 const NO_FIGURE: &str =
     "The GPU has no figure for this arithmetic, or the bytes moved are not known.";
 const NO_TIME: &str = "Its calls have no GPU time.";
-const SEVERAL_SHAPES: &str = "A roofline is over one shape: see the operations below.";
-const PART_OF_OPERATION: &str =
-    "A roofline is over a whole operation: see the operations below that run this kernel.";
+const SEVERAL_SHAPES: &str =
+    "The % of roofline is computed for one set of shapes: see the operations below.";
+const PART_OF_OPERATION: &str = "The % of roofline is computed for whole operations: see the operations below that run this kernel.";
 const NO_CALLER: &str = "No call is known that launched it, so its FLOPs and bytes are unknown.";
-const AROUND_OPERATIONS: &str = "A roofline is over one operation: see those inside, below.";
+const AROUND_OPERATIONS: &str =
+    "The % of roofline is computed for single operations: see those inside, below.";
 const COMMUNICATION: &str =
     "Communication has no roofline: how long it takes depends on other GPUs and the links to them.";
 const NO_WORK: &str = "Nothing that it calls runs on the GPU.";
@@ -110,7 +113,7 @@ fn of_operation(profile: &Profile, report: &Report, at: usize) -> Result<Positio
         None => NO_GPU,
         Some(_) => NO_FIGURE,
     })?;
-    let percent = judged.achieved.ok_or(NO_TIME)?.roof_percent;
+    let percent = judged.achieved.ok_or(NO_TIME)?.percent_of_roofline;
     // It is unknown how the sizes of a model are padded.
     let is_least = operation
         .estimate
@@ -123,7 +126,7 @@ fn of_operation(profile: &Profile, report: &Report, at: usize) -> Result<Positio
     if judged.is_anomaly {
         return Ok(Position {
             verdict: format!(
-                "{share} of its roofline: faster than the GPU can be, so shapes, times or the figures of the GPU must be wrong."
+                "{share} of its roofline: shapes, times or GPU figures are not those of this run, or the data stays in caches."
             ),
             is_known: true,
             efficiency_percent: None,

@@ -44,7 +44,7 @@ impl KernelKey {
         Some(KernelKey {
             name: work.name,
             launcher: launcher
-                .filter(|_| profile.has_host_ops())
+                .filter(|_| profile.has_cpu_ops())
                 .map(|event| profile.trace.events.name(event)),
             stream: work.stream,
         })

@@ -184,7 +184,7 @@ fn a_copy_over_a_link_has_no_roof() {
     let details = told(&profile, &options_on("MI300X"), Subject::Operation(0));
     let verdict = &details.verdict;
     assert!(
-        verdict.starts_with("It copies between memories"),
+        verdict.starts_with("It copies between memories over a link"),
         "{verdict}"
     );
     assert_eq!((details.worth.as_str(), details.on_roofline), ("", false));
@@ -217,7 +217,7 @@ fn the_roof_and_what_reaching_it_is_worth() {
     // 8 192³ cannot run in 30 µs.
     let profile = product(&MM.replace("1024", "8192"));
     let details = told(&profile, &options_on("MI300X"), Subject::Operation(0));
-    assert!(details.verdict.contains("faster than the GPU can be"));
+    assert!(details.verdict.contains("or the data stays in caches"));
     assert_eq!((details.worth.as_str(), details.on_roofline), ("", true));
 }
 
@@ -247,7 +247,10 @@ fn what_is_no_operation_says_why_it_has_no_roof() {
         ),
         (of("stray_kernel"), "No call is known that launched it"),
         (of("aten::view"), "Nothing that it calls runs on the GPU"),
-        (Subject::Operator(0), "A roofline is over one shape"),
+        (
+            Subject::Operator(0),
+            "The % of roofline is computed for one set of shapes",
+        ),
     ] {
         let verdict = told(&profile, &options_on("MI300X"), subject).verdict;
         assert!(verdict.starts_with(why), "{verdict}");

@@ -61,7 +61,7 @@ pub(super) fn axis(profile: &Profile, device: &DeviceMemory) -> Interval {
     let recorded = recorded_span(&profile.trace);
     let own = device.curve.first().zip(device.curve.last());
     let own = own.map(|(first, last)| Interval::new(first.ts_ns, last.ts_ns));
-    let window = profile.window.as_ref().map(|of| of.window.host_span());
+    let window = profile.window.as_ref().map(|of| of.window.cpu_span());
     let shown = window.or(recorded);
     // Threads that only allocate may continue after everything else.
     let all = shown.into_iter().chain(own);

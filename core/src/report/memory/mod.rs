@@ -169,7 +169,7 @@ fn notes(profile: &Profile, memory: &Memory) -> Vec<String> {
         ));
     }
     notes.push(
-        "Blocks are told by the operator that asked for them. Memory outside of the caching allocator (communication libraries, workspaces, the driver's own) is in no figure."
+        "Blocks are listed by the operator that allocated them. Memory outside the caching allocator (communication libraries, workspaces, the driver's own) is not included."
             .to_owned(),
     );
     notes

@@ -33,7 +33,10 @@ pub(super) fn facts(
             .filter(|_| !timelines.gpus.is_empty())
         {
             add("GPUs", format::count(timelines.gpus.len() as u64));
-            add("A GPU busy in the mean", format::time_ns(of_one.busy_ns));
+            add(
+                "Busy time per GPU (average)",
+                format::time_ns(of_one.busy_ns),
+            );
         }
         for (label, category) in [
             ("Kernels", Category::Kernel),
@@ -49,15 +52,15 @@ pub(super) fn facts(
     // Separate from the analyzed time: a process starts long before it uses a GPU.
     if let Some((n_processes, ns)) = lifetime::of_processes(&profile.trace) {
         let label = match n_processes {
-            1 => "Life of the process",
-            _ => "Life of the processes",
+            1 => "Process lifetime",
+            _ => "Process lifetimes",
         };
         add(label, format::time_ns(ns));
     }
     if let Some(ns) = lifetime::of_profiler(&profile.trace) {
         add("Profiler ran for", format::time_ns(ns));
     }
-    let n_ops: u64 = profile.host_ops.iter().map(|op| op.n_calls).sum();
+    let n_ops: u64 = profile.cpu_ops.iter().map(|op| op.n_calls).sum();
     if n_ops > 0 {
         add("Operator calls", format::count(n_ops));
     }

@@ -13,7 +13,7 @@ pub(super) struct Gpus {
     pub(super) it: &'static str,
     /// How busy each GPU is, in a sentence, if there are several.
     pub(super) each: Option<String>,
-    pub(super) in_the_mean: &'static str,
+    pub(super) on_average: &'static str,
     /// The average over GPUs if there are several.
     pub(super) of_one: GpuTimeline,
 }
@@ -27,7 +27,7 @@ impl Gpus {
                 is: "is",
                 it: "it",
                 each: None,
-                in_the_mean: "",
+                on_average: "",
                 of_one,
             },
             n_gpus => Gpus {
@@ -35,7 +35,7 @@ impl Gpus {
                 is: "are",
                 it: "they",
                 each: Some(each_busy(profile, timelines)),
-                in_the_mean: " of a GPU in the mean",
+                on_average: " on average per GPU",
                 of_one,
             },
         }

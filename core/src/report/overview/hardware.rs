@@ -79,7 +79,7 @@ fn recorded_instead_of<'a>(gpu: &GpuSpec, detected: Option<&'a GpuSpec>) -> Opti
 
 fn mismatch(gpu: &GpuSpec, recorded: &GpuSpec) -> String {
     format!(
-        "Recorded on the {}, judged by the figures of the {}: efficiencies and savings show how far \
+        "Recorded on the {}, compared with the roofline of the {}: efficiencies and savings show how far \
          its times are from what the {} could do, not what can be saved where it ran.",
         recorded.name, gpu.name, gpu.name
     )
@@ -314,7 +314,7 @@ mod tests {
         let mismatch = hardware.mismatch.unwrap();
         assert!(
             mismatch.starts_with(
-                "Recorded on the NVIDIA H200 SXM, judged by the figures of the NVIDIA A100"
+                "Recorded on the NVIDIA H200 SXM, compared with the roofline of the NVIDIA A100"
             ),
             "{mismatch}"
         );

@@ -12,8 +12,8 @@ use crate::profile::Profile;
 use crate::profile::timeline::GpuTimeline;
 
 /// The headline if nothing can be said.
-pub(super) const UNTOLD: &str =
-    "How busy the GPU is cannot be told: too much of its work has no duration that can be true.";
+pub(super) const NO_UTILIZATION: &str =
+    "GPU utilization cannot be computed: too many GPU events have invalid durations.";
 
 /// How busy the GPUs are, what takes most of the busy time, and what is exposed.
 pub(super) fn of_gpu(
@@ -62,21 +62,15 @@ pub(super) fn of_gpu(
         headline.push_str(each);
     }
     for (ns, what) in [
-        (
-            gpus.of_one.exposed_comm_ns,
-            "Communication that nothing hides takes",
-        ),
-        (
-            gpus.of_one.exposed_memcpy_ns,
-            "Copies that nothing hides take",
-        ),
+        (gpus.of_one.exposed_comm_ns, "Exposed communication takes"),
+        (gpus.of_one.exposed_memcpy_ns, "Exposed memory copies take"),
     ] {
         let least = thresholds.headline_exposed_percent;
         if let Some(share) = share(ns).filter(|share| *share >= least) {
             headline.push_str(&format!(
                 " {what} {} of the run{}.",
                 format::percent(share),
-                gpus.in_the_mean
+                gpus.on_average
             ));
         }
     }
@@ -86,8 +80,8 @@ pub(super) fn of_gpu(
 /// Causes, by key, of time that counts as idle although the GPU runs something or may run something.
 #[rustfmt::skip]
 const NOT_IDLE: [(IdleCause, &str); 2] = [
-    (IdleCause::BeforeRecording, "may still do what was launched before the recording"),
-    (IdleCause::UnrecordedGraph, "may do what GPU graphs launched, of which nothing was recorded"),
+    (IdleCause::BeforeRecording, "may still run kernels launched before the recording"),
+    (IdleCause::UnrecordedGraph, "may run GPU graphs whose kernels were not recorded"),
 ];
 
 /// States that the GPU may not have been idle for all of the idle time: a sentence for each cause.
@@ -112,7 +106,7 @@ pub(super) fn of_host(profile: &Profile, families: &[FamilyTime]) -> String {
             window.name()
         );
     }
-    let all_ns = sum(profile.host_ops.iter().map(|op| op.self_ns));
+    let all_ns = sum(profile.cpu_ops.iter().map(|op| op.self_ns));
     if all_ns == 0 {
         return match profile.has_lost_gpu_events() {
             true => "Neither GPU activity nor PyTorch operators could be read.",

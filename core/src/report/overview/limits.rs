@@ -100,18 +100,18 @@ pub(super) fn limits(
     };
     let before_recording = before_recording_ns.filter(|ns| *ns > 0).map(|ns| {
         let explanation = format!(
-            "For {} no GPU activity is recorded, though the next was launched in time: what was launched before the recording may have run. That time counts as idle.",
+            "For {} no GPU activity is recorded although the next activity was already launched: the GPU may have run kernels launched before the recording. That time counts as idle.",
             format::time_ns(ns)
         );
         Limit::new(LimitKind::BeforeRecording, Level::Note, &share(ns), explanation)
     });
-    let untold_ns = profile.gpu.untold_ns();
-    let unknown = (untold_ns > 0).then(|| {
+    let unknown_ns = profile.gpu.unknown_ns();
+    let unknown = (unknown_ns > 0).then(|| {
         let explanation = format!(
-            "For {} nothing tells how long the GPU worked: some durations cannot be true. That time counts as idle.",
-            format::time_ns(untold_ns)
+            "For {} the GPU busy time is unknown because some recorded durations are invalid. That time counts as idle.",
+            format::time_ns(unknown_ns)
         );
-        Limit::new(LimitKind::UnknownDurations, Level::Bad, &share(untold_ns), explanation)
+        Limit::new(LimitKind::UnknownDurations, Level::Bad, &share(unknown_ns), explanation)
     });
     let clocks = profile.clocks_ns.map(|ns| {
         let apart = format::time_ns(ns.saturating_abs());
@@ -120,7 +120,7 @@ pub(super) fn limits(
             format!("in the {} in which the GPU was idle", format::time_ns(ns))
         });
         let explanation = format!(
-            "The clocks of CPU and GPU are {apart} apart. GPU times stand; what the CPU did {while_idle} is not told."
+            "The clocks of CPU and GPU are {apart} apart. GPU times are not affected; what the CPU did {while_idle} is not reported."
         );
         Limit::new(LimitKind::Clocks, Level::Bad, &apart, explanation)
     });
@@ -151,7 +151,7 @@ fn repaired(profile: &Profile) -> Option<Limit> {
         .filter(|one| one.kind != RepairedKind::Kernel);
     let most = headline.max_by_key(|one| one.change_ns().saturating_abs())?;
     let explanation = format!(
-        "Some times of GPU activity cannot be true and do not count. Counted as recorded, {} of GPU activity would change the headline numbers, first of all \"{}\": {} instead of {}. Data quality on the Overview shows all of them side by side.",
+        "Some GPU events have invalid times, which are not counted. Counted as recorded, {} of GPU activity would change the headline numbers, most of all \"{}\": {} instead of {}. Data quality on the Overview lists all of them.",
         format::counted(profile.as_recorded.len() as u64, "piece"),
         most.label,
         format::time_ns(most.recorded_ns),
@@ -212,7 +212,7 @@ fn unattributed(profile: &Profile, thresholds: &Thresholds) -> Option<Limit> {
         return None;
     }
     let explanation = format!(
-        "No recorded call launched {} of {} of kernels and copies ({}; {} in which nothing else runs): {}. All views count it, as a part of its own; sheets with TraceLens's names leave it out unless told otherwise.",
+        "No recorded call launched {} of {} of kernels and copies ({}; {} in which nothing else runs): {}. All views show it as a separate part; TraceLens-compatible sheets exclude it by default.",
         format::time_ns(found.all.ns),
         format::time_ns(found.of.ns),
         format::counted(found.all.count, "event"),
@@ -227,8 +227,12 @@ fn unattributed(profile: &Profile, thresholds: &Thresholds) -> Option<Limit> {
 /// The prefix of the headline for an incomplete trace.
 pub(super) fn before_headline(limits: &[Limit]) -> &'static str {
     match limits.first().map(|limit| limit.kind) {
-        Some(LimitKind::Truncated) => "The file ends early; this is about what could be read. ",
-        Some(LimitKind::Damaged) => "The file is damaged; this is about what could be read. ",
+        Some(LimitKind::Truncated) => {
+            "The file is truncated; results cover only the part that was read. "
+        }
+        Some(LimitKind::Damaged) => {
+            "The file is damaged; results cover only the part that was read. "
+        }
         _ => "",
     }
 }
@@ -268,7 +272,7 @@ mod tests {
         let cut = json.get(..json.len() - 3).unwrap();
         let overview = overview(&Profile::new(import(cut.as_bytes()).unwrap()));
         assert_eq!(kinds(&overview), ["truncated"]);
-        assert!(overview.headline.starts_with("The file ends early"));
+        assert!(overview.headline.starts_with("The file is truncated"));
     }
 
     /// 30 of 60 µs have no launching call.

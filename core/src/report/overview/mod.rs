@@ -162,7 +162,7 @@ impl Overview {
         let unrecorded = [before_recording_ns, whole.map(GpuTimeline::total_ns)];
         let limits = limits::limits(profile, &hardware, unrecorded, thresholds);
         let headline = match whole.zip(gpus.as_ref()) {
-            Some(_) if profile.is_idle_untold() => headline::UNTOLD.to_owned(),
+            Some(_) if profile.is_idle_unknown() => headline::NO_UTILIZATION.to_owned(),
             Some((whole, gpus)) => {
                 let mut headline = headline::of_gpu(
                     whole,

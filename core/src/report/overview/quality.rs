@@ -148,12 +148,10 @@ impl Quality {
             }
             Level::Good | Level::Note => format!("{all_read}."),
             Level::Warn => {
-                format!(
-                    "{all_read}; what had to be repaired, or does not fit together, is listed below."
-                )
+                format!("{all_read}; repairs and inconsistencies are listed below.")
             }
             Level::Bad => format!(
-                "{} {} read. Some of what happened is missing from the numbers, as said below.",
+                "{} {} read. The numbers miss part of the run; see below.",
                 format::counted(n_events, "event"),
                 if n_events == 1 { "was" } else { "were" }
             ),
@@ -183,7 +181,7 @@ fn before_recording(ns: i64, total_ns: Option<i64>) -> String {
         format!(" ({} of the run)", format::percent(share))
     });
     format!(
-        "For {}{share} no GPU activity is recorded, though the next was launched in time: work that was launched before the recording may have run. That time counts as idle; `--window`, or a range marked in the timeline, leaves it out.",
+        "For {}{share} no GPU activity is recorded although the next activity was already launched: the GPU may have run kernels launched before the recording. That time counts as idle; use `--window`, or select a range in the timeline, to exclude it.",
         format::time_ns(ns)
     )
 }
@@ -217,7 +215,7 @@ fn say_how_much(profile: &Profile, lines: &mut [QualityLine]) {
     }
     if let Some(whole) = Timelines::of(profile).whole {
         let idle = format::time_ns(whole.idle_ns);
-        let what = format!("{idle} of idle time has no causes for it.");
+        let what = format!("The causes of {idle} of idle time are unknown.");
         say(&[WarningKind::ClocksDiffer], what);
     }
 }
@@ -290,15 +288,15 @@ mod tests {
         };
         // Of 1 900 µs, the last but one may run for 100, and nothing comes after the last.
         let much = timetable(18);
-        assert!(much.is_idle_untold());
+        assert!(much.is_idle_unknown());
         let report = Report::new(&much, &ReportOptions::default());
         assert_eq!(
             report.overview.headline,
-            "How busy the GPU is cannot be told: too much of its work has no duration that can be true."
+            "GPU utilization cannot be computed: too many GPU events have invalid durations."
         );
         let idle = report.analyses.outcome("cpu_idle").unwrap();
         assert!(idle.findings.is_empty());
-        assert!(!timetable(19).is_idle_untold());
+        assert!(!timetable(19).is_idle_unknown());
     }
 
     #[test]

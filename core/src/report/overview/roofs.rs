@@ -21,7 +21,7 @@ pub struct Anomaly {
     /// Its name.
     pub name: String,
     /// Roofline time as a percentage of measured time: more than 100.
-    pub roof_percent: f64,
+    pub percent_of_roofline: f64,
 }
 
 /// The implausible operations, longest first.
@@ -35,7 +35,7 @@ pub(super) fn anomalies<'a>(
             Some(Anomaly {
                 operation: at,
                 name: operation.short_name(profile).to_owned(),
-                roof_percent: judged.achieved?.roof_percent,
+                percent_of_roofline: judged.achieved?.percent_of_roofline,
             })
         })
         .collect()
@@ -46,7 +46,7 @@ pub(super) fn sentence(anomalies: &[Anomaly]) -> Option<String> {
     // Each name once, with its number of operations and its largest deviation.
     let named = anomalies
         .iter()
-        .map(|of| (of.name.as_str(), of.roof_percent));
+        .map(|of| (of.name.as_str(), of.percent_of_roofline));
     let names = grouped(named, |(n, most): &mut (u64, f64), percent| {
         *n += 1;
         *most = most.max(percent);
@@ -124,11 +124,11 @@ mod tests {
     use crate::report::{Overview, Report, ReportOptions};
     use crate::testing::{Timetable, options_on};
 
-    fn anomaly(name: &str, roof_percent: f64) -> Anomaly {
+    fn anomaly(name: &str, percent_of_roofline: f64) -> Anomaly {
         Anomaly {
             operation: 0,
             name: name.to_owned(),
-            roof_percent,
+            percent_of_roofline,
         }
     }
 

@@ -46,8 +46,8 @@ fn waiting_for_others_is_said() {
     assert_eq!(
         overview.headline,
         "The GPU is busy 100 % of 100 µs; GEMM takes 50.0 % of the busy time. \
-         Communication that nothing hides takes 30.0 % of the run. \
-         Copies that nothing hides take 20.0 % of the run."
+         Exposed communication takes 30.0 % of the run. \
+         Exposed memory copies take 20.0 % of the run."
     );
     let split: Vec<(SplitKind, i64)> = overview
         .split
@@ -84,7 +84,7 @@ fn of_several_gpus_each_is_judged_for_itself() {
         overview.headline,
         "The 2 GPUs taken together are busy 100 % of 100 µs; GEMM takes 100 % of the busy time. \
          GPU 0 is busy 80.0 %, GPU 1 80.0 %. \
-         Communication that nothing hides takes 30.0 % of the run of a GPU in the mean."
+         Exposed communication takes 30.0 % of the run on average per GPU."
     );
     let fact = |label: &str| {
         let facts = overview.facts.iter();
@@ -92,7 +92,7 @@ fn of_several_gpus_each_is_judged_for_itself() {
         values.next().map(String::as_str)
     };
     assert_eq!(fact("Any GPU busy"), Some("100 µs"));
-    assert_eq!(fact("A GPU busy in the mean"), Some("80.0 µs"));
+    assert_eq!(fact("Busy time per GPU (average)"), Some("80.0 µs"));
 }
 
 #[test]

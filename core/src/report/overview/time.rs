@@ -186,10 +186,10 @@ fn top_kernels(
 }
 
 pub(super) fn on_host(profile: &Profile) -> Times {
-    let all_ns = sum(profile.host_ops.iter().map(|op| op.self_ns));
+    let all_ns = sum(profile.cpu_ops.iter().map(|op| op.self_ns));
     let mut times = PerFamily::default();
     let mut operations = Vec::new();
-    for op in &profile.host_ops {
+    for op in &profile.cpu_ops {
         let name = profile.trace.strings.get(op.name);
         let family = family_of_op(op_category(name, None), name, None);
         add(&mut times, family, op.self_ns);

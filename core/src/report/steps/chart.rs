@@ -105,7 +105,7 @@ fn text(step: &StepFigures) -> String {
     let batch = step.step.batch;
     let counted = |n: Option<u64>, noun: &str| n.map(|n| format!("{}, ", format::counted(n, noun)));
     let over = step.over_ns().filter(|_| step.is_slow);
-    let over = over.map(|ns| format!(", {} longer than steps like it", format::time_ns(ns)));
+    let over = over.map(|ns| format!(", {} longer than similar steps", format::time_ns(ns)));
     let phase = step
         .step
         .phase()

@@ -17,7 +17,7 @@ pub(crate) fn facts(serving: &Serving, thresholds: &Thresholds) -> Vec<(String, 
     let trends = trends.map(|trend| ("Trend".to_owned(), format::capitalized(&trend.sentence())));
     let steady = serving.steady().into_iter();
     let steady = steady.filter(|one| one.kind == SteadyKind::Decode);
-    let steady = steady.map(|one| ("Steady load".to_owned(), steady_text(&one, &steps)));
+    let steady = steady.map(|one| ("Steady-state steps".to_owned(), steady_text(&one, &steps)));
     let slow = slow(&steps).map(|value| ("Slow steps".to_owned(), value));
     let graphs = graphs(&serving.graphs).map(|value| ("Graphs".to_owned(), value));
     graphs
@@ -41,7 +41,7 @@ pub fn slow(steps: &[StepFigures]) -> Option<String> {
     let phase = worst.step.phase();
     let phase = phase.map(|phase| format!(" ({})", phase.label()));
     Some(format!(
-        "{} of {}; the slowest is step {}{}: {}, {} longer than the median of steps like it, {}{idle}",
+        "{} of {}; the slowest is step {}{}: {}, {} longer than the median of similar steps, {}{idle}",
         format::count(slow.len() as u64),
         format::count(steps.len() as u64),
         worst.number,
@@ -91,7 +91,7 @@ fn beside(steps: &[StepFigures]) -> Option<String> {
         ))
     });
     let texts: Vec<String> = texts.collect();
-    (!texts.is_empty()).then(|| format!("; beside it {}", texts.join(" and ")))
+    (!texts.is_empty()).then(|| format!("; interleaved with {}", texts.join(" and ")))
 }
 
 /// "29 to 32 requests"

@@ -16,7 +16,7 @@ pub(crate) const GRAPHS: &str = "serving_graphs";
 #[rustfmt::skip]
 pub(crate) const STEP_COLUMNS: [Column; 19] = [
     column("step", Unit::Count, "Its position among the steps, from 1; `--step` takes it."),
-    column("phase", Unit::Text, "What its requests do: prefill, decode, mixed, draft, idle, or diffusion; empty where nothing tells."),
+    column("phase", Unit::Text, "What its requests do: prefill, decode, mixed, draft, idle, or diffusion; empty if unknown."),
     column("start ms", Unit::Ms, "When its GPU activity starts, after the first event of the trace."),
     column("requests", Unit::Count, "Requests of its batch."),
     column("tokens", Unit::Count, "Tokens that it computes."),
@@ -33,12 +33,12 @@ pub(crate) const STEP_COLUMNS: [Column; 19] = [
     column("usual step time ms", Unit::Ms, "Median of the steps like it: same phase, tokens within 10 %; empty where they are fewer than four."),
     column("over usual ms", Unit::Ms, "How much longer it takes than that."),
     column("over usual (%)", Unit::Percent, "How much longer it takes than that, in percent of that."),
-    column("slow", Unit::Flag, "True where that is much."),
+    column("slow", Unit::Flag, "True where it exceeds the threshold for slow steps and the usual variation."),
 ];
 
 #[rustfmt::skip]
 pub(crate) const BATCH_COLUMNS: [Column; 12] = [
-    column("phase", Unit::Text, "What the requests of these steps do; empty where nothing tells."),
+    column("phase", Unit::Text, "What the requests of these steps do; empty if unknown."),
     column("batch", Unit::Text, "`all` steps of the phase, or those of one size."),
     column("requests", Unit::Count, "Requests of each of these steps."),
     column("tokens", Unit::Count, "Tokens that each computes."),

@@ -228,8 +228,8 @@ impl Drawing {
             self.lines.push([LEFT, y, right, y]);
             self.text(LEFT - 8.0, y + 4.0, "tick end", text);
         }
-        self.text(right, floor + 2.0 * LINE + 2.0, "axis end", "FLOPS/Byte");
-        self.text(4.0, LINE - 3.0, "axis", "TFLOPS/s");
+        self.text(right, floor + 2.0 * LINE + 2.0, "axis end", "FLOP/byte");
+        self.text(4.0, LINE - 3.0, "axis", "TFLOP/s");
     }
 
     /// The panel of operations that only have a bandwidth.
@@ -301,7 +301,7 @@ mod tests {
     use super::*;
     use dormer_core::hardware::Basis;
     use dormer_core::names::Family;
-    use dormer_core::report::charts::{Ceiling, MemoryRoof};
+    use dormer_core::report::charts::{Ceiling, MemoryRoofline};
 
     fn mark(row: u32, family: Family, percent: f64, spot: Spot) -> Mark {
         Mark {
@@ -323,7 +323,7 @@ mod tests {
             tflops_per_s,
         };
         RooflineChart {
-            memory: Some(MemoryRoof {
+            memory: Some(MemoryRoofline {
                 gbps: 1e3,
                 basis: Basis::Peak,
             }),

@@ -28,7 +28,7 @@ const MATCHED: &[TableColumn] = &[
 ];
 
 #[rustfmt::skip]
-const LONE: &[TableColumn] = &[
+const UNMATCHED: &[TableColumn] = &[
     TableColumn::new(column::NAME, "Operation", Width::Rest),
     TableColumn::new(FAMILY, "Category", Width::Label).rank(4),
     TableColumn::new(column::SHAPES, "Shapes", Width::Name).rank(3),
@@ -72,8 +72,8 @@ const PLACES: &[TableColumn] = &[
 #[rustfmt::skip]
 const TABLES: [(&str, &str, &str, &[TableColumn]); 12] = [
     (sheet::OPERATIONS, "Operations", "operations", MATCHED),
-    (sheet::TARGET_ONLY, "Only in the target", "operations", LONE),
-    (sheet::REFERENCE_ONLY, "Only in the reference", "operations", LONE),
+    (sheet::TARGET_ONLY, "Only in the target", "operations", UNMATCHED),
+    (sheet::REFERENCE_ONLY, "Only in the reference", "operations", UNMATCHED),
     (sheet::STEPS, "Steps", "steps", NAMED),
     (sheet::TREE, "Call trees", "calls", &[]),
     (sheet::PLACES, "Differences by call", "places", PLACES),
@@ -170,8 +170,8 @@ fn waste(waste: Vec<SharedWaste>) -> impl IntoView {
     });
     view! {
         <section class="card" data-testid="compare-waste">
-            <h2>"What both traces waste"</h2>
-            <p class="soft">"Both lose time in the same way, so no difference shows it. Savings are of the target."</p>
+            <h2>"Inefficiencies in both traces"</h2>
+            <p class="soft">"Both traces lose this time, so it does not show up as a difference. Savings apply to the target."</p>
             <ol class="waste">{items}</ol>
         </section>
     }

@@ -107,7 +107,7 @@ pub(super) fn runs(n_runs: u32) -> AnyView {
         widths: Signal::stored(WIDTHS.to_vec()),
         layout: None,
         head: Box::new(head),
-        empty: Signal::stored("No run has these words.".to_owned()),
+        empty: Signal::stored("No run matches the filter.".to_owned()),
         is_alone: false,
     };
     let table = table.view(rows, |row: &TableRow| Line {

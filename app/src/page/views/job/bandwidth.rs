@@ -121,17 +121,17 @@ pub(super) fn bandwidth(job: &Arc<OpenJob>) -> Option<AnyView> {
     );
     let mut says = match &chart.peak {
         Some(peak) => format!(
-            "By its data sheet the links of {} carry {} each way inside a host.",
+            "According to its data sheet, the links of {} carry {} per direction within a host.",
             peak.gpu,
             format::bandwidth_gbps(peak.gbps)
         ),
-        None => "What the links inside a host carry is not known for this GPU.".to_owned(),
+        None => "The bandwidth of the links within a host is unknown for this GPU.".to_owned(),
     };
     let network = spans
         .contains(&true)
         .then(|| network(chart.between_hosts_gbps));
     if chart.drawn().marks.len() < chart.marks.len() {
-        says += " Messages below 64 KiB, which are of latency, are in the table alone.";
+        says += " Messages below 64 KiB are latency-bound and listed only in the table.";
     }
     let badge = read_of(job);
     Some(
@@ -166,9 +166,9 @@ fn network(gbps: Option<f64>) -> impl IntoView {
     };
     view! {
         <p class="network">
-            <label for="network-gbps">"A rank can send to other hosts"</label>
+            <label for="network-gbps">"Bandwidth of a rank to other hosts"</label>
             <input id="network-gbps" type="number" min="0" step="any" value=value on:change=change/>
-            <span class="soft">"GB/s, one way. Traces do not tell it; a card of 400 Gbit/s carries 50."</span>
+            <span class="soft">"GB/s, one way. Traces do not record it; a 400 Gbit/s NIC carries 50."</span>
         </p>
     }
 }
@@ -321,7 +321,7 @@ fn told(mark: &BandwidthMark) -> (String, Vec<(String, String)>) {
         ("Ranks", format!("{}{hosts}", mark.n_ranks)),
         ("Bus bandwidth", format::bandwidth_gbps(mark.gbps)),
         (
-            "Of the link",
+            "% of link",
             mark.percent.map_or_else(String::new, format::percent),
         ),
         ("Transfer, median", format::time_ns(mark.median_ns)),

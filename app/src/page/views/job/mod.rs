@@ -321,7 +321,7 @@ fn finding(job: &Arc<OpenJob>, card: JobCard, number: usize) -> impl IntoView + 
         .and_then(|of| job.position(of.rank));
     let place = at.zip(card.collective.filter(|of| job.has_trace_of(of.rank)));
     let opens = place.map(|(at, of)| {
-        let says = format!("Open rank {} at the {} that others wait in", of.rank, of.kind);
+        let says = format!("Open rank {} at the {} where others wait", of.rank, of.kind);
         let event = (of.kernel, of.start_ns);
         view! {
             <button type="button" class="link" on:click=move |_| engine.open_rank_at(at, card.step, Some(event.clone()))>{says}</button>

@@ -175,7 +175,7 @@ impl Outline {
                 "No difference: both traces make the same calls, and these launch the same kernels."
                     .to_owned()
             }
-            0 => "No difference but wrappers: calls that one trace makes around the same work."
+            0 => "The traces differ only in wrapper calls: calls that one trace makes around the same kernels."
                 .to_owned(),
             1 => "1 difference".to_owned(),
             n => format!("{}, the largest first", format::counted(n, "difference")),

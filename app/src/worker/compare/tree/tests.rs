@@ -156,7 +156,9 @@ fn a_wrapper_of_one_side_is_called_so_and_is_no_difference_in_work() {
     let mut trees = Trees::of(&plain, &wrapped);
     let change = trees.look(true);
     assert!(
-        change.says.starts_with("No difference but wrappers"),
+        change
+            .says
+            .starts_with("The traces differ only in wrapper calls"),
         "{}",
         change.says
     );

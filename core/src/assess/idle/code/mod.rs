@@ -364,8 +364,8 @@ impl<'a> CodeSearch<'a> {
             if left_ns == 0 || left_ns < whole_ns / LEAST_PART {
                 break;
             }
-            let mut untold = self.candidates.iter().filter(|one| one.activity.is_none());
-            let deepest = untold.find(|one| one.covers(rest) >= left_ns - left_ns / 2);
+            let mut unknown = self.candidates.iter().filter(|one| one.activity.is_none());
+            let deepest = unknown.find(|one| one.covers(rest) >= left_ns - left_ns / 2);
             let Some(deepest) = deepest else { break };
             let left = difference(rest, &deepest.spans);
             parts.push(CodePart {

@@ -18,7 +18,7 @@ use crate::assess::Thresholds;
 use crate::base::interval::Interval;
 use crate::base::map::Map;
 use crate::names::cpu_activity::CpuActivity;
-use crate::names::host_calls::RuntimeCall;
+use crate::names::cpu_calls::RuntimeCall;
 use crate::profile::Profile;
 use crate::profile::cpu_activity::CpuActivities;
 use crate::profile::gaps::Gap;
@@ -73,7 +73,7 @@ impl ExplainedGap {
 pub(crate) struct Explainer<'a> {
     profile: &'a Profile,
     thresholds: &'a Thresholds,
-    has_host_ops: bool,
+    has_cpu_ops: bool,
     pub(crate) graphs: GraphReplays,
     calls: ByName<RuntimeCall>,
     tracks: Map<TrackId, Range<u32>>,
@@ -115,7 +115,7 @@ impl<'a> Explainer<'a> {
         Explainer {
             profile,
             thresholds: &input.options.thresholds,
-            has_host_ops: profile.has_host_ops(),
+            has_cpu_ops: profile.has_cpu_ops(),
             graphs: GraphReplays::new(&profile.trace),
             calls: ByName::new(RuntimeCall::of_name),
             tracks: tracks
@@ -257,15 +257,15 @@ impl<'a> Explainer<'a> {
             cause,
             Some(IdleCause::LaunchBound | IdleCause::CpuWork | IdleCause::Allocation)
         );
-        let untold = self.parts.iter().max_by_key(|part| part.ns);
-        let untold = untold.and_then(|part| part.code);
-        let untold = untold.filter(|code| code.activity.is_none());
+        let unknown = self.parts.iter().max_by_key(|part| part.ns);
+        let unknown = unknown.and_then(|part| part.code);
+        let unknown = unknown.filter(|code| code.activity.is_none());
         let is_cold = may_be_cold
             && self.first_uses.is_cold(
                 &self.activities,
                 gap,
                 launched.after,
-                untold.map(|code| code.event),
+                unknown.map(|code| code.event),
             );
         match is_cold {
             true => Some(IdleCause::Startup),
@@ -304,7 +304,7 @@ impl<'a> Explainer<'a> {
             false => 0,
         };
         let late = |cause: IdleCause| (Some(cause), stretch.since_ns);
-        let untold = (None, stretch.since_ns);
+        let unknown = (None, stretch.since_ns);
         match activity {
             Some(CpuActivity::DataLoading) => return late(IdleCause::DataLoading),
             Some(CpuActivity::GarbageCollection) | None => {}
@@ -330,17 +330,17 @@ impl<'a> Explainer<'a> {
         }
         let is_long = busy_ns > least_ns && (wait.is_none() || busy_ns > half_ns);
         if activity.is_some() || is_long {
-            return match self.has_host_ops {
+            return match self.has_cpu_ops {
                 true => late(IdleCause::CpuWork),
-                false => untold,
+                false => unknown,
             };
         }
         if wait.is_some() {
             return late(IdleCause::Synchronization);
         }
-        match self.has_host_ops || explained.is_graph {
+        match self.has_cpu_ops || explained.is_graph {
             true => late(IdleCause::LaunchBound),
-            false => untold,
+            false => unknown,
         }
     }
 

@@ -3,7 +3,7 @@
 use crate::base::interval::{Coverage, Interval, union};
 use crate::base::sort::Arrange;
 use crate::names::cpu_activity::CpuActivity;
-use crate::names::host_calls::is_compiled_region;
+use crate::names::cpu_calls::is_compiled_region;
 use crate::profile::Profile;
 use crate::trace::annotations::step_number;
 use crate::trace::{Category, StringId, Trace};

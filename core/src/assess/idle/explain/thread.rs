@@ -3,7 +3,7 @@
 use super::{Explainer, Launched};
 use crate::base::interval::{Interval, busy};
 use crate::base::sort::Arrange;
-use crate::names::host_calls::{RuntimeCall, is_compiled_region};
+use crate::names::cpu_calls::{RuntimeCall, is_compiled_region};
 use crate::profile::runtime_calls::blocking_calls;
 use crate::profile::timeline::GpuClass;
 use crate::profile::tree::NodeId;

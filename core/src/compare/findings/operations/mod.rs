@@ -103,7 +103,7 @@ const SLOWER: GapRule = GapRule {
         "A call takes {actual} the time on the target, {predicted} is expected: {excess} what the hardware explains.",
         "On the target it is bound by {target_bound}, on the reference by {reference_bound}.",
         "By achievable figures where they are known {other} is expected, and the target takes {other_excess} that: the verdict depends on the basis.",
-        "{other_work}The models count a different amount of work in each trace; each is judged by its own.",
+        "{other_work}The perf models count different FLOPs and bytes in each trace; each side is compared with its own roofline.",
         "{above_roofline} of its own roofline on the reference is implausible: its data is small enough to stay on the chip, or times, sizes or figures are off, so that less may be expected of the target than is said here.",
         "{floor_because} The target cannot go below {floor} on this hardware, by its roofline.",
         "The name of the target's kernel says that it is {outdated}, that of the reference does not.",
@@ -196,10 +196,10 @@ fn sentence_words(comparison: &Comparison, first: &MatchedOp, ops: &[&MatchedOp]
     };
     let expected = match (comparison.is_same_gpu, expected_change(ops)) {
         (true, Some(change)) if change.abs() < 0.05 => {
-            "on the same GPU the same time would follow".to_owned()
+            "on the same GPU the same time is expected".to_owned()
         }
-        (_, Some(change)) => format!("from the hardware {} would follow", words::change(change)),
-        (_, None) => "nothing tells what the hardware explains of it".to_owned(),
+        (_, Some(change)) => format!("the hardware predicts {}", words::change(change)),
+        (_, None) => "there is no hardware prediction".to_owned(),
     };
     // The reference's name for the same work, if it differs.
     let is_other = matches!(

@@ -60,7 +60,7 @@ fn what_is_launched_late_is_named() {
     let step = Timetable::new().annotation("Optimizer.zero_grad#SGD.zero_grad", 0..400);
     let fills = late(step, "aten::zero_", "Memset (Device)", 10);
     let found = main_finding(&second(fills, 410.0, 418..430));
-    let advice = "`zero_grad(set_to_none=True)` launches none. Or capture";
+    let advice = "`zero_grad(set_to_none=True)`, which launches no kernels. Or capture";
     says(&found.model, &[advice]);
     let shown = [
         "copy or fill takes 3.82 µs",

@@ -138,11 +138,11 @@ fn before_the_first_work_of_a_stream_the_gpu_may_have_worked() {
     assert_eq!(metrics["severity"], "ACCEPTABLE");
     assert_eq!(metrics["potential_speedup"], Json::Null);
     let report = Report::new(&profile, &ReportOptions::default());
-    let said = " In 50.0 % of the run it may still do what was launched before the recording.";
+    let said = " In 50.0 % of the run it may still run kernels launched before the recording.";
     says(&report.overview.headline, &[said]);
     let warned = |line: &crate::report::overview::QualityLine| {
         line.sentence
-            .contains("launched before the recording may have run")
+            .contains("may have run kernels launched before the recording")
     };
     assert!(report.overview.quality.lines.iter().any(warned));
     // A later gap on the same stream is like any other.
@@ -174,4 +174,22 @@ fn gaps_inside_graphs_are_their_own() {
     let report = Report::new(&profile, &ReportOptions::default());
     let outcome = report.analyses.outcome("cpu_idle").unwrap();
     assert!(outcome.notes[0].starts_with("The trace has launches of GPU graphs."));
+}
+
+/// 60 kernels of 30 µs, launched every 50 µs by calls that end before or after them.
+#[test]
+fn launches_that_wait_for_their_kernels_are_named() {
+    let profile = |length: u32| {
+        let trace = (0..60).fold(Timetable::new(), |trace, n| {
+            let at = n * 50;
+            let trace = trace.op("aten::add", at..at + length + 2);
+            trace.launched("kernel", at + 1..at + length, at + 10..at + 40)
+        });
+        trace.profile()
+    };
+    let blocking = found(&profile(45), "blocking_launches");
+    is_about(&blocking, 59 * 20);
+    says(&blocking.model, &["unset `CUDA_LAUNCH_BLOCKING`"]);
+    let (_, usual) = analysed(&profile(6));
+    assert!(usual.iter().all(|one| one.pattern != blocking.pattern));
 }

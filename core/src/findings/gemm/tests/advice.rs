@@ -119,7 +119,7 @@ fn padding_names_the_size() {
         // A vocabulary: also skinny, but padding comes first.
         ("aten::mm", "141x512@512x1, 512x30522@1x512", "pad N (30 522) to 30 528, the next multiple of 8"),
         // Rows of 1 000 elements with a pitch of 1 001.
-        ("aten::mm", "4096x1000@1001x1, 1000x4096@4096x1", "let the rows of A start a multiple of 8"),
+        ("aten::mm", "4096x1000@1001x1, 1000x4096@4096x1", "make the row stride of A a multiple of 8"),
         // In a batch it is a sequence length.
         ("aten::bmm", "96x3137x64, 96x64x3137", "sequence length"),
     ];

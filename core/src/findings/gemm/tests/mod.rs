@@ -90,7 +90,7 @@ fn what_has_no_factor_has_a_title() {
     let cases = [
         ("H100", "4096x4096*2", old, 450, "old_generation", "Kernels built for Ampere (8.0), on Hopper (9.0)"),
         // 8 192² results of 32 elements each, in one step.
-        ("MI300X", "8192x32, 32x8192", "Cijk_MT256x256x32", 200, "few_k_steps", "K = 32: too short for its kernel"),
+        ("MI300X", "8192x32, 32x8192", "Cijk_MT256x256x32", 200, "few_k_steps", "K = 32: too small for its kernel"),
         // 16 384 tiles read 8.6 GB in 1.5 ms.
         ("MI300X", "4096x4096*2", tiny_tiles, 1_500, "small_tiles", "32×32 tiles read the operands too often"),
         // 32 of 132 units have no work, which explains little of 16 %.

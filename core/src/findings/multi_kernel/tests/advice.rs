@@ -13,11 +13,11 @@ fn model(timetable: &Timetable) -> String {
 fn advice_depends_on_what_communicates_and_what_is_done_already() {
     let trained = Timetable::new().work(BACKWARD, "gemm", 0..100);
     let trained = trained.work(BACKWARD, ALL_REDUCE, 100..300);
-    assert!(model(&trained).contains("see in the traces of the other ranks"));
+    assert!(model(&trained).contains("traces of all ranks as one job"));
     // 200 of 250 µs are hidden by the backward pass: what remains is the last bucket.
     let hidden = Timetable::new().work(BACKWARD, "gemm", 0..300);
     let hidden = model(&hidden.stream(9).work(BACKWARD, ALL_REDUCE, 100..350));
-    assert!(hidden.contains("most of that is hidden"), "{hidden}");
+    assert!(hidden.contains("most of that is overlapped"), "{hidden}");
     assert!(hidden.contains("`bucket_cap_mb`"), "{hidden}");
     let dispatch = "void deep_ep::internode_ll::dispatch<true, false, 7168>(void*)";
     let experts = Timetable::new().work("aten::mm", "gemm", 0..100);
@@ -33,10 +33,11 @@ fn advice_on_communication_is_that_of_its_purpose() {
     #[rustfmt::skip]
     let cases = [
         ("aten::mm", "allreduce", "default_pg", "reduce gradients asynchronously during"),
-        (GRADIENTS, "allreduce", "default_pg", "gradients are reduced during the backward pass already"),
+        (GRADIENTS, "allreduce", "default_pg", "gradients are already reduced during the backward pass"),
+        ("DistributedDataParallel.forward", "broadcast", "default_pg", "`DistributedDataParallel` broadcasts the buffers"),
         ("fsdp::all_gather_copy_in", "_allgather_base", "default_pg", "gather parameters earlier: prefetch"),
-        ("aten::mm", "_reduce_scatter_base", "default_pg", "gather parameters ahead of their use"),
-        ("aten::mm", "recv", "default_pg", "shorten what stages"),
+        ("aten::mm", "_reduce_scatter_base", "default_pg", "all-gather parameters ahead of their use"),
+        ("aten::mm", "recv", "default_pg", "reduce the pipeline bubble"),
         ("autograd::engine::evaluate_function: F", "allreduce", "TENSOR_MODEL_PARALLEL_GROUP", "run the collectives of tensor parallelism beside its GEMMs"),
         ("SyncBatchNorm", "_allgather_base", "default_pg", "synchronized batch norms"),
         ("aten::mm", "all_to_all", "sp_pg", "run the exchange of sequence parallelism"),
@@ -72,11 +73,11 @@ fn collectives_that_take_longer_than_the_fastest_of_their_size_wait() {
         analysed(&table.profile()).1.remove(0)
     };
     let late = run([110, 900, 110, 900, 110, 900]);
-    assert!(late.model.starts_with("find the rank that comes late"));
+    assert!(late.model.starts_with("find the straggler"));
     // 3 · 790 of 3 · 1 010 µs.
     reasons(&late, &["take 2.37 ms of their 3.03 ms beyond the fastest"]);
     let even = run([900, 910, 900, 920, 900, 905]);
-    assert!(!even.model.contains("comes late"), "{}", even.model);
+    assert!(!even.model.contains("straggler"), "{}", even.model);
 }
 
 /// A collective of unknown purpose, which follows from the name of the model wrapper.
@@ -93,10 +94,10 @@ fn what_wraps_the_model_tells_what_communication_is_for() {
         (FRAME, "torch/distributed/fsdp/_runtime_utils.py(260): _unshard", GATHER, "gather parameters earlier"),
         ("cpu_op", "FullyShardedDataParallel.forward", GATHER, "gather parameters earlier"),
         (FRAME, "nn.Module: FullyShardedDataParallel_0", GATHER, "gather parameters earlier"),
-        ("cpu_op", "DistributedDataParallel.forward", ALL_REDUCE, "gradients are reduced"),
+        ("cpu_op", "DistributedDataParallel.forward", ALL_REDUCE, "gradients are already reduced"),
         ("cpu_op", "DataParallel.forward", BROADCAST, "replace `DataParallel`"),
         (FRAME, "torch/nn/parallel/data_parallel.py(150): forward", BROADCAST, "replace `DataParallel`"),
-        ("cpu_op", "DistributedDataParallel.forward", BROADCAST, UNKNOWN),
+        ("cpu_op", "DistributedDataParallel.forward", BROADCAST, "`DistributedDataParallel` broadcasts the buffers"),
     ];
     for (category, name, kernel, expected) in cases {
         let timetable = Timetable::new().work("aten::mm", "gemm", 0..100);

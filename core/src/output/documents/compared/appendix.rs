@@ -38,7 +38,7 @@ fn hardware(document: &mut Document, comparison: &Comparison) {
         let platform = side.platform.as_deref().unwrap_or("an unknown device");
         document.text(&match &side.gpu {
             Some(gpu) => format!(
-                "{label}: recorded on {platform}, judged by the figures of the {} ({}).",
+                "{label}: recorded on {platform}, compared with the roofline of the {} ({}).",
                 gpu.name, gpu.source
             ),
             None => format!("{label}: recorded on {platform}; no GPU profile is chosen."),

@@ -38,7 +38,7 @@ pub(super) fn all(comparison: &Comparison) -> Vec<Part> {
         }));
     }
     parts.extend(tables::operations(comparison));
-    parts.extend(tables::lone(comparison, MAX_ROWS, Some(PLACE)));
+    parts.extend(tables::unmatched(comparison, MAX_ROWS, Some(PLACE)));
     parts.extend(tables::named(comparison));
     parts
 }
@@ -53,7 +53,7 @@ pub(super) fn places(comparison: &Comparison) -> Vec<String> {
                 n => format!("{} with {n} sets of arguments", words::quoted(&op.name)),
             })
         }
-        About::Lone(_) => "Operations of the target alone".to_owned(),
+        About::Unmatched(_) => "Operations of the target alone".to_owned(),
         About::ExposedCommunication => "Exposed communication".to_owned(),
         About::ExposedCopies => "Exposed memory copies".to_owned(),
         About::Idle => "Idle time".to_owned(),

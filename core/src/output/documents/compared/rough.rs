@@ -1,6 +1,6 @@
 //! The rough document: every step of the comparison with its result, for reviewers.
 
-use super::tables::{lone, times, verdict_table};
+use super::tables::{times, unmatched, verdict_table};
 use crate::base::format;
 use crate::base::interval::sum;
 use crate::base::sort::Arrange;
@@ -83,7 +83,7 @@ fn sides(comparison: &Comparison) -> DocTable {
         ("Trace", |side| line(&words::quoted(&side.name))),
         ("Model", |side| known(side.model.as_deref())),
         ("Recorded on", |side| known(side.platform.as_deref())),
-        ("Judged by the figures of", |side| {
+        ("Roofline of", |side| {
             let gpu = side.gpu.as_deref();
             line(gpu.map_or("nothing", |gpu| &gpu.name))
         }),
@@ -103,10 +103,10 @@ fn sides(comparison: &Comparison) -> DocTable {
 
 fn matching(document: &mut Document, comparison: &Comparison) {
     let matched = &comparison.operations.matched;
-    let lone = comparison.operations.lone.as_ref();
-    let lone = lone.map(|ops| format::count(ops.len() as u64));
+    let unmatched = comparison.operations.unmatched.as_ref();
+    let unmatched = unmatched.map(|ops| format::count(ops.len() as u64));
     let both = format::counted(matched.len() as u64, "operation");
-    let Pair { reference, target } = lone;
+    let Pair { reference, target } = unmatched;
     document.text(&format!(
         "{both} of both traces; {reference} of the reference alone, {target} of the target alone."
     ));
@@ -174,7 +174,7 @@ pub(super) fn raw(comparison: &Comparison) -> Vec<Part> {
     let mut raw = vec![part("Operations of both traces", |document| {
         document.table(verdict_table(matched.take(MAX_ROWS)));
     })];
-    raw.extend(lone(comparison, MAX_ROWS, None));
+    raw.extend(unmatched(comparison, MAX_ROWS, None));
     let parts = &comparison.parts;
     let others = parts.parts.iter().skip(MAX_ROWS).map(|part| part.times);
     let others = others.fold(Pair::default(), Pair::plus);
@@ -281,8 +281,8 @@ pub(super) fn questions(comparison: &Comparison) -> Vec<String> {
         let name = words::quoted(&op.name);
         format!("Is {name} slow on the reference, or not bound by its roofline there?")
     }));
-    let lone = &comparison.operations.lone;
-    if !lone.target.is_empty() && !lone.reference.is_empty() {
+    let unmatched = &comparison.operations.unmatched;
+    if !unmatched.target.is_empty() && !unmatched.reference.is_empty() {
         items.push(
             "Which of the operations without a partner do the same work in another way?".to_owned(),
         );

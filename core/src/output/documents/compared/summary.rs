@@ -141,7 +141,7 @@ fn waste(comparison: &Comparison) -> Option<String> {
     let named: Vec<String> = named.collect();
     (!named.is_empty()).then(|| {
         let named = named.join("; ");
-        format!("What both traces waste, and what it saves on the target: {named}.")
+        format!("Inefficiencies in both traces, with their saving on the target: {named}.")
     })
 }
 
@@ -195,8 +195,8 @@ pub(super) fn part_name(comparison: &Comparison, step: &Step) -> String {
             let op = comparison.operations.matched.get(at);
             op.map_or(String::new(), |op| named(&op.name, &op.shapes))
         }
-        Some(PartKind::Lone(which, at)) => {
-            let op = comparison.operations.lone.get(which).get(at);
+        Some(PartKind::Unmatched(which, at)) => {
+            let op = comparison.operations.unmatched.get(which).get(at);
             op.map_or(String::new(), |op| {
                 format!("{}, {} only", named(&op.name, &op.shapes), which.label())
             })
@@ -216,10 +216,10 @@ fn explained(comparison: &Comparison) -> Option<String> {
     };
     let and_work = match explained.by_work_ns() {
         0 => "",
-        _ => " and the target's own sizes",
+        _ => ", with the target's own sizes,",
     };
     Some(format!(
-        "{} with a prediction take {} on the reference{for_as_many}; from the hardware{and_work} {} would follow on the target, and {} were measured.",
+        "{} with a prediction take {} on the reference{for_as_many}; the hardware{and_work} predicts {} on the target, and {} was measured.",
         format::counted(explained.n_operations as u64, "operation"),
         format::time_ns(explained.held_ns),
         format::time_ns(explained.expected_ns),

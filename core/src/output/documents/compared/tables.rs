@@ -7,7 +7,7 @@ use crate::compare::collectives::CollectiveKey;
 use crate::compare::comparison::Comparison;
 use crate::compare::gap::Waste;
 use crate::compare::named::{Named, Timed};
-use crate::compare::ops::{LoneOp, MatchedOp};
+use crate::compare::ops::{MatchedOp, UnmatchedOp};
 use crate::compare::pair::{Pair, Which};
 use crate::compare::steps::StepPair;
 use crate::compare::words;
@@ -130,9 +130,9 @@ pub(super) fn memory(comparison: &Comparison) -> Option<Part> {
 pub(super) fn waste(comparison: &Comparison) -> Option<Part> {
     let waste = &comparison.waste;
     (!waste.is_empty()).then(|| {
-        part("What both traces waste", |document| {
+        part("Inefficiencies in both traces", |document| {
             document.text(
-                "No difference between the traces shows this: both lose time in the same way. What it is worth is of the run of the target.",
+                "Both traces lose this time, so it does not show up as a difference. Savings apply to the target.",
             );
             document.table(
                 DocTable::of(waste)
@@ -225,15 +225,15 @@ pub(super) fn verdict_table<'a>(ops: impl Iterator<Item = &'a MatchedOp>) -> Doc
 
 /// Operations that only one trace has, at most this many rows. If there are more and the caller names a place that
 /// lists them, a sentence refers to it.
-pub(super) fn lone(
+pub(super) fn unmatched(
     comparison: &Comparison,
     max_rows: usize,
     place: Option<&str>,
 ) -> impl Iterator<Item = Part> {
     Which::ALL.into_iter().filter_map(move |which| {
-        let ops = comparison.operations.lone.get(which);
+        let ops = comparison.operations.unmatched.get(which);
         let title = format!("Operations of the {} alone", which.label());
-        let kernel = |op: &LoneOp| {
+        let kernel = |op: &UnmatchedOp| {
             let name = op.side.kernels.first().map(|kernel| &kernel.name);
             name.map_or(Line::new(), |name| code(&format::kernel_name(name), 60))
         };

@@ -84,8 +84,7 @@ fn a_card_has_gap_action_and_impact() {
         .collect();
     assert_eq!(
         lines[0],
-        "Gap: The target takes 900 µs on aten::mm, 350 % more than the reference's 200 µs; from the \
-         hardware 24.3 % less would follow."
+        "Gap: The target takes 900 µs on aten::mm, 350 % more than the reference's 200 µs; the hardware predicts 24.3 % less."
     );
     assert!(lines[1].starts_with("Action: Model: ") && lines[1].contains(" Kernel: "));
     // 200 µs · 989.4 ÷ 1307.4 = 151.4 µs are expected; the roofline is 2·4096³ ÷ 1307.4 TFLOPS = 105 µs.

@@ -89,7 +89,7 @@ fn hardware(document: &mut Document, source: &Input) {
         return;
     }
     if let Some(gpu) = &hardware.gpu {
-        document.text(&format!("Judged by the figures of the {}:", gpu.name));
+        document.text(&format!("Compared with the roofline of the {}:", gpu.name));
         document.table(
             DocTable::of(&hardware.figures)
                 .line("Figure", |figure| line(&figure.label))

@@ -36,7 +36,7 @@ pub(super) fn quotable(profile: &Profile) -> Names {
     let mut ids: Set<StringId> = Set::default();
     ids.extend(operations.map(|operation| operation.key.name));
     ids.extend(profile.ops.groups().iter().map(|group| group.name));
-    ids.extend(profile.host_ops.iter().map(|op| op.name));
+    ids.extend(profile.cpu_ops.iter().map(|op| op.name));
     ids.extend(profile.gpu.iter().map(|(_, work)| work.name));
     let mut known = Names::default();
     for id in ids {

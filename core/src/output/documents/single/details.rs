@@ -46,7 +46,7 @@ fn timeline(source: &Input) -> Option<Part> {
         );
         document.text(
             "The first four parts sum up to the total. All streams and devices are taken together. \
-             Exposed is what nothing hides: communication while nothing computes, copies while \
+             Exposed means not overlapped: communication while nothing computes, copies while \
              nothing computes or communicates.",
         );
         families(document, source, ">GPU time", ">Share of busy time");

@@ -49,7 +49,9 @@ pub(super) fn steps(source: &Input) -> Vec<Part> {
         }),
         part("Top operations", |document| {
             let bound = match report.options.gpu {
-                Some(_) => "FLOPS/Byte against the ridge of the GPU tells what bounds it.",
+                Some(_) => {
+                    "Its FLOPs per byte, compared with the ridge point of the GPU, show whether it is compute-bound or memory-bound."
+                }
                 None => {
                     "Without a GPU profile FLOPS/Byte alone suggests what bounds it: above 200 \
                      likely compute, above 100 rather compute, below 50 likely memory."
@@ -77,7 +79,7 @@ pub(super) fn steps(source: &Input) -> Vec<Part> {
         part("Performance models", |document| models(document, source)),
         part("Optimization paths", |document| {
             document.text(&format!(
-                "{}, each with what to change in the model and what to ask of the kernel; {} too small to show.",
+                "{}, each with what to change in the model and in the kernel; {} too small to show.",
                 format::counted(findings.ranked.len() as u64, "finding"),
                 format::count(findings.n_small as u64)
             ));
@@ -133,7 +135,8 @@ fn bounds(source: &Input) -> DocTable {
         (None, Some(_)) => text("–"),
         (None, None) => dash(intensity(judged), likely_bound),
     };
-    let roof = |judged: &Judged| percent(judged.achieved.map(|achieved| achieved.roof_percent));
+    let roof =
+        |judged: &Judged| percent(judged.achieved.map(|achieved| achieved.percent_of_roofline));
     DocTable::of(operations)
         .line("Operation", |(one, _)| {
             code(one.short_name(source.profile), 60)
@@ -280,7 +283,7 @@ pub(super) fn places(source: &Input) -> Vec<Part> {
             shown.into_iter().filter_map(of_operation).collect(),
             Measure::Gpu,
         ),
-        false => (places::of_host_ops(source.profile, N_PLACES), Measure::Host),
+        false => (places::of_cpu_ops(source.profile, N_PLACES), Measure::Host),
     };
     let mut parts: Vec<Part> = places.iter().map(|place| in_tree(place, measure)).collect();
     if parts.is_empty() {
@@ -338,7 +341,7 @@ pub(super) fn gaps(source: &Input) -> Document {
     let without_gpu_profile = source.report.overview.hardware.gpu.is_none();
     let missing = [
         (!has_gpu, format!("{why}: no kernel is known, and no GPU activity is analyzed.")),
-        (!profile.has_host_ops(), "No operators were recorded: kernels are told apart by their names.".to_owned()),
+        (!profile.has_cpu_ops(), "No operators were recorded: kernels are told apart by their names.".to_owned()),
         (!profile.has_python_frames(), "No Python frames were recorded: modules and lines of code are not known (`with_stack=True` records them).".to_owned()),
         (has_gpu && without_gpu_profile, "No GPU profile: efficiencies are not known.".to_owned()),
         (shapeless > 0, format!("{shapeless_operations} without recorded shapes: FLOPs and bytes unknown (`record_shapes=True` records them).")),

@@ -41,7 +41,7 @@ fn paragraph(source: &Input) -> String {
         format!("{} {label}", format::percent(part.percent))
     });
     let rest: Vec<String> = rest.collect();
-    if is_low && !source.profile.is_idle_untold() && !rest.is_empty() {
+    if is_low && !source.profile.is_idle_unknown() && !rest.is_empty() {
         sentences.push(format!("Outside computation: {}.", rest.join(", ")));
     }
     let limits = overview.limits.iter();
@@ -160,7 +160,7 @@ fn longest_on_gpu(source: &Input) -> DocTable {
 }
 
 fn longest_on_cpu(source: &Input) -> DocTable {
-    let whole = sum(source.profile.host_ops.iter().map(|op| op.self_ns));
+    let whole = sum(source.profile.cpu_ops.iter().map(|op| op.self_ns));
     let operations = source.report.overview.operations.iter().take(N_TOP);
     DocTable::of((1_u32..).zip(operations))
         .text(">Rank", |(rank, _)| rank.to_string())

@@ -155,7 +155,7 @@ fn of_another_gpu_than_the_recorded_one_the_summary_warns_first() {
     let profile = Profile::new(crate::import::import(json.as_bytes()).unwrap());
     let other = text(&profile, &options_on("MI300X"), |input| input.fair());
     let words =
-        "Recorded on the NVIDIA H200 SXM, judged by the figures of the AMD Instinct MI300X:";
+        "Recorded on the NVIDIA H200 SXM, compared with the roofline of the AMD Instinct MI300X:";
     let first = |heading| section(&other, heading).lines().nth(2).unwrap();
     assert!(first("Executive Summary").starts_with(words), "{other}");
     assert!(

@@ -19,7 +19,7 @@ use crate::compare::gap::Waste as Lost;
 use crate::compare::hardware::{Figure as Kind, HardwareRatio};
 use crate::compare::memory::{MemoryPair, MemorySize};
 use crate::compare::named::{Named as Row, Tally as Counted};
-use crate::compare::ops::{LoneOp, MatchedOp};
+use crate::compare::ops::{MatchedOp, UnmatchedOp};
 use crate::compare::pair::{Pair, Which};
 use crate::compare::parts::{Part as Piece, PartKind};
 use crate::compare::steps::{StepPair, StepsBy};
@@ -34,7 +34,7 @@ use operations::Operations;
 const FORMAT: u32 = 1;
 
 record! {
-    /// The file. What stands for both traces has the keys `reference` and `target`.
+    /// The file. Values of both traces have the keys `reference` and `target`.
     File(comparison: &Comparison) {
         format: "1; it changes when a key changes its meaning or goes." = FORMAT,
         title: "The title of the documents." = of_comparison(comparison),
@@ -42,7 +42,7 @@ record! {
         is_same: "Nothing differs." = comparison.is_same(),
         is_same_gpu: "Both ran on the same hardware: the expected ratio of the same work is 1." = comparison.is_same_gpu,
         basis: "The figures that are used where they are known: achievable or peak." = comparison.basis.label(),
-        hardware: "Figures of both GPUs that operations are judged by." = list(&comparison.hardware, Hardware::of),
+        hardware: "Rates of both GPUs that the rooflines are computed from." = list(&comparison.hardware, Hardware::of),
         caveats: "Sentences to keep in mind." = comparison.caveats(),
         amount: "How much of the same the target does for what the reference does." = Amount::of(&comparison.amount),
         steps: "Steps of serving engines by phase and batch size; none where one of the traces is of none." = list(&comparison.steps, Steps::of),
@@ -56,7 +56,7 @@ record! {
         collectives: "Time of each kind of collective." = list(&comparison.collectives, Collective::of),
         host: "CPU self time of each operator." = list(&comparison.host, |row| Named::of(&row.key, sides(row, Tally::of), row.times())),
         findings: "Where the target falls behind, in order." = list(&comparison.gaps.ranked, |gap| Finding::of(comparison, gap)),
-        waste: "What both traces lose in the same way, what is worth most on the target first." = list(&comparison.waste, Waste::of),
+        waste: "Inefficiencies in both traces, by their saving on the target, the largest first." = list(&comparison.waste, Waste::of),
         together_ms: "What following all of them saves." = ms(comparison.gaps.together_ns),
         together_is_at_most: "It is at most that: for some nothing is predicted." = comparison.gaps.is_at_most(),
         n_small: "Findings that are too small to be listed." = comparison.gaps.n_small,
@@ -68,7 +68,7 @@ record! {
         name: "Its name." = side.name,
         model: "Its model; null: unknown." = side.model,
         platform: "What it was recorded on; null: unknown." = side.platform,
-        gpu: "The GPU that it is judged by; null: none is chosen." = side.gpu.as_deref().map(Gpu::of),
+        gpu: "The GPU whose roofline is used; null: none is chosen." = side.gpu.as_deref().map(Gpu::of),
         measure: "What times are of: gpu or host (the CPU)." = match side.measure {
             Measure::Gpu => "gpu",
             Measure::Host => "host",
@@ -130,7 +130,7 @@ record! {
             AmountBy::Calls => "calls",
             AmountBy::Nothing => "nothing",
         },
-        steps: "The steps of both; null: not told by steps." = match amount.by {
+        steps: "The steps of both; null: not compared by steps." = match amount.by {
             AmountBy::Steps(steps) => Some(steps),
             AmountBy::Calls | AmountBy::Nothing => None,
         },
@@ -147,7 +147,7 @@ record! {
     /// Steps of both traces that can be compared.
     Steps(row: &StepPair) {
         label: "What they are, for people." = row.label(),
-        phase: "What their requests do; null: nothing tells." = row.phase.map(Phase::label),
+        phase: "What their requests do; null if unknown." = row.phase.map(Phase::label),
         by: "What the times are of: batch (a step of one batch size, the median), token (a token that is computed, the mean), step (the median) or denoising step." = row.by.key(),
         requests: "Requests of each step; null: of several numbers, or not known." = match row.by {
             StepsBy::Batch(requests, _) => requests,
@@ -189,8 +189,8 @@ record! {
     Part(part: &Piece) {
         kind: "matched, only_reference, only_target, unattributed, exposed_communication, exposed_copies or idle." = match part.kind {
             PartKind::Matched(_) => "matched",
-            PartKind::Lone(Which::Reference, _) => "only_reference",
-            PartKind::Lone(Which::Target, _) => "only_target",
+            PartKind::Unmatched(Which::Reference, _) => "only_reference",
+            PartKind::Unmatched(Which::Target, _) => "only_target",
             PartKind::Unattributed => "unattributed",
             PartKind::ExposedCommunication => "exposed_communication",
             PartKind::ExposedCopies => "exposed_copies",
@@ -202,7 +202,7 @@ record! {
 
     /// The steps from one trace to the other, of all operations with a prediction.
     Explained(comparison: &Comparison) {
-        operations: "How many they are." = comparison.explained.n_operations,
+        operations: "Number of ranks." = comparison.explained.n_operations,
         reference_ms: "Their time on the reference." = ms(comparison.explained.times.reference),
         target_ms: "Their time on the target." = ms(comparison.explained.times.target),
         held_ms: "The reference's time for as many calls as the target makes." = ms(comparison.explained.held_ns),
@@ -258,7 +258,7 @@ record! {
         action: "What to change." = Action::of(&gap.model, &gap.kernel),
         reasoning: "How it was found, sentence by sentence." = gap.reasoning,
         times: "The measured times that it is about." = Times::of(gap.times),
-        saving: "What following it saves; null: nothing tells." = gap.saving.map(Saving::of),
+        saving: "What following it saves; null if unknown." = gap.saving.map(Saving::of),
         floor_ms: "The least time on the target by its own roofline, where the reference takes less; else null." = gap.floor_ns.map(ms),
         replay: "Its reproducer." = gap.replay.as_ref().map(Replay::of),
     }
@@ -267,7 +267,7 @@ record! {
     Subject(comparison: &Comparison, subject: &Subjects) {
         kind: "operations, only_target, unattributed, exposed_communication, exposed_copies or idle." = match subject {
             Subjects::Operations(_) => "operations",
-            Subjects::Lone(_) => "only_target",
+            Subjects::Unmatched(_) => "only_target",
             Subjects::ExposedCommunication => "exposed_communication",
             Subjects::ExposedCopies => "exposed_copies",
             Subjects::Idle => "idle",
@@ -308,10 +308,10 @@ fn sides<K, T>(row: &Row<K, T>, record: fn(&T) -> Json) -> Pair<Option<Json>> {
 fn labels(comparison: &Comparison, subject: &Subjects) -> Vec<String> {
     let operations = &comparison.operations;
     let matched = |at: &usize| operations.matched.get(*at).map(MatchedOp::label);
-    let lone = |at: &usize| operations.lone.target.get(*at).map(LoneOp::label);
+    let unmatched = |at: &usize| operations.unmatched.target.get(*at).map(UnmatchedOp::label);
     match subject {
         Subjects::Operations(rows) => rows.iter().filter_map(matched).collect(),
-        Subjects::Lone(rows) => rows.iter().filter_map(lone).collect(),
+        Subjects::Unmatched(rows) => rows.iter().filter_map(unmatched).collect(),
         _ => Vec::new(),
     }
 }

@@ -3,7 +3,7 @@
 use crate::base::value::rounded;
 use crate::compare::comparison::Comparison;
 use crate::compare::expected::{Judgement as Judged, Roof as Limit, Verdict};
-use crate::compare::ops::{Helper, KernelUse, LoneOp, MatchedOp, OpSide};
+use crate::compare::ops::{Helper, KernelUse, MatchedOp, OpSide, UnmatchedOp};
 use crate::compare::words::bound;
 use crate::output::json::{list, ms, record, round};
 
@@ -11,8 +11,8 @@ record! {
     /// Operations.
     Operations(comparison: &Comparison) {
         matched: "Of both traces." = list(&comparison.operations.matched, Matched::of),
-        only_reference: "Of the reference alone." = list(&comparison.operations.lone.reference, Lone::of),
-        only_target: "Of the target alone." = list(&comparison.operations.lone.target, Lone::of),
+        only_reference: "Of the reference alone." = list(&comparison.operations.unmatched.reference, Unmatched::of),
+        only_target: "Of the target alone." = list(&comparison.operations.unmatched.target, Unmatched::of),
     }
 
     /// An operation of both traces.
@@ -32,7 +32,7 @@ record! {
     }
 
     /// An operation of one trace alone.
-    Lone(op: &LoneOp) {
+    Unmatched(op: &UnmatchedOp) {
         name: "Its name." = op.name,
         shapes: "Its shapes." = op.shapes,
         family: "Its category." = op.family.label(),
@@ -89,11 +89,11 @@ record! {
         is_more_than_twice: "The target takes more than twice as long." = judged.is_more_than_twice,
         is_implausible: "It takes less than its own roofline allows." = judged.is_implausible,
         work_differs: "Both do different amounts of work." = judged.work_differs,
-        roofs: "The rooflines of a call." = judged.roofs.map(|roof| roof.map(Roof::of)),
+        roofs: "The rooflines of a call." = judged.roofs.map(|roof| roof.map(Roofline::of)),
     }
 
     /// The roofline of a call.
-    Roof(limit: Limit) {
+    Roofline(limit: Limit) {
         us_per_call: "The least time of a call." = rounded(limit.us_per_call, 4),
         bound: "What bounds it: compute or memory." = bound(limit.bound),
         basis: "Whether that is by a peak or an achievable figure." = limit.basis.label(),

@@ -100,7 +100,7 @@ fn factors_without_a_value_are_taken_as_their_defaults_and_said() {
     let entry = entry("aten::addmm", "8:float, 4x2:float, 2x8:float, _:Scalar*2");
     assert!(arguments(&entry).ends_with("* beta:Scalar=1 alpha:Scalar=1"));
     let said = ["beta", "alpha"]
-        .map(|name| format!("The value of {name} is not recorded: its default 1 is taken."));
+        .map(|name| format!("The value of {name} was not recorded; its default 1 is used."));
     assert_eq!(entry["notes"], json!(said));
 }
 
@@ -157,8 +157,8 @@ fn indices_lie_within_what_they_point_at() {
         for value in expected {
             assert!(written.contains(value), "{op}: {written}");
         }
-        assert!(!entry.to_string().contains("taken as 0"), "{op}");
+        assert!(!entry.to_string().contains("filled with 0"), "{op}");
     }
     let unknown = entry("my::pick", "8x16:float, 3:long int");
-    assert!(unknown.to_string().contains("taken as 0"), "{unknown}");
+    assert!(unknown.to_string().contains("filled with 0"), "{unknown}");
 }

@@ -78,8 +78,8 @@ pub(super) fn strip(job: Arc<OpenJob>) -> Option<AnyView> {
                 )
             });
             let clocks = match strip.are_clocks_known || n_shown == 0 {
-                true => "Clocks of all ranks are corrected. Before a collective, late launches, idle time, copies and work are drawn in this order, whatever theirs was.",
-                false => "The clocks of the ranks could not be compared, so each stands by its own and waiting is not known.",
+                true => "Clocks of all ranks are corrected. Before each collective, the totals of late launches, idle time, copies and work are drawn in this order, not in their order in time.",
+                false => "The clocks of the ranks could not be aligned, so each rank is drawn on its own clock and its waiting time is unknown.",
             };
             format!("{}{clocks}", of_many.unwrap_or_default())
         })

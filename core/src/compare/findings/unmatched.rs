@@ -21,7 +21,7 @@ const RULES: &[GapRule] = &[
         when: "the target launches more kernels for what has no partner",
         applies: |comparison, _| launches_more(comparison),
         model: "Check that both runs take the same path through the same model, and use the operator that does in one kernel what is done in several here.",
-        kernel: "See which kernels correspond in the lists without a partner, and ask for one that does the work of several.",
+        kernel: "Find kernels that do the same work in the lists of unmatched kernels, and use or write a fused one.",
         ..NO_PARTNER
     },
     NO_PARTNER,
@@ -32,9 +32,9 @@ const NO_PARTNER: GapRule = GapRule {
     when: "the target computes longer without a partner than the reference does",
     applies: |_, _| true,
     title: "Work that the reference does not have",
-    issue: "The target computes {time} in operations that the reference does not have, {names} first; the reference has {reference} that the target has not.",
+    issue: "The target spends {time} in operations that the reference does not have, mainly {names}; the reference spends {reference} in operations that the target does not have.",
     model: "Check that both runs take the same path through the same model.",
-    kernel: "See which kernels correspond in the lists without a partner.",
+    kernel: "Find kernels that do the same work in the lists of unmatched kernels.",
     notes: &[
         AMOUNTS,
         OTHER_AMOUNT,
@@ -53,28 +53,31 @@ const REFERENCE_KERNELS: &str = "Kernels that only the reference runs: {referenc
 
 /// The operations of the target alone, if they take longer than those of the reference alone.
 fn candidates(comparison: &Comparison) -> Vec<Candidate> {
-    let times = comparison.parts.lone();
+    let times = comparison.parts.unmatched();
     let amount = &comparison.amount;
     let scaled_ns = amount.scaled(times.reference);
     let longer_ns = times.target.saturating_sub(scaled_ns);
     if longer_ns <= 0 {
         return Vec::new();
     }
-    let lone = &comparison.operations.lone;
+    let unmatched = &comparison.operations.unmatched;
     let reference = format::time_ns(times.reference);
-    let has_any = !lone.reference.is_empty();
+    let has_any = !unmatched.reference.is_empty();
     let own = match has_any {
         true => reference.clone(),
-        false => "none".to_owned(),
+        false => "no time".to_owned(),
     };
-    let n_target = lone.target.len() as u64;
+    let n_target = unmatched.target.len() as u64;
     let mut words = vec![
         ("time", format::time_ns(times.target)),
         ("reference_time", reference),
         ("reference", own),
         ("names", first_named(comparison)),
         ("n_target", format::counted(n_target, "operation")),
-        ("n_reference", format::count(lone.reference.len() as u64)),
+        (
+            "n_reference",
+            format::count(unmatched.reference.len() as u64),
+        ),
     ];
     if !amount.is_same() {
         words.push(("amount", amount.said()));
@@ -90,14 +93,14 @@ fn candidates(comparison: &Comparison) -> Vec<Candidate> {
         let named = own_kernels(comparison, which);
         words.extend((!named.is_empty()).then_some((word, named)));
     }
-    let subject = Subject::Lone((0..lone.target.len()).collect());
+    let subject = Subject::Unmatched((0..unmatched.target.len()).collect());
     let candidate = Candidate::of_saved(comparison, subject, times, longer_ns, words);
     vec![candidate]
 }
 
 /// Whether both launch kernels in unmatched operations, and the target launches more.
 fn launches_more(comparison: &Comparison) -> bool {
-    let launches = comparison.operations.lone.as_ref().map(|ops| {
+    let launches = comparison.operations.unmatched.as_ref().map(|ops| {
         let kernels = ops.iter().flat_map(|op| &op.side.kernels);
         sum(kernels.map(|kernel| kernel.count as i64))
     });
@@ -109,8 +112,14 @@ fn first_named(comparison: &Comparison) -> String {
     let operations = &comparison.operations;
     let of_both = |op: &MatchedOp| op.reference_name.as_deref().unwrap_or(&op.name).to_owned();
     let mut known: Vec<String> = operations.matched.iter().map(of_both).collect();
-    known.extend(operations.lone.reference.iter().map(|op| op.name.clone()));
-    words::few(operations.lone.target.iter().map(|op| {
+    known.extend(
+        operations
+            .unmatched
+            .reference
+            .iter()
+            .map(|op| op.name.clone()),
+    );
+    words::few(operations.unmatched.target.iter().map(|op| {
         let name = words::quoted(unnumbered(&op.name));
         match known.contains(&op.name) && !op.shapes.is_empty() {
             true => format!("{name} on {}", op.shapes),
@@ -125,7 +134,7 @@ fn own_kernels(comparison: &Comparison, which: Which) -> String {
         let row = comparison.kernels.iter().find(|row| row.key == name);
         row.is_some_and(|row| row.sides.get(which.other()).is_none())
     };
-    let ops = comparison.operations.lone.get(which).iter();
+    let ops = comparison.operations.unmatched.get(which).iter();
     let kernels = ops.filter_map(|op| op.side.kernels.first());
     let own = kernels.filter(|kernel| is_own(&kernel.name));
     words::few(own.map(|kernel| words::kernel(&kernel.name)))
@@ -192,7 +201,7 @@ mod tests {
         let gap = only_gap(&[both], &[both, more]);
         assert_eq!(
             gap.gap,
-            "The target computes 500 µs in operations that the reference does not have, `aten::mm` on 1024 × 1024, 1024 × 1024 fp32 first; the reference has none that the target has not."
+            "The target spends 500 µs in operations that the reference does not have, mainly `aten::mm` on 1024 × 1024, 1024 × 1024 fp32; the reference spends no time in operations that the target does not have."
         );
         let said = gap.reasoning.join(" ");
         assert!(!said.contains("what the other does in several"), "{said}");

@@ -21,7 +21,7 @@ pub struct HostOp {
 
 /// Sums CPU time by operator, longest self time first, over the calls that start in a span or over all. The time of a
 /// called operator is subtracted from its caller's self time, wherever it starts.
-pub fn host_ops(trace: &Trace, tree: &CallTree, span: Option<Interval>) -> Vec<HostOp> {
+pub fn cpu_ops(trace: &Trace, tree: &CallTree, span: Option<Interval>) -> Vec<HostOp> {
     let is_counted = |call: Interval| span.is_none_or(|span| span.contains(call.start_ns));
     let mut index: Map<StringId, usize> = Map::default();
     let mut ops: Vec<HostOp> = Vec::new();
@@ -97,7 +97,7 @@ mod tests {
             .op("record", 310..390)
             .profile();
         let ops: Vec<_> = profile
-            .host_ops
+            .cpu_ops
             .iter()
             .map(|op| {
                 let name = profile.trace.strings.get(op.name);

@@ -8,7 +8,7 @@ use crate::trace::{ByName, Category, EventId, StringId};
 
 /// The code that requested copies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(crate) struct Asker {
+pub(crate) struct CopyOrigin {
     pub(crate) direction: Direction,
     pub(crate) memory: Option<HostMemory>,
     /// Which kind of `DistributedDataParallel` copy it is, if any, according to `op` or `frame`.
