@@ -15,6 +15,7 @@
 //! | FlashAttention 2 | `kernel_traits<64, 128, 64, 4>`: head dimension, then the tile | queries × keys |
 //! | memory-efficient attention | `aligned_64x128_rf` | queries × keys |
 
+use super::convolution;
 use super::words::{Words, holds, leading_digits, said_by};
 use crate::base::labels::labelled;
 
@@ -237,17 +238,7 @@ pub(crate) fn is_on_vector_units(kernel: &str) -> bool {
 
 /// Whether the name of a kernel says that it is a fallback for shapes without a tuned kernel.
 pub(crate) fn is_fallback(kernel: &str) -> bool {
-    const WORDS: &[&str] = &[
-        "naive",
-        "fallback",
-        "im2col",
-        "im2d2col",
-        "col2im",
-        "vol2col",
-        "col2vol",
-        "slow_conv",
-    ];
-    holds(kernel, WORDS)
+    holds(kernel, &["naive", "fallback"]) || convolution::is_fallback(kernel)
 }
 
 #[cfg(test)]

@@ -219,7 +219,7 @@ fn one<'a>(trace: &'a Trace, dims: &Dims) -> Option<&'a [i64]> {
 }
 
 /// Number of elements of a shape; 1 for a scalar.
-pub(super) fn product(sizes: &[i64]) -> f64 {
+pub(crate) fn product(sizes: &[i64]) -> f64 {
     sizes.iter().map(|size| *size as f64).product()
 }
 

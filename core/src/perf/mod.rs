@@ -76,7 +76,7 @@ pub(crate) use dtype::{
 };
 pub use inference_attention::names_batch;
 pub use input::OpInput;
-pub(crate) use input::{Tensor, are_placeholders};
+pub(crate) use input::{Tensor, are_placeholders, product};
 pub use params::{Param, Params, python_dict};
 pub use sizes::ProductSizes;
 pub(crate) use tf32::is_tf32_kernel;

@@ -3,7 +3,7 @@
 use super::Profile;
 use super::operations::Operation;
 use crate::names::fusion::{ELEMENTWISE, REDUCTIONS, is_norm};
-use crate::perf::{OpInput, element_bytes};
+use crate::perf::{OpInput, element_bytes, product};
 use crate::trace::list_items;
 
 /// The shape of a tensor and its size in memory. A size of -1 matches any size.
@@ -163,9 +163,8 @@ pub(crate) fn can_be(given: &Shape, taken: &Shape) -> bool {
     if a.len() == b.len() && a.iter().zip(b).all(fits) {
         return true;
     }
-    let n = |sizes: &[i64]| sizes.iter().map(|size| *size as f64).product::<f64>();
     let same_rows = a.last().is_some() && a.last() == b.last();
-    same_rows && !a.contains(&-1) && n(a) > 1.0 && (n(a) - n(b)).abs() < 0.5
+    same_rows && !a.contains(&-1) && product(a) > 1.0 && (product(a) - product(b)).abs() < 0.5
 }
 
 /// Whether a shape can be a slice of another: smaller along at most one dimension.

@@ -10,7 +10,7 @@ use crate::findings::prelude::*;
 use crate::names::Family;
 use crate::names::elementwise::ElementwiseKind;
 use crate::names::optimizer::{STEP_OPS, STEP_OPS_ALONE};
-use crate::perf::{OpInput, is_integer_type};
+use crate::perf::{OpInput, is_integer_type, product};
 use crate::profile::operations::Operation;
 use crate::profile::optimizer::{OptimizerStep, ZeroGrad};
 use adam::FusedStep;
@@ -48,8 +48,8 @@ struct Seen<'a> {
     steps: &'a [OptimizerStep],
     /// The time of its calls that set gradients to zero.
     zero_grad_ns: i64,
-    /// The share of a concatenation that is its largest input, from 0 to 1; `None` for other operations.
-    largest_input: Option<f64>,
+    /// The time in which a concatenation copies an input that has nearly all of its elements.
+    copied_ns: i64,
     /// Set if it is a part of an Adam step that a fused step would do in one kernel.
     fused: Option<FusedStep>,
 }
@@ -67,7 +67,9 @@ impl<'a> Seen<'a> {
         let operation = input.operation(row.operation);
         let kind = ElementwiseKind::of(input.profile, operation);
         let arguments = operation.arguments(input.profile);
-        let types = arguments.and_then(|copy| Some([copy.tensor(0)?.dtype, copy.tensor(1)?.dtype]));
+        let types = arguments
+            .as_ref()
+            .and_then(|copy| Some([copy.tensor(0)?.dtype, copy.tensor(1)?.dtype]));
         // A call on a list launches one kernel for as many tensors as fit, and may be long even with short kernels.
         let mean_us = row.time_ns as f64 / 1e3 / operation.work().count().max(1) as f64;
         let profile = input.profile;
@@ -92,12 +94,9 @@ impl<'a> Seen<'a> {
                 }
                 false => 0,
             },
-            largest_input: match name {
-                "aten::cat" => operation
-                    .arguments(profile)
-                    .as_ref()
-                    .and_then(largest_input),
-                _ => None,
+            copied_ns: match name {
+                "aten::cat" => (row.time_ns as f64 * copied_share(arguments.as_ref())) as i64,
+                _ => 0,
             },
             fused: None,
         }
@@ -145,16 +144,17 @@ impl<'a> Seen<'a> {
     }
 }
 
-/// Of the elements of all tensors in a list, the share of the largest one; `None` for fewer than two.
-fn largest_input(arguments: &OpInput) -> Option<f64> {
-    let tensors = arguments.tensor_list(0)?;
-    let elements = |sizes: &[i64]| -> f64 { sizes.iter().map(|size| *size as f64).product() };
-    let all: f64 = tensors.iter().map(|sizes| elements(sizes)).sum();
-    let largest = tensors
-        .iter()
-        .map(|sizes| elements(sizes))
-        .fold(0.0, f64::max);
-    (tensors.len() > 1 && all > 0.0).then(|| largest / all)
+/// The share of a concatenation that its largest input has, from 0 to 1; 0 if no input is much larger than the others.
+fn copied_share(arguments: Option<&OpInput>) -> f64 {
+    /// The rest is new: a step of a sequence, a token.
+    const LEAST: f64 = 0.9;
+    let tensors = arguments.and_then(|arguments| arguments.tensor_list(0));
+    let sizes: Vec<f64> = tensors.into_iter().flatten().map(product).collect();
+    let share = sizes.iter().copied().fold(0.0, f64::max) / sizes.iter().sum::<f64>();
+    match sizes.len() > 1 && share >= LEAST {
+        true => share,
+        false => 0.0,
+    }
 }
 
 pub(super) const DOCS: Docs = || [rules::RULES, adam::RULES].map(rule::docs).concat();
@@ -181,7 +181,7 @@ pub(super) fn run(input: &Input, rows: &[Row], outcome: &mut Outcome) {
     let large_parts = seen.iter().filter(is_large_part).collect();
     let others = seen
         .iter()
-        .filter(|seen| !seen.is_short && !seen.is_copy() && rules::copied_again(seen) == 0.0);
+        .filter(|seen| !seen.is_short && !seen.is_copy() && seen.copied_ns == 0);
     let others = others.map(|seen| seen.row);
     outcome.findings = [
         rule::find(input, rules::RULES, single),

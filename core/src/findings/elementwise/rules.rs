@@ -96,7 +96,7 @@ pub(super) const RULES: &[Rule<Seen>] = &[
     Rule {
         key: "large_input_concatenated",
         when: "it concatenates tensors of which one has at least 90 % of the elements",
-        applies: |_, seen| !seen.is_short && copied_again(seen) > 0.0,
+        applies: |_, seen| !seen.is_short && seen.copied_ns > 0,
         title: "Concatenation that copies one large tensor",
         issue: "{figures}; {share} of what it writes is a copy of its largest input.",
         model: "allocate the tensor once at its largest size and write new elements in place (a static KV cache, `index_copy_`), instead of `torch.cat` in each step.",
@@ -105,18 +105,11 @@ pub(super) const RULES: &[Rule<Seen>] = &[
             "What it saves is the share of its time that its largest input has of the result.",
         ],
         words: |group| {
-            let time = |seen: &&Seen| seen.row.time_ns as f64;
-            let copied = group
-                .seen
-                .iter()
-                .map(|seen| time(seen) * copied_again(seen));
-            let (copied, all) = (
-                copied.sum::<f64>(),
-                group.seen.iter().map(time).sum::<f64>(),
-            );
-            vec![("share", format::percent(copied * 100.0 / all.max(1.0)))]
+            let copied_ns = sum(group.seen.iter().map(|seen| seen.copied_ns));
+            let percent = copied_ns as f64 * 100.0 / group.time_ns().max(1) as f64;
+            vec![("share", format::percent(percent))]
         },
-        saves: Saves::Measured(|_, seen| (seen.row.time_ns as f64 * copied_again(seen)) as i64),
+        saves: Saves::Measured(|_, seen| seen.copied_ns),
         has_reproducer: false,
         ..COPY
     },
@@ -290,14 +283,6 @@ pub(super) const RULES: &[Rule<Seen>] = &[
 
 fn n_kernels(group: &Group<Seen<'static>>) -> u64 {
     group.seen.iter().map(|seen| seen.n_kernels()).sum()
-}
-
-/// The share of a concatenation that copies one large input; 0 if no input is much larger than the others.
-pub(super) fn copied_again(seen: &Seen) -> f64 {
-    /// The rest is what is new: a step of a sequence, a token.
-    const LEAST: f64 = 0.9;
-    let share = seen.largest_input.filter(|share| *share >= LEAST);
-    share.unwrap_or(0.0)
 }
 
 fn is_slow(seen: &Seen) -> bool {

@@ -89,11 +89,9 @@ fn little_use(facts: &Facts) -> Option<String> {
     /// Messages from this size on reach the bandwidth of the links.
     const LARGE_BYTES: f64 = 16e6;
     let (.., at_link_ns) = on_bus(facts).filter(|(_, percent, _)| *percent < LITTLE_PERCENT)?;
-    let sizes = facts.collectives.kinds.iter();
-    let are_all_large = sizes.clone().count() > 0
-        && sizes
-            .filter_map(|kind| kind.message_bytes)
-            .all(|bytes| bytes >= LARGE_BYTES);
+    let mut kinds = facts.collectives.kinds.iter();
+    let is_large = |bytes: f64| bytes >= LARGE_BYTES;
+    let are_all_large = kinds.all(|kind| kind.message_bytes.is_some_and(is_large));
     let small = match are_all_large {
         true => " or a slower link than these",
         false => ", a slower link than these, or messages too small for them",
