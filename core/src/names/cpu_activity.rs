@@ -232,6 +232,11 @@ impl CpuActivity {
         )
     }
 
+    /// Whether the CPU waits for the GPU in it.
+    pub(crate) fn waits_for_gpu(self) -> bool {
+        matches!(self, ReadBack | DynamicShape | Synchronization)
+    }
+
     /// Whether the code inside it, a function of the program, says more than its own name.
     pub(crate) fn is_around_code(self) -> bool {
         matches!(self, DataLoading | Preprocessing)

@@ -36,6 +36,7 @@ pub mod kernels;
 pub(crate) mod kv_cache;
 pub mod lanes;
 pub mod launch;
+pub(crate) mod launch_calls;
 pub(crate) mod measured;
 mod memo;
 pub mod memory;

@@ -72,11 +72,10 @@ impl GapsOfCause {
         self.all.count > 1 && self.longest_ns as f64 > 0.9 * self.all.ns as f64
     }
 
-    fn add(&mut self, gap: &ExplainedGap) {
-        let ns = gap.gap.span.length();
+    /// Adds the part of a gap that has this cause.
+    fn add(&mut self, gap: &ExplainedGap, ns: i64) {
         self.all.add(ns);
         self.longest_ns = self.longest_ns.max(ns);
-        self.cpu.add(gap.cpu);
         if gap.waited_in.is_some() {
             self.after_wait_ns = self.after_wait_ns.saturating_add(ns);
         }
@@ -94,7 +93,7 @@ pub(crate) struct Idle {
     pub(crate) timeline: GpuTimeline,
     pub(crate) thresholds: Thresholds,
     pub(crate) gaps: Tally,
-    /// The cause of each gap of the timelines, in their order.
+    /// The main cause of each gap of the timelines, in their order.
     pub(crate) cause_of_gap: Vec<IdleCause>,
     causes: BTreeMap<IdleCause, GapsOfCause>,
     pub(crate) histogram: [Tally; BINS.len()],
@@ -177,7 +176,7 @@ impl Idle {
         for gap in &input.timelines.gaps {
             let explained = explainer.explain(*gap);
             if !explainer.parts.is_empty() {
-                code.add(explained.cause, gap.span.length(), &explainer.parts);
+                code.add(gap.span.length(), &explainer.parts);
             }
             idle.add(input, &ranges, explained);
         }
@@ -210,36 +209,42 @@ impl Idle {
                 gap.gap.span.length()
             });
         }
-        let gaps = self.causes.entry(gap.cause).or_default();
-        gaps.add(&gap);
-        if let Some((operator, inside_ns)) = gap.busy_in {
-            gaps.busy_in.add(name(operator), inside_ns);
-        }
         let after = gap.gap.after.and_then(|id| profile.gpu.get(id));
-        if let Some(after) = after {
-            insert_longest(&mut gaps.evidence, (ns, after.event), N_EVIDENCE, |one| {
-                one.0
-            });
-        }
+        let operator = after.and_then(|after| after.parent_op);
+        let operator = operator.and_then(|op| profile.tree.event(op));
+        let launched_by = operator.or(gap.launch).map(name);
         if gap.cause.is_late_launch() {
-            let operator = after.and_then(|after| after.parent_op);
-            let operator = operator.and_then(|op| profile.tree.event(op));
-            let launched_by = operator.or(gap.launch).map(name);
-            gaps.operators.add(launched_by, ns);
             self.operators.add(launched_by, ns);
         }
-        if let (IdleCause::LaunchBound | IdleCause::Queued, Some(call)) = (gap.cause, gap.launch)
-            && let Some(range) = ranges.of(trace, call)
-        {
-            gaps.optimizers.add(range, ns);
+        for (cause, ns) in gap.causes() {
+            let gaps = self.causes.entry(cause).or_default();
+            gaps.add(&gap, ns);
+            if let Some(after) = after {
+                insert_longest(&mut gaps.evidence, (ns, after.event), N_EVIDENCE, |one| {
+                    one.0
+                });
+            }
+            if cause.is_late_launch() {
+                gaps.operators.add(launched_by, ns);
+            }
+            if let (IdleCause::LaunchBound | IdleCause::Queued, Some(call)) = (cause, gap.launch)
+                && let Some(range) = ranges.of(trace, call)
+            {
+                gaps.optimizers.add(range, ns);
+            }
+            if let (IdleCause::Synchronization, Some(call)) = (cause, gap.waited_in) {
+                let tree = &profile.tree;
+                let operator = tree
+                    .node_of(call)
+                    .and_then(|node| tree.op_above(trace, node))
+                    .and_then(|op| tree.event(op));
+                self.waits.add((name(call), operator.map(name)), ns);
+            }
         }
-        if let (IdleCause::Synchronization, Some(call)) = (gap.cause, gap.waited_in) {
-            let tree = &profile.tree;
-            let operator = tree
-                .node_of(call)
-                .and_then(|node| tree.op_above(trace, node))
-                .and_then(|op| tree.event(op));
-            self.waits.add((name(call), operator.map(name)), ns);
+        let gaps = self.causes.entry(gap.cause).or_default();
+        gaps.cpu.add(gap.cpu);
+        if let Some((operator, inside_ns)) = gap.busy_in {
+            gaps.busy_in.add(name(operator), inside_ns);
         }
     }
 

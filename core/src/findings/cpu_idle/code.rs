@@ -11,6 +11,9 @@ use crate::findings::Severity;
 use crate::findings::prelude::*;
 use crate::names::cpu_activity::CpuActivity::{self, Allocation, Compilation};
 use crate::names::cpu_calls::is_compiled_region;
+use crate::profile::Profile;
+use crate::profile::autograd::is_engine_call;
+use crate::profile::tree::NodeId;
 
 /// A function, an operator or a call in which the CPU keeps the GPU idle.
 pub(super) struct CodeSeen<'a> {
@@ -22,6 +25,8 @@ pub(super) struct CodeSeen<'a> {
     pub(super) severity: Severity,
     /// Set if it is a part of the step.
     pub(super) step: Option<StepCode>,
+    /// Whether it reads what autograd's anomaly detection found in gradients.
+    pub(super) is_anomaly_check: bool,
 }
 
 impl<'a> CodeSeen<'a> {
@@ -34,8 +39,12 @@ impl<'a> CodeSeen<'a> {
         // Freed memory is allocated again, so all allocation has one remedy.
         let (allocation, single): (Vec<&CodeRow>, Vec<&CodeRow>) =
             warm.partition(|row| row.activity == Some(Allocation));
+        let (checks, single): (Vec<&CodeRow>, Vec<&CodeRow>) = single
+            .into_iter()
+            .partition(|row| is_anomaly_check(input.profile, row));
+        let first_check = checks.first().map(|row| row.event);
         let groups = single.into_iter().map(|row| vec![row]);
-        let groups = groups.chain([allocation]).filter_map(|rows| {
+        let groups = groups.chain([allocation, checks]).filter_map(|rows| {
             let (&row, others) = rows.split_first()?;
             Some(CodeSeen {
                 idle,
@@ -43,6 +52,7 @@ impl<'a> CodeSeen<'a> {
                 others: others.to_vec(),
                 severity: Severity::Low,
                 step: None,
+                is_anomaly_check: first_check == Some(row.event),
             })
         });
         let large = groups.filter(|seen| {
@@ -100,6 +110,22 @@ impl<'a> CodeSeen<'a> {
     pub(super) fn is_operator(&self) -> bool {
         self.row.place.function.contains("::")
     }
+}
+
+/// Whether code reads a value within an autograd engine call that looks for NaN in its results.
+fn is_anomaly_check(profile: &Profile, row: &CodeRow) -> bool {
+    let (trace, tree) = (&profile.trace, profile.full_tree());
+    let name = |node: NodeId| tree.event(node).map_or("", |event| trace.name(event));
+    let engine_call = || {
+        let node = tree.node_of(row.event)?;
+        let mut callers = tree.ancestors(node);
+        callers.find(|caller| is_engine_call(name(*caller)))
+    };
+    row.activity.is_some_and(CpuActivity::waits_for_gpu)
+        && engine_call().is_some_and(|call| {
+            tree.children(call)
+                .any(|inner| name(inner) == "aten::isnan")
+        })
 }
 
 /// Whether code without a telling name runs in gaps that are not simply launches of many kernels.
@@ -228,9 +254,13 @@ impl Subject for CodeSeen<'static> {
         let seen = group.first();
         let total_ns = seen.idle.timeline.total_ns();
         let left_ns = total_ns.saturating_sub(seen.ns());
+        let is_wait = seen.row.is_mostly(IdleCause::Synchronization);
         let mut sentences = vec![
-            "The time is that in which the GPU is idle and this code runs on the thread that launches next."
-                .to_owned(),
+            match is_wait {
+                true => "A wait delays the next launch by at most its own duration: more of a gap does not count.",
+                false => "The time is that in which the GPU is idle and this code runs on the thread that launches next.",
+            }
+            .to_owned(),
         ];
         let mut longest = seen.longest();
         let longest = longest.next().filter(|gap| gap.waited_in.is_some());

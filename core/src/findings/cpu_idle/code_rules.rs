@@ -33,6 +33,15 @@ pub(super) const RULES: &[Rule<CodeSeen>] = &[
         ..CODE
     },
     Rule {
+        key: "anomaly_detection",
+        when: "autograd's anomaly detection looks for NaN in gradients, and reads the result while the GPU is idle",
+        applies: |_, seen| seen.is_anomaly_check,
+        title: "{part} of idle time: anomaly detection",
+        issue: "Autograd looks for NaN in the gradients of each operation, and the CPU waits for the result in {place}: the GPU is idle for {time}.",
+        model: "switch anomaly detection off outside debugging: no `torch.autograd.set_detect_anomaly(True)` and no `torch.autograd.detect_anomaly()`; to keep recording forward calls without these checks, set `check_nan=False`.",
+        ..CODE
+    },
+    Rule {
         key: "dynamic_shape",
         when: "the CPU waits for a size that depends on values",
         applies: |_, seen| seen.is(DynamicShape),

@@ -1,11 +1,13 @@
 //! The rules for idle time: one finding for each cause that takes some of it.
 
 use super::reasoning::reasoning;
-use super::seen::{Seen, are_launches_blocking};
+use super::seen::Seen;
 use super::tables::{code_of_cause, longest_gaps};
 use crate::assess::idle::cause::IdleCause;
 use crate::findings::prelude::*;
 use crate::names::batch::Engine;
+use crate::profile::Profile;
+use crate::profile::launch_calls::LaunchCalls;
 
 impl Subject for Seen<'static> {
     type Of<'a> = Seen<'a>;
@@ -33,6 +35,7 @@ impl Subject for Seen<'static> {
         vec![
             ("time", seen.time()),
             ("optimizer", optimizer),
+            holds("streams", has_streams(group.input.profile)),
             holds("pageable", seen.idle.has_pageable),
             holds(
                 "short",
@@ -40,6 +43,13 @@ impl Subject for Seen<'static> {
             ),
         ]
     }
+}
+
+/// Whether GPU activity ran on several streams, so that one can wait for another.
+fn has_streams(profile: &Profile) -> bool {
+    let mut streams = profile.gpu.all().map(|work| work.stream);
+    let first = streams.next();
+    streams.any(|stream| Some(stream) != first)
 }
 
 /// From this share of short kernels on, they are the reason for too many launches.
@@ -86,13 +96,28 @@ pub(super) const RULES: &[Rule<Seen>] = &[
         key: "blocking_launches",
         when: "kernels finish before the next launch, and nearly all launch calls end after their own kernels",
         applies: |input, seen| {
-            seen.cause == IdleCause::LaunchBound && are_launches_blocking(input.profile)
+            seen.cause == IdleCause::LaunchBound && LaunchCalls::once(input.profile).are_blocking
         },
         title: "Launches wait for their kernels",
         issue: "Nearly all launch calls return only after their own kernel has ended, as with `CUDA_LAUNCH_BLOCKING=1`: the GPU is idle for {time}.",
         model: "unset `CUDA_LAUNCH_BLOCKING` (on ROCm `HIP_LAUNCH_BLOCKING` and `AMD_SERIALIZE_KERNEL`), which are for debugging, and record again.",
         kernel: "nothing to gain in a kernel: launches need not wait.",
         ..CAUSE
+    },
+    Rule {
+        key: "slow_launches",
+        when: "kernels finish before the next launch, and the CPU is mostly in launch calls that take at least 20 µs (median)",
+        applies: |input, seen| {
+            seen.cause == IdleCause::LaunchBound && seen.are_launches_slow(input)
+        },
+        title: "Launch calls take long",
+        issue: "A launch call takes {launch} (median), where 3 to 10 µs are usual, and kernels finish before the next are launched: the GPU is idle for {time}.",
+        model: "find out what slows down launch calls: CPU cores shared with other processes or limited by the container, other threads of the process that call the driver, further tools that trace its calls, a low CPU frequency. Then launch less: capture the steady part of the step in a GPU graph, or compile it (`torch.compile`).",
+        words: |group| {
+            let median_ns = LaunchCalls::once(group.input.profile).median_ns;
+            vec![("launch", median_ns.map_or(String::new(), format::time_ns))]
+        },
+        ..LAUNCH_BOUND
     },
     Rule {
         when: "kernels finish before the next launch, most of them before graph launches",
@@ -212,8 +237,8 @@ pub(super) const RULES: &[Rule<Seen>] = &[
         ..CAUSE
     },
     Rule {
-        when: "kernels and copies start long after their launch, nearly all in one gap",
-        applies: |_, seen| seen.cause == IdleCause::Queued && seen.gaps.is_mostly_one(),
+        when: "kernels and copies start long after their launch, nearly all in one gap, or in gaps that are no short ones between kernels",
+        applies: |_, seen| seen.cause == IdleCause::Queued && seen.are_gaps_long(),
         kernel: "nothing to gain in a kernel: it waits for something else.",
         ..QUEUED
     },
@@ -318,7 +343,7 @@ const QUEUED: Rule<Seen> = Rule {
     key: "queued",
     title: "Queued kernels start late",
     issue: "Kernels and copies that are queued on the GPU start late: the GPU is idle for {time}.",
-    model: "look for what the stream waits for: events of other streams, other processes on the GPU, activity that the trace does not show; fewer streams and fewer events between them.{pageable? Copies from pageable memory start only after the driver has staged the data: use pinned memory (`pin_memory()`).}",
+    model: "look for what the stream waits for: {streams?events of other streams, |}other processes on the GPU (`nvidia-smi`, `rocm-smi`), activity that the trace does not show{streams?; fewer streams and fewer events between them|}.{pageable? Copies from pageable memory start only after the driver has staged the data: use pinned memory (`pin_memory()`).}",
     notes: &["A trace cannot tell what the GPU waited for."],
     ..CAUSE
 };

@@ -8,41 +8,12 @@ use crate::findings::Severity;
 use crate::findings::prelude::*;
 use crate::names::Family;
 use crate::names::batch::Phase;
-use crate::names::cpu_calls::{FUSED_OPTIMIZERS, RuntimeCall, is_zero_grad, optimizer_of_step};
-use crate::profile::Profile;
+use crate::names::cpu_calls::{FUSED_OPTIMIZERS, is_zero_grad, optimizer_of_step};
+use crate::profile::launch_calls::LaunchCalls;
 use crate::profile::serving::{ServingStep, ShapeKind};
-use crate::trace::{ByName, Category};
 
 /// Gaps up to this length are the minimum between kernels of one stream.
 const LEAST_DISTANCE_NS: i64 = 3_000;
-
-/// Whether launch calls return only after their kernels have ended.
-#[derive(Debug)]
-struct BlockingLaunches(bool);
-
-/// Whether nearly all launch calls of kernels return only after their own kernel has ended, as with
-/// `CUDA_LAUNCH_BLOCKING=1`.
-pub(super) fn are_launches_blocking(profile: &Profile) -> bool {
-    const LEAST_COUNT: usize = 50;
-    const LEAST_SHARE: f64 = 0.95;
-    let are_blocking = || {
-        let (trace, mut call_of) = (&profile.trace, ByName::new(RuntimeCall::of_name));
-        let kernels = profile
-            .gpu
-            .all()
-            .filter(|work| work.category == Category::Kernel && work.span.length() > 0);
-        let launched = kernels.filter_map(|work| Some((work.launched_by?, work.span.end_ns)));
-        let (mut n, mut n_blocking) = (0, 0);
-        for (call, end) in launched {
-            if call_of.of(trace, call) == RuntimeCall::Launch {
-                n += 1;
-                n_blocking += usize::from(trace.events.span(call).end_ns >= end);
-            }
-        }
-        BlockingLaunches(n >= LEAST_COUNT && n_blocking as f64 >= LEAST_SHARE * n as f64)
-    };
-    profile.once(are_blocking).0
-}
 
 pub(super) struct Seen<'a> {
     pub(super) idle: &'a Idle,
@@ -124,6 +95,12 @@ impl<'a> Seen<'a> {
             && self.gaps.longest_ns <= LEAST_DISTANCE_NS
     }
 
+    /// Whether gaps are far longer than what one kernel leaves to the next, or nearly all of their time is in one.
+    pub(super) fn are_gaps_long(&self) -> bool {
+        const LONG_NS: i64 = 50_000;
+        self.gaps.is_mostly_one() || self.gaps.all.mean_ns() >= Some(LONG_NS)
+    }
+
     pub(super) fn is_end_of_window(&self) -> bool {
         let longest = self.idle.longest.iter();
         let mut last = longest.filter(|gap| gap.gap.after.is_none());
@@ -152,6 +129,15 @@ impl<'a> Seen<'a> {
             && !self.idle.has_graphs
             && n_small * 2 > working.count()
             && self.idle.idle_percent() > 50.0
+    }
+
+    /// Whether the CPU spends most of the gaps in launch calls that take far longer than usual.
+    pub(super) fn are_launches_slow(&self, input: &Input) -> bool {
+        /// Three to ten microseconds are usual.
+        const SLOW_NS: i64 = 20_000;
+        let cpu = self.gaps.cpu;
+        let median_ns = LaunchCalls::once(input.profile).median_ns;
+        cpu.runtime_ns > cpu.total_ns() / 2 && median_ns >= Some(SLOW_NS)
     }
 
     pub(super) fn is_in_compiled_code(&self) -> bool {

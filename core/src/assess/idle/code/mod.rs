@@ -162,24 +162,17 @@ impl<'a> CodeSearch<'a> {
         parts
     }
 
-    /// The wait after which nothing was queued, which takes the whole gap.
-    pub(crate) fn wait(&mut self, wait: EventId, gap: Interval) -> Vec<CodePart> {
+    /// The call that waits for the GPU until nothing is queued: without it, the next launch would be earlier by at
+    /// most its duration.
+    pub(crate) fn wait(&mut self, wait: EventId, gap: Interval) -> CodePart {
         let tree = self.tree;
         let callers = tree.node_of(wait).into_iter();
         let callers = callers.flat_map(|node| tree.ancestors(node));
         let mut told = self.code_of(wait);
         for caller in callers.filter_map(|node| tree.event(node)) {
             let code = self.code_of(caller);
-            let is_read = matches!(
-                code.activity,
-                Some(
-                    CpuActivity::ReadBack
-                        | CpuActivity::DynamicShape
-                        | CpuActivity::Synchronization
-                )
-            );
             // A read such as `nonzero` within a function that prints belongs to that function, and so on.
-            if is_read {
+            if code.activity.is_some_and(CpuActivity::waits_for_gpu) {
                 told = code;
             }
         }
@@ -194,10 +187,10 @@ impl<'a> CodeSearch<'a> {
                 ..told
             };
         }
-        vec![CodePart {
+        CodePart {
+            ns: self.span(told.event).length().min(gap.length()),
             code: Some(told),
-            ns: gap.length(),
-        }]
+        }
     }
 
     /// Collects spans of a thread that cover enough of a time, around or within it: deepest first.

@@ -86,12 +86,12 @@ impl<'a> CodeTable<'a> {
         }
     }
 
-    /// Adds the parts of one gap.
-    pub(crate) fn add(&mut self, cause: IdleCause, ns: i64, parts: &[CodePart]) {
+    /// Adds the parts of one gap, with the cause that each belongs to.
+    pub(crate) fn add(&mut self, ns: i64, parts: &[(IdleCause, CodePart)]) {
         self.sums.all.add(ns);
         // A function that takes two parts of a gap counts one gap.
-        let mut of_gap: Vec<(usize, Code, i64)> = Vec::new();
-        for part in parts {
+        let mut of_gap: Vec<(usize, IdleCause, Code, i64)> = Vec::new();
+        for &(cause, part) in parts {
             let Some(code) = part.code else {
                 let unknown = &mut self.sums.unknown[usize::from(cause == IdleCause::Startup)];
                 unknown.all.add(part.ns);
@@ -100,12 +100,14 @@ impl<'a> CodeTable<'a> {
             };
             self.sums.known_ns = self.sums.known_ns.saturating_add(part.ns);
             let row = self.row(cause, code);
-            match of_gap.iter_mut().find(|(known, ..)| *known == row) {
+            let same =
+                |known: &&mut (usize, IdleCause, Code, i64)| (known.0, known.1) == (row, cause);
+            match of_gap.iter_mut().find(same) {
                 Some((.., ns)) => *ns = ns.saturating_add(part.ns),
-                None => of_gap.push((row, code, part.ns)),
+                None => of_gap.push((row, cause, code, part.ns)),
             }
         }
-        for (row, code, ns) in of_gap {
+        for (row, cause, code, ns) in of_gap {
             let Some(Known { row, longest, .. }) = self.rows.get_mut(row) else {
                 continue;
             };

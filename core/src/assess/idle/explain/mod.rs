@@ -5,6 +5,7 @@
 //! trace.
 
 mod cold;
+mod late;
 mod recompiled;
 mod thread;
 
@@ -12,7 +13,7 @@ use std::cell::OnceCell;
 use std::ops::Range;
 
 use super::cause::IdleCause;
-use super::code::{Code, CodePart, CodeSearch, Late, Place};
+use super::code::{Code, CodePart, CodeSearch, Place};
 use crate::assess::Input;
 use crate::assess::Thresholds;
 use crate::base::interval::Interval;
@@ -32,14 +33,14 @@ use cold::FirstUses;
 use recompiled::Warm;
 pub(crate) use thread::CpuTime;
 
-/// A wait that takes a smaller part of a gap is not its cause.
-const LEAST_WAIT: f64 = 0.2;
-
 /// A gap with its cause.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct ExplainedGap {
     pub(crate) gap: Gap,
+    /// The cause of most of it.
     pub(crate) cause: IdleCause,
+    /// A second cause, and its part of the gap.
+    pub(crate) second: Option<(IdleCause, i64)>,
     /// The call that launched what ends the gap.
     pub(crate) launch: Option<EventId>,
     /// From the start of the gap to the start of that call; negative if the call came earlier.
@@ -60,6 +61,13 @@ pub(crate) struct ExplainedGap {
 }
 
 impl ExplainedGap {
+    /// Its causes, and the time of each; the main one first.
+    pub(crate) fn causes(&self) -> impl Iterator<Item = (IdleCause, i64)> {
+        let second_ns = self.second.map_or(0, |(_, ns)| ns);
+        let main_ns = self.gap.span.length().saturating_sub(second_ns);
+        std::iter::once((self.cause, main_ns)).chain(self.second)
+    }
+
     /// Fills in what lists of gaps show.
     pub(super) fn locate(&mut self, profile: &Profile) {
         self.place = self.code.map(|code| Place::of(profile, code));
@@ -87,8 +95,8 @@ pub(crate) struct Explainer<'a> {
     search: Option<CodeSearch<'a>>,
     first_uses: FirstUses<'a>,
     warm: OnceCell<Warm>,
-    /// What ran in the last explained gap; empty unless a launch was late.
-    pub(crate) parts: Vec<CodePart>,
+    /// What ran in the last explained gap, with the cause that it belongs to; empty unless a launch was late.
+    pub(crate) parts: Vec<(IdleCause, CodePart)>,
 }
 
 /// A launch during a gap or right before it.
@@ -149,9 +157,10 @@ impl<'a> Explainer<'a> {
     /// 4. Half of the gap until the launch is data loading, compilation, capture, the profiler, or loading of kernels,
     ///    in separate calls or in a launch that takes unusually long; or allocating and freeing. A
     ///    [first use](FirstUses): startup. Compilation once the program [was warm](Warm): recompilation.
-    /// 5. The thread waited for the GPU after the gap started, and launched soon after that: synchronization. Long
-    ///    after: CPU work. The same if another thread waited while the launching one did nothing. A wait that is short
-    ///    relative to the gap did not delay the CPU.
+    /// 5. The thread waited for the GPU after the gap started, and launched soon after that: synchronization, for at
+    ///    most as long as the call that waits took; the rest of the gap has the cause of rule 6 or 7. Long after: CPU
+    ///    work. The same if another thread waited while the launching one did nothing. A wait that is short relative to
+    ///    the gap did not delay the CPU.
     /// 6. The thread launched nothing for a long time: CPU work.
     /// 7. Launch-bound, but only if operators were recorded, or it launched a graph; otherwise it is unknown what
     ///    delayed the CPU.
@@ -164,8 +173,8 @@ impl<'a> Explainer<'a> {
         explained.cause = self.cause(&mut explained).unwrap_or_default();
         match explained.cause.is_late_launch() {
             true => {
-                let longest = self.parts.iter().max_by_key(|part| part.ns);
-                explained.code = longest.and_then(|part| part.code);
+                let longest = self.parts.iter().max_by_key(|(_, part)| part.ns);
+                explained.code = longest.and_then(|(_, part)| part.code);
             }
             false => self.parts.clear(),
         }
@@ -228,125 +237,6 @@ impl<'a> Explainer<'a> {
             });
         }
         self.cause_of_late(explained, launched)
-    }
-
-    /// Rules 4 to 7, for a launch that came too late; also collects what ran meanwhile. `None` for unknown.
-    fn cause_of_late(
-        &mut self,
-        explained: &mut ExplainedGap,
-        launched: Launched,
-    ) -> Option<IdleCause> {
-        let gap = explained.gap.span;
-        let (cause, since_ns) = self.cause_by_thread(explained, launched);
-        let profile = self.profile;
-        let search = self.search.get_or_insert_with(|| CodeSearch::new(profile));
-        if let (Some(IdleCause::Synchronization), Some(wait)) = (cause, explained.waited_in) {
-            self.parts = search.wait(wait, gap);
-            return cause;
-        }
-        let from_ns = since_ns
-            .unwrap_or(gap.start_ns)
-            .clamp(gap.start_ns, gap.end_ns);
-        self.parts = search.parts(&Late {
-            gap,
-            free: Interval::new(from_ns, launched.span.start_ns.min(gap.end_ns)),
-            launch: launched.call,
-            launch_before: launched.before.and_then(|before| before.launched_by),
-        });
-        let may_be_cold = matches!(
-            cause,
-            Some(IdleCause::LaunchBound | IdleCause::CpuWork | IdleCause::Allocation)
-        );
-        let unknown = self.parts.iter().max_by_key(|part| part.ns);
-        let unknown = unknown.and_then(|part| part.code);
-        let unknown = unknown.filter(|code| code.activity.is_none());
-        let is_cold = may_be_cold
-            && self.first_uses.is_cold(
-                &self.activities,
-                gap,
-                launched.after,
-                unknown.map(|code| code.event),
-            );
-        match is_cold {
-            true => Some(IdleCause::Startup),
-            false => cause,
-        }
-    }
-
-    /// The cause by what the launching thread did, and when its previous launch ended.
-    fn cause_by_thread(
-        &mut self,
-        explained: &mut ExplainedGap,
-        launched: Launched,
-    ) -> (Option<IdleCause>, Option<i64>) {
-        let (gap, launch) = (explained.gap.span, launched.span);
-        let half_ns = gap.length() / 2;
-        // Until the end of the call: the rest of the gap is latency.
-        let until_ns = launch.end_ns.min(gap.end_ns).max(gap.start_ns);
-        let window = Interval::new(gap.start_ns, until_ns);
-        let stretch = self.stretch(launched, window);
-        let wait = stretch
-            .wait
-            .or_else(|| self.wait_elsewhere(launched, window, stretch.cpu))
-            // Without a wait, the launch would be earlier by at most the duration of the wait.
-            .filter(|(wait, _)| {
-                self.span(*wait).length() as f64 >= gap.length() as f64 * LEAST_WAIT
-            });
-        let track = self.profile.trace.events.track(launched.call);
-        let activity = self.activities.most_of(track, window, half_ns);
-        explained.cpu = stretch.cpu;
-        explained.waited_in = wait.map(|(event, _)| event);
-        explained.busy_in = stretch.busy_in.filter(|(_, ns)| *ns > half_ns);
-        explained.activity = activity;
-        let is_slow = launch.length() as f64 > self.thresholds.idle_slow_launch_ms * 1e6;
-        let slow_launch_ns = match is_slow && !launched.is_copy() {
-            true => thread::clip(launch, window).length(),
-            false => 0,
-        };
-        let late = |cause: IdleCause| (Some(cause), stretch.since_ns);
-        let unknown = (None, stretch.since_ns);
-        match activity {
-            Some(CpuActivity::DataLoading) => return late(IdleCause::DataLoading),
-            Some(CpuActivity::GarbageCollection) | None => {}
-            Some(CpuActivity::Compilation) if self.is_warm(window) => {
-                return late(IdleCause::Recompilation);
-            }
-            Some(_) => return late(IdleCause::Startup),
-        }
-        if stretch.startup_ns.saturating_add(slow_launch_ns) > half_ns {
-            return late(IdleCause::Startup);
-        }
-        if stretch.allocation_ns > half_ns {
-            return late(IdleCause::Allocation);
-        }
-        let least_ns = (self.thresholds.idle_host_work_us * 1e3) as i64;
-        let free_since_ns = wait.map(|(_, until_ns)| until_ns);
-        // Gaps of one length and one kind have one cause, whatever the length of the kernels before them.
-        let since_ns = free_since_ns.max(stretch.since_ns).max(Some(gap.start_ns));
-        let mut busy_ns = since_ns.map_or(0, |ns| launch.start_ns.saturating_sub(ns));
-        if busy_ns > least_ns {
-            // Another thread may have launched meanwhile, such as the backward thread.
-            busy_ns = busy_ns.min(self.since_any_launch(launch).unwrap_or(window.length()));
-        }
-        let is_long = busy_ns > least_ns && (wait.is_none() || busy_ns > half_ns);
-        if activity.is_some() || is_long {
-            return match self.has_cpu_ops {
-                true => late(IdleCause::CpuWork),
-                false => unknown,
-            };
-        }
-        if wait.is_some() {
-            return late(IdleCause::Synchronization);
-        }
-        match self.has_cpu_ops || explained.is_graph {
-            true => late(IdleCause::LaunchBound),
-            false => unknown,
-        }
-    }
-
-    fn is_warm(&self, window: Interval) -> bool {
-        let warm = self.warm.get_or_init(|| Warm::of(self.profile));
-        warm.is_at(window.start_ns)
     }
 
     fn lacks_last_kernels(&self, graph_launch: EventId) -> bool {

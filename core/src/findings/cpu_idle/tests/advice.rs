@@ -121,4 +121,7 @@ fn one_long_gap_is_named_instead_of_a_number_of_gaps() {
     let time = "910 µs (79.8 % of the run) in 2 gaps, nearly all in one of 900 µs";
     says(&queued.issue, &[time]);
     says_no(&queued.kernel, &["fewer gaps"]);
+    // All kernels run on one stream.
+    says(&queued.model, &["other processes on the GPU"]);
+    says_no(&queued.model, &["other streams"]);
 }

@@ -49,12 +49,6 @@ fn each_cause_by_when_it_was_launched() {
     // The backward thread launches for the first time, right after the main thread.
     let main = launched(first(20..2_005), 2_000.0, 2_010..2_015);
     let backward = second(main.thread(2), 2_100.0, 2_115..2_200);
-    // A negligible wait before a launch, and a longer one.
-    let waited = |took: f64| {
-        let item = first(18..30).op("aten::item", 20.0..33.0);
-        let item = item.runtime("cudaStreamSynchronize", 3, 31.0 - took..31.0);
-        second(item, 60.0, 70..80)
-    };
     let unknown = Timetable::new()
         .launched("a", 10..15, 20..30)
         .launched("b", 100..105, 110..120);
@@ -66,8 +60,10 @@ fn each_cause_by_when_it_was_launched() {
         // Launched in the gap, but most of the gap came after the launch.
         (second(first(40..100), 110.0, 900..1000), "queued", 800.0),
         (backward, "launch_bound", 100.0),
-        (waited(10.0), "synchronisation", 40.0),
-        (waited(4.0), "launch_bound", 40.0),
+        // Most of the gap is as long as the wait, then it is not; then the wait is negligible.
+        (waited(10.0, 45), "synchronisation", 20.0),
+        (waited(10.0, 65), "launch_bound", 40.0),
+        (waited(4.0, 65), "launch_bound", 40.0),
         (unknown.profile(), "unknown", 80.0),
     ];
     for (at, (profile, cause, length)) in cases.iter().enumerate() {
@@ -192,4 +188,21 @@ fn launches_that_wait_for_their_kernels_are_named() {
     says(&blocking.model, &["unset `CUDA_LAUNCH_BLOCKING`"]);
     let (_, usual) = analysed(&profile(6));
     assert!(usual.iter().all(|one| one.pattern != blocking.pattern));
+}
+
+#[test]
+fn launch_calls_that_take_long_are_named() {
+    let profile = |length: u32| {
+        let trace = (0..60).fold(Timetable::new(), |trace, n| {
+            let at = n * 80;
+            let trace = trace.op("aten::add", at..at + length + 2);
+            trace.launched("kernel", at + 1..at + 1 + length, at + 70..at + 75)
+        });
+        trace.profile()
+    };
+    let slow = found(&profile(55), "slow_launches");
+    says(&slow.issue, &["A launch call takes 55.0 µs (median)"]);
+    says(&slow.model, &["what slows down launch calls"]);
+    let (_, usual) = analysed(&profile(6));
+    assert!(usual.iter().all(|one| one.pattern != slow.pattern));
 }

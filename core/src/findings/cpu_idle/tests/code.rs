@@ -162,6 +162,33 @@ fn a_value_that_is_read_is_named_where_it_is_read() {
     says(&found.issue, &["`Tensor.item` in `train.py:30`"]);
 }
 
+/// Without the wait, the launch would be earlier by 13 µs; the GPU would still be idle for the other 27.
+#[test]
+fn a_wait_saves_at_most_its_own_duration() {
+    let profile = waited(10.0, 65);
+    is_about(&found(&profile, "read_back"), 13);
+    is_about(&found(&profile, "launch_bound"), 27);
+}
+
+#[test]
+fn checks_of_anomaly_detection_are_one_finding() {
+    let checked = |engine: &str, check: &str| {
+        let trace = item().op(engine, 16..112);
+        after_item(trace.op(check, 17..18), D2H)
+    };
+    let engine = "autograd::engine::evaluate_function: MmBackward0";
+    let check = found(&checked(engine, "aten::isnan"), "anomaly_detection");
+    is_about(&check, 37);
+    says(&check.model, &["switch anomaly detection off"]);
+    // A custom backward function that reads a value; a check for NaN of the program's own.
+    for own in [
+        checked(engine, "aten::sum"),
+        checked("my::check", "aten::isnan"),
+    ] {
+        found(&own, "read_back");
+    }
+}
+
 /// Kernels that are loaded during a gap, and a function whose first call takes ten times as long as the others: time
 /// that a warm run does not have.
 #[test]

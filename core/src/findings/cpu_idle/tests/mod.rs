@@ -107,6 +107,13 @@ fn late(timetable: Timetable, op: &str, kernel: &str, n: u32) -> Timetable {
     })
 }
 
+/// A kernel until 30 µs, `.item()` of 13 µs that waits for it until 31 µs, and a launch whose kernel starts 5 µs later.
+fn waited(took: f64, launch_at: u32) -> Profile {
+    let item = first(18..30).op("aten::item", 20.0..33.0);
+    let item = item.runtime("cudaStreamSynchronize", 3, 31.0 - took..31.0);
+    second(item, f64::from(launch_at), launch_at + 5..launch_at + 15)
+}
+
 /// `.item()` on the launching thread, which waits until the copy is done.
 fn item() -> Timetable {
     launched(Timetable::new().without_flows(), 10.0, 20..100)

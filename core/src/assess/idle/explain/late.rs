@@ -1,0 +1,187 @@
+//! Rules 4 to 7: why a launch came too late, and what ran meanwhile.
+
+use super::recompiled::Warm;
+use super::{ExplainedGap, Explainer, Launched, thread};
+use crate::assess::idle::cause::IdleCause;
+use crate::assess::idle::code::{CodePart, CodeSearch, Late};
+use crate::base::interval::Interval;
+use crate::base::sort::Arrange;
+use crate::names::cpu_activity::CpuActivity;
+use crate::trace::EventId;
+
+/// A wait that takes a smaller part of a gap is not its cause.
+const LEAST_WAIT: f64 = 0.2;
+
+impl<'a> Explainer<'a> {
+    /// Rules 4 to 7, for a launch that came too late; also collects what ran meanwhile. `None` for unknown.
+    pub(super) fn cause_of_late(
+        &mut self,
+        explained: &mut ExplainedGap,
+        launched: Launched,
+    ) -> Option<IdleCause> {
+        let gap = explained.gap.span;
+        let (cause, since_ns) = self.cause_by_thread(explained, launched);
+        if let (Some(IdleCause::Synchronization), Some(wait)) = (cause, explained.waited_in) {
+            return Some(self.cause_with_wait(explained, launched, wait));
+        }
+        let parts = self.parts_of(gap, since_ns.unwrap_or(gap.start_ns), launched);
+        let may_be_cold = matches!(
+            cause,
+            Some(IdleCause::LaunchBound | IdleCause::CpuWork | IdleCause::Allocation)
+        );
+        let unknown = parts.iter().max_by_key(|part| part.ns);
+        let unknown = unknown.and_then(|part| part.code);
+        let unknown = unknown.filter(|code| code.activity.is_none());
+        let is_cold = may_be_cold
+            && self.first_uses.is_cold(
+                &self.activities,
+                gap,
+                launched.after,
+                unknown.map(|code| code.event),
+            );
+        let cause = match is_cold {
+            true => Some(IdleCause::Startup),
+            false => cause,
+        };
+        let of_cause = parts.into_iter();
+        self.parts = of_cause
+            .map(|part| (cause.unwrap_or_default(), part))
+            .collect();
+        cause
+    }
+
+    /// A wait delays the launch by at most its own duration. What the CPU does after it would delay the launch without
+    /// the wait, too.
+    fn cause_with_wait(
+        &mut self,
+        explained: &mut ExplainedGap,
+        launched: Launched,
+        wait: EventId,
+    ) -> IdleCause {
+        /// A smaller part of the gap has no cause of its own.
+        const LEAST_REST: i64 = 8;
+        let gap = explained.gap.span;
+        let mut waiting = self.search().wait(wait, gap);
+        let rest_ns = gap.length().saturating_sub(waiting.ns);
+        let is_recorded = self.has_cpu_ops || explained.is_graph;
+        if rest_ns < gap.length() / LEAST_REST || !is_recorded {
+            waiting.ns = gap.length();
+            self.parts = vec![(IdleCause::Synchronization, waiting)];
+            return IdleCause::Synchronization;
+        }
+        let call = waiting.code.map_or(wait, |code| code.event);
+        let rest = Interval::new(gap.start_ns.saturating_add(waiting.ns), gap.end_ns);
+        let since_ns = self.span(call).end_ns;
+        let busy_ns = launched
+            .span
+            .start_ns
+            .saturating_sub(since_ns.max(rest.start_ns));
+        let least_ns = (self.thresholds.idle_host_work_us * 1e3) as i64;
+        let after = match busy_ns > least_ns {
+            true => IdleCause::CpuWork,
+            false => IdleCause::LaunchBound,
+        };
+        let parts = self.parts_of(rest, since_ns, launched);
+        let parts = parts.into_iter().map(|part| (after, part));
+        self.parts = std::iter::once((IdleCause::Synchronization, waiting))
+            .chain(parts)
+            .collect();
+        let mut causes = [(IdleCause::Synchronization, waiting.ns), (after, rest_ns)];
+        causes.arrange_by_key(|(_, ns)| std::cmp::Reverse(*ns));
+        let [(main, _), second] = causes;
+        explained.second = Some(second);
+        main
+    }
+
+    /// The code that ran in a gap, or in a part of it at its end, since the launching thread was free.
+    fn parts_of(&mut self, gap: Interval, since_ns: i64, launched: Launched) -> Vec<CodePart> {
+        let until_ns = launched.span.start_ns.min(gap.end_ns);
+        self.search().parts(&Late {
+            gap,
+            free: Interval::new(since_ns.clamp(gap.start_ns, gap.end_ns), until_ns),
+            launch: launched.call,
+            launch_before: launched.before.and_then(|before| before.launched_by),
+        })
+    }
+
+    fn search(&mut self) -> &mut CodeSearch<'a> {
+        let profile = self.profile;
+        self.search.get_or_insert_with(|| CodeSearch::new(profile))
+    }
+
+    /// The cause by what the launching thread did, and when its previous launch ended.
+    fn cause_by_thread(
+        &mut self,
+        explained: &mut ExplainedGap,
+        launched: Launched,
+    ) -> (Option<IdleCause>, Option<i64>) {
+        let (gap, launch) = (explained.gap.span, launched.span);
+        let half_ns = gap.length() / 2;
+        // Until the end of the call: the rest of the gap is latency.
+        let until_ns = launch.end_ns.min(gap.end_ns).max(gap.start_ns);
+        let window = Interval::new(gap.start_ns, until_ns);
+        let stretch = self.stretch(launched, window);
+        let wait = stretch
+            .wait
+            .or_else(|| self.wait_elsewhere(launched, window, stretch.cpu))
+            // Without a wait, the launch would be earlier by at most the duration of the wait.
+            .filter(|(wait, _)| {
+                self.span(*wait).length() as f64 >= gap.length() as f64 * LEAST_WAIT
+            });
+        let track = self.profile.trace.events.track(launched.call);
+        let activity = self.activities.most_of(track, window, half_ns);
+        explained.cpu = stretch.cpu;
+        explained.waited_in = wait.map(|(event, _)| event);
+        explained.busy_in = stretch.busy_in.filter(|(_, ns)| *ns > half_ns);
+        explained.activity = activity;
+        let is_slow = launch.length() as f64 > self.thresholds.idle_slow_launch_ms * 1e6;
+        let slow_launch_ns = match is_slow && !launched.is_copy() {
+            true => thread::clip(launch, window).length(),
+            false => 0,
+        };
+        let late = |cause: IdleCause| (Some(cause), stretch.since_ns);
+        let unknown = (None, stretch.since_ns);
+        match activity {
+            Some(CpuActivity::DataLoading) => return late(IdleCause::DataLoading),
+            Some(CpuActivity::GarbageCollection) | None => {}
+            Some(CpuActivity::Compilation) if self.is_warm(window) => {
+                return late(IdleCause::Recompilation);
+            }
+            Some(_) => return late(IdleCause::Startup),
+        }
+        if stretch.startup_ns.saturating_add(slow_launch_ns) > half_ns {
+            return late(IdleCause::Startup);
+        }
+        if stretch.allocation_ns > half_ns {
+            return late(IdleCause::Allocation);
+        }
+        let least_ns = (self.thresholds.idle_host_work_us * 1e3) as i64;
+        let free_since_ns = wait.map(|(_, until_ns)| until_ns);
+        // Gaps of one length and one kind have one cause, whatever the length of the kernels before them.
+        let since_ns = free_since_ns.max(stretch.since_ns).max(Some(gap.start_ns));
+        let mut busy_ns = since_ns.map_or(0, |ns| launch.start_ns.saturating_sub(ns));
+        if busy_ns > least_ns {
+            // Another thread may have launched meanwhile, such as the backward thread.
+            busy_ns = busy_ns.min(self.since_any_launch(launch).unwrap_or(window.length()));
+        }
+        let is_long = busy_ns > least_ns && (wait.is_none() || busy_ns > half_ns);
+        if activity.is_some() || is_long {
+            return match self.has_cpu_ops {
+                true => late(IdleCause::CpuWork),
+                false => unknown,
+            };
+        }
+        if wait.is_some() {
+            return late(IdleCause::Synchronization);
+        }
+        match self.has_cpu_ops || explained.is_graph {
+            true => late(IdleCause::LaunchBound),
+            false => unknown,
+        }
+    }
+
+    fn is_warm(&self, window: Interval) -> bool {
+        let warm = self.warm.get_or_init(|| Warm::of(self.profile));
+        warm.is_at(window.start_ns)
+    }
+}
