@@ -129,6 +129,15 @@ pub(crate) fn quantizes(kernel: &str) -> bool {
         && !holds(kernel, &["dequant", "noquant"])
 }
 
+/// Whether an operator or a kernel dequantizes, other than for a KV cache, or to simulate quantization.
+pub(crate) fn dequantizes(name: &str) -> bool {
+    holds(name, &["dequant"])
+        && !holds(
+            name,
+            &["cache", "fake", "quant_dequant", "quantize_dequantize"],
+        )
+}
+
 /// Whether one kernel does all of the routing.
 pub(crate) fn is_fused_routing(name: &str) -> bool {
     holds(name, FUSED_ROUTING)

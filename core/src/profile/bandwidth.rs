@@ -8,9 +8,9 @@ use crate::hardware::Unit;
 
 /// What an operation achieves.
 #[derive(Debug, Clone, Copy, PartialEq)]
-struct Reached {
-    bytes_per_s: f64,
-    operation: usize,
+pub(crate) struct Reached {
+    pub(crate) bytes_per_s: f64,
+    pub(crate) operation: usize,
 }
 
 /// The two fastest operations per size class; classes are half an octave wide.
@@ -56,14 +56,13 @@ impl Demonstrated {
         }
     }
 
-    /// The best bandwidth in bytes per second among operations that move half to twice as many bytes, excluding one
-    /// operation.
-    pub(crate) fn best(&self, bytes: f64, other_than: usize) -> Option<f64> {
+    /// The fastest of the operations that move half to twice as many bytes, excluding one operation.
+    pub(crate) fn best(&self, bytes: f64, other_than: usize) -> Option<Reached> {
         let near = (-2..=2).filter_map(|steps| self.0.get(&(step(bytes) + steps)));
         let others = near.flatten().flatten();
         let others = others.filter(|reached| reached.operation != other_than);
         let best = others.max_by(|a, b| a.bytes_per_s.total_cmp(&b.bytes_per_s))?;
-        Some(best.bytes_per_s)
+        Some(*best)
     }
 }
 
@@ -88,10 +87,14 @@ mod tests {
                 },
             );
         }
-        assert_eq!(all.best(1e6, 9), Some(3e12));
+        let best = |bytes, other_than| {
+            let best = all.best(bytes, other_than);
+            best.map(|best| best.bytes_per_s)
+        };
+        assert_eq!(best(1e6, 9), Some(3e12));
         // An operation is not compared with itself.
-        assert_eq!(all.best(1e6, 0), Some(2e12));
-        assert_eq!(all.best(64e6, 3), None);
-        assert_eq!(all.best(1e12, 9), None);
+        assert_eq!(best(1e6, 0), Some(2e12));
+        assert_eq!(best(64e6, 3), None);
+        assert_eq!(best(1e12, 9), None);
     }
 }

@@ -10,7 +10,7 @@ use crate::trace::Trace;
 use crate::trace::event_args as args;
 
 pub(crate) use origin::{CopyOrigin, OfDdp};
-pub(crate) use summary::{Copies, CopySummary, copies};
+pub(crate) use summary::{Copies, CopySummary, OfOne, copies};
 
 labelled! {
     /// Direction of a copy, with its short name in files.
@@ -46,7 +46,7 @@ impl Direction {
     }
 
     /// Whether it leaves the memory of its GPU.
-    fn leaves(self) -> bool {
+    pub(crate) fn leaves(self) -> bool {
         self.crosses() || self == Direction::PeerToPeer
     }
 }

@@ -11,28 +11,56 @@ use crate::trace::list_items;
 pub(crate) struct Shape {
     pub(crate) sizes: Vec<i64>,
     pub(crate) bytes: f64,
+    /// Bytes per element; `None` where the type is not known, as for tensors in lists.
+    pub(crate) element_bytes: Option<f64>,
+}
+
+/// An element of a tensor.
+#[derive(Debug, Clone, Copy)]
+struct Element {
+    bytes: f64,
+    /// Its type is not known.
+    is_assumed: bool,
+}
+
+impl Element {
+    /// For results whose type may be another one than that of the input.
+    fn assumed(self) -> Element {
+        Element {
+            is_assumed: true,
+            ..self
+        }
+    }
+
+    fn wider(self, other: Element) -> Element {
+        match other.bytes > self.bytes {
+            true => other,
+            false => self,
+        }
+    }
 }
 
 /// The tensors of an operation.
 pub(crate) struct Shapes<'a> {
     arguments: Option<OpInput<'a>>,
-    /// By argument: shapes, and bytes per element.
-    tensors: Vec<Vec<(&'a [i64], f64)>>,
+    /// By argument: shapes and elements.
+    tensors: Vec<Vec<(&'a [i64], Element)>>,
 }
 
 impl<'a> Shapes<'a> {
     pub(crate) fn new(profile: &'a Profile, operation: &'a Operation) -> Shapes<'a> {
         let arguments = operation.arguments(profile);
         let of = |input: &OpInput<'a>, at: usize| {
-            let bytes = match input.dtype(at) {
-                "Scalar" | "ScalarList" | "" => None,
+            let (bytes, is_assumed) = match input.dtype(at) {
+                "Scalar" | "ScalarList" | "" => (None, false),
                 // Tensor lists have no types; most tensors have two-byte elements.
-                "TensorList" => Some(2.0),
-                dtype => element_bytes(dtype),
+                "TensorList" => (Some(2.0), true),
+                dtype => (element_bytes(dtype), false),
             };
+            let element = bytes.map(|bytes| Element { bytes, is_assumed });
             let shapes = input.tensor_list(at).unwrap_or_default().into_iter();
             let shapes = shapes.filter(|sizes| !sizes.is_empty());
-            shapes.filter_map(|sizes| Some((sizes, bytes?))).collect()
+            shapes.filter_map(|sizes| Some((sizes, element?))).collect()
         };
         let tensors = arguments.iter().flat_map(|input| {
             let all = 0..input.n_args();
@@ -44,7 +72,7 @@ impl<'a> Shapes<'a> {
         }
     }
 
-    fn at(&self, at: usize) -> Option<(&'a [i64], f64)> {
+    fn at(&self, at: usize) -> Option<(&'a [i64], Element)> {
         self.tensors.get(at)?.first().copied()
     }
 
@@ -56,15 +84,15 @@ impl<'a> Shapes<'a> {
     pub(crate) fn takes(&self, name: &str) -> Vec<Shape> {
         let skipped = usize::from(name == "copy");
         let read = self.tensors.iter().skip(skipped).flatten();
-        read.map(|(sizes, bytes)| shape(sizes.to_vec(), *bytes))
+        read.map(|(sizes, element)| shape(sizes.to_vec(), *element))
             .collect()
     }
 
     /// The shape that it writes, if known from its name and shapes.
     pub(crate) fn gives(&self, name: &str) -> Option<Shape> {
         if name == "copy" {
-            let (sizes, bytes) = self.at(0)?;
-            return Some(shape(sizes.to_vec(), bytes));
+            let (sizes, element) = self.at(0)?;
+            return Some(shape(sizes.to_vec(), element));
         }
         if name == "cat" {
             return self.concatenated();
@@ -72,7 +100,7 @@ impl<'a> Shapes<'a> {
         if REDUCTIONS.contains(&name) {
             return self.reduced();
         }
-        let (first, bytes) = self.at(0)?;
+        let (first, element) = self.at(0)?;
         let sizes = match name {
             "mm" => vec![*first.first()?, *self.at(1)?.0.get(1)?],
             "bmm" => vec![*first.first()?, *first.get(1)?, *self.at(1)?.0.get(2)?],
@@ -90,30 +118,33 @@ impl<'a> Shapes<'a> {
                 *sizes.get_mut(1)? = *self.at(1)?.0.first()?;
                 sizes
             }
-            _ if is_norm(name) => first.to_vec(),
+            _ if is_norm(name) => return Some(shape(first.to_vec(), element.assumed())),
             _ if ELEMENTWISE.contains(&name) => {
                 let all: Vec<&[i64]> = self.tensors.iter().flatten().map(|one| one.0).collect();
                 let widest = self.tensors.iter().flatten().map(|one| one.1);
-                return Some(shape(broadcast(&all)?, widest.fold(bytes, f64::max)));
+                return Some(shape(
+                    broadcast(&all)?,
+                    widest.fold(element, Element::wider),
+                ));
             }
             _ => return None,
         };
-        Some(shape(sizes, bytes))
+        Some(shape(sizes, element))
     }
 
     fn concatenated(&self) -> Option<Shape> {
         let parts = self.tensors.first()?;
-        let (first, bytes) = *parts.first()?;
+        let (first, element) = *parts.first()?;
         let dim = from_start(self.value(1), first.len())?;
         let mut sizes = first.to_vec();
         let along = parts.iter().map(|(sizes, _)| sizes.get(dim).copied());
         *sizes.get_mut(dim)? = along.sum::<Option<i64>>()?;
-        Some(shape(sizes, bytes))
+        Some(shape(sizes, element))
     }
 
     /// Reduces the dimensions in the second argument; the third is `keepdim`.
     fn reduced(&self) -> Option<Shape> {
-        let (sizes, bytes) = self.at(0)?;
+        let (sizes, element) = self.at(0)?;
         let dims = list_items(self.value(1))?;
         let keeps = self.value(2).eq_ignore_ascii_case("true");
         let mut reduced = vec![false; sizes.len()];
@@ -126,7 +157,7 @@ impl<'a> Shapes<'a> {
             (true, true) => Some(1),
             (true, false) => None,
         });
-        Some(shape(sizes.collect(), bytes))
+        Some(shape(sizes.collect(), element.assumed()))
     }
 }
 
@@ -137,11 +168,12 @@ pub(crate) fn from_start(dim: &str, n_dims: usize) -> Option<usize> {
     usize::try_from(dim).ok()
 }
 
-fn shape(sizes: Vec<i64>, element_bytes: f64) -> Shape {
+fn shape(sizes: Vec<i64>, element: Element) -> Shape {
     let n: f64 = sizes.iter().map(|size| size.abs() as f64).product();
     Shape {
         sizes,
-        bytes: n * element_bytes,
+        bytes: n * element.bytes,
+        element_bytes: (!element.is_assumed).then_some(element.bytes),
     }
 }
 
@@ -156,8 +188,13 @@ fn broadcast(shapes: &[&[i64]]) -> Option<Vec<i64>> {
     Some(out)
 }
 
-/// Whether one operation's output can be another's input: the same shape, or a view of it with the same row length.
+/// Whether one operation's output can be another's input: elements of the same size, and the same shape or a view of it
+/// with the same row length.
 pub(crate) fn can_be(given: &Shape, taken: &Shape) -> bool {
+    let elements = given.element_bytes.zip(taken.element_bytes);
+    if elements.is_some_and(|(given, taken)| (given - taken).abs() > f64::EPSILON) {
+        return false;
+    }
     let (a, b) = (&given.sizes, &taken.sizes);
     let fits = |(a, b): (&i64, &i64)| *a == -1 || a == b;
     if a.len() == b.len() && a.iter().zip(b).all(fits) {

@@ -54,8 +54,8 @@ pub(crate) struct Spans {
     pub(crate) timeline: GpuTimeline,
     /// Of the GPU with the least exposed communication among those that communicate.
     pub(crate) least_exposed: Option<GpuTimeline>,
-    /// Exposed copy time of the GPU that has most of it.
-    pub(crate) most_memcpy_ns: i64,
+    /// Of the GPU with the most exposed copies.
+    pub(crate) most_memcpy: GpuTimeline,
 }
 
 impl Spans {
@@ -79,13 +79,14 @@ impl Spans {
             communication.gpus.push((gpu, communicates));
             copies.gpus.push((gpu, Coverage::new(split.exposed_memcpy)));
         }
-        let exposed_memcpy = timelines.iter().map(|of_gpu| of_gpu.exposed_memcpy_ns);
-        let most_memcpy_ns = exposed_memcpy.max().unwrap_or(0);
+        let by_memcpy = timelines
+            .iter()
+            .max_by_key(|of_gpu| of_gpu.exposed_memcpy_ns);
         let communicating = timelines.iter().filter(|of_gpu| of_gpu.comm_ns > 0);
         Some(Spans {
             communication,
             memcpy: copies,
-            most_memcpy_ns,
+            most_memcpy: *by_memcpy?,
             least_exposed: communicating
                 .min_by_key(|of_gpu| of_gpu.exposed_comm_ns)
                 .copied(),

@@ -4,9 +4,10 @@ use serde::{Deserialize, Serialize};
 
 use super::Report;
 use crate::base::format;
+use crate::base::group::grouped;
 use crate::base::interval::{percent_of, sum};
 use crate::base::sort::Arrange;
-use crate::findings::compute::{causes_of, short_name};
+use crate::findings::compute::{causes_of, efficiency, shapes, short_name, time_ns};
 use crate::findings::{Estimate, Finding, Impact, Priority, RankedFinding, Row, Tier};
 use crate::hardware::roofline::Bound;
 use crate::profile::Profile;
@@ -284,18 +285,34 @@ fn below_roofline(profile: &Profile, report: &Report) -> String {
         .filter(is_below)
         .collect();
     below.arrange_by_key(|row| (std::cmp::Reverse(row.time_ns), row.operation));
-    let sentences = below.into_iter().take(NAMED).map(|row| {
-        let name = short_name(&input, input.operation(row.operation));
-        let percent = format::percent(row.efficiency_percent.unwrap_or_default());
-        let why = causes_of(&input, row.operation);
+    // One sentence for each operator, however many sizes it is called with.
+    let named = below.into_iter().map(|row| {
+        let operation = input.operation(row.operation);
+        (short_name(&input, operation), row)
+    });
+    let mut named = grouped(named, |rows: &mut Vec<&Row>, row| rows.push(row));
+    named.arrange_by_key(|(_, rows)| std::cmp::Reverse(sum(rows.iter().map(|row| row.time_ns))));
+    let sentences = named.into_iter().take(NAMED).filter_map(|(name, rows)| {
+        let first = rows.first()?;
+        let sizes = match (rows.len(), shapes(&input, input.operation(first.operation))) {
+            (1, shapes) if shapes.is_empty() => String::new(),
+            (1, shapes) => format!(" ({shapes})"),
+            (n, _) => format!(" ({})", format::counted(n as u64, "size")),
+        };
+        let percent = format::percent(efficiency(&rows).unwrap_or_default());
+        let whys = rows.iter();
+        let mut whys = whys.filter_map(|row| causes_of(&input, row.operation));
+        let why = whys.next();
         let why = why.unwrap_or_else(|| "the trace does not show why".to_owned());
-        let time = format::time_ns(row.time_ns);
-        let bound = match row.bound {
+        let time = format::time_ns(time_ns(&rows));
+        let bound = match first.bound {
             Some(Bound::Compute) => " (compute-bound)",
             Some(Bound::Memory) => " (memory-bound)",
             None => "",
         };
-        format!(" `{name}` takes {time} at {percent} of roofline{bound}: {why}.")
+        Some(format!(
+            " `{name}`{sizes} takes {time} at {percent} of roofline{bound}: {why}."
+        ))
     });
     sentences.collect()
 }
@@ -376,7 +393,7 @@ mod tests {
             "No findings: operations are near the roofline."
         );
         let below = nothing(gemm(260)).replace('\u{202F}', " ");
-        let expected = "No findings: no large operation is below 40.0 % of roofline. The longest of those below 60.0 %: `aten::mm` takes 260 µs at 53.";
+        let expected = "No findings: no large operation is below 40.0 % of roofline. The longest of those below 60.0 %: `aten::mm` (4096 × 4096, 4096 × 4096 bf16) takes 260 µs at 53.";
         assert!(below.starts_with(expected), "{below}");
         assert!(nothing(gemm(420)).contains(" 100 % is below 40.0 % of roofline, "));
         assert!(nothing(gemm(70)).contains(" 100 % is above its roofline ("));

@@ -308,15 +308,20 @@ fn of_attention(
 
 /// Memory-bound work of a size at which no other operation of this trace is faster.
 fn small_size(input: &Input, at: usize, operation: &Operation, judged: &Judged) -> Option<Factor> {
+    /// Beyond the variation of times.
+    const CLEARLY: f64 = 1.1;
     let roof = judged.roof.filter(|roof| roof.bound == Bound::Memory)?;
     let bytes = judged.work?.bytes?;
     let gpu_bandwidth = input.gpu()?.mem_bw_gbps * 1e9;
     let all = Demonstrated::of(input.profile);
     let best = all.best(bytes, at)?;
     let own = bytes / (operation.kernel_ns as f64 / operation.calls.len() as f64 / 1e9);
+    // Calls of the same operator with other shapes are as slow for the same reasons, unless they are clearly faster.
+    let is_same = input.operation(best.operation).key.name == operation.key.name;
+    let least = if is_same { own * CLEARLY } else { own };
     // Anything faster than the memory is read from a cache; a slower operation is not a reference.
-    let best = best.min(gpu_bandwidth);
-    (best > own && roof.time_us > 0.0).then(|| Factor {
+    let best = best.bytes_per_s.min(gpu_bandwidth);
+    (best > least && roof.time_us > 0.0).then(|| Factor {
         cause: Cause::SmallSize,
         of: Bound::Memory,
         factor: gpu_bandwidth / best,

@@ -14,6 +14,7 @@ use crate::names::cpu_calls::is_compiled_region;
 use crate::profile::Profile;
 use crate::profile::autograd::is_engine_call;
 use crate::profile::tree::NodeId;
+use crate::trace::EventId;
 
 /// A function, an operator or a call in which the CPU keeps the GPU idle.
 pub(super) struct CodeSeen<'a> {
@@ -101,6 +102,11 @@ impl<'a> CodeSeen<'a> {
             activity == Some(self.row.activity)
                 && place.is_some_and(|place| place.is_same(&self.row.place))
         })
+    }
+
+    /// The call that it is about.
+    pub(super) fn event(&self) -> EventId {
+        self.row.event
     }
 
     pub(super) fn is(&self, activity: CpuActivity) -> bool {

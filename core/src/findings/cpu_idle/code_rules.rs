@@ -1,7 +1,7 @@
 //! The rules for code that keeps the GPU idle, by what it does.
 
 use super::code::CodeSeen;
-use super::step_code::StepCode;
+use super::step_code::{StepCode, cpu_operators};
 use crate::findings::prelude::*;
 use crate::names::cpu_activity::CpuActivity::*;
 
@@ -164,6 +164,31 @@ pub(super) const RULES: &[Rule<CodeSeen>] = &[
                 _ => (false, false),
             };
             vec![holds("fused", is_fused), holds("zero", sets_to_zero)]
+        },
+        ..CODE
+    },
+    Rule {
+        key: "cpu_function",
+        when: "a function that launches no kernels computes with operators on the CPU",
+        applies: |_, seen| seen.step == Some(StepCode::CpuOperators),
+        issue: "The CPU computes in {place}{by} ({operators} of a call) before it launches again: the GPU is idle for {time}.",
+        model: "keep the tensors of `{function}` on the GPU, and compute there: these operators have GPU kernels; copy only the results that the CPU needs, or let another thread do this work while the GPU computes.",
+        kernel: "a fused kernel for these steps (top-k, softmax and sampling in one) takes little time on the GPU.",
+        words: |group| {
+            const NAMED: usize = 3;
+            let (profile, seen) = (group.input.profile, group.first());
+            let operators = cpu_operators(profile, seen.event()).into_iter().take(NAMED);
+            let operators = operators.map(|(name, ns)| {
+                format!(
+                    "`{}` {}",
+                    profile.trace.strings.get(name),
+                    format::time_ns(ns)
+                )
+            });
+            vec![(
+                "operators",
+                format::listed(&operators.collect::<Vec<String>>()),
+            )]
         },
         ..CODE
     },

@@ -2,11 +2,14 @@
 
 use crate::assess::idle::code::Place;
 use crate::assess::idle::code::rows::CodeRow;
+use crate::base::group::grouped;
+use crate::base::interval::sum;
+use crate::base::sort::Arrange;
 use crate::names::cpu_calls::{OPTIMIZER_RANGE, is_zero_grad, optimizer_of_step};
 use crate::names::frames::Frame;
 use crate::profile::Profile;
 use crate::profile::tree::NodeId;
-use crate::trace::Category;
+use crate::trace::{Category, EventId, StringId};
 
 /// The part of the step that a piece of code is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -18,13 +21,16 @@ pub(super) enum StepCode {
     },
     /// The step of an optimizer that launches no kernels, because its states are on the CPU.
     CpuOptimizer,
+    /// A function that launches no kernels, and whose operators compute on the CPU.
+    CpuOperators,
     Operator,
     /// A Python function, a module, a user-defined range.
     Function,
 }
 
 impl StepCode {
-    /// `None` for code that launches no kernels, unless it is an optimizer, or whose activity is known from its name.
+    /// `None` for code that launches no kernels, unless it is an optimizer or its operators compute on the CPU, or whose
+    /// activity is known from its name.
     pub(super) fn of(profile: &Profile, row: &CodeRow) -> Option<StepCode> {
         if row.activity.is_some() {
             return None;
@@ -42,10 +48,11 @@ impl StepCode {
         let nodes = || std::iter::once(node).chain(tree.ancestors(node));
         let around = || nodes().map(name);
         if !has_kernels(node) {
-            let step = nodes()
-                .filter(|node| is_optimizer_step(name(*node)))
-                .last()?;
-            return (!has_kernels(step)).then_some(StepCode::CpuOptimizer);
+            let step = nodes().filter(|node| is_optimizer_step(name(*node)));
+            return match step.last() {
+                Some(step) => (!has_kernels(step)).then_some(StepCode::CpuOptimizer),
+                None => computes_on_cpu(profile, node).then_some(StepCode::CpuOperators),
+            };
         }
         if around().any(is_of_optimizer) {
             let mut inside = tree.subtree(node).map(|at| name(NodeId(at)));
@@ -59,6 +66,47 @@ impl StepCode {
             _ => StepCode::Function,
         })
     }
+}
+
+/// Operators of a call that compute on the CPU, by name, longest first: outermost operators that call nothing of the GPU
+/// runtime.
+pub(super) fn cpu_operators(profile: &Profile, event: EventId) -> Vec<(StringId, i64)> {
+    let (trace, tree) = (&profile.trace, profile.full_tree());
+    let Some(node) = tree.node_of(Place::function_of(profile, event)) else {
+        return Vec::new();
+    };
+    let is_runtime = |node: u32| tree.category(trace, NodeId(node)).is_runtime();
+    let mut operators = Vec::new();
+    let all = tree.subtree(node);
+    let mut at = all.start;
+    while at < all.end {
+        let inside = tree.subtree(NodeId(at));
+        let operator = tree.event(NodeId(at));
+        let is_operator = tree.category(trace, NodeId(at)) == Category::CpuOp;
+        match operator.filter(|_| is_operator && !inside.clone().any(is_runtime)) {
+            Some(operator) => {
+                let ns = trace.events.span(operator).length();
+                operators.push((trace.events.name(operator), ns));
+                at = inside.end.max(at + 1);
+            }
+            None => at += 1,
+        }
+    }
+    let mut by_name = grouped(operators, |all: &mut i64, ns| *all = all.saturating_add(ns));
+    by_name.arrange_by_key(|(_, ns)| std::cmp::Reverse(*ns));
+    by_name
+}
+
+/// Whether a function spends most of its time in operators that compute on the CPU.
+fn computes_on_cpu(profile: &Profile, node: NodeId) -> bool {
+    let (trace, tree) = (&profile.trace, profile.full_tree());
+    let function = tree.event(node);
+    let function = function.filter(|_| tree.category(trace, node) != Category::CpuOp);
+    function.is_some_and(|event| {
+        let operators = cpu_operators(profile, event).into_iter();
+        let ns = sum(operators.map(|(_, ns)| ns));
+        ns > trace.events.span(event).length() / 2
+    })
 }
 
 /// Whether a call belongs to an optimizer, as a range or as a Python function.
@@ -103,6 +151,29 @@ mod tests {
         let mask = between(|trace| trace.frame("data.py(4): mask", 100..900));
         let mask = found(&mask, "cpu_function");
         says(&mask.model, &["take `mask` out of the loop"]);
+    }
+
+    /// Sampling from logits that were copied to the CPU.
+    #[test]
+    fn operators_on_the_cpu_are_named_and_belong_on_the_gpu() {
+        let sample = |sort_us: u32| {
+            let profile = between(|trace| {
+                trace
+                    .frame("sampling.py(40): sample", 100..900)
+                    .op("aten::sort", 110..110 + sort_us)
+                    .op("aten::softmax", 600..700)
+                    .op("aten::_softmax", 601..699)
+            });
+            found(&profile, "cpu_function")
+        };
+        let sorted = sample(400);
+        says(
+            &sorted.issue,
+            &["`aten::sort` 400 µs and `aten::softmax` 100 µs of a call"],
+        );
+        says(&sorted.model, &["keep the tensors of `sample` on the GPU"]);
+        // Most of the time is spent elsewhere.
+        says(&sample(100).model, &["take `sample` out of the loop"]);
     }
 
     #[test]

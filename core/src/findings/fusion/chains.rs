@@ -163,7 +163,9 @@ impl<'a> Builder<'a> {
             let mut read = read.flat_map(|one| &one.takes);
             read.any(|whole| can_be_slice(whole, part))
         });
-        is_part && self.feeds(at, at + 1)
+        // Its result has to come back into the chain.
+        let next = self.operator(at + 1).map(|next| next.role);
+        is_part && next == Some(StepRole::Fusable) && self.feeds(at, at + 1)
     }
 
     /// Ends the chain; `next` is the step after it.

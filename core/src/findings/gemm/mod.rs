@@ -1,6 +1,7 @@
 //! GEMMs: which are at a low % of roofline, and what their shapes and kernels show about it.
 
 mod advice;
+mod quantization;
 mod rules;
 #[cfg(test)]
 mod tests;
@@ -113,7 +114,10 @@ impl Seen<'_> {
     }
 }
 
-pub(super) const DOCS: Docs = || [rules::RULES, rules::SHORT].map(rule::docs).concat();
+pub(super) const DOCS: Docs = || {
+    let of_gemms = [rules::RULES, rules::SHORT].map(rule::docs).concat();
+    [of_gemms, rule::docs(quantization::RULES)].concat()
+};
 
 /// Whether an operation multiplies a large number of tiny matrices.
 pub(crate) fn is_tiny_batched(operation: &Operation, thresholds: &Thresholds) -> bool {
@@ -150,7 +154,9 @@ pub(super) fn run(input: &Input, rows: &[Row], outcome: &mut Outcome) {
         .partition(|seen| is_candidate(input, seen, &gate));
     let is_short = |seen: &&Seen| is_launch_scale(input, seen.row) && !seen.row.is_anomaly;
     let short = others.iter().copied().filter(is_short).collect();
+    let prepared = quantization::prepared(input);
     outcome.findings = [
+        rule::find(input, quantization::RULES, prepared.iter().collect()),
         rule::find(input, rules::RULES, candidates),
         unmodelled(input, others.iter().map(|seen| seen.row), &gate, "GEMM"),
         rule::find(input, rules::SHORT, short),

@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use crate::assess::Thresholds;
 use crate::base::interval::{percent_of, sum};
-use crate::findings::{Input, Severity};
+use crate::findings::{Impact, Input, Severity};
 use crate::profile::Profile;
 use crate::profile::collectives::{CollectiveSummary, StagedTime, Waits, collectives, staged_time};
-use crate::profile::copies::{Copies, CopySummary, Direction, HostMemory, OfDdp, copies};
+use crate::profile::copies::{Copies, CopySummary, Direction, HostMemory, OfDdp, OfOne, copies};
 use crate::profile::exposed::Spans;
 use crate::profile::kernels::Running;
 use crate::profile::timeline::GpuTimeline;
@@ -48,8 +48,8 @@ pub(crate) struct Facts {
     pub(crate) own: GpuTimeline,
     /// With several GPUs, that of the one with the least exposed communication, which the others wait for.
     pub(crate) hideable: GpuTimeline,
-    /// Copies while nothing else runs; with several GPUs, those of the GPU with the most.
-    pub(super) exposed_memcpy_ns: i64,
+    /// With several GPUs, that of the one with the most copies while nothing else runs.
+    pub(super) most_memcpy: GpuTimeline,
     /// GPUs with activity in the trace, at least one.
     pub(super) n_gpus: usize,
     pub(crate) is_training: bool,
@@ -76,7 +76,7 @@ impl Facts {
             collectives: Arc::clone(&moved.collectives),
             staging: moved.staging.clone(),
             own: own.timeline,
-            exposed_memcpy_ns: own.most_memcpy_ns,
+            most_memcpy: own.most_memcpy,
             hideable: match timelines.gpus.is_empty() {
                 true => timeline,
                 false => own.least_exposed.unwrap_or(timeline),
@@ -202,6 +202,8 @@ pub(crate) struct CopyAssessment {
     pub(super) are_large: bool,
     /// Copies that are hidden by other kernels already do what could be advised.
     pub(super) are_hidden: bool,
+    /// Kernels of their GPU without concurrent copies in this direction: how much more of these can be hidden.
+    pub(super) free_ns: i64,
     /// Most of their time comes from `DistributedDataParallel`, which copies these.
     pub(super) of_ddp: Vec<OfDdp>,
 }
@@ -252,10 +254,46 @@ impl CopyAssessment {
             are_pageable: origins().all(|(origin, _)| origin.memory == Some(HostMemory::Pageable)),
             are_large: copies.avg_bytes().is_some_and(|bytes| bytes >= LARGE_BYTES),
             are_hidden: copies.of_one.is_hidden(),
+            free_ns: {
+                let OfOne {
+                    time_ns,
+                    exposed_ns,
+                    ..
+                } = copies.of_one;
+                let (gpu, hidden_ns) = (&facts.most_memcpy, time_ns.saturating_sub(exposed_ns));
+                let kernels_ns = gpu.computation_ns.saturating_add(gpu.exposed_comm_ns);
+                kernels_ns.saturating_sub(hidden_ns).max(0)
+            },
             of_ddp: of_ddp
                 .filter(|of_ddp| is_of_ddp && ddp_ns(*of_ddp) > 0)
                 .collect(),
         }
+    }
+
+    /// What hiding or avoiding them saves: for copies over a link, kernels that could hide them limit its lower end.
+    pub(super) fn impact(&self) -> Impact {
+        let all = Impact::at_most(self.copies.of_one.exposed_ns);
+        let low_ns = match self.direction.leaves() {
+            true => all.low_ns.min(self.free_ns),
+            false => all.low_ns,
+        };
+        Impact {
+            low_ns,
+            mid_ns: low_ns + (all.high_ns - low_ns) / 2,
+            ..all
+        }
+    }
+
+    /// What no overlap can hide of copies over a link, because too few kernels run.
+    pub(super) fn beyond_overlap_ns(&self) -> Option<i64> {
+        let left_ns = self.copies.of_one.exposed_ns.saturating_sub(self.free_ns);
+        (self.direction.leaves() && left_ns > 0).then_some(left_ns)
+    }
+
+    /// The bytes determine their time: most of what is exposed can be saved by moving fewer of them alone.
+    pub(super) fn are_bound_by_link(&self) -> bool {
+        let beyond_ns = self.beyond_overlap_ns().unwrap_or(0);
+        self.are_pinned && self.are_large && beyond_ns > self.copies.of_one.exposed_ns / 2
     }
 
     /// The count raises the severity of the time by at most one level, and copies hidden by other kernels are at most

@@ -91,6 +91,7 @@ pub(super) fn reasoning(
         assessed.severity().label()
     )];
     sentences.extend(causes(input, facts, assessed));
+    sentences.extend(beyond_overlap(assessed));
     if let (Some(bytes), Some(gbps)) = (copies.avg_bytes(), copies.gbps()) {
         let (bytes, gbps) = (format::bytes(bytes), format::bandwidth_gbps(gbps));
         sentences.push(match copies.count {
@@ -107,6 +108,26 @@ pub(super) fn reasoning(
         )
     }));
     sentences
+}
+
+/// What overlap cannot save, if too few kernels run beside the copies.
+fn beyond_overlap(assessed: &CopyAssessment) -> Option<String> {
+    let beyond_ns = assessed.beyond_overlap_ns()?;
+    let (free, beyond) = (
+        format::time_ns(assessed.free_ns),
+        format::time_ns(beyond_ns),
+    );
+    let stream = match assessed.copies.are_apart() {
+        true => "They have a stream of their own, and only",
+        false => "Only",
+    };
+    let with = match assessed.are_pinned {
+        true => "with fewer bytes",
+        false => "with pinned memory, whose copies are faster, and with fewer bytes",
+    };
+    Some(format!(
+        "{stream} {free} of kernels are left for them to overlap with: overlap saves no more than that, and the other {beyond} shrink {with}."
+    ))
 }
 
 /// Where a checkpoint is written or read, if most of the time of the copies in a direction is spent there.

@@ -48,7 +48,8 @@ fn add_facts(outcome: &mut Outcome, facts: &Facts) {
     use Direction::{DeviceToDevice, DeviceToHost, HostToDevice};
     let (timeline, copies) = (&facts.timeline, &facts.copies);
     let (blocking, overlap) = (facts.blocking(), facts.overlap());
-    let exposed_percent = Value::Percent(facts.percent(facts.exposed_memcpy_ns));
+    let exposed_memcpy_ns = facts.most_memcpy.exposed_memcpy_ns;
+    let exposed_percent = Value::Percent(facts.percent(exposed_memcpy_ns));
     let count = |direction| Value::Count(copies.of(direction).map_or(0, |copies| copies.count));
     let level = |direction| severity(facts.severity_of(direction));
     let overlap_label = Value::Text(overlap.label().to_owned());
@@ -56,7 +57,7 @@ fn add_facts(outcome: &mut Outcome, facts: &Facts) {
     outcome.facts([
         ("total_memcpy_count", "Memory copies", Value::Count(copies.count())),
         ("total_memcpy_time", "Time of memory copies", Value::Ns(copies.time_ns())),
-        ("exposed_memcpy_time", "Copies while nothing else runs", Value::Ns(facts.exposed_memcpy_ns)),
+        ("exposed_memcpy_time", "Copies while nothing else runs", Value::Ns(exposed_memcpy_ns)),
         ("exposed_memcpy_time", "Such copies, % of run", exposed_percent),
         ("d2h_count", "Copies D2H", count(DeviceToHost)),
         ("d2h_severity", "Severity of copies D2H", level(DeviceToHost)),

@@ -112,7 +112,7 @@ impl<'a> Seen<'a> {
     fn of_copies(input: &Input, facts: &'a Facts, assessed: &'a CopyAssessment) -> Seen<'a> {
         let (copies, severity) = (&assessed.copies, assessed.severity());
         let held = copies::held_share(input, assessed.direction);
-        let impact = Impact::at_most(copies.of_one.exposed_ns);
+        let impact = assessed.impact();
         let origins = || facts.copies.origins_of(assessed.direction);
         let longest = origins().filter_map(|(_, copies)| copies.longest);
         let copies_take = match copies.count {
@@ -121,6 +121,9 @@ impl<'a> Seen<'a> {
         };
         let combine = match copies.count {
             0 | 1 => "nothing to gain in a kernel: when the copy runs is what counts",
+            _ if assessed.are_bound_by_link() => {
+                "nothing to gain in a kernel: the number of bytes is what counts"
+            }
             _ if assessed.are_large => {
                 "nothing to gain in a kernel: when the copies run is what counts"
             }
@@ -290,6 +293,13 @@ pub(super) const RULES: &[Rule<Seen>] = &[
         ..TO_HOST
     },
     Rule {
+        when: "host memory is pinned, and kernels are too few to hide most of them",
+        applies: |_, seen| seen.copies(DeviceToHost, CopyAssessment::are_bound_by_link),
+        title: "Device-to-host copies: more than kernels can hide",
+        model: "move fewer bytes: keep on the GPU what fits there and what the CPU does not need, copy narrower types, and do more work for each transfer.",
+        ..TO_HOST
+    },
+    Rule {
         when: "they are large and host memory is not known to be pinned",
         applies: |_, seen| seen.copies(DeviceToHost, |all| all.are_large && !all.are_pinned),
         model: "copy into a pinned buffer that is allocated once (`pin_memory=True`), with `non_blocking=True`, and wait for it only where the values are used; keep on the GPU what the CPU does not need.",
@@ -299,6 +309,12 @@ pub(super) const RULES: &[Rule<Seen>] = &[
         when: "host memory is pinned and most of them overlap with other kernels",
         applies: |_, seen| seen.copies(DeviceToHost, are_overlapped),
         model: OVERLAPPED,
+        ..TO_HOST
+    },
+    Rule {
+        when: "they are large, host memory is pinned, and they have a stream of their own",
+        applies: |_, seen| seen.copies(DeviceToHost, |all| all.are_large && all.copies.are_apart()),
+        model: "the copies have a stream of their own already: let them overlap with the kernels that follow, and wait for them only where the values are used; keep on the GPU what the CPU does not need.",
         ..TO_HOST
     },
     Rule {
@@ -313,9 +329,24 @@ pub(super) const RULES: &[Rule<Seen>] = &[
         ..TO_HOST
     },
     Rule {
+        when: "host memory is pinned, and kernels are too few to hide most of them",
+        applies: |_, seen| seen.copies(HostToDevice, CopyAssessment::are_bound_by_link),
+        title: "Host-to-device copies: more than kernels can hide",
+        model: "move fewer bytes: keep on the GPU what fits there (some of the layers, if these are weights), copy narrower types (weights of 8 or 4 bits), and do more work for each transfer (larger batches).",
+        ..TO_DEVICE
+    },
+    Rule {
         when: "host memory is pinned and most of them overlap with other kernels",
         applies: |_, seen| seen.copies(HostToDevice, are_overlapped),
         model: OVERLAPPED,
+        ..TO_DEVICE
+    },
+    Rule {
+        when: "host memory is pinned, and they have a stream of their own",
+        applies: |_, seen| {
+            seen.copies(HostToDevice, |all| all.are_pinned && all.copies.are_apart())
+        },
+        model: "host memory is pinned, and the copies have a stream of their own already: start them earlier, one layer or batch ahead of their use, and wait for them only where the values are used.",
         ..TO_DEVICE
     },
     Rule {

@@ -5,11 +5,12 @@ use super::{Kind, Seen, Source};
 use crate::base::interval::{Interval, gaps_in, union};
 use crate::base::stats::median_ns;
 use crate::findings::prelude::*;
+use crate::hardware::Precision;
 use crate::hardware::roofline::Bound;
 use crate::names::batch::{Engine, Phase};
 use crate::profile::runtime_calls::NODE_GAP_NS;
-use crate::profile::serving::padding::{Padded, padded};
-use crate::profile::serving::{ServingStep, ShapeKind};
+use crate::profile::serving::padding::{Padded, RowGrids, padded};
+use crate::profile::serving::{Serving, ServingStep, ShapeKind};
 use crate::profile::shapes::Source as Sizes;
 use crate::trace::{Category, EventId};
 
@@ -41,18 +42,22 @@ pub(super) fn padding(source: &Source) -> Vec<Seen> {
     if percent < LEAST_PERCENT {
         return Vec::new();
     }
-    // Only compute-bound operations get shorter with fewer tokens; weights are read in any case. The same operations
-    // run in steps without padding.
+    // Only compute-bound operations get shorter with fewer tokens, until they are bound by memory: weights are read in
+    // any case. The same operations run in steps without padding.
     let of_all = empty(&mut of_time.iter()).unwrap_or(0.0);
-    let bound = input.operations().filter(|(_, operation, judged)| {
-        let is_bound = judged.roof.is_some_and(|roof| roof.bound == Bound::Compute);
-        is_bound && !judged.is_anomaly && operation.is_replayed(input.profile)
+    let modelled = input.operations().filter_map(|(at, operation, judged)| {
+        let roof = judged.roof.filter(|roof| roof.bound == Bound::Compute)?;
+        let is_counted = !judged.is_anomaly && operation.is_replayed(input.profile);
+        let most = 1.0 - roof.memory_us / roof.compute_us?;
+        let ns = operation.kernel_ns as f64 * most.min(of_all / 100.0);
+        is_counted.then_some((at, ns.round() as i64))
     });
-    let savings = bound.map(|(at, operation, _)| {
-        let ns = operation.kernel_ns as f64 * of_all / 100.0;
-        (at, ns.round() as i64)
-    });
-    let savings: Vec<(usize, i64)> = savings.collect();
+    let confirmed = steps.iter().filter(|(one, ..)| one.is_in_grids);
+    let unmodelled: Vec<(usize, i64)> = confirmed
+        .flat_map(|(one, ..)| empty_rows(source, serving, one))
+        .collect();
+    let by_grids = !unmodelled.is_empty();
+    let savings = times_by_operation(modelled.chain(unmodelled));
     let saved_ns = sum(savings.iter().map(|(_, ns)| *ns));
     let flag = serving.engine.and_then(Engine::graph_sizes_flags);
     let words = vec![
@@ -74,6 +79,11 @@ pub(super) fn padding(source: &Source) -> Vec<Seen> {
                 .to_owned(),
         ),
         holds("priced", saved_ns > 0),
+        holds("by_grids", by_grids),
+        (
+            "ridge",
+            ridge_rows(input).map_or(String::new(), |rows| format::count(rows.round() as u64)),
+        ),
     ];
     let time_ns = sum(steps.iter().map(|(_, ns, _)| *ns));
     let seen = Seen {
@@ -90,6 +100,46 @@ pub(super) fn padding(source: &Source) -> Vec<Seen> {
     vec![Seen { words, ..seen }]
 }
 
+/// From this number of rows on, a GEMM with weights is bound by arithmetic: each weight serves two operations a row. For
+/// weights that are narrower than the arithmetic there are fewer.
+fn ridge_rows(input: &Input) -> Option<f64> {
+    let basis = input.options.basis;
+    input.gpu()?.ridge_flops_per_byte(Precision::Bf16, basis)
+}
+
+/// The time of empty rows in a step whose launch grids confirm them, for operations without a model: that of GEMMs down
+/// to the rows from which on they are bound by arithmetic, and that of kernels with a workgroup for each row.
+fn empty_rows(source: &Source, serving: &Serving, of: &Padded) -> Vec<(usize, i64)> {
+    let (input, mut grids) = (source.input, RowGrids::new());
+    let trace = &input.profile.trace;
+    let (captured, real) = (of.captured as f64, of.real as f64);
+    let of_gemm = ridge_rows(input).map(|ridge| real.max(ridge) / captured);
+    let Some(step) = serving
+        .steps
+        .get(of.step)
+        .filter(|_| source.passes.are_replays)
+    else {
+        return Vec::new();
+    };
+    let kernels = replays_of(source, step).flat_map(|pass| &pass.kernels);
+    let saved = kernels.filter_map(|kernel| {
+        let at = kernel
+            .operation
+            .filter(|at| input.judged(*at).roof.is_none())?;
+        let left = match kernel.role {
+            Role::Gemm => of_gemm?,
+            _ => {
+                let (_, rows) = grids.of(trace, kernel.event)?;
+                (rows == of.captured).then_some(real / captured)?
+            }
+        };
+        let left_ns = (kernel.ns as f64 * left).round() as i64;
+        let saved_ns = kernel.ns - left_ns.max(source.passes.floor_ns);
+        (saved_ns > 0).then_some((at, saved_ns))
+    });
+    saved.collect()
+}
+
 /// Graph launches that take as long as what they launch, and decoding in many graphs.
 pub(super) fn seen(source: &Source) -> Vec<Seen> {
     piecewise(source)
@@ -99,7 +149,10 @@ pub(super) fn seen(source: &Source) -> Vec<Seen> {
 }
 
 /// The replays that a step launched.
-fn replays_of<'a>(source: &'a Source, step: &'a ServingStep) -> impl Iterator<Item = &'a Pass> {
+pub(super) fn replays_of<'a>(
+    source: &'a Source,
+    step: &'a ServingStep,
+) -> impl Iterator<Item = &'a Pass> {
     let events = &source.input.profile.trace.events;
     source.passes.all.iter().filter(move |pass| {
         pass.call().is_some_and(|call| {

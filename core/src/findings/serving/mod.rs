@@ -16,6 +16,7 @@ pub(crate) mod memory;
 mod passes;
 mod preparation;
 mod rules;
+mod slow_steps;
 #[cfg(test)]
 mod tests;
 mod windows;
@@ -49,6 +50,10 @@ enum Kind {
     Quantizing,
     /// Layers with two kinds of attention.
     Windows,
+    /// Steps without a graph beside steps that replay one.
+    EagerSteps,
+    /// Decodes wait for the prefill in their step.
+    HeldByPrefill,
     /// Padding requests.
     GraphPadding,
     /// Decoding in many graphs.
@@ -115,6 +120,11 @@ impl Subject for Seen {
             events: seen.events.clone(),
             efficiency_percent: seen.efficiency_percent,
             tables: seen.tables.clone(),
+            counted_in: match seen.kind {
+                // Its time is idle.
+                Kind::EagerSteps => &["launch_bound"],
+                _ => &[],
+            },
             ..Evidence::of_time(group.input, seen.operations.clone(), seen.time_ns)
         })
     }
@@ -204,7 +214,7 @@ pub(super) fn run(input: &Input, _: &[Row], outcome: &mut Outcome) {
         chains: &found.chains,
     };
     facts(outcome, &source);
-    let find: [fn(&Source) -> Vec<Seen>; 11] = [
+    let find: [fn(&Source) -> Vec<Seen>; 13] = [
         memory::seen,
         memory::at_roofline,
         constant::seen,
@@ -214,6 +224,8 @@ pub(super) fn run(input: &Input, _: &[Row], outcome: &mut Outcome) {
         preparation::seen,
         windows::seen,
         launches::padding,
+        slow_steps::eager,
+        slow_steps::held_by_prefill,
         launches::seen,
         launches::cold_start,
     ];

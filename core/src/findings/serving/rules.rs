@@ -138,8 +138,39 @@ pub(super) const RULES: &[Rule<Seen>] = &[
         kernel: "nothing to gain in a kernel.",
         notes: &[
             "{priced?The estimate is that part of the operations that are bound by arithmetic; what reads weights takes as long without empty rows.|Where steps are bound by memory, empty rows cost next to nothing: weights are read all the same.}",
+            "{by_grids?Launch grids of norms, activations and other kernels with a workgroup for each row confirm the captured size. The shapes of GEMMs are not recorded: their time counts down to {ridge} rows, below which reading weights determines it on this GPU.|}",
         ],
         saves: Saves::Evidence,
+        ..STEP
+    },
+    Rule {
+        key: "eager_steps",
+        when: "some decode steps replay a graph, others run kernel by kernel and leave the GPU idle for longer",
+        applies: |_, seen| seen.kind == Kind::EagerSteps,
+        title: "Decode steps without a graph beside steps that replay one",
+        issue: "{eager}{eager_sizes} run kernel by kernel and take {eager_time} each (median); {replayed}{replayed_sizes} replay a graph and take {replayed_time}.",
+        model: "capture graphs for these sizes, too: {flag}.",
+        kernel: "nothing to gain in a kernel.",
+        notes: &[
+            "The estimate is what the GPU is idle for in these steps, beyond the idle time of steps with a graph: {idle}. Findings about idle time count the same time.",
+        ],
+        saves: Saves::Evidence,
+        effect: Effect::FewerLaunches,
+        ..STEP
+    },
+    Rule {
+        key: "prefill_holds_decodes",
+        when: "steps that prefill beside decodes take more than ten times as long as steps that only decode",
+        applies: |_, seen| seen.kind == Kind::HeldByPrefill,
+        title: "Decodes wait for prefill in their step: ×{times}",
+        issue: "{steps} with prefill beside decodes take up to {longest}, where a step that only decodes takes {decode}: {decodes} wait for a prefill{tokens}.",
+        model: "prefill in smaller chunks ({flag}), so that decodes wait for less in each step, or prefill on other GPUs.",
+        kernel: "nothing to gain in a kernel.",
+        notes: &[
+            "This concerns the time between output tokens. The work stays the same, so that nothing is saved in all.",
+        ],
+        saves: Saves::Nothing,
+        effect: Effect::Limit,
         ..STEP
     },
     Rule {

@@ -250,6 +250,100 @@ fn graphs_for_more_requests_than_a_step_has() {
     );
 }
 
+/// 17 requests in a graph for 512, by the operator after it and the launch grids of norms and rotary embeddings.
+#[test]
+fn graphs_for_far_more_requests_cost_what_is_bound_by_arithmetic() {
+    const STEP: &str = "execute_17_context_0(sq0sk0sqsq0sqsk0)_generation_17(sq17sk99sqsq17sqsk99)";
+    let with_grids = |rows: u64| {
+        let layer = [
+            (GEMM, 50.0),
+            ("void vllm::rms_norm_kernel<c10::BFloat16>", 12.0),
+            (
+                "void vllm::rotary_embedding_kernel<c10::BFloat16, true>",
+                8.0,
+            ),
+        ];
+        let (mut at, table) = (1_000.0, Timetable::new().annotation(STEP, 0..100));
+        let mut table = table.runtime("cudaGraphLaunch", 1, 10..20);
+        for (kernel, us) in layers(10, &layer) {
+            let grid = format!(r#""grid": [{rows}, 1, 1], "block": [256, 1, 1]"#);
+            table = table.kernel(1, kernel, at..at + us).args(&grid);
+            at += us;
+        }
+        table
+            .op("aten::index", 30..40)
+            .args("512x4096, 17:long int")
+    };
+    // On this GPU GEMMs are bound by arithmetic from 708 / 5.3 = 134 rows on, 26 % of 512: 37 of 50 µs are empty rows. Of
+    // 12 µs of norms at least 8 remain, the shortest time of a kernel here.
+    let padded = with_grids(512);
+    assert_eq!(figures(&padded, "graph_padding"), Some((700, Some(409))));
+    says(
+        &issue(&padded, "graph_padding"),
+        &["17 of 512", "96.7 % of the rows"],
+    );
+    // Nothing confirms these rows.
+    assert_eq!(figures(&with_grids(132), "graph_padding"), None);
+}
+
+/// Three decode steps of 1 ms that replay a graph of 0.9 ms.
+fn three_replays() -> Timetable {
+    (0..3_u32).fold(Timetable::new(), |table, step| {
+        let at = f64::from(step) * 1_000.0;
+        let table = table.annotation(DECODE, at..at + 900.0);
+        let table = table.runtime("cudaGraphLaunch", step + 1, at + 10.0..at + 20.0);
+        table.kernel(step + 1, GEMM, at + 20.0..at + 920.0)
+    })
+}
+
+/// After steps with a graph, three steps of more requests that launch nine kernels each, one every 100 µs.
+#[test]
+fn decode_steps_without_a_graph_are_told_from_those_with_one() {
+    const LARGER: &str =
+        "execute_40_context_0(sq0sk0sqsq0sqsk0)_generation_40(sq40sk4000sqsq40sqsk4000)";
+    let with = |us: f64| {
+        (3..6_u32).fold(three_replays(), |table, step| {
+            let at = f64::from(step) * 1_000.0;
+            let table = table.annotation(LARGER, at..at + 950.0);
+            (0..9_u32).fold(table, |table, nth| {
+                let at = at + f64::from(nth) * 100.0;
+                table.launched("gemm", at + 1.0..at + 5.0, at + 10.0..at + 10.0 + us)
+            })
+        })
+    };
+    let key = "eager_steps";
+    // Idle for 640 of 1 000 µs, 540 more than with a graph; the last one for 480 of 840 µs.
+    let eager = with(40.0);
+    assert_eq!(figures(&eager, key), Some((2_840, Some(1_460))));
+    says(
+        &issue(&eager, key),
+        &[
+            "3 decode steps of 40 requests",
+            "take 1.00 ms each",
+            "3 of 32 requests replay a graph",
+        ],
+    );
+    // Kernels long enough that the CPU launches in time.
+    assert_eq!(figures(&with(95.0), key), None);
+    assert_eq!(figures(&three_replays(), key), None);
+}
+
+#[test]
+fn decodes_that_wait_for_a_long_prefill() {
+    const MIXED: &str =
+        "execute_100_context_1(sq96sk96sqsq9216sqsk9216)_generation_4(sq4sk400sqsq4sqsk400)";
+    let with = |us: f64| {
+        let table = three_replays().annotation(MIXED, 3_000..3_900);
+        table.launched("gemm", 3_001..3_005, 3_020.0..3_020.0 + us)
+    };
+    let key = "prefill_holds_decodes";
+    let long = with(20_000.0);
+    assert_eq!(figures(&long, key), Some((20_000, None)));
+    let said = "4 decoding requests wait for a prefill of 96 tokens";
+    says(&issue(&long, key), &["takes 1.00 ms", said]);
+    assert_eq!(figures(&with(5_000.0), key), None);
+}
+
 /// Layers of attention, 10 µs with a window, 40 µs without; with a GEMM before each.
 #[test]
 fn sliding_and_full_layers_are_told_apart() {

@@ -46,6 +46,15 @@ impl Engine {
         }
     }
 
+    /// The flag that limits the tokens that are prefilled in a step, in code font.
+    pub(crate) fn prefill_tokens_flag(self) -> Option<&'static str> {
+        match self {
+            Engine::Vllm => Some("`--max-num-batched-tokens`"),
+            Engine::Sglang => Some("`--chunked-prefill-size`"),
+            Engine::Atom | Engine::Xdit => None,
+        }
+    }
+
     /// The flag that launches kernels individually, without graphs, in code font.
     pub(crate) fn eager_flag(self) -> Option<&'static str> {
         match self {

@@ -4,6 +4,7 @@ use super::origin::{CopyOrigin, Ddp, Frames};
 use super::{Direction, HostMemory, direction};
 use crate::base::group::grouped;
 use crate::base::interval::{Interval, sum};
+use crate::base::map::Set;
 use crate::base::sort::Arrange;
 use crate::profile::Profile;
 use crate::profile::exposed::{Exposed, OnGpu};
@@ -26,6 +27,8 @@ pub(crate) struct Copies {
     bytes: f64,
     n_sized: u64,
     sized_ns: i64,
+    /// On streams that run no kernels.
+    apart_ns: i64,
     /// Duration of the calls that returned only after their copy was done.
     pub(crate) wait_ns: i64,
     pub(crate) longest: Option<EventId>,
@@ -63,6 +66,9 @@ impl Copies {
         }
         self.max_ns = self.max_ns.max(length_ns);
         self.wait_ns = self.wait_ns.saturating_add(copy.wait_ns);
+        if copy.is_apart {
+            self.apart_ns = self.apart_ns.saturating_add(length_ns);
+        }
         if let Some(bytes) = copy.bytes {
             self.bytes += bytes;
             self.n_sized += 1;
@@ -85,6 +91,11 @@ impl Copies {
             exposed_ns: exposed.within_most(&spans),
             wait_ns: most(|copy| copy.wait_ns),
         };
+    }
+
+    /// Whether they have streams of their own: most of their time is on streams that run no kernels.
+    pub(crate) fn are_apart(&self) -> bool {
+        self.apart_ns > self.time_ns / 2
     }
 
     pub(crate) fn avg_ns(&self) -> i64 {
@@ -153,6 +164,8 @@ struct Copy {
     event: EventId,
     on: OnGpu,
     bytes: Option<f64>,
+    /// Its stream runs no kernels.
+    is_apart: bool,
     wait_ns: i64,
 }
 
@@ -162,6 +175,13 @@ pub(crate) fn copies(profile: &Profile, exposed: &Exposed) -> CopySummary {
     let mut summary = CopySummary::default();
     let mut all: Vec<(CopyOrigin, Copy)> = Vec::new();
     let (mut frames, ddp) = (Frames::new(profile), Ddp::new(profile));
+    let stream = |work: &GpuWork| {
+        work.stream
+            .map(|stream| (process(trace, work.event), stream))
+    };
+    let kernels = profile.gpu.all();
+    let kernels = kernels.filter(|work| work.category == Category::Kernel);
+    let with_kernels: Set<_> = kernels.filter_map(stream).collect();
     for work in profile.gpu.all() {
         if is_fill(trace.strings.get(work.name), work.category) {
             summary.n_fills += 1;
@@ -176,6 +196,7 @@ pub(crate) fn copies(profile: &Profile, exposed: &Exposed) -> CopySummary {
             event: work.event,
             on: (process(trace, work.event), work.span),
             bytes: args::number(trace, work.event, "bytes"),
+            is_apart: stream(work).is_some_and(|stream| !with_kernels.contains(&stream)),
             wait_ns: launch
                 .filter(|launch| launch.end_ns >= work.span.end_ns)
                 .map_or(0, Interval::length),

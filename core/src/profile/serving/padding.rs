@@ -3,11 +3,13 @@
 use std::sync::Arc;
 
 use super::ServingStep;
-use super::replays::graphs;
+use super::replays::{Replay, graphs};
 use crate::base::sort::Arrange;
+use crate::names::layer::Step;
 use crate::profile::Profile;
 use crate::profile::estimate::Source;
-use crate::trace::{Category, Dims, EventId, TrackId};
+use crate::profile::launch::launch_size;
+use crate::trace::{ByName, Category, Dims, EventId, Trace, TrackId};
 
 /// What the rows of a graph are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -37,6 +39,8 @@ pub(crate) struct Padded {
     /// At least `real`.
     pub(crate) captured: u64,
     pub(crate) source: Source,
+    /// Whether the launch grids of its kernels have the captured size.
+    pub(crate) is_in_grids: bool,
 }
 
 impl Padded {
@@ -61,16 +65,10 @@ fn find(profile: &Profile) -> Vec<Padded> {
     let events = &profile.trace.events;
     let all = graphs(profile);
     let calls = all.iter().flat_map(|graph| &graph.replays);
-    let mut calls: Vec<(TrackId, i64, EventId)> = calls
-        .map(|replay| {
-            (
-                events.track(replay.call),
-                events.ts_ns(replay.call),
-                replay.call,
-            )
-        })
+    let mut calls: Vec<(TrackId, i64, &Replay)> = calls
+        .map(|replay| (events.track(replay.call), events.ts_ns(replay.call), replay))
         .collect();
-    calls.arrange();
+    calls.arrange_by_key(|(track, ts_ns, replay)| (*track, *ts_ns, replay.call));
     if calls.is_empty() {
         return Vec::new();
     }
@@ -80,17 +78,23 @@ fn find(profile: &Profile) -> Vec<Padded> {
         .map(|coverage| &coverage.sizes[..]);
     let sizes = sizes.unwrap_or_default();
     let beside = Beside::of(profile);
+    let mut grids = RowGrids::new();
     let of_step = |(at, step): (usize, &ServingStep)| {
         let batch = step.batch?;
         let until = |ns| calls.partition_point(|(track, ts, _)| (*track, *ts) < (step.track, ns));
         let own = calls.get(until(step.on_host.start_ns)..until(step.on_host.end_ns))?;
         let (_, launched_ns, _) = own.first()?;
-        let padded = |rows, real, captured, source| Padded {
+        let mut is_in_grids = |rows| match own {
+            [(.., replay)] => grids.confirm(profile, replay, rows),
+            _ => false,
+        };
+        let mut padded = |rows, real, captured, source| Padded {
             step: at,
             rows,
             real,
             captured,
             source,
+            is_in_grids: captured > real && is_in_grids(captured),
         };
         if let (Some(real), Some(captured)) = (batch.requests(), batch.padded_to) {
             return Some(padded(Rows::Requests, real, captured, Source::Recorded));
@@ -98,7 +102,7 @@ fn find(profile: &Profile) -> Vec<Padded> {
         let real = batch.tokens().filter(|n| *n > 0)?;
         let of_capture = own
             .iter()
-            .filter_map(|(.., call)| sizes.iter().find(|(launch, _)| launch == call));
+            .filter_map(|(.., replay)| sizes.iter().find(|(launch, _)| *launch == replay.call));
         let of_capture = of_capture.map(|(_, size)| *size).max();
         let known = of_capture.map(|size| (size, Source::Captured));
         let known = known.or_else(|| {
@@ -111,7 +115,13 @@ fn find(profile: &Profile) -> Vec<Padded> {
         });
         let known = known.filter(|(size, _)| *size >= real);
         let (captured, source) = known.unwrap_or((real, Source::Recorded));
-        Some(padded(Rows::Tokens, real, captured, source))
+        let known = padded(Rows::Tokens, real, captured, source);
+        // The operator after a graph takes far more rows than the step has tokens: it may be unrelated to the graph.
+        let is_sure = captured <= real.saturating_mul(MOST_TIMES) || known.is_in_grids;
+        Some(match is_sure || source != Source::Neighbors {
+            true => known,
+            false => padded(Rows::Tokens, real, real, Source::Recorded),
+        })
     };
     serving
         .steps
@@ -119,6 +129,45 @@ fn find(profile: &Profile) -> Vec<Padded> {
         .enumerate()
         .filter_map(of_step)
         .collect()
+}
+
+/// With more rows than this times the tokens, what an operator after a graph takes has to be confirmed.
+const MOST_TIMES: u64 = 2;
+
+/// The launch grids of kernels that run a workgroup for each row: norms, rotary embeddings, stores to the KV cache,
+/// activations.
+pub(crate) struct RowGrids(ByName<Step>);
+
+impl RowGrids {
+    pub(crate) fn new() -> RowGrids {
+        RowGrids(ByName::new(Step::of))
+    }
+
+    /// The step of such a kernel, and its workgroups along the first dimension.
+    pub(crate) fn of(&mut self, trace: &Trace, kernel: EventId) -> Option<(Step, u64)> {
+        let step = match self.0.of(trace, kernel) {
+            Step::Norm { .. } => Step::Norm { adds: false },
+            step @ (Step::Rope | Step::Store | Step::Activation) => step,
+            _ => return None,
+        };
+        let ([workgroups, ..], _) = launch_size(trace, kernel)?;
+        Some((step, workgroups))
+    }
+
+    /// Whether a replay runs this number of rows: most of these kernels say so, of more than one kind.
+    fn confirm(&mut self, profile: &Profile, replay: &Replay, rows: u64) -> bool {
+        let work = replay.work.iter().filter_map(|id| profile.gpu.get(*id));
+        let grids = work.filter_map(|work| self.of(&profile.trace, work.event));
+        let (mut n, mut n_equal, mut first, mut are_several) = (0_usize, 0_usize, None, false);
+        for (step, workgroups) in grids {
+            n += 1;
+            if workgroups == rows {
+                n_equal += 1;
+                are_several |= *first.get_or_insert(step) != step;
+            }
+        }
+        are_several && n_equal > n / 2
+    }
 }
 
 /// The number of rows of the first tensor of recorded operators, by thread and start.
@@ -147,8 +196,8 @@ impl Beside {
         Beside(rows)
     }
 
-    /// The number of rows that the first operator after a graph takes as input. It is the output of the graph if it is
-    /// a matrix with at most twice as many rows as the step has tokens.
+    /// The number of rows that the first operator after a graph takes as input. It may be the output of the graph if it
+    /// is a matrix with at least as many rows as the step has tokens.
     fn after(&self, step: &ServingStep, launched_ns: i64, tokens: u64) -> Option<u64> {
         let from = (step.track, launched_ns);
         let at = self
@@ -156,7 +205,7 @@ impl Beside {
             .partition_point(|(track, ns, _)| (*track, *ns) < from);
         let (track, ns, rows) = self.0.get(at)?;
         let is_of_it = *track == step.track && *ns < step.on_host.end_ns;
-        (is_of_it && (tokens..=tokens.saturating_mul(2)).contains(rows)).then_some(*rows)
+        (is_of_it && *rows >= tokens).then_some(*rows)
     }
 }
 
@@ -177,6 +226,49 @@ mod tests {
         let all = padded(&table.profile());
         all.first()
             .map(|one| (one.real, one.captured, one.source.label()))
+    }
+
+    /// Far more rows than tokens count only if the kernels of the graph have them, too.
+    #[test]
+    fn launch_grids_confirm_graphs_for_far_more_tokens() {
+        const STEP: &str =
+            "execute_17_context_0(sq0sk0sqsq0sqsk0)_generation_17(sq17sk99sqsq17sqsk99)";
+        const NORM: &str = "void vllm::fused_add_rms_norm_kernel<c10::BFloat16, 8>";
+        const ROPE: &str = "void vllm::rotary_embedding_kernel<c10::BFloat16, true>";
+        let captured = |kernels: [(&str, u64); 3]| {
+            let mut table =
+                Timetable::new()
+                    .annotation(STEP, 0..400)
+                    .runtime("cudaGraphLaunch", 1, 10..20);
+            for (at, (kernel, rows)) in (0_u32..).zip(kernels) {
+                let start = 1_000 + at * 100;
+                let grid = format!(r#""grid": [{rows}, 1, 1], "block": [512, 1, 1]"#);
+                table = table.kernel(1, kernel, start..start + 100).args(&grid);
+            }
+            let table = table
+                .op("aten::index", 30..40)
+                .args("512x4096, 17:long int");
+            let all = padded(&table.profile());
+            all.first().map(|one| (one.captured, one.is_in_grids))
+        };
+        let confirmed = Some((512, true));
+        let unconfirmed = Some((17, false));
+        assert_eq!(captured([(NORM, 512), (ROPE, 512), (NORM, 512)]), confirmed);
+        // Norms of single heads have more workgroups.
+        assert_eq!(
+            captured([(NORM, 512), (ROPE, 512), (NORM, 16_384)]),
+            confirmed
+        );
+        // Other sizes, a single kind, or kernels that run no workgroup for each row.
+        assert_eq!(captured([(NORM, 17), (ROPE, 17), (NORM, 17)]), unconfirmed);
+        assert_eq!(
+            captured([(NORM, 512), (NORM, 512), (NORM, 512)]),
+            unconfirmed
+        );
+        assert_eq!(
+            captured([("gemm", 512), ("gemm", 512), ("copy", 512)]),
+            unconfirmed
+        );
     }
 
     #[test]

@@ -85,6 +85,28 @@ fn what_is_no_chain_is_not_called_one() {
     assert_eq!(patterns(&outcome(&calls)), [""; 0]);
 }
 
+/// Two tensors are quantized one after the other. The second one starts anew: its elements have another size than the
+/// result of the first, and where it could be a slice of it, nothing comes back.
+#[test]
+fn what_follows_on_another_tensor_is_no_part_of_a_chain() {
+    let first: [Call; 4] = [
+        unary("aten::abs"),
+        EXP,
+        unary("aten::neg"),
+        (
+            "aten::copy_",
+            "1024x4096:c10::Float8_e4m3fn, 1024x4096:float",
+            200,
+        ),
+    ];
+    for next in ["1024x4096", "512x4096:float"] {
+        let second: [Call; 2] = [("aten::abs", next, 200), ("aten::max", next, 100)];
+        let outcome = module("Linear_0", &[&first[..], &second].concat());
+        let steps = "The steps `abs`, `exp`, `neg`, `copy` follow";
+        says(&outcome.findings[0].reasoning.concat(), &[steps]);
+    }
+}
+
 #[test]
 fn a_copy_or_another_stream_breaks_a_chain() {
     let calls = Calls::new().module("Act_0", |calls| {

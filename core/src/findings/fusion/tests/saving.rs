@@ -10,6 +10,7 @@ fn megabyte() -> Shape {
     Shape {
         sizes: vec![1000, 250],
         bytes: 1e6,
+        element_bytes: Some(4.0),
     }
 }
 

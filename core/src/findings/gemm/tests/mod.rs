@@ -1,6 +1,7 @@
 //! Each rule, from a trace with one such GEMM.
 
 mod advice;
+mod quantization;
 mod tiles;
 
 use crate::findings::finding::Impact;

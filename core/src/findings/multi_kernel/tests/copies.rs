@@ -303,3 +303,75 @@ fn copies_of_a_checkpoint_are_named_with_its_caller() {
     let other = saved("metrics.py(7): read");
     assert_eq!(other.title, "Device-to-host copies");
 }
+
+/// Weights that are copied for 9 ms of 10 ms, 250 MB in each of 9 copies, and computation of `compute` µs beside or
+/// after them.
+fn streamed(name: &str, stream: u32, compute: std::ops::Range<u32>) -> Finding {
+    let mut timetable = Timetable::new();
+    timetable = timetable.work("aten::mm", "gemm", compute).stream(stream);
+    for id in 0..9 {
+        let at = 1_000 * id;
+        timetable = timetable.work("aten::copy_", name, at..at + 1_000);
+        timetable = timetable.args(r#""bytes": 50000000"#);
+    }
+    analysed(&timetable.profile()).1.remove(0)
+}
+
+/// ```text
+/// ms      0                   9      10
+/// copies  [= 9 times 50 MB ===)
+/// GEMM                        [======)
+/// ```
+#[test]
+fn copies_beyond_the_computation_are_saved_by_fewer_bytes_alone() {
+    // 1 ms of kernels can hide 1 ms, whatever is copied.
+    let found = streamed(PINNED_H2D, 22, 9_000..10_000);
+    assert_eq!(
+        found.title,
+        "Host-to-device copies: more than kernels can hide"
+    );
+    assert!(
+        found.model.starts_with("move fewer bytes"),
+        "{}",
+        found.model
+    );
+    assert_eq!(saves(&found), (1_000_000, 5_000_000, 9_000_000));
+    let own = "They have a stream of their own, and only 1.00 ms of kernels are left";
+    reasons(&found, &[own, "the other 8.00 ms shrink with fewer bytes"]);
+    // Pageable memory is to be pinned first.
+    let pageable = streamed(H2D, 22, 9_000..10_000);
+    assert!(
+        pageable.model.starts_with("pin host memory"),
+        "{}",
+        pageable.model
+    );
+    assert_eq!(saves(&pageable).0, 1_000_000);
+    // The same to the host.
+    let offloaded = streamed(D2H, 22, 9_000..10_000);
+    assert_eq!(
+        offloaded.title,
+        "Device-to-host copies: more than kernels can hide"
+    );
+}
+
+#[test]
+fn copies_that_computation_can_hide_are_to_start_earlier() {
+    // On a stream of their own, which is no longer to be advised.
+    let apart = streamed(PINNED_H2D, 22, 9_000..20_000);
+    assert_eq!(saves(&apart), (6_750_000, 7_875_000, 9_000_000));
+    says(
+        &apart.model,
+        &["a stream of their own already: start them earlier"],
+    );
+    let offloaded = streamed(D2H, 22, 9_000..20_000);
+    says(&offloaded.model, &["a stream of their own already"]);
+    // On the stream of the kernels.
+    let beside = streamed(PINNED_H2D, 7, 9_000..20_000);
+    says(
+        &beside.model,
+        &["start copies earlier, on a stream of their own"],
+    );
+    // What overlaps already leaves less to overlap with: 9 ms of kernels, 4 of them beside copies.
+    let partly = streamed(PINNED_H2D, 22, 5_000..14_000);
+    assert_eq!(saves(&partly), (3_750_000, 4_375_000, 5_000_000));
+}

@@ -1,0 +1,334 @@
+//! GEMMs whose operands are quantized or dequantized right before them, in kernels of their own.
+//!
+//! ```text
+//! by stream: … | abs max mul clamp cast | abs max mul clamp cast | GEMM (FP8) |    quantizes both operands
+//!            … | dequantize                                      | GEMM (BF16)|    widens the weights
+//! ```
+//!
+//! Both are meant to make GEMMs cheaper, or weights smaller. Where they take longer than the GEMMs, they do not.
+
+use std::collections::BTreeMap;
+
+use super::is_narrow;
+use crate::findings::narrower::matrix_rate_16_bit;
+use crate::findings::prelude::*;
+use crate::hardware::Precision;
+use crate::names::Family;
+use crate::names::moe::{dequantizes, quantizes};
+use crate::profile::operations::Operation;
+use crate::profile::streams::{Step, steps};
+
+/// Steps of quantizing in eager mode, without `aten::` and a trailing underscore.
+#[rustfmt::skip]
+const CHAIN: &[&str] = &[
+    "abs", "amax", "max", "aminmax", "reciprocal", "div", "mul", "clamp", "clamp_min", "copy", "round", "log2", "floor",
+    "ceil", "exp2", "pow", "maximum",
+];
+
+/// It starts with finding the largest value. What comes before may belong to the layer.
+const FIRST: &[&str] = &["abs", "amax", "max", "aminmax"];
+
+/// Types that operands are quantized to.
+const NARROW: &[&str] = &["Float8", "signed char", "unsigned char", "Float4"];
+
+/// What an operation does in this.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Part {
+    /// Multiplies operands of 8 bits or fewer.
+    NarrowGemm,
+    Gemm,
+    /// Widens weights.
+    Widens,
+    /// Quantizes in one operation.
+    Quantizes,
+    /// A step of quantizing.
+    Step {
+        is_first: bool,
+        is_narrow: bool,
+    },
+    /// Ends it.
+    Other,
+}
+
+/// What is done to the operands of the GEMMs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+enum Kind {
+    Widening,
+    Quantizing,
+}
+
+/// All GEMMs that take less time than what is done to their operands.
+pub(super) struct Prepared {
+    kind: Kind,
+    gemm_ns: i64,
+    preparation_ns: i64,
+    n_kernels: u64,
+    n_gemms: u64,
+    /// By operation: how long it prepares.
+    savings: Vec<(usize, i64)>,
+    /// Longest first.
+    gemms: Vec<usize>,
+    /// What these GEMMs would take in 16 bits; for quantized operands alone.
+    wide_ns: i64,
+}
+
+/// The GEMMs of one operation, with what precedes them.
+#[derive(Debug, Default)]
+struct OfGemm {
+    n: u64,
+    ns: i64,
+    n_kernels: u64,
+    preparation: BTreeMap<usize, i64>,
+}
+
+impl OfGemm {
+    fn preparation_ns(&self) -> i64 {
+        sum(self.preparation.values().copied())
+    }
+}
+
+/// The GEMMs for which this costs more than the GEMMs themselves, by kind.
+pub(super) fn prepared(input: &Input) -> Vec<Prepared> {
+    let all = input.operations();
+    let parts: Vec<Part> = all
+        .map(|(at, operation, _)| part(input, at, operation))
+        .collect();
+    let has = |wanted: Part| parts.contains(&wanted);
+    // Order costs time, so it is skipped if nothing can come of it.
+    if !has(Part::NarrowGemm) && !has(Part::Widens) {
+        return Vec::new();
+    }
+    let counting = input.operations().map(|(at, operation, _)| (at, operation));
+    let mut of_gemms: BTreeMap<(Kind, usize), OfGemm> = BTreeMap::new();
+    let mut before: Vec<(Step, Part)> = Vec::new();
+    for step in steps(input.profile, counting) {
+        let part = step.as_ref().and_then(|step| parts.get(step.operation));
+        let (Some(step), Some(part)) = (step, part.copied()) else {
+            before.clear();
+            continue;
+        };
+        match part {
+            Part::Other => before.clear(),
+            Part::Gemm | Part::NarrowGemm => {
+                if let Some((kind, own)) = preparation(part, &before) {
+                    let gemm = of_gemms.entry((kind, step.operation)).or_default();
+                    gemm.n += 1;
+                    gemm.ns = gemm.ns.saturating_add(step.ns);
+                    for step in own {
+                        gemm.n_kernels += step.n_kernels as u64;
+                        let ns = gemm.preparation.entry(step.operation).or_default();
+                        *ns = ns.saturating_add(step.ns);
+                    }
+                }
+                before.clear();
+            }
+            _ => before.push((step, part)),
+        }
+    }
+    let costly = of_gemms
+        .into_iter()
+        .filter(|(_, gemm)| gemm.preparation_ns() > gemm.ns);
+    let by_kind = grouped(
+        costly.map(|((kind, at), gemm)| (kind, (at, gemm))),
+        |all: &mut Vec<(usize, OfGemm)>, one| all.push(one),
+    );
+    let prepared = by_kind
+        .into_iter()
+        .map(|(kind, all)| Prepared::new(input, kind, all));
+    prepared.collect()
+}
+
+/// The role of an operation.
+fn part(input: &Input, at: usize, operation: &Operation) -> Part {
+    let full = input.profile.trace.strings.get(operation.key.name);
+    let is_narrow_gemm = || {
+        let work = input.judged(at).work.and_then(|work| work.compute);
+        work.is_some_and(is_narrow)
+    };
+    match operation.family {
+        Family::Gemm if is_narrow_gemm() => return Part::NarrowGemm,
+        Family::Gemm => return Part::Gemm,
+        Family::Attention | Family::Moe | Family::Communication | Family::MemoryCopy => {
+            return Part::Other;
+        }
+        _ => {}
+    }
+    let kernels = operation.work().filter_map(|id| input.profile.gpu.get(id));
+    let mut names = kernels.map(|work| input.profile.trace.strings.get(work.name));
+    let kernel = names.next().unwrap_or("");
+    let of_name = |is: fn(&str) -> bool| is(full) || is(kernel);
+    if of_name(dequantizes) {
+        return Part::Widens;
+    }
+    if of_name(quantizes) {
+        return Part::Quantizes;
+    }
+    let name = full.strip_prefix("aten::").unwrap_or("");
+    let name = name.strip_suffix('_').unwrap_or(name);
+    if !CHAIN.contains(&name) {
+        return Part::Other;
+    }
+    let written = operation.tensors(input.profile).into_iter().next();
+    let is_narrow = |dtype: &str| NARROW.iter().any(|narrow| dtype.contains(narrow));
+    Part::Step {
+        is_first: FIRST.contains(&name),
+        is_narrow: name == "copy" && written.is_some_and(|tensor| is_narrow(tensor.dtype)),
+    }
+}
+
+/// The steps directly before a GEMM that prepare its operands.
+fn preparation(gemm: Part, before: &[(Step, Part)]) -> Option<(Kind, Vec<&Step>)> {
+    let of = |is: &dyn Fn(Part) -> bool| {
+        let own = before.iter().filter(|(_, part)| is(*part));
+        own.map(|(step, _)| step).collect::<Vec<&Step>>()
+    };
+    if gemm != Part::NarrowGemm {
+        let own = of(&|part| part == Part::Widens);
+        return (!own.is_empty()).then_some((Kind::Widening, own));
+    }
+    let starts = |part: Part| matches!(part, Part::Quantizes | Part::Step { is_first: true, .. });
+    let first = before.iter().position(|(_, part)| starts(*part))?;
+    let own = before.get(first..)?;
+    let quantizes = |part: Part| {
+        matches!(
+            part,
+            Part::Quantizes
+                | Part::Step {
+                    is_narrow: true,
+                    ..
+                }
+        )
+    };
+    let has_quantized = own.iter().any(|(_, part)| quantizes(*part));
+    has_quantized.then(|| (Kind::Quantizing, own.iter().map(|(step, _)| step).collect()))
+}
+
+impl Prepared {
+    fn new(input: &Input, kind: Kind, mut all: Vec<(usize, OfGemm)>) -> Prepared {
+        all.arrange_by_key(|(at, gemm)| (std::cmp::Reverse(gemm.ns), *at));
+        let of_16_bits = all.iter().map(|(at, gemm)| {
+            let times = times_in_16_bits(input, *at);
+            times.map_or(i64::MAX, |times| (gemm.ns as f64 * times).round() as i64)
+        });
+        let wide_ns = of_16_bits.fold(0_i64, i64::saturating_add);
+        let preparation = all.iter().flat_map(|(_, gemm)| &gemm.preparation);
+        Prepared {
+            kind,
+            gemm_ns: sum(all.iter().map(|(_, gemm)| gemm.ns)),
+            preparation_ns: sum(all.iter().map(|(_, gemm)| gemm.preparation_ns())),
+            n_kernels: all.iter().map(|(_, gemm)| gemm.n_kernels).sum(),
+            n_gemms: all.iter().map(|(_, gemm)| gemm.n).sum(),
+            savings: times_by_operation(preparation.map(|(at, ns)| (*at, *ns))),
+            gemms: all.iter().map(|(at, _)| *at).collect(),
+            wide_ns,
+        }
+    }
+
+    /// What is saved without any of it: quantized GEMMs would take longer in 16 bits.
+    fn saved_ns(&self) -> i64 {
+        let more_ns = match self.kind {
+            Kind::Widening => 0,
+            Kind::Quantizing => self.wide_ns.saturating_sub(self.gemm_ns),
+        };
+        self.preparation_ns.saturating_sub(more_ns).max(0)
+    }
+}
+
+/// How many times as long a GEMM takes in 16 bits: by the rates of the matrix units or by the bytes, whichever is more.
+fn times_in_16_bits(input: &Input, at: usize) -> Option<f64> {
+    let spec = input.judged(at).work?.compute?;
+    let own = input
+        .gpu()?
+        .matrix_rate(spec.precision, input.options.basis)?;
+    let (_, wide) = matrix_rate_16_bit(input)?;
+    let bits = match spec.precision {
+        Precision::Fp4 => 4.0,
+        Precision::Fp6 => 6.0,
+        _ => 8.0,
+    };
+    (wide.tflops > 0.0).then(|| (own.tflops / wide.tflops).max(16.0 / bits))
+}
+
+impl Subject for Prepared {
+    type Of<'a> = Prepared;
+
+    fn evidence(group: &Group<Self>, _: &Rule<Self>) -> Option<Evidence> {
+        let (input, seen) = (group.input, group.first());
+        let impact = Impact::at_most(seen.saved_ns());
+        let middle = |ns: i64| {
+            let share = impact.mid_ns as f64 / seen.preparation_ns.max(1) as f64;
+            (ns as f64 * share).round() as i64
+        };
+        let prepares = seen.savings.iter().map(|(at, _)| *at);
+        let operations = prepares.chain(seen.gemms.iter().copied()).collect();
+        let time_ns = seen.preparation_ns.saturating_add(seen.gemm_ns);
+        let savings = seen.savings.iter().map(|(at, ns)| (*at, middle(*ns)));
+        Some(Evidence {
+            impact: Some(impact),
+            savings: savings.collect(),
+            ..Evidence::of_time(input, operations, time_ns)
+        })
+    }
+
+    fn words(group: &Group<Self>) -> Words {
+        let (input, seen) = (group.input, group.first());
+        let longest = seen.gemms.first().map(|at| input.operation(*at));
+        let subject = longest.map(|one| match shapes(input, one) {
+            shapes if shapes.is_empty() => format!("`{}`", short_name(input, one)),
+            shapes => format!("`{}` ({shapes})", short_name(input, one)),
+        });
+        let prepares = seen.savings.iter().max_by_key(|(_, ns)| *ns);
+        let prepares = prepares.map(|(at, _)| short_name(input, input.operation(*at)));
+        let wide = matrix_rate_16_bit(input).map_or("16 bits", |(precision, _)| match precision {
+            Precision::Fp16 => "FP16",
+            _ => "BF16",
+        });
+        vec![
+            ("preparation", time_and_share(seen.preparation_ns, input)),
+            ("gemm_time", format::time_ns(seen.gemm_ns)),
+            ("gemms", format::counted(seen.n_gemms, "GEMM")),
+            ("kernels", format::counted(seen.n_kernels, "kernel")),
+            ("longest", subject.unwrap_or_default()),
+            ("prepares", prepares.unwrap_or_default()),
+            ("wide", wide.to_owned()),
+            ("wide_time", format::time_ns(seen.wide_ns)),
+            ("saved", format::time_ns(seen.saved_ns())),
+        ]
+    }
+}
+
+pub(super) const RULES: &[Rule<Prepared>] = &[
+    Rule {
+        key: "dequantized_weights",
+        when: "an operation that dequantizes runs directly before GEMMs, and takes longer than these",
+        applies: |_, seen| seen.kind == Kind::Widening,
+        title: "Dequantizing weights takes longer than their GEMMs",
+        issue: "{kernels} dequantize operands of {gemms} directly before them (`{prepares}`): {preparation}, for GEMMs of {gemm_time} (the longest: {longest}).",
+        model: "use GEMM kernels that dequantize weights as they read them (Marlin, `aten::_weight_int4pack_mm`), or dequantize once and keep the weights in {wide}, where memory suffices; more tokens per call spread the cost over more work.",
+        kernel: "dequantize a tile of the weights on chip, inside of the GEMM: wide weights then never go through memory.",
+        notes: &[
+            "The estimate is the time of dequantizing. A GEMM that reads narrow weights itself is faster still where reading weights determines its time.",
+        ],
+        ..PREPARED
+    },
+    Rule {
+        key: "quantized_operands",
+        when: "quantizing the operands of GEMMs of 8 bits or fewer takes longer than these GEMMs, and than 16 bits would cost",
+        applies: |_, seen| seen.kind == Kind::Quantizing && seen.saved_ns() > 0,
+        title: "Quantizing operands takes longer than their GEMMs",
+        issue: "{kernels} quantize the operands of {gemms} directly before them: {preparation}, for GEMMs of {gemm_time} (the longest: {longest}), which would take about {wide_time} in {wide}.",
+        model: "compile the module (`torch.compile`), so that scaling, clamping and casting are one kernel; quantize weights that do not change once, not in each call; where neither is possible, keep these GEMMs in {wide}.",
+        kernel: "scale and cast in the kernel that produces the operand (norm, activation), or in one kernel for each operand.",
+        notes: &[
+            "The estimate is what {wide} saves: {saved} at most, the time of quantizing less what the GEMMs would take longer at the rates of the GPU. One kernel for each operand may save more.",
+        ],
+        effect: Effect::FewerLaunches,
+        ..PREPARED
+    },
+];
+
+const PREPARED: Rule<Prepared> = Rule {
+    saves: Saves::Evidence,
+    has_reproducer: false,
+    ..Rule::BASE
+};

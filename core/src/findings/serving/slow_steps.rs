@@ -1,0 +1,121 @@
+//! Steps that take longer than others of the trace for a known reason: they run without a graph, or prefill beside
+//! decodes.
+
+use super::launches::replays_of;
+use super::{Kind, Seen, Source};
+use crate::base::stats::median_ns;
+use crate::findings::prelude::*;
+use crate::names::batch::{Engine, Phase};
+use crate::profile::serving::ServingStep;
+
+/// Decode steps that run kernel by kernel, while others of the trace replay a graph.
+pub(super) fn eager(source: &Source) -> Vec<Seen> {
+    /// What the GPU is idle for in them, relative to their time.
+    const LEAST_IDLE_PERCENT: f64 = 10.0;
+    let Some(serving) = source.serving.filter(|_| source.passes.are_replays) else {
+        return Vec::new();
+    };
+    let steps = serving.of(Some(Phase::Decode));
+    let (replayed, eager): (Vec<&ServingStep>, Vec<&ServingStep>) =
+        steps.partition(|step| replays_of(source, step).next().is_some());
+    let lengths = || eager.iter().filter_map(|step| step.length);
+    let time_ns = sum(lengths().map(|length| length.ns));
+    let idle = replayed
+        .iter()
+        .filter_map(|step| Some(step.length?.idle_ns()));
+    let Some(usual_ns) = median_ns(idle.collect()) else {
+        return Vec::new();
+    };
+    let idle_ns = sum(lengths().map(|length| (length.idle_ns() - usual_ns).max(0)));
+    if percent_of(idle_ns, time_ns).is_none_or(|percent| percent < LEAST_IDLE_PERCENT) {
+        return Vec::new();
+    }
+    let words = vec![
+        ("eager", format::counted(eager.len() as u64, "decode step")),
+        ("eager_sizes", requests(&eager)),
+        ("eager_time", median_time(&eager)),
+        ("replayed", format::count(replayed.len() as u64)),
+        ("replayed_sizes", requests(&replayed)),
+        ("replayed_time", median_time(&replayed)),
+        ("idle", format::time_ns(idle_ns)),
+        (
+            "flag",
+            flag(
+                source,
+                Engine::graph_sizes_flags,
+                "the engine's list of graph sizes",
+            ),
+        ),
+    ];
+    vec![Seen {
+        events: eager.iter().take(10).map(|step| step.event).collect(),
+        words,
+        ..Seen::new(Kind::EagerSteps, time_ns).saving(Impact::at_most(idle_ns), [])
+    }]
+}
+
+/// Decodes that wait for the prefill in their step.
+pub(super) fn held_by_prefill(source: &Source) -> Vec<Seen> {
+    /// Relative to a step that only decodes.
+    const FAR: i64 = 10;
+    let seen = || {
+        let serving = source.serving?;
+        let decode_ns = serving.step_time(Some(Phase::Decode))?.ns;
+        let far_ns = decode_ns.saturating_mul(FAR);
+        let mixed = serving.of(Some(Phase::Mixed));
+        let long = mixed.filter_map(|step| {
+            let (length, batch) = (step.length?, step.batch?);
+            let decodes = batch.generation.requests.filter(|n| *n > 0)?;
+            (length.ns > far_ns).then_some((step, length.ns, decodes, batch.context.sq))
+        });
+        let long: Vec<_> = long.collect();
+        let (_, longest_ns, decodes, tokens) = long.iter().max_by_key(|(_, ns, ..)| *ns)?;
+        let tokens = tokens.map(|n| format!(" of {}", format::counted(n, "token")));
+        let of_times = format::number(*longest_ns as f64 / decode_ns.max(1) as f64);
+        let words = vec![
+            ("steps", format::counted(long.len() as u64, "step")),
+            ("longest", format::time_ns(*longest_ns)),
+            ("decode", format::time_ns(decode_ns)),
+            ("times", of_times),
+            ("decodes", format::counted(*decodes, "decoding request")),
+            ("tokens", tokens.unwrap_or_default()),
+            (
+                "flag",
+                flag(
+                    source,
+                    Engine::prefill_tokens_flag,
+                    "the engine's limit of tokens in a step",
+                ),
+            ),
+        ];
+        Some(Seen {
+            events: long.iter().take(10).map(|(step, ..)| step.event).collect(),
+            words,
+            ..Seen::new(Kind::HeldByPrefill, sum(long.iter().map(|(_, ns, ..)| *ns)))
+        })
+    };
+    seen().into_iter().collect()
+}
+
+fn flag(source: &Source, of: fn(Engine) -> Option<&'static str>, other: &str) -> String {
+    let engine = source.serving.and_then(|serving| serving.engine);
+    engine.and_then(of).unwrap_or(other).to_owned()
+}
+
+/// " of 152 requests", " of 152 to 168 requests"; empty if unknown.
+fn requests(steps: &[&ServingStep]) -> String {
+    let all = || steps.iter().filter_map(|step| step.batch?.requests());
+    match all().min().zip(all().max()) {
+        None => String::new(),
+        Some((one, most)) if one == most => format!(" of {}", format::counted(one, "request")),
+        Some((least, most)) => {
+            let most = format::counted(most, "request");
+            format!(" of {} to {most}", format::count(least))
+        }
+    }
+}
+
+fn median_time(steps: &[&ServingStep]) -> String {
+    let lengths = steps.iter().filter_map(|step| Some(step.length?.ns));
+    format::time_ns(median_ns(lengths.collect()).unwrap_or(0))
+}
