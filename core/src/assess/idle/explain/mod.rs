@@ -10,6 +10,7 @@ mod thread;
 
 use std::cell::OnceCell;
 use std::ops::Range;
+use std::sync::Arc;
 
 use super::cause::IdleCause;
 use super::code::{Code, CodePart, CodeSearch, Late, Place};
@@ -26,6 +27,7 @@ use crate::profile::kernels::GpuWork;
 use crate::profile::origin::Origin;
 use crate::profile::runtime_calls::{GraphReplays, NODE_GAP_NS};
 use crate::profile::timeline::GpuClass;
+use crate::profile::tuning::Tuning;
 use crate::trace::{ByName, Category, EventId, TrackId};
 
 use cold::FirstUses;
@@ -78,6 +80,7 @@ pub(crate) struct Explainer<'a> {
     calls: ByName<RuntimeCall>,
     tracks: Map<TrackId, Range<u32>>,
     activities: CpuActivities,
+    tuning: Arc<Tuning>,
     launches: OnceCell<Vec<Interval>>,
     /// When the first recorded activity of each stream of the whole trace starts.
     firsts: OnceCell<Map<TrackId, i64>>,
@@ -122,6 +125,7 @@ impl<'a> Explainer<'a> {
                 .map(|nodes| (nodes.track, nodes.nodes.clone()))
                 .collect(),
             activities: CpuActivities::new(profile),
+            tuning: Tuning::of(profile),
             launches: OnceCell::new(),
             firsts: OnceCell::new(),
             waits: OnceCell::new(),
@@ -146,9 +150,9 @@ impl<'a> Explainer<'a> {
     /// 3. The launch ended before the gap started (allowing for its latency), or most of the gap came after it: queued;
     ///    after a replay that lacks its last kernels: kernels not recorded. At the start of the trace, before the first
     ///    recorded activity of a stream: before the recording.
-    /// 4. Half of the gap until the launch is data loading, compilation, capture, the profiler, or loading of kernels,
-    ///    in separate calls or in a launch that takes unusually long; or allocating and freeing. A
-    ///    [first use](FirstUses): startup. Compilation once the program [was warm](Warm): recompilation.
+    /// 4. Kernels were tuned for half of the gap until the launch: kernel tuning. Half of it is data loading,
+    ///    compilation, capture, the profiler, or loading of kernels, in separate calls or in a launch that takes
+    ///    unusually long; or allocating and freeing. A [first use](FirstUses): startup. Compilation once the program [was warm](Warm): recompilation.
     /// 5. The thread waited for the GPU after the gap started, and launched soon after that: synchronization. Long
     ///    after: CPU work. The same if another thread waited while the launching one did nothing. A wait that is short
     ///    relative to the gap did not delay the CPU.
@@ -304,6 +308,10 @@ impl<'a> Explainer<'a> {
             false => 0,
         };
         let late = |cause: IdleCause| (Some(cause), stretch.since_ns);
+        // Before compilation: that of the candidates is a part of it.
+        if self.tuning.within(track, window) > half_ns {
+            return late(IdleCause::Tuning);
+        }
         let unknown = (None, stretch.since_ns);
         match activity {
             Some(CpuActivity::DataLoading) => return late(IdleCause::DataLoading),
