@@ -45,6 +45,7 @@ mod serving;
 mod slow_calls;
 mod slowdown;
 mod triton;
+mod tuning;
 mod unattributed;
 mod unmodelled;
 
@@ -134,7 +135,8 @@ pub const ANALYSES: &[AnalysisKind] = &[
     AnalysisKind { key: "memory", title: "Memory", subject: "memory of the GPU", tier: Tier::System, covers: |_, _| false, is_of_whole: true, class: |_, _| String::new(), run: memory::run, rules: memory::DOCS },
     AnalysisKind { key: "graphs", title: "GPU graphs", subject: "GPU graphs", tier: Tier::System, covers: any_kind::runs_in_graphs, is_of_whole: false, class: |_, _| String::new(), run: any_kind::run_graphs, rules: any_kind::GRAPH_DOCS },
     AnalysisKind { key: "recompute", title: "Recomputation", subject: "activations computed again", tier: Tier::System, covers: any_kind::is_recomputed, is_of_whole: false, class: |_, _| String::new(), run: any_kind::run_recompute, rules: any_kind::RECOMPUTE_DOCS },
-    AnalysisKind { key: "slowdown", title: "Slowdown", subject: "operations that become slower", tier: Tier::System, covers: slowdown::covers, is_of_whole: false, class: |_, _| String::new(), run: slowdown::run, rules: slowdown::DOCS },
+    AnalysisKind { key: "slowdown", title: "Slowdown", subject: "operations that become slower or faster", tier: Tier::System, covers: slowdown::covers, is_of_whole: false, class: |_, _| String::new(), run: slowdown::run, rules: slowdown::DOCS },
+    AnalysisKind { key: "kernel_tuning", title: "Kernel tuning", subject: "kernels that are tuned", tier: Tier::System, covers: |_, _| false, is_of_whole: true, class: |_, _| String::new(), run: tuning::run, rules: tuning::DOCS },
     AnalysisKind { key: "kernel_fusion", title: "Kernel fusion", subject: "kernels that could be fused", tier: Tier::Fusion, covers: |_, _| false, is_of_whole: true, class: |_, _| String::new(), run: fusion::run, rules: fusion::DOCS },
 ];
 
@@ -163,7 +165,9 @@ impl Analyses {
         let run = |kind: &'static AnalysisKind| {
             let mut outcome = compute::outcome(input, kind);
             if outcome.status == Status::Done || kind.is_of_whole {
-                let rows = outcome.rows.clone();
+                // Calls that tune are shown, but say nothing about the work of a step.
+                let mut rows = outcome.rows.clone();
+                rows.retain(|row| !input.operation(row.operation).is_tuning());
                 (kind.run)(input, &rows, &mut outcome);
             }
             if kind.tier == Tier::Compute {

@@ -64,11 +64,17 @@ pub(super) fn take_in(outer: &mut Finding, inner: &Finding) -> bool {
         return false;
     }
     outer.priority = outer.priority.min(inner.priority);
+    // That calls differ is what the other finding is about.
+    if outer.effect == Effect::FasterGpu {
+        return true;
+    }
+    let saves = match inner.impact {
+        Some(impact) => format!("saves up to {}", format::time_ns(impact.high_ns)),
+        None => format::time_ns(inner.time_ns),
+    };
     outer.reasoning.push(format!(
-        "This includes a part that can be fixed on its own, {} ({}): {}",
-        inner.title,
-        format::time_ns(inner.time_ns),
-        inner.model
+        "This includes a part that can be fixed on its own, {} ({saves}): {}",
+        inner.title, inner.model
     ));
     // A recommended reproducer stays in the package, whichever finding asks for it.
     if outer.replay.is_none() {
@@ -193,7 +199,7 @@ mod tests {
             about("conversion", 10_000, &[1]),
         ]);
         assert_eq!(titles(&findings), ["fusion"]);
-        let said = "This includes a part that can be fixed on its own, conversion (0.100 µs): fix conversion.";
+        let said = "This includes a part that can be fixed on its own, conversion (saves up to 10.0 µs): fix conversion.";
         assert_eq!(findings.ranked[0].finding.reasoning, [said]);
         let within = &findings.within[0];
         assert_eq!((within.title.as_str(), within.number), ("conversion", 1));

@@ -1,4 +1,4 @@
-//! Kernels that become slower mid-run, whatever they compute: their rows belong to the analyses of their kinds; the
+//! Kernels that become slower mid-run, or faster after its first part, whatever they compute: their rows belong to the analyses of their kinds; the
 //! remedy is the same for all.
 
 use super::any_kind;
@@ -7,7 +7,7 @@ use crate::profile::Profile;
 use crate::profile::operations::Operation;
 use crate::profile::slowdown::{Slowdown, Slowed};
 
-pub(super) const DOCS: Docs = || rule::docs(&[SLOWER]);
+pub(super) const DOCS: Docs = || rule::docs(RULES);
 
 pub(super) fn covers(profile: &Profile, operation: &Operation) -> bool {
     let slowdown = Slowdown::of(profile);
@@ -16,7 +16,7 @@ pub(super) fn covers(profile: &Profile, operation: &Operation) -> bool {
     slowed.any(|known| std::ptr::eq(known, operation))
 }
 
-/// The calls of an operation that became slower.
+/// The calls of an operation that became slower or faster.
 fn of(input: &Input, row: &Row) -> Option<Slowed> {
     let slowdown = Slowdown::of(input.profile);
     let slowdown = Option::as_ref(&slowdown)?;
@@ -27,6 +27,29 @@ fn excess_ns(input: &Input, rows: &[&Row]) -> i64 {
     let slowed = rows.iter().filter_map(|row| of(input, row));
     sum(slowed.map(|slowed| slowed.excess_ns))
 }
+
+const RULES: &[Rule<Row>] = &[SLOW_AT_START, SLOWER];
+
+/// Whether the slow calls are the first ones.
+fn is_at_start(input: &Input) -> bool {
+    let slowdown = Slowdown::of(input.profile);
+    slowdown.iter().any(|slowdown| slowdown.is_at_start)
+}
+
+const SLOW_AT_START: Rule<Row> = Rule {
+    key: "slower_at_start",
+    when: "calls with the same arguments are slower in the first part of the run, nearly all by the same factor",
+    applies: |input, _| is_at_start(input),
+    title: "Kernels are slower at the start of the run",
+    issue: "Until {since} after the first GPU activity, calls with the same arguments take {factor}× as long as later{whatever}: {excess} more than at the later speed.",
+    model: "warm up before recording and before measuring, until times are steady: clocks rise only after some time under load. If pauses let clocks fall again and again, shorten them; a fixed clock keeps measurements comparable.",
+    kernel: "nothing to tune: the same kernels are faster later in the run.",
+    notes: &[
+        "A trace does not record clock rates. Calls that overlap with communication are excluded, and so are attention and MoE, whose time depends on more than sizes.",
+        "The estimate is what calls take beyond their median after that time. A longer run has it once.",
+    ],
+    ..SLOWER
+};
 
 const SLOWER: Rule<Row> = Rule {
     key: "slower_in_mid_run",
@@ -76,23 +99,23 @@ fn before_and_after(input: &Input, rows: &[&Row]) -> Table {
         ("operation", "Operation", &|slowed| Value::Quoted(name(slowed))),
         ("before", "Median before", &|slowed| Value::Ns(slowed.before_ns)),
         ("after", "Median after", &|slowed| Value::Ns(slowed.after_ns)),
-        ("excess", "Beyond the earlier median", &|slowed| Value::Ns(slowed.excess_ns)),
+        ("excess", "Beyond the faster median", &|slowed| Value::Ns(slowed.excess_ns)),
     ];
     Table::of("slower_in_mid_run", "Before and after", slowed, columns)
 }
 
 pub(super) fn run(input: &Input, rows: &[Row], outcome: &mut Outcome) {
-    any_kind::run(input, rows, outcome, &[SLOWER], |rows| {
+    any_kind::run(input, rows, outcome, RULES, |rows| {
         let (count, excess) = (n_calls(rows), excess_ns(input, rows));
         [
             (
                 "slower_calls",
-                "Calls of what becomes slower",
+                "Calls of what changes its speed",
                 Value::Count(count),
             ),
             (
                 "slower_excess",
-                "Beyond the earlier medians",
+                "Beyond the faster medians",
                 Value::Ns(excess),
             ),
         ]
@@ -126,5 +149,10 @@ mod tests {
         assert_eq!(finding.impact.unwrap().high_ns, 360_000);
         assert_eq!(finding.tables[0].rows.len(), 2);
         assert_eq!(patterns(&run(1.0).outcome("slowdown")), [""; 0]);
+        // The other way round: the first four take twice as long.
+        let outcome = run(0.5).outcome("slowdown");
+        let finding = only(&outcome, "slower_at_start");
+        says(&finding.issue, &["Until 480 µs after the first", "2.00×"]);
+        assert_eq!(finding.impact.unwrap().high_ns, 240_000);
     }
 }

@@ -27,6 +27,8 @@ labelled! {
         Checkpointing => "Checkpointing" as "checkpointing",
         FileAccess => "File access" as "file_access",
         KernelLoading => "Kernel loading" as "kernel_loading",
+        /// Kernels are run to choose the fastest of several.
+        Tuning => "Kernel tuning" as "kernel_tuning",
         Compilation => "Compilation" as "compilation",
         /// A stream is captured into a GPU graph.
         GraphCapture => "Graph capture" as "graph_capture",
@@ -158,11 +160,16 @@ const ACTIVITIES: &[(Named, CpuActivity)] = &[
     (Python("torch/_inductor/compile_fx.py", &["compile_fx"]), Compilation),
     (Python("torch/utils/cpp_extension.py", &["load", "load_inline"]), Compilation),
     (Python("triton/compiler/compiler.py", &["compile"]), Compilation),
-    (Python("triton/runtime/autotuner.py", &["_bench"]), Compilation),
-    (Python("triton/testing.py", &["do_bench"]), Compilation),
+    (Python("triton/runtime/autotuner.py", &["_bench"]), Tuning),
+    (Python("triton/testing.py", &["do_bench", "do_bench_cudagraph"]), Tuning),
+    (Python("torch/_inductor/runtime/triton_heuristics.py", &["benchmark_all_configs", "autotune_to_one_config", "coordinate_descent_tuning", "bench"]), Tuning),
+    (Python("torch/_inductor/runtime/benchmarking.py", &["benchmark", "benchmark_gpu", "benchmark_many_gpu"]), Tuning),
+    (Python("torch/_inductor/select_algorithm.py", &["do_autotuning", "benchmark_choices", "benchmark_in_current_process", "benchmark_in_sub_process"]), Tuning),
     (StartsWith("_compile.compile_inner"), Compilation),
     (StartsWith("entire_frame_compile"), Compilation),
-    (StartsWith("CachingAutotuner.benchmark_all_configs"), Compilation),
+    (StartsWith("CachingAutotuner.benchmark_all_configs"), Tuning),
+    (StartsWith("CachingAutotuner.coordinate_descent_tuning"), Tuning),
+    (EndsWith("_template_autotuning (dynamo_timed)"), Tuning),
     (EndsWith("(dynamo_timed)"), Compilation),
     (Python("torch/cuda/graphs.py", &["capture_begin", "capture_end"]), GraphCapture),
     (StartsWith("<frozen importlib"), Imports),
@@ -220,7 +227,13 @@ impl CpuActivity {
     pub(crate) fn is_cause(self) -> bool {
         matches!(
             self,
-            DataLoading | GarbageCollection | Compilation | GraphCapture | KernelLoading | Profiler
+            DataLoading
+                | GarbageCollection
+                | Tuning
+                | Compilation
+                | GraphCapture
+                | KernelLoading
+                | Profiler
         )
     }
 
@@ -228,7 +241,7 @@ impl CpuActivity {
     pub(crate) fn is_one_off(self) -> bool {
         matches!(
             self,
-            KernelLoading | Compilation | GraphCapture | Imports | Profiler
+            KernelLoading | Tuning | Compilation | GraphCapture | Imports | Profiler
         )
     }
 
@@ -303,6 +316,12 @@ mod tests {
             ("torch/serialization.py(943): save", Some(Checkpointing)),
             ("torch/_dynamo/convert_frame.py(666): _compile", Some(Compilation)),
             ("compile_fx_inner (dynamo_timed)", Some(Compilation)),
+            ("triton/testing.py(110): do_bench", Some(Tuning)),
+            ("CachingAutotuner.benchmark_all_configs (dynamo_timed)", Some(Tuning)),
+            ("mm_template_autotuning (dynamo_timed)", Some(Tuning)),
+            ("mm_template_precompiling (dynamo_timed)", Some(Compilation)),
+            // It also launches the kernel once the fastest is known.
+            ("triton/runtime/autotuner.py(170): run", None),
             // Running compiled code is not compilation.
             ("## Call CompiledFxGraph fal4xp ##", None),
             ("triton/compiler/compiler.py(487): launch_metadata", None),

@@ -61,6 +61,11 @@ impl RuntimeCall {
     }
 }
 
+/// Whether a call reads the time of an event, or waits for that: how libraries time their kernels.
+pub(crate) fn is_event_timing(name: &str) -> bool {
+    name.contains("EventElapsedTime") || name.contains("EventSynchronize")
+}
+
 /// Whether a call begins (`true`) or ends (`false`) the capture of a stream into a GPU graph.
 pub(crate) fn is_capture_edge(name: &str) -> Option<bool> {
     if name.ends_with("StreamBeginCapture") {

@@ -48,6 +48,23 @@ pub(crate) fn is_by_columns(op: &str, kernel: &str) -> bool {
     op.starts_with("aten::") || is_of_tensile(kernel) || kernel.starts_with("nvjet")
 }
 
+/// Operators that factorize matrices, or solve by that. A library does so in many kernels, GEMMs among them, and reads
+/// results of some of them on the CPU.
+#[rustfmt::skip]
+const FACTORIZATIONS: &[&str] = &[
+    "_linalg_eigh", "_linalg_eigvals", "linalg_eig", "linalg_eigh", "linalg_eigvals", "linalg_eigvalsh",
+    "_linalg_svd", "linalg_svd", "linalg_svdvals", "linalg_qr", "geqrf", "linalg_cholesky_ex", "linalg_cholesky",
+    "cholesky", "cholesky_inverse", "linalg_lu", "linalg_lu_factor", "linalg_lu_factor_ex", "linalg_ldl_factor_ex",
+    "linalg_inv", "linalg_inv_ex", "linalg_pinv", "linalg_lstsq", "_linalg_det", "_linalg_slogdet",
+    "_linalg_solve_ex", "linalg_solve",
+];
+
+/// Whether an operator factorizes matrices.
+pub(crate) fn is_factorization(op: &str) -> bool {
+    let name = op.strip_prefix("aten::");
+    name.is_some_and(|name| FACTORIZATIONS.contains(&name))
+}
+
 /// Words in operator names for GEMMs of 8 bits or fewer.
 const QUANTIZED: &[&str] = &[
     "w8a8", "int8", "fp8", "w4a16", "w4a4", "fp4", "int4", "4bit", "_int_mm", "gptq", "awq",

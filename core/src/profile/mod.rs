@@ -67,6 +67,7 @@ pub(crate) mod tensors;
 pub mod timeline;
 pub mod timelines;
 pub mod tree;
+pub(crate) mod tuning;
 pub mod unattributed;
 pub(crate) mod unfused_attention;
 pub mod window;

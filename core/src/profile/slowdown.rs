@@ -1,5 +1,5 @@
-//! Kernels that become slower in the middle of a run, all by about the same factor: falling clocks, or something else
-//! on the same GPU.
+//! Kernels that become slower in the middle of a run, or faster, all by about the same factor: clocks that fall or rise,
+//! or something else on the same GPU.
 //!
 //! ```text
 //! GEMM     100 100 100 100 145 145 145 145
@@ -28,7 +28,7 @@ const LEAST_FACTOR: f64 = 1.1;
 /// Factors of operations agree if they differ by at most this fraction.
 const TOLERANCE: f64 = 0.1;
 
-/// At least this share of the compared time must become slower by the same factor …
+/// At least this share of the compared time must change by the same factor …
 const MOST: f64 = 0.75;
 
 /// … and at least this share of all computation time must be compared.
@@ -37,23 +37,27 @@ const LEAST_COMPARED: f64 = 0.3;
 /// At least this share of calls must be on the right side of the midpoint between before and after.
 const CLEAR: f64 = 0.8;
 
-/// An operation whose calls become slower.
+/// An operation whose calls become slower, or faster.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Slowed {
     /// Its position in [`Profile::operations`].
     pub(crate) operation: usize,
+    /// The medians before and after the moment.
     pub(crate) before_ns: i64,
     pub(crate) after_ns: i64,
-    /// Total time of the calls after the moment beyond the median before it.
+    /// Total time of the slow calls beyond the median of the fast ones.
     pub(crate) excess_ns: i64,
 }
 
-/// What becomes slower, and from when.
+/// What becomes slower or faster, and when.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Slowdown {
+    /// When the first call runs at the other speed.
     pub(crate) since_ns: i64,
-    /// How many times longer the calls take.
+    /// How many times as long the slow calls take.
     pub(crate) factor: f64,
+    /// The slow calls are those before.
+    pub(crate) is_at_start: bool,
     /// In the order of the operations.
     pub(crate) operations: Vec<Slowed>,
 }
@@ -75,7 +79,31 @@ impl Slowdown {
             let computing = profile.operations().iter();
             let computing = computing.filter(|one| one.family.computes());
             let all_ns = sum(computing.map(|one| one.kernel_ns));
-            Slowdown::new(&series.collect::<Vec<_>>(), all_ns)
+            Slowdown::either(series.collect(), all_ns)
+        })
+    }
+
+    /// The slowdown, or else the opposite: a slowdown in reversed time.
+    fn either(series: Vec<Series>, all_ns: i64) -> Option<Slowdown> {
+        if let Some(slower) = Slowdown::new(&series, all_ns) {
+            return Some(slower);
+        }
+        let series: Vec<Series> = series.into_iter().map(Series::reversed).collect();
+        let faster = Slowdown::new(&series, all_ns)?;
+        let operations = faster.operations.into_iter().map(|one| Slowed {
+            before_ns: one.after_ns,
+            after_ns: one.before_ns,
+            ..one
+        });
+        // The last slow call; fast ones follow it.
+        let last_ns = faster.since_ns.saturating_neg();
+        let calls = series.iter().flat_map(|one| &one.calls);
+        let starts = calls.map(|(start_ns, _)| start_ns.saturating_neg());
+        Some(Slowdown {
+            since_ns: starts.filter(|ns| *ns > last_ns).min().unwrap_or(last_ns),
+            is_at_start: true,
+            operations: operations.collect(),
+            ..faster
         })
     }
 
@@ -116,6 +144,7 @@ impl Slowdown {
         Some(Slowdown {
             since_ns,
             factor,
+            is_at_start: false,
             operations: slowed.collect(),
         })
     }
@@ -141,7 +170,7 @@ impl Series {
     /// communication, because that slows them down, too.
     fn of(profile: &Profile, at: usize, operation: &Operation) -> Option<Series> {
         let has_shapes = !operation.dims(profile).is_empty() && !operation.is_in_graph(profile);
-        if !operation.family.computes() || !has_shapes {
+        if !operation.family.computes() || !has_shapes || operation.is_tuning() {
             return None;
         }
         let communication = Communication::of(profile);
@@ -159,6 +188,15 @@ impl Series {
             is_compared: !depends_on_values,
             calls,
         })
+    }
+
+    /// The same calls with time running backwards.
+    fn reversed(mut self) -> Series {
+        self.calls.reverse();
+        for (start_ns, _) in &mut self.calls {
+            *start_ns = start_ns.saturating_neg();
+        }
+        self
     }
 
     fn time_ns(&self) -> i64 {
@@ -261,7 +299,7 @@ mod tests {
             is_compared: true,
         };
         let all_ns = sum(gemm.iter().chain(add).copied());
-        Slowdown::new(&[series(0, gemm), series(1, add)], all_ns)
+        Slowdown::either(vec![series(0, gemm), series(1, add)], all_ns)
     }
 
     #[test]
@@ -283,17 +321,35 @@ mod tests {
     }
 
     #[test]
+    fn what_becomes_faster_by_one_factor() {
+        let gemm = [145, 145, 145, 145, 100, 100, 100, 100, 100, 100];
+        let add = [29, 29, 29, 29, 20, 20, 20, 20, 20, 20];
+        let found = slowdown(&gemm, &add).unwrap();
+        assert_eq!((found.since_ns, found.factor), (4_000, 1.45));
+        assert!(found.is_at_start);
+        let [gemm, add] = &found.operations[..] else {
+            panic!("two operations");
+        };
+        // 4 · 45 and 4 · 9.
+        assert_eq!(
+            (gemm.before_ns, gemm.after_ns, gemm.excess_ns),
+            (145, 100, 180)
+        );
+        assert_eq!(add.excess_ns, 36);
+    }
+
+    #[test]
     fn what_else_makes_calls_slow_is_no_slowdown() {
         let steady = [100; 10];
         let slower = [100, 100, 100, 100, 145, 145, 145, 145, 145, 145];
         let by_turns = [100, 145, 100, 145, 100, 145, 100, 145, 100, 145];
-        let faster = [145, 145, 145, 145, 100, 100, 100, 100, 100, 100];
         #[rustfmt::skip]
         let cases: &[(&str, &[i64], &[i64])] = &[
             ("steady", &steady, &steady),
             ("another one is steady", &slower, &steady),
             ("by turns", &by_turns, &by_turns),
-            ("a warm-up", &faster, &faster),
+            ("two slow calls at the start", &[145, 145, 100, 100, 100, 100, 100, 100, 100, 100], &steady),
+            ("faster and slower", &slower, &[145, 145, 145, 145, 100, 100, 100, 100, 100, 100]),
             ("one slow call at the end", &[100, 100, 100, 100, 100, 100, 100, 100, 100, 900], &steady),
             ("too few calls", &[100, 100, 145, 145], &[]),
         ];

@@ -19,6 +19,8 @@ labelled! {
         /// Something that a warm run without a profiler does not do: first uses, loading of kernels, compilation, graph
         /// capture, the profiler's own work.
         Startup => "Cold start and profiler" as "start_up",
+        /// Kernels were run to choose the fastest of several.
+        Tuning => "Kernel tuning" as "kernel_tuning",
         /// Code was recompiled, after steps that ran compiled code.
         Recompilation => "Recompilation" as "recompilation",
         /// Memory was allocated or freed.
@@ -46,9 +48,15 @@ impl IdleCause {
         )
     }
 
-    /// Whether a longer run also has such idle time, so that it can be saved.
+    /// Whether a longer run also has such idle time, so that it can be saved. The finding about kernel tuning counts its
+    /// own idle time.
     pub(crate) fn can_be_saved(self) -> bool {
-        !self.is_unsure() && self != IdleCause::Startup
+        !self.is_unsure() && !self.is_of_first_use()
+    }
+
+    /// Whether it comes with the first use of kernels or sizes, so that a step that repeats both does not have it.
+    pub(crate) fn is_of_first_use(self) -> bool {
+        matches!(self, IdleCause::Startup | IdleCause::Tuning)
     }
 
     /// Whether the CPU launched too late for a reason that the trace shows.

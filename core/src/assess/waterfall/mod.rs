@@ -154,6 +154,9 @@ impl Waterfall {
         let profile = input.profile;
         let operation = profile.operations().get(at)?;
         let judged = input.judged.get(at)?;
+        if operation.is_tuning() {
+            return None;
+        }
         let all = MeasuredOperations::of(profile);
         let measured = all.get(profile, at)?;
         Waterfall::new(input, at, operation, judged, measured)

@@ -28,10 +28,13 @@ pub use words::{
 };
 pub use worth::{beyond_roofline_ns, impact, impact_of_gap, least_ns, replay, sum_of};
 
+/// The class of operations that only choose the fastest of several kernels.
+const TUNING: &str = "kernel tuning";
+
 /// With fewer calls, the variation of durations is not meaningful.
 const MIN_CALLS_FOR_VARIATION: usize = 10;
 
-/// The outcome of an analysis with only its rows; `NoData` if there are none.
+/// The outcome of an analysis with only its rows, longest first and those that tune last; `NoData` if there are none.
 pub fn outcome(input: &Input, kind: &'static AnalysisKind) -> Outcome {
     let covered: Vec<(usize, &Operation, &Judged)> = input
         .operations()
@@ -66,7 +69,16 @@ pub fn outcome(input: &Input, kind: &'static AnalysisKind) -> Outcome {
             class: (kind.class)(input.profile, operation),
         })
         .collect();
-    rows.arrange_by_key(|row| (std::cmp::Reverse(row.time_ns), row.operation));
+    // The time of calls that tune is not that of their work.
+    let tunes = |row: &Row| input.operation(row.operation).is_tuning();
+    for row in rows.iter_mut().filter(|row| tunes(row)) {
+        row.efficiency_percent = None;
+        row.assessment = None;
+        row.is_anomaly = false;
+        row.variation = None;
+        TUNING.clone_into(&mut row.class);
+    }
+    rows.arrange_by_key(|row| (tunes(row), std::cmp::Reverse(row.time_ns), row.operation));
     let mut outcome = Outcome::new(kind, Status::Done);
     outcome.time_ns = time_ns;
     outcome.n_calls = rows.iter().map(|row| row.n_calls).sum();

@@ -11,6 +11,7 @@ use crate::findings::Severity;
 use crate::findings::prelude::*;
 use crate::names::cpu_activity::CpuActivity::{self, Allocation, Compilation};
 use crate::names::cpu_calls::is_compiled_region;
+use crate::names::gemm::is_factorization;
 use crate::profile::Profile;
 use crate::profile::autograd::is_engine_call;
 use crate::profile::tree::NodeId;
@@ -70,7 +71,7 @@ impl<'a> CodeSeen<'a> {
         seen
     }
 
-    fn rows(&self) -> impl Iterator<Item = &'a CodeRow> + '_ {
+    pub(super) fn rows(&self) -> impl Iterator<Item = &'a CodeRow> + '_ {
         std::iter::once(self.row).chain(self.others.iter().copied())
     }
 
@@ -83,7 +84,7 @@ impl<'a> CodeSeen<'a> {
     pub(super) fn taken(seen: &[CodeSeen], idle: &Idle, cause: IdleCause) -> Tally {
         let own = seen.iter().flat_map(CodeSeen::rows);
         let one_off = idle.code.rows.iter();
-        let one_off = one_off.filter(|row| row.is_one_off && cause != IdleCause::Startup);
+        let one_off = one_off.filter(|row| row.is_one_off && !cause.is_of_first_use());
         let taken = own
             .chain(one_off)
             .filter_map(|row| row.by_cause.get(&cause));
@@ -109,8 +110,17 @@ impl<'a> CodeSeen<'a> {
         self.row.event
     }
 
+    pub(super) fn activity(&self) -> Option<CpuActivity> {
+        self.row.activity
+    }
+
     pub(super) fn is(&self, activity: CpuActivity) -> bool {
         self.row.activity == Some(activity)
+    }
+
+    /// Whether a library factorizes matrices: what it does between its launches is its own.
+    pub(super) fn is_factorization(&self) -> bool {
+        is_factorization(&self.row.place.function)
     }
 
     pub(super) fn is_operator(&self) -> bool {

@@ -143,6 +143,14 @@ pub(super) const RULES: &[Rule<CodeSeen>] = &[
     },
     Rule {
         key: "cpu_function",
+        when: "a library factorizes matrices, and the CPU is in it for long before it launches",
+        applies: |_, seen| seen.activity().is_none() && seen.is_factorization(),
+        issue: "The CPU works inside the library that {place}{by} calls before it launches again: the GPU is idle for {time}.",
+        model: "call `{function}` less often, and on several matrices of one size at once (a batch); compare the libraries that can do it (`torch.backends.cuda.preferred_linalg_library`), and compute small matrices on the CPU.",
+        ..CODE
+    },
+    Rule {
+        key: "cpu_function",
         when: "an optimizer steps on the CPU while the GPU is idle",
         applies: |_, seen| seen.step == Some(StepCode::CpuOptimizer),
         issue: "The optimizer updates parameters on the CPU, in {place}: the GPU is idle for {time}.",

@@ -2,6 +2,7 @@
 
 use super::code::CodeSeen;
 use crate::assess::idle::cause::IdleCause;
+use crate::assess::idle::code::rows::CodeRow;
 use crate::assess::idle::{GapsOfCause, Idle};
 use crate::base::tally::Tally;
 use crate::findings::Severity;
@@ -11,6 +12,7 @@ use crate::names::batch::Phase;
 use crate::names::cpu_calls::{FUSED_OPTIMIZERS, is_zero_grad, optimizer_of_step};
 use crate::profile::launch_calls::LaunchCalls;
 use crate::profile::serving::{ServingStep, ShapeKind};
+use crate::trace::EventId;
 
 /// Gaps up to this length are the minimum between kernels of one stream.
 const LEAST_DISTANCE_NS: i64 = 3_000;
@@ -22,6 +24,8 @@ pub(super) struct Seen<'a> {
     pub(super) is_compiled: bool,
     /// The part of it that other findings are about, or that does not occur in a warm run.
     pub(super) taken: Tally,
+    /// The code that has findings of its own.
+    told: Vec<EventId>,
     pub(super) severity: Severity,
 }
 
@@ -45,12 +49,20 @@ impl<'a> Seen<'a> {
             };
             is_told && idle.percent(seen.left_ns()) >= least
         };
-        let causes = idle.by_time().into_iter().map(|(cause, gaps)| Seen {
+        let causes = idle.by_time().into_iter();
+        // The analysis of kernel tuning covers its idle time, too.
+        let causes = causes.filter(|(cause, _)| *cause != IdleCause::Tuning);
+        let causes = causes.map(|(cause, gaps)| Seen {
             idle,
             cause,
             gaps,
             is_compiled,
             taken: CodeSeen::taken(code, idle, cause),
+            told: code
+                .iter()
+                .flat_map(CodeSeen::rows)
+                .map(|row| row.event)
+                .collect(),
             severity: Severity::Low,
         });
         let (others, mut sure): (Vec<Seen>, Vec<Seen>) =
@@ -78,6 +90,12 @@ impl<'a> Seen<'a> {
         sure.map(|(_, seen)| seen)
             .chain(others.filter(|seen| idle.is_flagged() && is_large(seen)))
             .collect()
+    }
+
+    /// Whether another finding is about some code, or it does not run in a warm run.
+    pub(super) fn is_told(&self, row: &CodeRow) -> bool {
+        let is_one_off = row.is_one_off && !self.cause.is_of_first_use();
+        is_one_off || self.told.contains(&row.event)
     }
 
     /// The idle time that remains for this cause.

@@ -66,6 +66,7 @@ fn operator(input: &Input, operation: &Operation, judged: &Judged) -> Operator {
     let shapes = Shapes::new(input.profile, operation);
     let role = match name {
         _ if operation.key.kernel.is_some() || !operation.is_linked => StepRole::Other,
+        _ if operation.is_tuning() => StepRole::Other,
         _ if operation.family == Family::MemoryCopy => StepRole::Other,
         "_softmax" | "softmax" => StepRole::Softmax,
         // A change of strides is not part of a chain: how much slower a kernel is that reads strided data is unknown.

@@ -6,6 +6,7 @@ use crate::findings::prelude::*;
 use crate::profile::gaps::gaps;
 use crate::profile::memory::{DeviceMemory, DriverCall, DriverUse, driver_uses};
 use crate::profile::memory_steps::{kind_of, named_steps};
+use crate::profile::tuning::Tuning;
 
 /// Maximum number of calls shown.
 const MOST_ROWS: usize = 10;
@@ -14,6 +15,9 @@ const MOST_ROWS: usize = 10;
 pub(super) fn seen(input: &Input, device: Option<&DeviceMemory>) -> Option<Seen> {
     let profile = input.profile;
     let mut uses = driver_uses(profile).to_vec();
+    // Workspaces of the candidates.
+    let tuning = Tuning::of(profile);
+    uses.retain(|one| !tuning.has_call(profile, one.event));
     if uses.is_empty() {
         return None;
     }

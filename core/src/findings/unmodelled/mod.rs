@@ -11,8 +11,10 @@ use super::narrower::{matrix_rate_16_bit, on_matrix_units};
 use super::outcome::Row;
 use super::{Docs, Input, rule};
 use crate::base::group::grouped;
+use crate::base::sort::Arrange;
 use crate::hardware::Precision;
 use crate::hardware::roofline::roofline;
+use crate::names::gemm::is_factorization;
 use crate::names::{Library, library_of};
 use crate::perf::Unit;
 use crate::profile::operations::Operation;
@@ -23,8 +25,9 @@ pub(super) const DOCS: Docs = || rule::docs(rules::RULES);
 /// An operation, with data about all operations of its name.
 struct Seen<'a> {
     row: &'a Row,
-    name: &'a str,
-    /// All operations of the name.
+    /// Its name, and others of which the same is to be said.
+    names: &'a [&'a str],
+    /// All operations of these names.
     operations: &'a [&'a Operation],
     /// The kind of work, as used in a sentence.
     what: &'a str,
@@ -37,6 +40,15 @@ struct Seen<'a> {
 }
 
 impl Seen<'_> {
+    /// "`a`", "`a` and 2 more".
+    fn name(&self) -> String {
+        let first = self.names.first().copied().unwrap_or_default();
+        match self.names.len() {
+            0 | 1 => format!("`{first}`"),
+            n => format!("`{first}` and {} more", n - 1),
+        }
+    }
+
     fn all(&self, is: impl Fn(&Operation) -> bool) -> bool {
         self.operations.iter().all(|operation| is(operation))
     }
@@ -90,15 +102,22 @@ fn find<'r>(
     by_name.retain(|(_, rows)| are_large(input, rows, gate));
     let mut shaped = input.operations();
     let has_shapes = shaped.any(|(_, operation, _)| !operation.dims(input.profile).is_empty());
-    let of = |(name, rows): &(String, Vec<&Row>)| {
+    let find = |names: &[&str], rows: &[&Row]| {
         let operations = rows.iter().map(|row| input.operation(row.operation));
         let operations: Vec<&Operation> = operations.collect();
         let missing = rows.first().and_then(|row| missing_units(input, row));
         let missing =
             missing.filter(|_| rows.iter().all(|row| missing_units(input, row) == missing));
+        let what = match operations
+            .iter()
+            .all(|one| is_factorization(one.short_name(input.profile)))
+        {
+            true => "matrix factorization",
+            false => what,
+        };
         let seen = rows.iter().map(|row| Seen {
             row,
-            name,
+            names,
             operations: &operations,
             what,
             reads_cache,
@@ -108,7 +127,35 @@ fn find<'r>(
         let seen: Vec<Seen> = seen.collect();
         rule::find(input, rules::RULES, seen.iter().collect())
     };
-    by_name.iter().flat_map(of).collect()
+    let of_names = by_name
+        .iter()
+        .map(|(name, rows)| (name, rows, find(&[name], rows)));
+    // Where the same is to be said of several names and nothing is known to be saved, one finding says it.
+    let alike = of_names.map(|(name, rows, found)| {
+        let texts = found.iter().map(|one| match one.impact {
+            Some(_) => vec![name.clone()],
+            None => vec![
+                one.pattern.to_owned(),
+                one.model.clone(),
+                one.kernel.clone(),
+            ],
+        });
+        (texts.collect::<Vec<_>>(), (name.as_str(), rows, found))
+    });
+    let alike = grouped(alike, |all: &mut Vec<_>, one| all.push(one));
+    let joined = alike.into_iter().flat_map(|(_, mut all)| {
+        if let [(_, _, found)] = &mut all[..] {
+            return std::mem::take(found);
+        }
+        let names: Vec<&str> = all.iter().map(|(name, ..)| *name).collect();
+        let mut rows: Vec<&Row> = all
+            .iter()
+            .flat_map(|(_, rows, _)| rows.iter().copied())
+            .collect();
+        rows.arrange_by_key(|row| (std::cmp::Reverse(row.time_ns), row.operation));
+        find(&names, &rows)
+    });
+    joined.collect()
 }
 
 /// The type of matrix work that the chosen GPU has no units for: it is unknown how fast the framework could compute it.

@@ -4,8 +4,9 @@ use super::{Seen, is_launched_by_operator, is_of_library, is_replayed, saved_in_
 use crate::base::format;
 use crate::findings::finding::Effect;
 use crate::findings::narrower::matrix_rate_16_bit;
-use crate::findings::rule::{Group, RowOf, Rule, Saves, Subject, Words};
+use crate::findings::rule::{Group, RowOf, Rule, Saves, Subject, Words, either};
 use crate::hardware::Precision;
+use crate::names::gemm::is_factorization;
 use crate::perf::model;
 use crate::profile::operations::Operation;
 use crate::profile::recorded_flops::recorded_flops;
@@ -18,7 +19,8 @@ impl Subject for Seen<'static> {
     fn words(group: &Group<Self>) -> Words {
         let seen = group.first();
         vec![
-            ("name", seen.name.to_owned()),
+            ("name", seen.name()),
+            either("take", seen.names.len() > 1, "take", "takes"),
             ("what", seen.what.to_owned()),
         ]
     }
@@ -51,7 +53,7 @@ pub(super) const RULES: &[Rule<Seen>] = &[
     Rule {
         when: "it is attention over a paged KV cache",
         applies: |_, seen| seen.reads_cache && seen.has_shapes && !seen.all(Operation::is_kernel),
-        issue: "`{name}` takes {time} in {calls}; the sequence lengths in its KV cache are not recorded.",
+        issue: "{name} {take} {time} in {calls}; the sequence lengths in its KV cache are not recorded.",
         model: "note the number of cached tokens of the requests of a step along with the trace: a custom perf model for these makes its efficiency known.",
         ..NO_MODEL
     },
@@ -61,7 +63,7 @@ pub(super) const RULES: &[Rule<Seen>] = &[
             let is_alone = || seen.all(|operation| is_replayed(input, operation));
             seen.all(Operation::is_kernel) && (!seen.has_shapes || is_alone())
         },
-        issue: "`{name}` takes {time} in {calls}; no operator with shapes is known to launch it.",
+        issue: "{name} {take} {time} in {calls}; no operator with shapes is known to launch it.",
         model: "record operators and their shapes as well (`ProfilerActivity.CPU`, `record_shapes=True`): then its efficiency is known, and what calls it.",
         kernel: "measure it under a hardware profiler.",
         ..NO_MODEL
@@ -72,7 +74,7 @@ pub(super) const RULES: &[Rule<Seen>] = &[
             seen.all(Operation::is_kernel)
                 && seen.all(|operation| is_launched_by_operator(input, operation))
         },
-        issue: "`{name}` takes {time} in {calls}; the perf model of its operator does not cover this kernel.",
+        issue: "{name} {take} {time} in {calls}; the perf model of its operator does not cover this kernel.",
         model: "a custom perf model for the operator makes its efficiency known.",
         kernel: "measure it under a hardware profiler.",
         ..NO_MODEL
@@ -80,7 +82,7 @@ pub(super) const RULES: &[Rule<Seen>] = &[
     Rule {
         when: "it is a kernel that is launched past the dispatcher",
         applies: |_, seen| seen.all(Operation::is_kernel),
-        issue: "`{name}` takes {time} in {calls}; it bypasses the PyTorch dispatcher, so no operator records its shapes.",
+        issue: "{name} {take} {time} in {calls}; it bypasses the PyTorch dispatcher, so no operator records its shapes.",
         model: "wrap its call in `torch.library.custom_op` (a Triton kernel in `triton_op`): then an operator records its shapes, and a custom perf model makes its efficiency known.",
         kernel: "measure it under a hardware profiler.",
         ..NO_MODEL
@@ -88,7 +90,7 @@ pub(super) const RULES: &[Rule<Seen>] = &[
     Rule {
         when: "no shapes were recorded",
         applies: |_, seen| !seen.has_shapes,
-        issue: "`{name}` takes {time} in {calls}; shapes were not recorded.",
+        issue: "{name} {take} {time} in {calls}; shapes were not recorded.",
         model: "record shapes as well (`record_shapes=True`): then its efficiency is known.",
         kernel: "measure it under a hardware profiler.",
         ..NO_MODEL
@@ -122,6 +124,14 @@ pub(super) const RULES: &[Rule<Seen>] = &[
         ..NO_MODEL
     },
     Rule {
+        when: "it factorizes matrices",
+        applies: |input, seen| seen.all_named(input, is_factorization),
+        issue: UNCOUNTED,
+        model: "factorize less often, and several matrices of one size in one call (a batch); compare the libraries that can do it (`torch.backends.cuda.preferred_linalg_library`).",
+        words: uncounted,
+        ..NO_MODEL
+    },
+    Rule {
         when: "it is any other operation without a model",
         issue: UNCOUNTED,
         model: "see whether a fused or library operation does the same work; a custom perf model makes its efficiency known.",
@@ -131,14 +141,14 @@ pub(super) const RULES: &[Rule<Seen>] = &[
 ];
 
 const INDICES: &str =
-    "`{name}` takes {time} in {calls}; the profiler does not record the shapes of its indices.";
-const UNCOUNTED: &str = "`{name}` takes {time} in {calls}; {why}.";
+    "{name} {take} {time} in {calls}; the profiler does not record the shapes of its indices.";
+const UNCOUNTED: &str = "{name} {take} {time} in {calls}; {why}.";
 
 /// Finding out FLOPs and bytes saves nothing by itself.
 const NO_MODEL: Rule<Seen> = Rule {
     key: "unmodelled_significant",
-    title: "`{name}`: no FLOP/byte model",
-    issue: "`{name}` takes {time} in {calls}; no perf model counts FLOPs and bytes of this {what}.",
+    title: "{name}: no FLOP/byte model",
+    issue: "{name} {take} {time} in {calls}; no perf model counts FLOPs and bytes of this {what}.",
     kernel: "measure it with a reproducer under a hardware profiler.",
     notes: &["Nothing in the trace tells its FLOPs and bytes, so its efficiency is unknown."],
     saves: Saves::Nothing,
@@ -161,7 +171,7 @@ const NO_UNITS: Rule<Seen> = Rule {
     key: "no_units_for_type",
     gate: |group| matrix_rate_16_bit(group.input).is_some(),
     title: "No matrix units for {from}",
-    issue: "`{name}` takes {time} in {calls}, in {from}, which the GPU has no matrix units for.",
+    issue: "{name} {take} {time} in {calls}, in {from}, which the GPU has no matrix units for.",
     kernel: "nothing to tune until the data type is chosen.",
     notes: &[
         "The {gpu} has matrix units for {to} and none for {from}, so there is no roofline to compare with.",

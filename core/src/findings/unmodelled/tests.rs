@@ -29,3 +29,31 @@ fn attention_and_convolutions_are_told_as_well() {
         assert_eq!(patterns(&outcome), ["no_units_for_type"], "{op}");
     }
 }
+
+#[test]
+fn names_of_which_the_same_is_said_share_a_finding() {
+    let names = [
+        "triton_poi_fused_0",
+        "triton_poi_fused_1",
+        "triton_red_fused_2",
+    ];
+    let calls = names.iter().fold(Calls::new(), |calls, name| {
+        calls.call(name, "", name, 30_000)
+    });
+    let outcome = calls.outcome("triton");
+    let finding = only(&outcome, "unmodelled_significant");
+    says(&finding.title, &["`triton_poi_fused_0` and 2 more"]);
+    says(&finding.issue, &["take 90.0 ms"]);
+    assert_eq!(finding.operations.len(), 3);
+}
+
+#[test]
+fn factorizations_are_no_gemms() {
+    let eigh = "2048x2048, =L, =True";
+    let calls = Calls::new().call("aten::_linalg_eigh", eigh, "magma_sgemm_kernel", 30_000);
+    let outcome = calls.outcome("gemm");
+    let finding = only(&outcome, "unmodelled_significant");
+    says(&finding.issue, &["of this matrix factorization"]);
+    says(&finding.model, &["preferred_linalg_library"]);
+    assert_eq!(finding.impact, None);
+}

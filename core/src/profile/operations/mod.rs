@@ -9,6 +9,7 @@
 
 mod key;
 mod owner;
+mod tuning;
 mod windowed;
 
 use crate::base::format;
@@ -55,9 +56,18 @@ pub struct Operation {
     pub sees_window: bool,
     /// Its calls are part of another operation's row in the reference's sheets.
     pub is_part: bool,
+    /// GPU activity of its calls that only serves to choose the fastest of several kernels: candidates that are timed,
+    /// fills that clear caches before each of them. Empty for calls that do not tune. The kernel that a library chose
+    /// runs in the same call and is not among them.
+    pub trials: Vec<GpuId>,
 }
 
 impl Operation {
+    /// Whether its calls choose the fastest of several kernels: their time says nothing about the work of a step.
+    pub fn is_tuning(&self) -> bool {
+        !self.trials.is_empty()
+    }
+
     /// Whether it runs as part of GPU graphs, so its kernels have no operators. The caller of a graph launch, such as a
     /// compiled function, is not the operator of a single kernel.
     pub(crate) fn is_in_graph(&self, profile: &Profile) -> bool {
@@ -225,7 +235,8 @@ impl Operation {
     }
 }
 
-/// Finds the operations of a trace: linked ones by kernel time, sliding-window ones, then unlinked ones by kernel time.
+/// Finds the operations of a trace: linked ones by kernel time, sliding-window ones, those that tune, then unlinked ones
+/// by kernel time.
 pub(crate) fn operations(profile: &Profile) -> Vec<Operation> {
     let mut linked = group(profile, perf_rows(profile));
     let mut unlinked = group(profile, unlinked_rows(profile));
@@ -235,6 +246,8 @@ pub(crate) fn operations(profile: &Profile) -> Vec<Operation> {
     }
     let mut windowed = windowed::split(profile, &mut linked);
     linked.append(&mut windowed);
+    let mut tuning = tuning::split(profile, &mut linked);
+    linked.append(&mut tuning);
     for operation in &mut linked {
         operation.modelled = work_of_calls(profile, &operation.calls);
     }
@@ -300,6 +313,7 @@ fn group(profile: &Profile, rows: Vec<PerfRow>) -> Vec<Operation> {
                 estimate: None,
                 sees_window: false,
                 is_part: false,
+                trials: Vec::new(),
             });
         }
         operations[at].calls.push(row);

@@ -42,6 +42,7 @@ pub(super) fn split(profile: &Profile, operations: &mut [Operation]) -> Vec<Oper
             estimate: None,
             sees_window: true,
             is_part: true,
+            trials: Vec::new(),
             ..*operation
         };
         for (call, sees_window) in calls.into_iter().zip(sees_window) {

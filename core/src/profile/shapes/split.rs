@@ -30,7 +30,9 @@ pub(crate) fn split(
     }
     for operation in operations {
         let is_told = |call: &PerfRow| estimates.of(first(call)?).is_some().then_some(());
-        if operation.modelled.is_some() || !operation.calls.iter().any(|one| is_told(one).is_some())
+        if operation.modelled.is_some()
+            || operation.is_tuning()
+            || !operation.calls.iter().any(|one| is_told(one).is_some())
         {
             continue;
         }
@@ -50,6 +52,7 @@ pub(crate) fn split(
                 times_us: Vec::new(),
                 modelled: None,
                 is_part: at > 0,
+                trials: Vec::new(),
                 ..*operation
             };
             part.measure(profile);

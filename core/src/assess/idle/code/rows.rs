@@ -93,7 +93,7 @@ impl<'a> CodeTable<'a> {
         let mut of_gap: Vec<(usize, IdleCause, Code, i64)> = Vec::new();
         for &(cause, part) in parts {
             let Some(code) = part.code else {
-                let unknown = &mut self.sums.unknown[usize::from(cause == IdleCause::Startup)];
+                let unknown = &mut self.sums.unknown[usize::from(cause.is_of_first_use())];
                 unknown.all.add(part.ns);
                 unknown.longest_ns = unknown.longest_ns.max(part.ns);
                 continue;
@@ -122,7 +122,7 @@ impl<'a> CodeTable<'a> {
 
     fn row(&mut self, cause: IdleCause, code: Code) -> usize {
         let is_one_off = match (cause, code.activity) {
-            (IdleCause::Startup, _) => true,
+            (cause, _) if cause.is_of_first_use() => true,
             (IdleCause::Recompilation, Some(CpuActivity::Compilation)) => false,
             (_, activity) => activity.is_some_and(CpuActivity::is_one_off),
         };

@@ -140,6 +140,10 @@ impl<'a> Explainer<'a> {
             false => 0,
         };
         let late = |cause: IdleCause| (Some(cause), stretch.since_ns);
+        // Before compilation: that of the candidates is a part of it.
+        if self.tuning.within(track, window) > half_ns {
+            return late(IdleCause::Tuning);
+        }
         let unknown = (None, stretch.since_ns);
         match activity {
             Some(CpuActivity::DataLoading) => return late(IdleCause::DataLoading),

@@ -11,6 +11,7 @@ mod thread;
 
 use std::cell::OnceCell;
 use std::ops::Range;
+use std::sync::Arc;
 
 use super::cause::IdleCause;
 use super::code::{Code, CodePart, CodeSearch, Place};
@@ -27,6 +28,7 @@ use crate::profile::kernels::GpuWork;
 use crate::profile::origin::Origin;
 use crate::profile::runtime_calls::{GraphReplays, NODE_GAP_NS};
 use crate::profile::timeline::GpuClass;
+use crate::profile::tuning::Tuning;
 use crate::trace::{ByName, Category, EventId, TrackId};
 
 use cold::FirstUses;
@@ -86,6 +88,7 @@ pub(crate) struct Explainer<'a> {
     calls: ByName<RuntimeCall>,
     tracks: Map<TrackId, Range<u32>>,
     activities: CpuActivities,
+    tuning: Arc<Tuning>,
     launches: OnceCell<Vec<Interval>>,
     /// When the first recorded activity of each stream of the whole trace starts.
     firsts: OnceCell<Map<TrackId, i64>>,
@@ -130,6 +133,7 @@ impl<'a> Explainer<'a> {
                 .map(|nodes| (nodes.track, nodes.nodes.clone()))
                 .collect(),
             activities: CpuActivities::new(profile),
+            tuning: Tuning::of(profile),
             launches: OnceCell::new(),
             firsts: OnceCell::new(),
             waits: OnceCell::new(),
@@ -154,9 +158,10 @@ impl<'a> Explainer<'a> {
     /// 3. The launch ended before the gap started (allowing for its latency), or most of the gap came after it: queued;
     ///    after a replay that lacks its last kernels: kernels not recorded. At the start of the trace, before the first
     ///    recorded activity of a stream: before the recording.
-    /// 4. Half of the gap until the launch is data loading, compilation, capture, the profiler, or loading of kernels,
-    ///    in separate calls or in a launch that takes unusually long; or allocating and freeing. A
-    ///    [first use](FirstUses): startup. Compilation once the program [was warm](Warm): recompilation.
+    /// 4. Kernels were tuned for half of the gap until the launch: kernel tuning. Half of it is data loading,
+    ///    compilation, capture, the profiler, or loading of kernels, in separate calls or in a launch that takes
+    ///    unusually long; or allocating and freeing. A [first use](FirstUses): startup. Compilation once the program
+    ///    [was warm](Warm): recompilation.
     /// 5. The thread waited for the GPU after the gap started, and launched soon after that: synchronization, for at
     ///    most as long as the call that waits took; the rest of the gap has the cause of rule 6 or 7. Long after: CPU
     ///    work. The same if another thread waited while the launching one did nothing. A wait that is short relative to
