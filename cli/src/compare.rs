@@ -155,6 +155,9 @@ fn summary(input: &Input, is_all: bool, out: &mut Out) -> io::Result<()> {
     let [reference, target] = sides.map(|side| &side.report.overview);
     let names = sides.map(|side| table::printable(side.name));
     writeln!(out, "{}", headline(&names, [reference, target]))?;
+    if let Some(work) = &input.comparison().work {
+        writeln!(out, "{}", work.said())?;
+    }
     let [a, b] = names.each_ref().map(|name| format!(">{name}"));
     let heads = ["GPU timeline", &a, &b, ">difference"];
     table::section(out, heads, timeline(reference, target))?;
@@ -288,13 +291,14 @@ fn waste(comparison: &Comparison, out: &mut Out) -> io::Result<()> {
 fn operations(comparison: &Comparison, names: &[String; 2]) -> Vec<[String; 5]> {
     let Operations { matched, .. } = &comparison.operations;
     let parts = comparison.parts.parts.iter();
-    let computation = parts.filter(|part| part.kind.is_computation());
+    let computation =
+        parts.filter(|part| part.kind.is_computation() && comparison.parts.is_notable(part.times));
     let rows = computation.take(TOP).map(|part| {
         let [reference, target] = names;
         let remark = match part.kind {
             PartKind::Matched(at) => matched
                 .get(at)
-                .map_or_else(String::new, |op| op.judgement.verdict.label().to_owned()),
+                .map_or_else(String::new, |op| op.verdict_label().to_owned()),
             PartKind::Unmatched(Which::Reference, _) => format!("in {reference} alone"),
             PartKind::Unmatched(Which::Target, _) => format!("in {target} alone"),
             _ => String::new(),

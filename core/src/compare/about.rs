@@ -7,13 +7,16 @@ use super::side::Side;
 use crate::assess::idle::Idle;
 use crate::assess::idle::cause::IdleCause;
 use crate::base::interval::sum;
-use crate::findings::Finding;
+use crate::findings::{Finding, idle_code};
 use crate::hardware::GpuSpec;
 use crate::profile::launch::is_graph_call;
 use crate::profile::runtime_calls::records_busy_queues;
 use crate::profile::timeline::GpuTimeline;
 use crate::profile::window::WindowOf;
 use crate::report::overview::{Limit, Measure, QualityLine};
+
+/// Of this many pieces of code that run in idle time, the longest, it is known what to do about them.
+const N_EXPLAINED: usize = 8;
 
 /// Properties of one of the two traces.
 #[derive(Debug, Clone, PartialEq)]
@@ -67,13 +70,38 @@ pub(crate) struct IdleReport {
     pub(crate) sure: (i64, f64),
     /// What the report of that trace alone finds about it, largest saving first.
     pub(crate) findings: Vec<Finding>,
+    /// The code that runs in it in a warm run, longest first.
+    pub(crate) code: Vec<IdleCode>,
+}
+
+/// Code that runs while the GPU of a trace is idle.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct IdleCode {
+    /// What and where it is: "`resize` in `image.py:301`".
+    pub(crate) place: String,
+    /// The idle time during which it runs.
+    pub(crate) ns: i64,
+    /// What is found about it, however little of the run it takes; `None` if its name says nothing, or if others are
+    /// longer.
+    pub(crate) finding: Option<Finding>,
 }
 
 impl IdleReport {
     fn of(side: &Side) -> IdleReport {
-        let Some(idle) = Idle::once(&side.report.analysis_input(side.profile)) else {
+        let input = side.report.analysis_input(side.profile);
+        let Some(idle) = Idle::once(&input) else {
             return IdleReport::default();
         };
+        let warm = idle.code.rows.iter().filter(|row| !row.is_one_off);
+        let code = warm.enumerate().map(|(at, row)| IdleCode {
+            place: row.place.text(),
+            ns: row.all.ns,
+            finding: match at < N_EXPLAINED {
+                true => idle_code(&input, &idle, row),
+                false => None,
+            },
+        });
+        let code = code.collect();
         let causes = idle.by_time().into_iter();
         let ranked = side.report.analyses.findings.ranked.iter();
         let findings = ranked.filter(|one| one.analysis.key == "cpu_idle");
@@ -81,6 +109,7 @@ impl IdleReport {
             causes: causes.map(|(cause, gaps)| (cause, gaps.all.ns)).collect(),
             sure: (idle.surely_idle_ns(), idle.surely_idle_percent()),
             findings: findings.map(|one| one.finding.clone()).collect(),
+            code,
         }
     }
 
@@ -88,6 +117,12 @@ impl IdleReport {
         let mut causes = self.causes.iter();
         let found = causes.find(|(cause, _)| *cause == wanted);
         found.map_or(0, |(_, ns)| *ns)
+    }
+
+    /// The idle time during which some code runs.
+    pub(crate) fn ns_of_code(&self, place: &str) -> i64 {
+        let rows = self.code.iter().filter(|row| row.place == place);
+        sum(rows.map(|row| row.ns))
     }
 
     /// The finding of that trace's own report about a cause, otherwise about its idle time as a whole.

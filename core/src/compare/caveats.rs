@@ -141,8 +141,10 @@ impl Comparison {
             } else {
                 BOTH_WASTE
             };
+            let work = self.work.as_ref();
+            let work = work.map_or(String::new(), |work| format!(" {}", work.said()));
             return format!(
-                "No findings: no part of the target is slower than predicted by more than the threshold.{waste}"
+                "No findings: no part of the target is slower than predicted by more than the threshold.{work}{waste}"
             );
         }
         let change = self.parts.total.change_percent();
@@ -380,6 +382,12 @@ pub(crate) fn verdict_sentence(op: &MatchedOp) -> String {
         _ if op.is_same() => "No difference.".to_owned(),
         Verdict::ExplainedByHardware if is_same_call => {
             "A call takes the same time on both.".to_owned()
+        }
+        Verdict::ExplainedByHardware if op.judgement.is_same_gpu => {
+            match op.has_other_sizes() || op.types.is_some() {
+                true => "Sizes or types explain the difference.".to_owned(),
+                false => "As expected on the same hardware.".to_owned(),
+            }
         }
         Verdict::NotJudged(why) => format!("Not judged: {}.", why.label()),
         verdict => verdict.sentence().to_owned(),

@@ -13,6 +13,7 @@ use super::ops::{MatchedOp, Operations};
 use super::pair::{Pair, Which};
 use super::parts::Parts;
 use super::steps::StepPair;
+use super::work::WorkRatio;
 use crate::assess::Thresholds;
 use crate::hardware::Basis;
 use crate::names::Family;
@@ -35,6 +36,8 @@ pub struct Comparison {
     pub thresholds: Thresholds,
     /// How much of the same work the target does, relative to the reference.
     pub amount: Amount,
+    /// How much work it does in as many steps; `None` if as much, or if it is unknown.
+    pub work: Option<WorkRatio>,
     /// The time of both traces in parts that add up to it; no parts if one of them has no GPU activity.
     pub parts: Parts,
     /// Steps of serving engines by phase and batch size; empty if one trace is not from a serving engine.
@@ -114,6 +117,12 @@ impl Comparison {
     pub(crate) fn has_few_partners(&self) -> bool {
         let percent = self.partners_percent(Which::Target);
         percent.is_some_and(|percent| percent < FEW_PARTNERS_PERCENT)
+    }
+
+    /// A computation time of the reference, scaled to the target's amount of work and to the work of its steps.
+    pub(crate) fn scaled_work(&self, reference_ns: i64) -> i64 {
+        let work = self.work.as_ref().map_or(1.0, |work| work.ratio);
+        (reference_ns as f64 * self.amount.ratio * work).round() as i64
     }
 
     /// Whether a trace has communication between GPUs; `None` without GPU activity.

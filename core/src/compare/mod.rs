@@ -38,6 +38,7 @@ pub(crate) mod testing;
 pub mod tree;
 pub(crate) mod waste;
 pub(crate) mod words;
+pub(crate) mod work;
 
 pub use about::About;
 pub use amount::{Amount, AmountBy};
@@ -56,6 +57,7 @@ pub use pair::{Pair, Which};
 pub use parts::{Part, PartKind, Parts, Step};
 pub use side::Side;
 pub use steps::{StepPair, StepsBy};
+pub use work::WorkRatio;
 
 use crate::profile::shares::Shares;
 use expected::Judge;
@@ -69,8 +71,10 @@ impl Comparison {
         let operations = Operations::new(sides, &shares, &judge);
         let about = sides.as_ref().map(About::new);
         let misses_calls = about.reference.misses_calls || about.target.misses_calls;
+        let amount = Amount::new(sides, &operations, misses_calls);
         let mut comparison = Comparison {
-            amount: Amount::new(sides, &operations, misses_calls),
+            work: WorkRatio::new(&operations, &amount, misses_calls),
+            amount,
             parts: Parts::new(sides, &shares, &operations),
             steps: steps::steps(sides),
             memory: memory::memory(sides),

@@ -154,9 +154,17 @@ impl Parts {
         }
     }
 
+    /// Whether times differ by more than how exactly they are measured, relative to the run.
+    pub fn is_notable(&self, times: Pair<i64>) -> bool {
+        const PARTS: u64 = 10_000;
+        let run_ns = self.total.reference.max(self.total.target);
+        let ns = times.difference().unsigned_abs();
+        ns > 0 && ns.saturating_mul(PARTS) >= run_ns.unsigned_abs()
+    }
+
     /// The steps from the time of the reference to that of the target: the `n` parts that differ most, then the others
-    /// by kind of work, then the rest. The steps add up to the difference. Empty if one of the traces has no GPU
-    /// activity.
+    /// by kind of work, then the rest. Parts that differ by next to nothing are only among the others. The steps add up
+    /// to the difference. Empty if one of the traces has no GPU activity.
     pub fn waterfall(&self, n: usize) -> Vec<Step> {
         let mut steps = Vec::new();
         if self.total.reference == 0 || self.total.target == 0 {
@@ -179,6 +187,11 @@ impl Parts {
         let shown: Vec<&Part> = self.parts.iter().filter(differ).collect();
         // A single remaining part takes no more room than a line for the others.
         let n = if shown.len() == n + 1 { n + 1 } else { n };
+        let n_differ = shown
+            .iter()
+            .filter(|part| self.is_notable(part.times))
+            .count();
+        let n = n.min(n_differ);
         for part in shown.iter().take(n) {
             step(Some(part.kind), part.family, part.label.clone(), part.times);
         }

@@ -2,8 +2,8 @@
 //! it, but it may matter more than the difference.
 
 use super::comparison::Comparison;
-use super::gap::Waste;
-use super::ops::MatchedOp;
+use super::gap::{Subject, Waste};
+use super::ops::{MatchedOp, OpSide};
 use super::pair::{Pair, Which};
 use super::side::Side;
 use super::words;
@@ -42,7 +42,7 @@ pub(crate) fn of_both(sides: Pair<Side>, comparison: &Comparison) -> Vec<Waste> 
     if total_ns <= 0 || !comparison.has_gpu_times() {
         return Vec::new();
     }
-    let mut waste = found_in_both(sides);
+    let mut waste = found_in_both(sides, comparison);
     waste.extend(idle(comparison));
     let known: Vec<usize> = waste
         .iter()
@@ -57,6 +57,59 @@ pub(crate) fn of_both(sides: Pair<Side>, comparison: &Comparison) -> Vec<Waste> 
     });
     waste.truncate(MOST);
     waste
+}
+
+/// The saving on the target, for what both traces lose: no more than the reference's saving for as much work, and
+/// without what a finding of the comparison saves in the same time. Each saving is a low and a high estimate.
+fn in_both(
+    target: (i64, i64),
+    reference: Option<(i64, i64)>,
+    scale: f64,
+    found_ns: i64,
+) -> (i64, i64) {
+    let left = |target_ns: i64, reference_ns: Option<i64>| {
+        let scaled_ns = reference_ns.map(|ns| (ns as f64 * scale).round() as i64);
+        let left_ns = target_ns.saturating_sub(found_ns).max(0);
+        left_ns.min(scaled_ns.unwrap_or(left_ns))
+    };
+    let high_ns = left(target.1, reference.map(|(_, high)| high));
+    let low_ns = left(target.0, reference.map(|(low, _)| low));
+    (low_ns.min(high_ns), high_ns)
+}
+
+/// By how much the computation of the reference is expected to take longer on the target: more calls, more work, slower
+/// hardware.
+fn scale(comparison: &Comparison) -> f64 {
+    let explained = &comparison.explained;
+    let of_expected = explained.expected_ns as f64 / explained.times.reference as f64;
+    match explained.times.reference > 0 && explained.expected_ns > 0 {
+        true => of_expected,
+        false => comparison.scaled_work(1_000_000) as f64 / 1e6,
+    }
+}
+
+/// What findings of the comparison save in these operations of the target.
+fn found_ns(comparison: &Comparison, operations: &[usize]) -> i64 {
+    let all = &comparison.operations;
+    let found = comparison.gaps.ranked.iter().filter_map(|gap| {
+        let sides: Vec<&OpSide> = match &gap.subject {
+            Subject::Operations(rows) => rows
+                .iter()
+                .filter_map(|at| Some(&all.matched.get(*at)?.sides.target))
+                .collect(),
+            Subject::Unmatched(rows) => rows
+                .iter()
+                .filter_map(|at| Some(&all.unmatched.target.get(*at)?.side))
+                .collect(),
+            _ => return None,
+        };
+        let is_one = |side: &OpSide| side.operations.iter().any(|at| operations.contains(at));
+        let time_ns = |sides: &mut dyn Iterator<Item = &&OpSide>| sum(sides.map(|one| one.time_ns));
+        let common_ns = time_ns(&mut sides.iter().filter(|side| is_one(side)));
+        let share = words::percent_of(common_ns, time_ns(&mut sides.iter())) / 100.0;
+        Some((gap.saving?.matching_ns as f64 * share).round() as i64)
+    });
+    sum(found)
 }
 
 /// Sum of the findings of one rule in one trace.
@@ -83,7 +136,8 @@ impl<'a> OfRule<'a> {
 }
 
 /// What the reports of both find with the same rule, except for causes of idle time, which is compared as a whole.
-fn found_in_both(sides: Pair<Side>) -> Vec<Waste> {
+fn found_in_both(sides: Pair<Side>, comparison: &Comparison) -> Vec<Waste> {
+    let scale = scale(comparison);
     let found = sides.map(|side| {
         let ranked = side.report.analyses.findings.ranked.iter();
         let counts =
@@ -115,11 +169,20 @@ fn found_in_both(sides: Pair<Side>) -> Vec<Waste> {
             ),
             advice: format::capitalized(&first.model),
             times,
-            saves: (impact.low_ns, impact.high_ns),
+            saves: in_both(
+                ends(impact),
+                reference.impact.map(ends),
+                scale,
+                found_ns(comparison, &target.operations),
+            ),
             operations: target.operations,
         })
     });
     both.collect()
+}
+
+fn ends(impact: Impact) -> (i64, i64) {
+    (impact.low_ns, impact.high_ns)
 }
 
 /// Idle time of both, if each would be flagged for it on its own.
@@ -153,20 +216,19 @@ fn idle(comparison: &Comparison) -> Option<Waste> {
         .target
         .finding(main.0)
         .map(|finding| format::capitalized(&finding.model));
-    // Each finding is about one cause.
-    let impacts = sides
-        .target
-        .findings
-        .iter()
-        .filter_map(|finding| finding.impact);
-    let saves = impacts
-        .reduce(Impact::plus)
-        .map_or((0, times.target), |impact| {
-            (
-                impact.low_ns.min(times.target),
-                impact.high_ns.min(times.target),
-            )
-        });
+    // Each finding is about one cause. Without any, up to all of it can be saved.
+    let savings = sides.map(|idle| {
+        let impacts = idle.findings.iter().filter_map(|finding| finding.impact);
+        let (low_ns, high_ns) = impacts.reduce(Impact::plus).map_or((0, idle.sure.0), ends);
+        (low_ns.min(idle.sure.0), high_ns.min(idle.sure.0))
+    });
+    let of_idle = comparison.gaps.ranked.iter();
+    let of_idle = of_idle.filter(|gap| gap.subject == Subject::Idle);
+    let found_ns = sum(of_idle.filter_map(|gap| Some(gap.saving?.matching_ns)));
+    let pieces = comparison.sides.reference.n_gpu_events;
+    let scaled_ns = comparison.amount.scaled_idle(times.reference, pieces);
+    let scale = scaled_ns as f64 / times.reference.max(1) as f64;
+    let saves = in_both(savings.target, Some(savings.reference), scale, found_ns);
     Some(Waste {
         key: "idle",
         title: "Idle GPU".to_owned(),
@@ -215,13 +277,25 @@ fn low_roofline(comparison: &Comparison, known: &[usize]) -> Vec<Waste> {
             let timed = sum(ops.iter().map(|op| op.sides.get(which).timed.ns));
             format::percent(roofs.sum::<f64>() / timed.max(1) as f64 * 100.0)
         });
-        let impact = ops.iter().filter_map(|op| {
-            let side = &op.sides.target;
-            let percent = op.roofline_percent(Which::Target)?;
-            let run_ns = run_time::part(side.time_ns, side.run_ns, side.time_ns);
-            Some(Impact::of_efficiency(run_ns, percent))
-        });
-        let impact = impact.reduce(Impact::plus)?;
+        let impact = |which: Which| {
+            let impacts = ops.iter().filter_map(|op| {
+                let side = op.sides.get(which);
+                let percent = op.roofline_percent(which)?;
+                let run_ns = run_time::part(side.time_ns, side.run_ns, side.time_ns);
+                Some(Impact::of_efficiency(run_ns, percent))
+            });
+            impacts.reduce(Impact::plus).map(ends)
+        };
+        let operations: Vec<usize> = ops
+            .iter()
+            .flat_map(|op| op.sides.target.operations.iter().copied())
+            .collect();
+        let saves = in_both(
+            impact(Which::Target)?,
+            impact(Which::Reference),
+            scale(comparison),
+            found_ns(comparison, &operations),
+        );
         let bound = first.judgement.roofs.target.map_or("", |roof| words::bound(roof.bound));
         let Pair { reference, target } = times.map(format::time_ns);
         let shapes = match (ops.len(), first.shapes.as_str()) {
@@ -241,11 +315,8 @@ fn low_roofline(comparison: &Comparison, known: &[usize]) -> Vec<Waste> {
             ),
             advice: super::findings::usual_advice(comparison, first),
             times,
-            saves: (impact.low_ns, impact.high_ns),
-            operations: ops
-                .iter()
-                .flat_map(|op| op.sides.target.operations.iter().copied())
-                .collect(),
+            saves,
+            operations,
         })
     });
     waste.collect()
@@ -304,8 +375,8 @@ mod tests {
         let [waste] = &low_roofline(&both, &[])[..] else {
             panic!("{:#?}", both.operations);
         };
-        // At 75 and at 100 % of roofline, 53.4 and 40.1 µs are left of 200.
-        assert_eq!((waste.saves.0 / 1_000, waste.saves.1 / 1_000), (146, 159));
+        // At 75 and at 100 % of roofline, 53.4 and 40.1 µs are left of the 160 on the reference: both lose that.
+        assert_eq!((waste.saves.0 / 1_000, waste.saves.1 / 1_000), (106, 119));
         let words = "It reaches 20.0 % of its memory roofline on the target (200 µs), and 25.0 % on the reference (160 µs), on 8192 × 4096 fp16.";
         assert_eq!(waste.sentence, words);
         // Operations in a finding of both reports are not counted again.
@@ -340,5 +411,14 @@ mod tests {
         says(&waste.sentence, "1.35 ms (73");
         let busy = compared(&idle(1), &idle(150), H100);
         assert!(!keys(&busy).contains(&"idle"));
+    }
+
+    #[test]
+    fn a_finding_of_the_comparison_is_not_counted_again() {
+        // 352 can be saved on the target, 20 on the reference; a finding saves 315 of it.
+        assert_eq!(in_both((264, 352), Some((10, 20)), 1.0, 315), (0, 20));
+        // Twice the work on the reference's hardware.
+        assert_eq!(in_both((264, 352), Some((10, 20)), 2.0, 0), (20, 40));
+        assert_eq!(in_both((264, 352), None, 1.0, 315), (0, 37));
     }
 }

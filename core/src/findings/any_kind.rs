@@ -134,6 +134,17 @@ const RECOMPUTED: Rule<Row> = Rule {
     ..Rule::BASE
 };
 
+/// What to do about activations that are computed again, in the model and in the kernel, and what limits the saving.
+pub(crate) fn recomputation() -> [String; 3] {
+    let Rule {
+        model,
+        kernel,
+        notes,
+        ..
+    } = RECOMPUTED;
+    [model.to_owned(), kernel.to_owned(), notes.join(" ")]
+}
+
 const CALLS_DIFFER: Rule<Row> = Rule {
     key: "calls_differ",
     when: "calls take far longer than the median of the same operation, which nothing else is found of",

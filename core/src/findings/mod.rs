@@ -51,9 +51,11 @@ mod unmodelled;
 
 pub use crate::assess::Input;
 pub use crate::assess::severity::Severity;
+pub(crate) use any_kind::recomputation;
 pub use assessment::Assessment;
 pub(crate) use attention::unfused as unfused_attention;
 pub(crate) use compute::is_launch_scale;
+pub(crate) use cpu_idle::of_code as idle_code;
 pub use finding::{Confidence, Effect, Estimate, Finding, Impact, Priority, Replay};
 pub(crate) use gemm::is_tiny_batched;
 pub use outcome::{Fact, Outcome, Status};

@@ -122,7 +122,9 @@ fn sentences(comparison: &Comparison) -> Vec<String> {
     });
     let no_step = no_step.map(str::to_owned);
     let caveats = comparison.caveats().into_iter();
-    how_much.into_iter().chain(caveats).chain(no_step).collect()
+    let work = comparison.work.as_ref().map(|work| work.said());
+    let first = work.into_iter().chain(how_much);
+    first.chain(caveats).chain(no_step).collect()
 }
 
 fn role(which: Which) -> &'static str {
@@ -230,7 +232,7 @@ fn verdicts(comparison: &Comparison) -> Vec<VerdictCount> {
     counts
         .map(|count| VerdictCount {
             key: count.verdict.key().to_owned(),
-            label: count.verdict.label().to_owned(),
+            label: count.verdict.label_on(comparison.is_same_gpu).to_owned(),
             count: format::count(count.n_operations as u64),
             difference: format::signed_time_ns(count.times.difference()),
         })

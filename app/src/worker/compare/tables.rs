@@ -118,7 +118,7 @@ fn verdict(op: &MatchedOp) -> String {
     } else {
         ""
     };
-    format!("{}{mark}", op.judgement.verdict.label())
+    format!("{}{mark}", op.verdict_label())
 }
 
 #[rustfmt::skip]

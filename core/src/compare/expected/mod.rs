@@ -77,6 +77,11 @@ pub struct Judgement {
     /// The part of `expected` due to the work alone: the roofline time of the target's work over that of the
     /// reference's, both on the reference's GPU. 1 for the same work.
     pub work_ratio: f64,
+    /// The FLOPs of a call on the target over those on the reference, or the bytes if there are no FLOPs; `None` if
+    /// unknown.
+    pub sizes_ratio: Option<f64>,
+    /// Both ran on the same hardware.
+    pub is_same_gpu: bool,
     /// Based on `expected`.
     pub verdict: Verdict,
     /// Based on `peak_expected`.
@@ -160,6 +165,11 @@ impl Judge {
         let actual = (per_call.reference > 0.0 && per_call.target > 0.0)
             .then(|| per_call.target / per_call.reference);
         let works = sides.zip(ops).map(|(side, op)| works(&side, op));
+        let sizes_ratio = match sizes {
+            Sizes::Other => sizes_ratio(&works),
+            Sizes::Same | Sizes::Least => Some(1.0),
+            Sizes::Unknown => None,
+        };
         let n_calls = works.as_ref().map(|works| n_calls(works));
         let (works, n_calls, work_differs) = match sizes {
             Sizes::Least => {
@@ -246,6 +256,8 @@ impl Judge {
                 .map(|works| works.target),
             work_differs,
             work_ratio,
+            sizes_ratio,
+            is_same_gpu: self.is_same_gpu,
             verdict: verdict(excess, own),
             peak_verdict: verdict(peak_excess, peak),
             achievable_verdict: verdict(achievable_excess, achievable),
@@ -372,10 +384,8 @@ fn n_calls(works: &[(Work, u64)]) -> u64 {
     works.iter().map(|(_, calls)| *calls).sum()
 }
 
-/// Whether the average work per call is known in both traces, and differs.
-fn works_differ(works: &Pair<Vec<(Work, u64)>>) -> bool {
-    /// Rounding differences of sums in a different order are smaller.
-    const ROUNDING: f64 = 1e-9;
+/// The average FLOPs and bytes per call, if known in both traces.
+fn means(works: &Pair<Vec<(Work, u64)>>) -> Option<Pair<[f64; 2]>> {
     let means = works.as_ref().map(|works| {
         let calls = works.iter().map(|(_, calls)| *calls).sum::<u64>().max(1) as f64;
         let mean = |amount: fn(&Work) -> f64| {
@@ -390,8 +400,24 @@ fn works_differ(works: &Pair<Vec<(Work, u64)>>) -> bool {
         ];
         (!works.is_empty()).then_some(amounts)
     });
-    means.both().is_some_and(|means| {
+    means.both()
+}
+
+/// Whether the average work per call is known in both traces, and differs.
+fn works_differ(works: &Pair<Vec<(Work, u64)>>) -> bool {
+    /// Rounding differences of sums in a different order are smaller.
+    const ROUNDING: f64 = 1e-9;
+    means(works).is_some_and(|means| {
         let mut pairs = means.reference.into_iter().zip(means.target);
         pairs.any(|(a, b)| (a - b).abs() > ROUNDING * a.abs().max(b.abs()))
     })
+}
+
+/// The ratio of FLOPs, which types do not change, or else of bytes.
+fn sizes_ratio(works: &Pair<Vec<(Work, u64)>>) -> Option<f64> {
+    let means = means(works)?;
+    let mut pairs = means.reference.into_iter().zip(means.target);
+    let (reference, target) =
+        pairs.find(|(reference, target)| *reference > 0.0 && *target > 0.0)?;
+    Some(target / reference)
 }

@@ -14,24 +14,36 @@ use crate::names::calls::unnumbered;
 
 pub(super) const TABLE: GapTable = GapTable {
     title: "More calls",
-    rules: &[GapRule {
-        key: "more_calls",
-        when: "the target calls an operation more often for the same number of steps or calls of others",
-        applies: |_, _| true,
-        title: "{subject}: more calls than on the reference",
-        issue: "The target calls {name} {target_calls}, the reference {reference_calls}: they take {time} and {reference}.",
-        model: "Find where the extra calls come from: work that is done twice, a loop with more iterations, or results that are recomputed.",
-        kernel: "A faster kernel would not make up for calls that are not needed.",
-        notes: &[
-            "Both traces hold {steps}.",
-            "{same_calls}Most other operations are called as often in both traces.",
-            "The target does {amount}, and calls this more often than that.",
-            "{same_call}A call takes the same time on both.",
-            "A call takes {change} time on the target.",
-        ],
-        saves: "the time of the calls that the reference does without",
-    }],
+    rules: &[
+        GapRule {
+            when: "the target calls nearly all operations more often by one factor",
+            applies: |_, candidate| candidate.has_word("all"),
+            title: "{all} the calls in each step",
+            issue: "The target calls {operations} {all} as often as the reference in as many steps: they take {time} and {reference}.",
+            model: "Compare what a step is in both runs: micro-batches and gradient accumulation, the number of layers, further passes through the model. For the same result, fewer and larger calls take less time.",
+            ..MORE_CALLS
+        },
+        MORE_CALLS,
+    ],
     candidates,
+};
+
+const MORE_CALLS: GapRule = GapRule {
+    key: "more_calls",
+    when: "the target calls an operation more often for the same number of steps or calls of others",
+    applies: |_, _| true,
+    title: "{subject}: more calls than on the reference",
+    issue: "The target calls {name} {target_calls}, the reference {reference_calls}: they take {time} and {reference}.",
+    model: "Find where the extra calls come from: work that is done twice, a loop with more iterations, or results that are recomputed.",
+    kernel: "A faster kernel would not make up for calls that are not needed.",
+    notes: &[
+        "Both traces hold {steps}.",
+        "{same_calls}Most other operations are called as often in both traces.",
+        "The target does {amount}, and calls this more often than that.",
+        "{same_call}A call takes the same time on both.",
+        "A call takes {change} time on the target.",
+    ],
+    saves: "the time of the calls that the reference does without",
 };
 
 /// One candidate per operator, longest first. None if the relative amount of work is not certain.
@@ -39,8 +51,61 @@ fn candidates(comparison: &Comparison) -> Vec<Candidate> {
     if !comparison.amount.is_certain {
         return Vec::new();
     }
-    let is_extra = |_, op: &MatchedOp| (of_extra_calls(comparison, op) > 0).then_some(());
-    by_operator(comparison, is_extra, candidate)
+    let alike = called_alike(comparison);
+    let is_extra = |at: usize, op: &MatchedOp| {
+        (of_extra_calls(comparison, op) > 0 && !alike.contains(&at)).then_some(())
+    };
+    let single = by_operator(comparison, is_extra, candidate);
+    let all = of_all(comparison, alike).into_iter();
+    all.chain(single).collect()
+}
+
+/// The operations that are called more often by one factor, if they are nearly all of the computation; else none.
+fn called_alike(comparison: &Comparison) -> Vec<usize> {
+    /// Ratios that differ by less are the same.
+    const SAME: f64 = 0.02;
+    const LEAST_OPERATIONS: usize = 3;
+    const LEAST_PERCENT: f64 = 90.0;
+    let all = || comparison.operations.matched.iter().enumerate();
+    let longest = all().find(|(_, op)| of_extra_calls(comparison, op) > 0);
+    let Some((_, longest)) = longest else {
+        return Vec::new();
+    };
+    let factor = factor(comparison, longest);
+    let is_alike = |op: &MatchedOp| {
+        (self::factor(comparison, op) / factor - 1.0).abs() <= SAME
+            && of_extra_calls(comparison, op) > 0
+    };
+    let rows: Vec<usize> = all()
+        .filter(|(_, op)| is_alike(op))
+        .map(|(at, _)| at)
+        .collect();
+    let alike_ns = times_of(&matched(comparison, &rows)).target;
+    let percent = words::percent_of(alike_ns, comparison.compute_ns.target);
+    match rows.len() >= LEAST_OPERATIONS && percent >= LEAST_PERCENT {
+        true => rows,
+        false => Vec::new(),
+    }
+}
+
+/// By how much an operation is called more often for the same amount of work.
+fn factor(comparison: &Comparison, op: &MatchedOp) -> f64 {
+    let Pair { reference, target } = op.calls();
+    target as f64 / reference.max(1) as f64 / comparison.amount.ratio
+}
+
+/// All of them in one candidate.
+fn of_all(comparison: &Comparison, rows: Vec<usize>) -> Option<Candidate> {
+    let n = rows.len() as u64;
+    let first = comparison.operations.matched.get(*rows.first()?)?;
+    let mut found = candidate(comparison, rows)?;
+    let factor = factor(comparison, first);
+    found.words.push(("all", words::times(factor)));
+    found
+        .words
+        .push(("operations", format::counted(n, "operation")));
+    found.words.retain(|(word, _)| *word != "same_calls");
+    Some(found)
 }
 
 fn candidate(comparison: &Comparison, rows: Vec<usize>) -> Option<Candidate> {
@@ -111,5 +176,21 @@ mod tests {
                 "A call takes the same time on both."
             ]
         );
+    }
+
+    #[test]
+    fn all_operations_called_more_often_by_one_factor_are_one_finding() {
+        let all = |n: usize| {
+            let ops = ["aten::mm", "aten::add", "aten::_softmax"].into_iter();
+            let calls = ops.flat_map(|op| std::iter::repeat_n((op, "", "kernel", 100), n));
+            run(calls).annotation("ProfilerStep#7", 0..500)
+        };
+        let comparison = compared(&all(4), &all(8), H100);
+        let ranked = &comparison.gaps.ranked;
+        assert_eq!(savings(ranked), [("more_calls", Some(1_200_000))]);
+        assert_eq!(ranked[0].title, "2.00× the calls in each step");
+        let work = comparison.work.as_ref().unwrap();
+        assert_eq!(work.said(), "The target does 2.00× the work per step.");
+        assert!(compared(&all(8), &all(4), H100).gaps.ranked.is_empty());
     }
 }

@@ -6,6 +6,7 @@ use crate::assess::idle::cause::IdleCause;
 use crate::base::format;
 use crate::base::interval::sum;
 use crate::base::sort::Arrange;
+use crate::compare::about::IdleCode;
 use crate::compare::comparison::Comparison;
 use crate::compare::named::{Tally, Timed};
 use crate::compare::ops::MatchedOp;
@@ -22,6 +23,17 @@ pub(super) const TABLE: GapTable = GapTable {
 };
 
 const RULES: &[GapRule] = &[
+    GapRule {
+        when: "the GPU of the target is idle for longer, and most of that while one piece of code runs",
+        applies: |_, candidate| {
+            candidate.subject == Subject::Idle && candidate.has_word("code_model")
+        },
+        title: "More idle time: {code}",
+        issue: "The GPU of the target is idle for {time}, that of the reference for {reference}{change}; {code_grown} of the {grown} more are in {code}.",
+        model: "{code_model}",
+        kernel: "{code_kernel}",
+        ..IDLE
+    },
     GapRule {
         when: "the GPU of the target is idle for longer, for a cause that the report of the target alone finds",
         applies: |_, candidate| {
@@ -83,6 +95,7 @@ const IDLE: GapRule = GapRule {
         OTHER_AMOUNT,
         "For {unknown} of it, it is unknown whether the GPU was busy; that time is not counted.",
         "By cause it grows most by {cause}: {cause_time} on the target, {cause_reference} on the reference.",
+        "By code it grows most by {code_times}.",
         "The report of the target alone says: {own_issue}",
         "The CPU is slower too; self time of a call: {slower_host}.",
     ],
@@ -184,7 +197,9 @@ fn candidate(comparison: &Comparison, kind: PartKind, subject: Subject) -> Optio
     }
     let more = match kind {
         PartKind::Idle => {
+            words.push(("grown", format::time_ns(grown_ns)));
             words.extend(cause_words(comparison));
+            words.extend(code_words(comparison, grown_ns));
             host_words(comparison, grown_ns)
         }
         PartKind::ExposedCommunication => collective_words(comparison),
@@ -229,6 +244,42 @@ fn cause_words(comparison: &Comparison) -> Words {
         words.push(("own_issue", finding.issue.clone()));
         words.push(("own_model", format::capitalized(&finding.model)));
         words.push(("own_kernel", format::capitalized(&finding.kernel)));
+    }
+    words
+}
+
+/// The code in which idle time grows, and what to do about it if that is most of the growth.
+fn code_words(comparison: &Comparison, grown_ns: i64) -> Words {
+    /// Code with a smaller share of the growth is not named.
+    const LEAST_PERCENT: f64 = 10.0;
+    const MOST_PERCENT: f64 = 50.0;
+    let (amount, sides) = (&comparison.amount, &comparison.sides);
+    let pieces = sides.reference.n_gpu_events;
+    let rows = sides.target.idle.code.iter().filter_map(|row| {
+        let reference_ns = sides.reference.idle.ns_of_code(&row.place);
+        let more_ns = row
+            .ns
+            .saturating_sub(amount.scaled_idle(reference_ns, pieces));
+        let more_ns = more_ns.min(grown_ns);
+        let percent = words::percent_of(more_ns, grown_ns);
+        (percent >= LEAST_PERCENT).then_some((more_ns, reference_ns, row))
+    });
+    let mut rows: Vec<(i64, i64, &IdleCode)> = rows.collect();
+    rows.arrange_by_key(|(more_ns, ..)| std::cmp::Reverse(*more_ns));
+    let Some((more_ns, _, first)) = rows.first() else {
+        return Words::new();
+    };
+    let times = words::few(rows.iter().map(|(_, reference_ns, row)| {
+        let (time, reference) = (format::time_ns(row.ns), format::time_ns(*reference_ns));
+        format!("{} ({time}, {reference} on the reference)", row.place)
+    }));
+    let mut words = vec![("code_times", times)];
+    let is_most = words::percent_of(*more_ns, grown_ns) >= MOST_PERCENT;
+    if let Some(finding) = first.finding.as_ref().filter(|_| is_most) {
+        words.push(("code", first.place.clone()));
+        words.push(("code_grown", format::time_ns(*more_ns)));
+        words.push(("code_model", format::capitalized(&finding.model)));
+        words.push(("code_kernel", format::capitalized(&finding.kernel)));
     }
     words
 }
@@ -454,5 +505,33 @@ mod tests {
             );
             assert!(!gap.model.contains("GPU graph"), "{}", gap.model);
         }
+    }
+
+    /// Twenty GEMMs of 300 µs; after each, code that is named so runs for 40 µs, or not at all.
+    fn read_back(is_read: bool) -> Timetable {
+        (0..20).fold(Timetable::new(), |table, at| {
+            let start = at * 400;
+            let table = table.op("aten::mm", start..start + 10);
+            let table = table.launched("gemm", start + 1..start + 2, start + 10..start + 310);
+            match is_read {
+                true => table
+                    .frame("debug.py(9): check_finite", start + 311..start + 398)
+                    .op("aten::item", start + 312..start + 390)
+                    .runtime("cudaStreamSynchronize", 0, start + 313..start + 380),
+                false => table,
+            }
+        })
+    }
+
+    #[test]
+    fn code_that_most_of_the_growth_is_in_is_named_with_its_size() {
+        let [reference, target] = [products(20, 0), read_back(true)];
+        let gap = found("more_idle", &reference, &target);
+        says(&gap.title, "More idle time: `aten::item`");
+        says(&gap.gap, "more are in `aten::item`");
+        says(&gap.model, "`.item()`");
+        // The same gaps without any code in them have no such cause.
+        let without = found("more_idle", &reference, &read_back(false));
+        assert!(!without.title.contains("item"), "{}", without.title);
     }
 }

@@ -5,9 +5,10 @@ use super::rule::{Candidate, GapRule, GapTable};
 use crate::base::format;
 use crate::base::interval::sum;
 use crate::compare::comparison::Comparison;
-use crate::compare::ops::MatchedOp;
-use crate::compare::pair::Which;
+use crate::compare::ops::{MatchedOp, UnmatchedOp};
+use crate::compare::pair::{Pair, Which};
 use crate::compare::words;
+use crate::findings::recomputation;
 use crate::names::calls::unnumbered;
 
 pub(super) const TABLE: GapTable = GapTable {
@@ -17,6 +18,25 @@ pub(super) const TABLE: GapTable = GapTable {
 };
 
 const RULES: &[GapRule] = &[
+    GapRule {
+        key: "recomputation",
+        when: "the target computes activations again in the backward pass, longer than the reference does",
+        applies: |_, candidate| candidate.has_word("recompute_model"),
+        title: "The target computes activations a second time",
+        issue: "The target spends {time} on computing activations again in the backward pass, mainly in {names}; the reference spends {reference} on that.",
+        model: "{recompute_model}",
+        kernel: "{recompute_kernel}",
+        notes: &["{recompute_notes}", OTHER_AMOUNT],
+        saves: "what the target computes again beyond what the reference does",
+    },
+    GapRule {
+        when: "the optimizer of the reference is fused, that of the target is not",
+        applies: |comparison, candidate| has_fused_optimizer(comparison, candidate),
+        title: "Optimizer in several kernels, where the reference has a fused one",
+        model: "Construct the optimizer with `fused=True`, as on the reference.",
+        kernel: "The fused kernel of the reference reads and writes parameters and states once: use or write one on the target.",
+        ..NO_PARTNER
+    },
     GapRule {
         when: "the target launches more kernels for what has no partner",
         applies: |comparison, _| launches_more(comparison),
@@ -46,69 +66,119 @@ const NO_PARTNER: GapRule = GapRule {
 };
 
 const AMOUNTS: &str = "{n_target} of the target without a partner, {n_reference} of the reference: their computation is {time} and {reference_time}.";
-const OTHER_AMOUNT: &str =
-    "The target does {amount}, so that its time is compared with {reference_scaled}.";
+const OTHER_AMOUNT: &str = "{amount} The time is therefore compared with {reference_scaled}.";
 const TARGET_KERNELS: &str = "Kernels that only the target runs: {target_kernels}.";
 const REFERENCE_KERNELS: &str = "Kernels that only the reference runs: {reference_kernels}.";
 
-/// The operations of the target alone, if they take longer than those of the reference alone.
+/// The operations of the target alone, if they take longer than those of the reference alone: those that compute
+/// activations again, and the others.
 fn candidates(comparison: &Comparison) -> Vec<Candidate> {
-    let times = comparison.parts.unmatched();
-    let amount = &comparison.amount;
-    let scaled_ns = amount.scaled(times.reference);
+    let both = [true, false].into_iter();
+    both.filter_map(|is_recompute| candidate(comparison, is_recompute))
+        .collect()
+}
+
+/// The operations of one trace alone, with their positions.
+fn lone(
+    comparison: &Comparison,
+    which: Which,
+    is_recompute: bool,
+) -> impl Iterator<Item = (usize, &UnmatchedOp)> {
+    let all = comparison.operations.unmatched.get(which).iter();
+    all.enumerate()
+        .filter(move |(_, op)| op.is_recompute == is_recompute)
+}
+
+fn candidate(comparison: &Comparison, is_recompute: bool) -> Option<Candidate> {
+    let lone = Pair::of(|which| {
+        let ops = lone(comparison, which, is_recompute);
+        ops.collect::<Vec<(usize, &UnmatchedOp)>>()
+    });
+    let times = lone
+        .as_ref()
+        .map(|ops| sum(ops.iter().map(|(_, op)| op.side.exclusive_ns)));
+    let scaled_ns = comparison.scaled_work(times.reference);
     let longer_ns = times.target.saturating_sub(scaled_ns);
     if longer_ns <= 0 {
-        return Vec::new();
+        return None;
     }
-    let unmatched = &comparison.operations.unmatched;
     let reference = format::time_ns(times.reference);
-    let has_any = !unmatched.reference.is_empty();
+    let has_any = !lone.reference.is_empty();
     let own = match has_any {
         true => reference.clone(),
         false => "no time".to_owned(),
     };
-    let n_target = unmatched.target.len() as u64;
+    let targets = lone.target.iter().map(|(_, op)| *op);
     let mut words = vec![
         ("time", format::time_ns(times.target)),
         ("reference_time", reference),
         ("reference", own),
-        ("names", first_named(comparison)),
-        ("n_target", format::counted(n_target, "operation")),
+        ("names", first_named(comparison, targets)),
         (
-            "n_reference",
-            format::count(unmatched.reference.len() as u64),
+            "n_target",
+            format::counted(lone.target.len() as u64, "operation"),
         ),
+        ("n_reference", format::count(lone.reference.len() as u64)),
     ];
-    if !amount.is_same() {
-        words.push(("amount", amount.said()));
+    if scaled_ns != times.reference {
+        let amount = &comparison.amount;
+        let steps = (!amount.is_same()).then(|| format!("The target does {}.", amount.said()));
+        let work = comparison.work.as_ref().map(|work| work.said());
+        let said: Vec<String> = steps.into_iter().chain(work).collect();
+        words.push(("amount", said.join(" ")));
         words.push(("reference_scaled", format::time_ns(scaled_ns)));
     }
     if has_any {
         words.push(("of_both", String::new()));
     }
+    if is_recompute {
+        let [model, kernel, notes] = recomputation();
+        words.push(("recompute_model", format::capitalized(&model)));
+        words.push(("recompute_kernel", format::capitalized(&kernel)));
+        words.push(("recompute_notes", notes));
+    }
     for (word, which) in [
         ("target_kernels", Which::Target),
         ("reference_kernels", Which::Reference),
     ] {
-        let named = own_kernels(comparison, which);
+        let ops = lone.get(which).iter().map(|(_, op)| *op);
+        let named = own_kernels(comparison, which, ops);
         words.extend((!named.is_empty()).then_some((word, named)));
     }
-    let subject = Subject::Unmatched((0..unmatched.target.len()).collect());
-    let candidate = Candidate::of_saved(comparison, subject, times, longer_ns, words);
-    vec![candidate]
+    let subject = Subject::Unmatched(lone.target.iter().map(|(at, _)| *at).collect());
+    Some(Candidate::of_saved(
+        comparison, subject, times, longer_ns, words,
+    ))
+}
+
+/// Whether the longest operation of the reference alone is a fused step of an optimizer, and the target alone does the
+/// division at its end.
+fn has_fused_optimizer(comparison: &Comparison, candidate: &Candidate) -> bool {
+    let Pair { reference, target } = &comparison.operations.unmatched;
+    let Subject::Unmatched(rows) = &candidate.subject else {
+        return false;
+    };
+    let mut own = rows.iter().filter_map(|at| target.get(*at));
+    let is_fused = |name: &str| name.starts_with("aten::_fused_ada");
+    reference.first().is_some_and(|op| is_fused(&op.name))
+        && own.any(|op| op.name.contains("addcdiv_"))
 }
 
 /// Whether both launch kernels in unmatched operations, and the target launches more.
 fn launches_more(comparison: &Comparison) -> bool {
-    let launches = comparison.operations.unmatched.as_ref().map(|ops| {
-        let kernels = ops.iter().flat_map(|op| &op.side.kernels);
+    let launches = Pair::of(|which| {
+        let ops = lone(comparison, which, false);
+        let kernels = ops.flat_map(|(_, op)| &op.side.kernels);
         sum(kernels.map(|kernel| kernel.count as i64))
     });
     launches.reference > 0 && launches.target > comparison.amount.scaled(launches.reference)
 }
 
-/// The longest operations of the target alone; with sizes if the reference calls the same operator.
-fn first_named(comparison: &Comparison) -> String {
+/// The longest of these operations of the target alone; with sizes if the reference calls the same operator.
+fn first_named<'c>(
+    comparison: &'c Comparison,
+    targets: impl Iterator<Item = &'c UnmatchedOp>,
+) -> String {
     let operations = &comparison.operations;
     let of_both = |op: &MatchedOp| op.reference_name.as_deref().unwrap_or(&op.name).to_owned();
     let mut known: Vec<String> = operations.matched.iter().map(of_both).collect();
@@ -119,7 +189,7 @@ fn first_named(comparison: &Comparison) -> String {
             .iter()
             .map(|op| op.name.clone()),
     );
-    words::few(operations.unmatched.target.iter().map(|op| {
+    words::few(targets.map(|op| {
         let name = words::quoted(unnumbered(&op.name));
         match known.contains(&op.name) && !op.shapes.is_empty() {
             true => format!("{name} on {}", op.shapes),
@@ -128,13 +198,16 @@ fn first_named(comparison: &Comparison) -> String {
     }))
 }
 
-/// The longest kernels of the operations of one trace alone that the other trace never runs.
-fn own_kernels(comparison: &Comparison, which: Which) -> String {
+/// The longest kernels of these operations of one trace alone that the other trace never runs.
+fn own_kernels<'c>(
+    comparison: &'c Comparison,
+    which: Which,
+    ops: impl Iterator<Item = &'c UnmatchedOp>,
+) -> String {
     let is_own = |name: &str| {
         let row = comparison.kernels.iter().find(|row| row.key == name);
         row.is_some_and(|row| row.sides.get(which.other()).is_none())
     };
-    let ops = comparison.operations.unmatched.get(which).iter();
     let kernels = ops.filter_map(|op| op.side.kernels.first());
     let own = kernels.filter(|kernel| is_own(&kernel.name));
     words::few(own.map(|kernel| words::kernel(&kernel.name)))
@@ -205,5 +278,47 @@ mod tests {
         );
         let said = gap.reasoning.join(" ");
         assert!(!said.contains("what the other does in several"), "{said}");
+    }
+
+    #[test]
+    fn activations_that_only_the_target_computes_again_are_named() {
+        let forward = || {
+            run([
+                ("aten::mm", ONE, "gemm", 100),
+                ("aten::gelu", ONE, "gelu", 50),
+            ])
+        };
+        let again = |us: u32| {
+            forward()
+                .frame("torch/utils/checkpoint.py(400): recompute_fn", 5_000..5_090)
+                .op("aten::mm", 5_010..5_050)
+                .args(ONE)
+                .launched("gemm", 5_011..5_012, 5_100..5_100 + us)
+        };
+        let gaps = compared(&forward(), &again(100), H100).gaps.ranked;
+        let gap = gaps.iter().find(|gap| gap.pattern == "recomputation");
+        let gap = gap.unwrap_or_else(|| panic!("{gaps:#?}"));
+        assert_eq!(gap.title, "The target computes activations a second time");
+        assert_eq!(gap.saving.map(|saving| saving.matching_ns), Some(100_000));
+        says(&gap.model, "selective activation checkpointing");
+        assert!(gaps.iter().all(|gap| gap.pattern != "no_partner"));
+        // Both do.
+        let both = compared(&again(100), &again(100), H100).gaps.ranked;
+        assert!(both.is_empty(), "{both:#?}");
+    }
+
+    #[test]
+    fn an_optimizer_that_only_the_reference_fuses_is_named() {
+        let both = ("aten::mm", ONE, "gemm", 100);
+        let gap = only_gap(
+            &[both, ("aten::_fused_adamw_", "", "fused_adam", 50)],
+            &[
+                both,
+                ("aten::lerp_", ONE, "lerp", 60),
+                ("aten::addcdiv_", ONE, "addcdiv", 60),
+            ],
+        );
+        says(&gap.model, "`fused=True`");
+        assert_eq!(gap.saving.map(|saving| saving.matching_ns), Some(70_000));
     }
 }

@@ -22,7 +22,7 @@ pub(crate) struct CallText {
     dims_in: Option<String>,
     types: String,
     /// The types in `dims_in`, in short form: vendors spell some differently.
-    short_types: String,
+    pub(crate) short_types: String,
     strides: String,
     concrete: String,
     /// The number of dimensions of each argument in `dims_in`; `None` if they were not recorded.

@@ -2,6 +2,7 @@
 
 use super::call_text::{CallText, Key};
 use super::groups::{self, Found};
+use super::scaled::pair_scaled;
 use super::scopes;
 use super::side::op_side;
 use super::similar::{Rows, pair_by_kernels, pair_by_operator, pair_retyped_gemms};
@@ -48,6 +49,7 @@ impl Operations {
         pair_retyped_gemms(&mut alignment, &rows);
         let mut groups = groups::attention(&mut alignment, &rows);
         groups.extend(groups::norms(&mut alignment, &rows));
+        pair_scaled(&mut alignment, &rows);
         pair_by_operator(&mut alignment, &rows);
         pair_by_kernels(&mut alignment, &rows);
         groups.extend(groups::experts(&mut alignment, &rows));

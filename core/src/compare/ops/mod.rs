@@ -5,21 +5,22 @@
 //! equivalent operator with a different name; and a GEMM of the same sizes, independent of the operator. Calls that
 //! only one trace splits by strides or among several operators become one row. If one of the traces has no shapes, the
 //! name is used. After that, an operation may match [the same computation](groups) in several operations, such as
-//! attention that is fused in only one trace; the same operator on other sizes or types, with the same number of calls;
-//! the same kernels with the same number of runs, if one trace does not know their operator; or what both traces run
+//! attention that is fused in only one trace; the same operator on sizes that are [larger by one factor](scaled), or on
+//! any other sizes or types with the same number of calls; the same kernels with the same number of runs, if one trace does not know their operator; or what both traces run
 //! inside the same module. Threads do not matter: the same call made from two threads is one row. Running numbers in
 //! the names of generated kernels and the output operand do not matter either.
 
 mod call_text;
 mod groups;
 mod matching;
+mod scaled;
 mod scopes;
 mod side;
 mod similar;
 #[cfg(test)]
 mod tests;
 
-use super::expected::Judgement;
+use super::expected::{Judgement, Verdict};
 use super::pair::{Pair, Which};
 use crate::base::labels::labelled;
 use crate::names::Family;
@@ -39,7 +40,8 @@ labelled! {
         Gemm => "GEMM sizes" as "gemm",
         /// The same name; at least one of the traces has no shapes for it.
         Name => "name" as "name",
-        /// The same operator, with the same number of calls and of dimensions; sizes or types differ.
+        /// The same operator, with the same number of dimensions; sizes or types differ. All sizes differ by the factor by
+        /// which most operations differ, or the number of calls is the same.
         Operator => "operator, on other sizes or types" as "operator",
         /// The same kernels with the same number of runs; one of the traces does not show which operator runs them.
         Kernels => "kernels, without their operator" as "kernels",
@@ -127,6 +129,29 @@ impl MatchedOp {
         let types = self.types.as_ref()?;
         let bits = types.as_ref().map(|label| float_bits(label)).both()?;
         (bits.target > bits.reference).then_some(types)
+    }
+
+    /// Whether its sizes differ, and with them its FLOPs or bytes.
+    pub(crate) fn has_other_sizes(&self) -> bool {
+        /// Ratios that differ by less from 1 are those of a bias, of weights, and so on.
+        const SAME: f64 = 0.02;
+        let ratio = self.judgement.sizes_ratio;
+        self.level == MatchLevel::Operator && ratio.is_some_and(|ratio| (ratio - 1.0).abs() > SAME)
+    }
+
+    /// The verdict as shown to users, with what explains the difference: the hardware, sizes, or types.
+    pub fn verdict_label(&self) -> &'static str {
+        let is_same_gpu = self.judgement.is_same_gpu;
+        match self.judgement.verdict {
+            Verdict::ExplainedByHardware if self.has_other_sizes() => match is_same_gpu {
+                true => "explained by its sizes",
+                false => "explained by sizes and hardware",
+            },
+            Verdict::ExplainedByHardware if is_same_gpu && self.types.is_some() => {
+                "explained by its type"
+            }
+            verdict => verdict.label_on(is_same_gpu),
+        }
     }
 
     /// The percentage of its roofline that a trace reaches.

@@ -196,7 +196,11 @@ pub(crate) fn pair_by_kernels(alignment: &mut Alignment<MatchLevel>, all: &Rows)
 }
 
 /// Matches the unmatched rows at these positions, which are left empty.
-fn take(alignment: &mut Alignment<MatchLevel>, level: MatchLevel, places: &Pair<Vec<usize>>) {
+pub(super) fn take(
+    alignment: &mut Alignment<MatchLevel>,
+    level: MatchLevel,
+    places: &Pair<Vec<usize>>,
+) {
     let rows = take_rows(alignment, places);
     alignment.matched.push(Matched { level, rows });
 }

@@ -329,3 +329,101 @@ fn what_is_inside_a_module_of_both_belongs_together() {
     let elsewhere = module("nn.Module: Embedding_0", &several);
     assert!(compared(&fused, &elsewhere).operations.matched.is_empty());
 }
+
+/// GEMMs of this many tokens, forward and backward, of a layer from 4096 to 16384 and back, and what follows them.
+fn layer(tokens: u32, calls: usize) -> crate::testing::Timetable {
+    let gemm = |m: u32, k: u32, n: u32| {
+        let args = format!(
+            r#""Input Dims": [[{m}, {k}], [{k}, {n}]], "Input type": ["c10::BFloat16", "c10::BFloat16"]"#
+        );
+        ("aten::mm", args, 400 * tokens / 8192)
+    };
+    let points = format!(r#""Input Dims": [[{tokens}, 16384]], "Input type": ["c10::BFloat16"]"#);
+    let all = [
+        gemm(tokens, 4096, 16384),
+        ("aten::gelu", points, 100 * tokens / 8192),
+        gemm(tokens, 16384, 4096),
+        gemm(16384, tokens, 4096),
+        gemm(4096, tokens, 16384),
+    ];
+    let step = all
+        .iter()
+        .map(|(op, args, us)| (*op, args.as_str(), "k", *us));
+    run((0..calls).flat_map(|_| step.clone()))
+}
+
+#[test]
+fn twice_the_batch_is_matched_even_where_sizes_then_coincide() {
+    let comparison = testing::compared(&layer(8192, 2), &layer(16384, 2), H100);
+    let operations = &comparison.operations;
+    assert_eq!(operations.unmatched, Pair::default());
+    assert_eq!(operations.matched.len(), 4, "{operations:#?}");
+    // Forward 8192 × 16384 · 16384 × 4096, and 16384 × 8192 · 8192 × 4096 of its weights.
+    let joined = operations
+        .matched
+        .iter()
+        .find(|op| op.calls() == pair(4, 4));
+    let joined = joined.unwrap();
+    assert_eq!(joined.label(), "aten::mm 16384 × 16384, 16384 × 4096 bf16");
+    assert_eq!(joined.times(), pair(1_600_000, 3_200_000));
+    assert!(operations.matched.iter().all(|op| {
+        op.level == MatchLevel::Operator && op.verdict_label() == "explained by its sizes"
+    }));
+    let work = comparison.work.as_ref().unwrap();
+    assert!(
+        work.is_uniform && (work.ratio - 2.0).abs() < 1e-9,
+        "{work:?}"
+    );
+    assert_eq!(
+        work.said(),
+        "The target does 2.00× the work of the reference."
+    );
+    assert!(comparison.gaps.ranked.is_empty(), "{:#?}", comparison.gaps);
+    says(&comparison.nothing_found(), "2.00× the work");
+    // With more layers, too.
+    let more = testing::compared(&layer(16384, 2), &layer(8192, 3), H100);
+    assert_eq!(more.operations.unmatched, Pair::default());
+    assert!(more.gaps.ranked.is_empty(), "{:#?}", more.gaps);
+}
+
+#[test]
+fn sizes_without_a_common_factor_are_not_matched_by_one() {
+    let gemms = |sizes: [u32; 3], calls| {
+        let args = sizes.map(|n| {
+            format!(r#""Input Dims": [[{n}, {n}], [{n}, {n}]], "Input type": ["float", "float"]"#)
+        });
+        run((0..calls).flat_map(|_| {
+            args.iter()
+                .map(|args| ("aten::mm", args.as_str(), "k", 100))
+        }))
+    };
+    let operations = compared(&gemms([512, 640, 768], 1), &gemms([1024, 896, 1152], 2)).operations;
+    assert!(operations.matched.is_empty(), "{operations:#?}");
+    // The same work as before says nothing about more of it.
+    assert_eq!(compared(&layer(8192, 2), &layer(8192, 2)).work, None);
+}
+
+#[test]
+fn longer_sequences_are_told_by_kind_of_work() {
+    let attention = |length: u32| {
+        let qkv = format!("[4, 32, {length}, 128]");
+        let args = format!(
+            r#""Input Dims": [{qkv}, {qkv}, {qkv}, [], []], "Input type": ["c10::BFloat16", "c10::BFloat16", "c10::BFloat16", "Scalar", "Scalar"], "Concrete Inputs": ["", "", "", "0.", "True"]"#
+        );
+        let us = length / 4 * length / 2048;
+        layer(4 * length, 2).call(
+            "aten::_scaled_dot_product_flash_attention",
+            &args,
+            "flash_fwd_kernel",
+            90_000..90_000 + us,
+        )
+    };
+    let comparison = testing::compared(&attention(2048), &attention(4096), H100);
+    let work = comparison.work.as_ref().unwrap();
+    let of = |family| work.by_family.iter().find(|(of, _)| *of == family);
+    assert_eq!(of(crate::names::Family::Gemm).map(|of| of.1), Some(2.0));
+    assert_eq!(
+        of(crate::names::Family::Attention).map(|of| of.1),
+        Some(4.0)
+    );
+}

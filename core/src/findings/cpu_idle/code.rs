@@ -71,6 +71,19 @@ impl<'a> CodeSeen<'a> {
         seen
     }
 
+    /// A single row; `None` if it would have no finding of its own, however long it is.
+    pub(super) fn one(input: &Input, idle: &'a Idle, row: &'a CodeRow) -> Option<CodeSeen<'a>> {
+        let is_telling = row.activity.is_some() || is_long_work(row);
+        (is_telling && !row.is_one_off).then(|| CodeSeen {
+            idle,
+            row,
+            others: Vec::new(),
+            severity: idle.severity_of(idle.percent(row.all.ns)),
+            step: StepCode::of(input.profile, row),
+            is_anomaly_check: is_anomaly_check(input.profile, row),
+        })
+    }
+
     pub(super) fn rows(&self) -> impl Iterator<Item = &'a CodeRow> + '_ {
         std::iter::once(self.row).chain(self.others.iter().copied())
     }

@@ -22,6 +22,7 @@ mod turns;
 use super::{Analyses, pattern};
 use crate::assess::idle::Idle;
 use crate::assess::idle::cause::IdleCause;
+use crate::assess::idle::code::rows::CodeRow;
 use crate::base::interval::Interval;
 use crate::findings::prelude::*;
 use code::CodeSeen;
@@ -75,6 +76,13 @@ pub(super) fn run(input: &Input, _: &[Row], outcome: &mut Outcome) {
         .collect();
     outcome.nothing_found = nothing_found(&idle);
     outcome.notes = notes(input, &idle);
+}
+
+/// What would be found about one piece of code, however little of the run it takes; `None` if its name says nothing.
+pub(crate) fn of_code(input: &Input, idle: &Idle, row: &CodeRow) -> Option<Finding> {
+    let seen = CodeSeen::one(input, idle, row)?;
+    let mut found = rule::find(input, code_rules::RULES, vec![&seen]).into_iter();
+    found.next()
 }
 
 /// A time in which no stream was busy, to be marked on a timeline.

@@ -101,12 +101,20 @@ fn cpu_time(seen: &Seen) -> Option<String> {
         0 => String::new(),
         ns => format!(" ({} in the code around compiled kernels)", share(ns)),
     };
+    let waiting = share(cpu.waiting_ns);
+    let rest = match cpu.outside_ns.saturating_mul(200) < all_ns {
+        true => format!("and {waiting} waiting{compiled}"),
+        false => {
+            let outside = share(cpu.outside_ns);
+            format!(
+                "{waiting} waiting, and {outside} outside all of them, mostly in Python{compiled}"
+            )
+        }
+    };
     Some(format!(
-        "Until the launch the CPU spent {} of these gaps in operators, {} in calls of the GPU runtime, {} waiting, and {} outside all of them, mostly in Python{compiled}.",
+        "Until the launch the CPU spent {} of these gaps in operators, {} in calls of the GPU runtime, {rest}.",
         share(cpu.operators_ns),
         share(cpu.runtime_ns),
-        share(cpu.waiting_ns),
-        share(cpu.outside_ns),
     ))
 }
 

@@ -34,7 +34,7 @@ const RULES: &[GapRule] = &[
             let first = candidate.first(comparison);
             first.is_some_and(|op| op.outdated(Which::Target).is_some())
         },
-        title: "{subject}: kernel {outdated}",
+        title: "{subject}: its kernel is {outdated}",
         ..SLOWER
     },
     GapRule {

@@ -106,7 +106,7 @@ fn a_kernel_of_an_older_generation_is_named_on_either_side() {
     assert_eq!(slow.pattern, "outdated_kernel");
     assert!(
         slow.title
-            .ends_with(": kernel built for Volta, an older generation"),
+            .ends_with(": its kernel is built for Volta, an older generation"),
         "{}",
         slow.title
     );

@@ -36,7 +36,9 @@ pub(super) fn steps(comparison: &Comparison) -> Vec<Part> {
         part("Opportunities", |document| {
             document.table(
                 DocTable::of(comparison.operations.verdicts())
-                    .text("Verdict", |row| row.verdict.label())
+                    .text("Verdict", |row| {
+                        row.verdict.label_on(comparison.is_same_gpu)
+                    })
                     .count(">Operations", |row| row.n_operations)
                     .times(|row| row.times),
             );

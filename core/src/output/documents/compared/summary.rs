@@ -56,6 +56,10 @@ fn paragraph(comparison: &Comparison) -> String {
     let Pair { reference, target } = times.map(format::time_ns);
     let takes = format!(" The target takes {target} {what}, the reference {reference}{change}.");
     text.push_str(&takes);
+    if let Some(work) = &comparison.work {
+        text.push(' ');
+        text.push_str(&work.said());
+    }
     if comparison.is_same_gpu {
         text.push_str(
             " Both ran on the same hardware, so the same call is expected to take the same time.",
@@ -177,7 +181,7 @@ fn largest(comparison: &Comparison) -> Option<String> {
     let steps = comparison.parts.waterfall(N_NAMED);
     let named: Vec<String> = steps
         .iter()
-        .filter(|step| step.kind.is_some())
+        .filter(|step| step.kind.is_some() && comparison.parts.is_notable(step.times))
         .take(N_NAMED)
         .map(|step| {
             let difference = format::signed_time_ns(step.times.difference());
@@ -233,7 +237,7 @@ fn verdicts(comparison: &Comparison) -> Option<String> {
     let is_judged = verdicts.any(|verdict| !matches!(verdict, Verdict::NotJudged(_)));
     let named = counts.iter().map(|count| {
         let n = format::count(count.n_operations as u64);
-        format!("{n} {}", count.verdict.label())
+        format!("{n} {}", count.verdict.label_on(comparison.is_same_gpu))
     });
     let named: Vec<String> = named.collect();
     let all = format::counted(comparison.operations.matched.len() as u64, "operation");

@@ -206,8 +206,8 @@ pub(super) fn verdict_table<'a>(ops: impl Iterator<Item = &'a MatchedOp>) -> Doc
     };
     let verdict = |op: &MatchedOp| match op.judgement.is_more_than_twice {
         _ if op.is_same() => "no difference".to_owned(),
-        true => format!("{} (more than twice)", op.judgement.verdict.label()),
-        false => op.judgement.verdict.label().to_owned(),
+        true if !op.has_other_sizes() => format!("{} (more than twice)", op.verdict_label()),
+        _ => op.verdict_label().to_owned(),
     };
     let change = |op: &MatchedOp| words::signed_percent(op.times().change_percent());
     DocTable::of(ops)

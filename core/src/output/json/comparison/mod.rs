@@ -45,6 +45,7 @@ record! {
         hardware: "Rates of both GPUs that the rooflines are computed from." = list(&comparison.hardware, Hardware::of),
         caveats: "Sentences to keep in mind." = comparison.caveats(),
         amount: "How much of the same the target does for what the reference does." = Amount::of(&comparison.amount),
+        work_ratio: "The work of the target in as many steps, over that of the reference; null: the same, or not known." = round(comparison.work.as_ref().map(|work| work.ratio), 4),
         steps: "Steps of serving engines by phase and batch size; none where one of the traces is of none." = list(&comparison.steps, Steps::of),
         memory: "Memory of both; null: one of them has no memory events." = comparison.memory.as_ref().map(Memory::of),
         parts: "The time in parts that sum up to it." = Parts::of(comparison),
