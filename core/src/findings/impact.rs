@@ -71,6 +71,13 @@ impl Impact {
         })
     }
 
+    /// Up to all of a time, where a trace does not show how much of it is needed.
+    pub(super) fn possible(time_ns: i64) -> Impact {
+        Impact::of_each(Estimate::UpperBound, [0.0, 0.5, 1.0], |share| {
+            (time_ns as f64 * share).round() as i64
+        })
+    }
+
     /// A share of the time of work without a model: 15, 30 and 45 %.
     pub fn heuristic(time_ns: i64) -> Impact {
         Impact::of_each(Estimate::Heuristic, [0.15, 0.30, 0.45], |share| {

@@ -72,12 +72,25 @@ impl Calls {
         self
     }
 
-    pub(super) fn module(mut self, name: &str, run: impl FnOnce(Calls) -> Calls) -> Calls {
+    pub(super) fn module(self, name: &str, run: impl FnOnce(Calls) -> Calls) -> Calls {
+        let frame = format!("nn.Module: {name}");
+        self.around(run, |timetable, span| timetable.frame(&frame, span))
+    }
+
+    /// Calls that are part of an operator.
+    pub(super) fn inside(self, op: &str, run: impl FnOnce(Calls) -> Calls) -> Calls {
+        self.around(run, |timetable, span| timetable.op(op, span))
+    }
+
+    fn around(
+        mut self,
+        run: impl FnOnce(Calls) -> Calls,
+        add: impl FnOnce(Timetable, std::ops::Range<u32>) -> Timetable,
+    ) -> Calls {
         let start = self.host_us;
         self.host_us = start + 1;
         let mut all = run(self);
-        let frame = format!("nn.Module: {name}");
-        all.timetable = all.timetable.frame(&frame, start..all.host_us + 1);
+        all.timetable = add(all.timetable, start..all.host_us + 1);
         all.host_us += 2;
         all
     }

@@ -103,6 +103,19 @@ pub(crate) fn is_zero_grad(name: &str) -> bool {
     words.any(|word| word == "zero_grad")
 }
 
+/// Whether a Python function or range sets buffers of gradients to zero: it is named after that, and it or its file
+/// after gradients. In [`is_zero_grad`] gradients can be `None` instead.
+pub(crate) fn is_gradient_buffer_reset(name: &str) -> bool {
+    const GRADIENTS: &[&str] = &["grad", "grads", "gradient", "gradients"];
+    let file = name.rsplit('/').next().unwrap_or(name);
+    let function = file.rsplit(": ").next().unwrap_or(file);
+    let has = |text: &str, wanted: &[&str]| {
+        let mut words = text.split(|letter: char| !letter.is_alphanumeric());
+        words.any(|word| wanted.contains(&word))
+    };
+    !is_zero_grad(name) && has(function, &["zero", "reset"]) && has(file, GRADIENTS)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -131,6 +144,23 @@ mod tests {
         ];
         for (name, call) in cases {
             assert_eq!(RuntimeCall::of_name(name), call, "{name}");
+        }
+    }
+
+    #[test]
+    fn buffers_of_gradients_are_set_to_zero() {
+        let cases = [
+            ("megatron/ddp.py(80): zero_grad_buffer", true),
+            ("megatron/param_and_grad_buffer.py(700): reset", true),
+            ("Optimizer.zero_grad#SGD.zero_grad", false),
+            (
+                "megatron/param_and_grad_buffer.py(90): finish_grad_sync",
+                false,
+            ),
+            ("torch/autograd/function.py(20): zero_state", false),
+        ];
+        for (name, expected) in cases {
+            assert_eq!(is_gradient_buffer_reset(name), expected, "{name}");
         }
     }
 

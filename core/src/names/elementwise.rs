@@ -14,6 +14,8 @@ labelled! {
         Layout => "layout copy" as "layout_copy_count",
         /// Only converts the type.
         Cast => "type conversion" as "cast_count",
+        /// Moves elements and computes none, see [`Movement`].
+        Movement => "data movement" as "movement_count",
         /// Other arithmetic.
         Arithmetic => "arithmetic" as "arithmetic_count",
         /// Activations and their gradients.
@@ -26,7 +28,7 @@ labelled! {
         Optimizer => "optimizer" as "optimizer_count",
         /// Applies rotary embeddings to queries and keys.
         Rope => "RoPE" as "rope_count",
-        /// Anything else: concatenation, dropout, quantization.
+        /// Anything else: dropout, quantization.
         Other => "other" as "other_count",
     }
 }
@@ -54,6 +56,9 @@ impl ElementwiseKind {
         if is_rope(name) {
             return ElementwiseKind::Rope;
         }
+        if Movement::of_name(name).is_some() {
+            return ElementwiseKind::Movement;
+        }
         let known = NAMES.iter().find(|(_, names)| names.contains(&base));
         known.map_or(ElementwiseKind::Other, |(kind, _)| *kind)
     }
@@ -74,6 +79,9 @@ impl ElementwiseKind {
             }
             ElementwiseKind::Layout => "Layout copies",
             ElementwiseKind::Cast => "Type conversions",
+            ElementwiseKind::Movement => {
+                "Data movement: concatenations, shifts, repetitions, padding"
+            }
             ElementwiseKind::Arithmetic => "Other arithmetic",
             ElementwiseKind::Activation => "Activations",
             ElementwiseKind::Math => "Mathematical functions",
@@ -83,6 +91,51 @@ impl ElementwiseKind {
             ElementwiseKind::Other => "Other operations",
         }
     }
+}
+
+/// How an operator moves elements without computing any.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Movement {
+    /// Joins tensors.
+    Concatenation,
+    /// Changes the order along dimensions.
+    Shift,
+    /// Repeats elements in memory.
+    Repetition,
+    /// Adds elements at the ends of dimensions.
+    Padding,
+}
+
+impl Movement {
+    /// From the name of an operator.
+    pub(crate) fn of_name(name: &str) -> Option<Movement> {
+        match ElementwiseKind::base_name(name) {
+            "cat" | "stack" => Some(Movement::Concatenation),
+            "roll" | "flip" | "rot90" => Some(Movement::Shift),
+            "repeat" => Some(Movement::Repetition),
+            "constant_pad_nd" => Some(Movement::Padding),
+            _ => None,
+        }
+    }
+}
+
+/// Whether an operator only writes one value into a tensor.
+pub(crate) fn is_fill(name: &str) -> bool {
+    matches!(ElementwiseKind::base_name(name), "fill" | "zero")
+}
+
+/// Whether an operator makes a tensor of one value.
+pub(crate) fn makes_constant(name: &str) -> bool {
+    #[rustfmt::skip]
+    const MAKERS: &[&str] = &[
+        "full", "full_like", "new_full", "ones", "ones_like", "new_ones", "zeros", "zeros_like", "new_zeros",
+    ];
+    MAKERS.contains(&ElementwiseKind::base_name(name))
+}
+
+/// Whether an operator keeps a triangle of a matrix.
+pub(crate) fn is_triangle(name: &str) -> bool {
+    matches!(ElementwiseKind::base_name(name), "triu" | "tril")
 }
 
 /// Whether an element-wise operator or kernel applies rotary embeddings.

@@ -74,6 +74,8 @@ pub(super) const OP_RULES: &[Rule<Family>] = &[
     rule(Starts("aten::gather"), Elementwise, "aten::gather"),
     rule(Starts("aten::scatter"), Elementwise, "aten::scatter_add_"),
     rule(Starts("aten::cat"), Elementwise, "aten::cat"),
+    // By a kernel, or by a fill of the runtime.
+    rule(Starts("aten::zero_"), Elementwise, "aten::zero_"),
     rule(Starts("aten::where"), Elementwise, "aten::where"),
     rule(Starts("aten::masked_fill"), Elementwise, "aten::masked_fill_"),
     rule(Starts("aten::tanh"), Elementwise, "aten::tanh"),

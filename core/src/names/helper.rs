@@ -9,6 +9,8 @@ labelled! {
     pub enum HelperKind {
         /// A transpose, or a change of the channel order.
         LayoutChange => "layout change" as "layout_change",
+        /// Copies patches of an image into a matrix, or adds such a matrix to an image.
+        Patches => "im2col kernel" as "im2col",
         /// Sums the parts of a split-K GEMM.
         SplitSum => "split-K reduction" as "split_k_reduction",
         /// Fills a workspace or a result, mostly with zeros.
@@ -31,8 +33,9 @@ const WORDS: &Words<HelperKind> = &[
         "batched_transpose", "transpose_nchw", "transpose_cnhw", "transpose_nhwc", "nchw2nhwc", "nhwc2nchw",
         "nchw2cnhw", "cnhw2nchw", "nchwtonhwc", "nhwctonchw", "ncdhw2ndhwc", "ndhwc2ncdhw",
         "nchwtofoldednhwc", "foldednhwctonchw", "tensortransform", "tensor_transform", "transpose_kernel",
-        "transpose_readwrite", "transposekernel", "im2col", "im2d2col", "col2im", "vol2col", "col2vol",
+        "transpose_readwrite", "transposekernel",
     ]),
+    (HelperKind::Patches, &["im2col", "im2d2col", "col2im", "vol2col", "col2vol"]),
     (HelperKind::Fill, &["memset", "fillfunctor", "fillbuffer", "subtensoropwithscalar", "zerokernel", "zero_kernel", "fill_kernel"]),
     (HelperKind::Cast, &[
         "withcasttensor", "bfloat16_copy_kernel", "float16_copy_kernel", "float32_copy_kernel",
@@ -64,7 +67,7 @@ mod tests {
         let cases = [
             ("batched_transpose_32x32_half", Some(HelperKind::LayoutChange)),
             ("void cudnn::engines_precompiled::nchwToNhwcKernel<__nv_bfloat16>", Some(HelperKind::LayoutChange)),
-            ("Im2d2Col_v2", Some(HelperKind::LayoutChange)),
+            ("Im2d2Col_v2", Some(HelperKind::Patches)),
             ("void cublasLt::splitKreduce_kernel<32, 16, int, float>", Some(HelperKind::SplitSum)),
             ("Cijk_SS_BiasS_HA_PostGSU4_VW4", Some(HelperKind::SplitSum)),
             ("SubTensorOpWithScalar1d", Some(HelperKind::Fill)),

@@ -13,6 +13,20 @@ pub(super) fn index_select(input: &OpInput) -> Option<Modelled> {
     Some(moved(picked(&x, &index, n_out)))
 }
 
+/// The bytes of a row, if `index_select(x, dim, index)` or `gather(x, dim, index)` selects as many rows as x has.
+pub(crate) fn row_bytes_of_whole(input: &OpInput) -> Option<f64> {
+    let (x, index) = (input.tensor(0)?, input.tensor(2)?);
+    let dim = dimension(input.number(1)?, x.shape.len())?;
+    let n_rows = *x.shape.get(dim)? as f64;
+    let is_whole = match input.name {
+        "aten::index_select" => index.n() == n_rows,
+        // An index for each element, the same within a row.
+        "aten::gather" => index.shape == x.shape && index.n_distinct() == n_rows,
+        _ => false,
+    };
+    (is_whole && n_rows > 1.0).then_some(x.bytes()? / n_rows)
+}
+
 /// `embedding(weight, indices, …)`: a row for each index.
 pub(super) fn embedding(input: &OpInput) -> Option<Modelled> {
     let (weight, indices) = (input.tensor(0)?, input.tensor(1)?);

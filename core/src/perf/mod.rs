@@ -74,6 +74,7 @@ pub(crate) use collective::collective_element_bytes;
 pub(crate) use dtype::{
     bytes as element_bytes, is_integer as is_integer_type, matrix as matrix_of,
 };
+pub(crate) use index::row_bytes_of_whole;
 pub use inference_attention::names_batch;
 pub use input::OpInput;
 pub(crate) use input::{Tensor, are_placeholders, product};

@@ -3,14 +3,18 @@
 use super::Profile;
 use super::operations::Operation;
 use crate::base::sort::Arrange;
-use crate::names::elementwise::ElementwiseKind;
+use crate::names::elementwise::{ElementwiseKind, Movement, is_fill, makes_constant};
 use crate::perf::OpInput;
+use crate::trace::{Category, EventId};
 
 impl ElementwiseKind {
     pub(crate) fn of(profile: &Profile, operation: &Operation) -> ElementwiseKind {
         let name = operation.short_name(profile);
         if operation.key.label == "multi_tensor_apply" {
             return ElementwiseKind::Optimizer;
+        }
+        if Movement::of(profile, operation).is_some() {
+            return ElementwiseKind::Movement;
         }
         let kind = ElementwiseKind::of_name(name);
         let is_named = |wanted: &[&str]| wanted.contains(&ElementwiseKind::base_name(name));
@@ -22,6 +26,52 @@ impl ElementwiseKind {
             _ => kind,
         }
     }
+}
+
+impl Movement {
+    /// From its name, from the operator that its copies and fills are parts of, or from a source that a copy repeats.
+    pub(crate) fn of(profile: &Profile, operation: &Operation) -> Option<Movement> {
+        let name = operation.short_name(profile);
+        let is_copy = ElementwiseKind::base_name(name) == "copy";
+        if !is_copy && !is_fill(name) {
+            return Movement::of_name(name);
+        }
+        let call = operation.first()?.event;
+        let around = operators_around(profile, call).next();
+        around.and_then(Movement::of_name).or_else(|| {
+            let arguments = operation.arguments(profile).filter(|_| is_copy)?;
+            let (to, from) = (arguments.tensor(0)?, arguments.tensor(1)?);
+            let repeats = from.is_expanded() && !to.is_expanded();
+            let is_plain = copy(&arguments) == ElementwiseKind::Baseline;
+            (repeats && is_plain).then_some(Movement::Repetition)
+        })
+    }
+}
+
+/// The names of the operators around a call, innermost first.
+fn operators_around(profile: &Profile, call: EventId) -> impl Iterator<Item = &str> {
+    let (trace, tree) = (&profile.trace, &profile.tree);
+    let above = tree.node_of(call).map(|node| tree.ancestors(node));
+    let operators = above.into_iter().flatten();
+    let operators = operators.filter(|node| tree.category(trace, *node) == Category::CpuOp);
+    operators.filter_map(|node| Some(trace.name(tree.event(node)?)))
+}
+
+/// Whether an operation fills a tensor as part of an operator that makes a tensor of one value.
+pub(crate) fn is_made_constant(profile: &Profile, operation: &Operation) -> bool {
+    let mut calls = operation.first().into_iter();
+    is_fill(operation.short_name(profile))
+        && calls.any(|call| operators_around(profile, call.event).any(makes_constant))
+}
+
+/// Whether an operation fills a tensor because the model says so: no other operator needs the values.
+pub(crate) fn is_fill_alone(profile: &Profile, operation: &Operation) -> bool {
+    let is_alone = |event| {
+        let mut around = operators_around(profile, event);
+        around.all(|name| is_fill(name) || makes_constant(name))
+    };
+    let first = operation.first();
+    is_fill(operation.short_name(profile)) && first.is_some_and(|call| is_alone(call.event))
 }
 
 /// `copy_(to, from)`.
@@ -129,7 +179,8 @@ mod tests {
             ("aten::rsqrt", Math),
             ("aten::masked_fill_", Mask),
             ("aten::_foreach_addcdiv_", Optimizer),
-            ("aten::cat", Other),
+            ("aten::cat", Movement),
+            ("aten::roll", Movement),
             ("aten::sigmoid_backward", Activation),
         ];
         for (op, expected) in cases {
@@ -190,8 +241,8 @@ mod tests {
             ),
             // A slice of a larger tensor keeps the order.
             (dense, ("float", "[640, 160, 1]"), Baseline),
-            // An expanded tensor is read again and again in the same order.
-            (dense, ("float", "[0, 16, 1]"), Baseline),
+            // The source is expanded: its elements are repeated.
+            (dense, ("float", "[0, 16, 1]"), Movement),
         ];
         for (to, from, expected) in cases {
             assert_eq!(copy(to, from), expected, "{to:?} {from:?}");

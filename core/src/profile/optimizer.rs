@@ -3,7 +3,7 @@
 use super::Profile;
 use super::operations::Operation;
 use crate::base::interval::{Interval, sum};
-use crate::names::cpu_calls::{is_zero_grad, optimizer_of_step};
+use crate::names::cpu_calls::{is_gradient_buffer_reset, is_zero_grad, optimizer_of_step};
 use crate::trace::{ByName, Category, EventId, TrackId};
 
 /// A span on the track of a thread.
@@ -58,25 +58,39 @@ impl OptimizerStep {
     }
 }
 
-/// Where gradients are set to zero: `zero_grad` of optimizers and modules.
+/// Where gradients are set to zero.
 #[derive(Debug)]
-pub(crate) struct ZeroGrad(Vec<OnTrack>);
+pub(crate) struct ZeroGrad {
+    /// `zero_grad` of optimizers and modules: optimizer ranges and Python functions.
+    gradients: Vec<OnTrack>,
+    /// Functions that do it for buffers of gradients.
+    buffers: Vec<OnTrack>,
+}
 
 impl ZeroGrad {
-    /// All recorded ones: optimizer ranges and Python functions.
+    /// All recorded ones.
     pub(crate) fn all(profile: &Profile) -> ZeroGrad {
-        use Category::{CpuOp, PythonFunction, UserAnnotation};
-        let may_be = |of| matches!(of, UserAnnotation | CpuOp | PythonFunction);
-        let mut is_zero_grad = ByName::new(is_zero_grad);
-        let events = profile.trace.events.of_category(may_be);
-        let found = events.filter(|event| is_zero_grad.of(&profile.trace, *event));
-        ZeroGrad(found.map(|event| OnTrack::of(profile, event)).collect())
+        let named = |is_named: fn(&str) -> bool| {
+            use Category::{CpuOp, PythonFunction, UserAnnotation};
+            let may_be = |of| matches!(of, UserAnnotation | CpuOp | PythonFunction);
+            let mut is_named = ByName::new(is_named);
+            let events = profile.trace.events.of_category(may_be);
+            let found = events.filter(|event| is_named.of(&profile.trace, *event));
+            found.map(|event| OnTrack::of(profile, event)).collect()
+        };
+        ZeroGrad {
+            gradients: named(is_zero_grad),
+            buffers: named(is_gradient_buffer_reset),
+        }
     }
 
-    /// The GPU time of an operation's calls that start inside `zero_grad`.
-    pub(crate) fn time_of(&self, profile: &Profile, operation: &Operation) -> i64 {
-        let is_inside = |event| self.0.iter().any(|zero| zero.holds(profile, event));
-        let inside = operation.calls.iter().filter(|call| is_inside(call.event));
-        sum(inside.map(|call| call.kernel_ns))
+    /// The GPU time of an operation's calls that start inside them: of gradients, and of buffers of gradients.
+    pub(crate) fn times_of(&self, profile: &Profile, operation: &Operation) -> [i64; 2] {
+        [&self.gradients, &self.buffers].map(|places| {
+            let is_inside = |event| places.iter().any(|place| place.holds(profile, event));
+            let calls = operation.calls.iter();
+            let inside = calls.filter(|call| is_inside(call.event));
+            sum(inside.map(|call| call.kernel_ns))
+        })
     }
 }

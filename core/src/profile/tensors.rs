@@ -2,7 +2,8 @@
 
 use super::Profile;
 use super::operations::Operation;
-use crate::names::Family;
+use crate::names::elementwise::{ElementwiseKind, is_fill};
+use crate::names::{Family, OtherKind};
 use crate::perf::Tensor;
 
 /// Whether an operation does nothing but copy a tensor on the GPU.
@@ -17,6 +18,22 @@ pub(crate) fn is_copy(profile: &Profile, operation: &Operation) -> bool {
         return name.contains("copy_kernel") || name.contains("CopyKernel");
     }
     OPS.contains(&operation.short_name(profile))
+}
+
+/// Whether an operation computes nothing: it moves, converts or writes elements, and may select them by an index.
+pub(crate) fn only_moves(profile: &Profile, operation: &Operation) -> bool {
+    use ElementwiseKind::{Cast, Layout, Movement};
+    let name = operation.short_name(profile);
+    let is_named = || is_fill(name) || ElementwiseKind::base_name(name) == "copy";
+    let kind = || ElementwiseKind::of(profile, operation);
+    match OtherKind::of(name, operation.family) {
+        OtherKind::LookUp => !name.contains("backward"),
+        OtherKind::Miscellaneous => {
+            operation.family == Family::Elementwise
+                && (is_named() || matches!(kind(), Movement | Layout | Cast))
+        }
+        OtherKind::Scatter | OtherKind::Recurrent => false,
+    }
 }
 
 /// Whether a copy keeps the type: casts are not layout changes.

@@ -7,10 +7,11 @@ use crate::base::format;
 use crate::base::group::grouped;
 use crate::base::interval::{percent_of, sum};
 use crate::base::sort::Arrange;
-use crate::findings::compute::{causes_of, efficiency, shapes, short_name, time_ns};
+use crate::findings::compute::{at_efficiency, causes_of, efficiency, shapes, short_name, subject, time_ns};
 use crate::findings::{Estimate, Finding, Impact, Priority, RankedFinding, Row, Tier};
 use crate::hardware::roofline::Bound;
 use crate::profile::Profile;
+use crate::profile::tensors::only_moves;
 
 /// The color of a finding, given by its severity.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -245,6 +246,13 @@ fn close_to_roofline(profile: &Profile, report: &Report) -> String {
         .map(|(percent, what)| format!("{} {what}", format::percent(*percent)))
         .collect();
     let named = named.join("; ");
+    if let Some(moves) = only_moving(profile, report, all_ns) {
+        let rest = match named.is_empty() {
+            true => String::new(),
+            false => format!(" Of compute time, {named}."),
+        };
+        return format!("No findings, but {moves}{rest}{}", little_idle(report));
+    }
     let near = 100.0 - rest.iter().map(|(percent, _)| percent).sum::<f64>();
     let below = below_roofline(profile, report);
     let found = match (near > 50.0, named.is_empty()) {
@@ -264,6 +272,29 @@ fn close_to_roofline(profile: &Profile, report: &Report) -> String {
         }
     };
     format!("{found}{below}{}", little_idle(report))
+}
+
+/// States that much of the compute time only moves data: it computes nothing, however near the roofline it is.
+fn only_moving(profile: &Profile, report: &Report, all_ns: i64) -> Option<String> {
+    let input = report.analysis_input(profile);
+    let outcomes = report.analyses.outcomes.iter();
+    let rows = outcomes.filter(|outcome| outcome.kind.tier == Tier::Compute);
+    let mut moving: Vec<&Row> = rows
+        .flat_map(|outcome| &outcome.rows)
+        .filter(|row| only_moves(profile, input.operation(row.operation)))
+        .collect();
+    moving.arrange_by_key(|row| (std::cmp::Reverse(row.time_ns), row.operation));
+    let percent = percent_of(time_ns(&moving), all_ns)?;
+    let longest = moving.first()?;
+    (percent > report.options.thresholds.high_percent_of_compute).then(|| {
+        format!(
+            "{} of compute time only moves data, however near the roofline: {} takes {}{}. Tuning saves little there; fusing it into a neighbor or leaving it out does.",
+            format::percent(percent),
+            subject(&input, &moving),
+            format::time_ns(time_ns(&moving)),
+            at_efficiency(longest.efficiency_percent),
+        )
+    })
 }
 
 /// The longest operations that are far below the roofline without being findings, and the known reasons.
@@ -396,6 +427,11 @@ mod tests {
         let expected = "No findings: no large operation is below 40.0 % of roofline. The longest of those below 60.0 %: `aten::mm` (4096 × 4096, 4096 × 4096 bf16) takes 260 µs at 53.";
         assert!(below.starts_with(expected), "{below}");
         assert!(nothing(gemm(420)).contains(" 100 % is below 40.0 % of roofline, "));
+        let roll = r#""Input Dims": [[8192, 8192]], "Input type": ["float"]"#;
+        let moved = Timetable::new().call("aten::roll", roll, "roll_cuda_kernel", 100..300);
+        let moved = nothing(moved).replace('\u{202F}', " ");
+        let expected = "No findings, but 100 % of compute time only moves data";
+        assert!(moved.starts_with(expected), "{moved}");
         assert!(nothing(gemm(70)).contains(" 100 % is above its roofline ("));
     }
 }

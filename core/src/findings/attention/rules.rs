@@ -363,7 +363,6 @@ impl Subject for Copy<'static> {
             ("attention", group.first().attention.name(group.input)),
             ("time", time_and_share(time_ns, group.input)),
             ("share", format::percent(share)),
-            holds("repeats", group.any(|copy| copy.repeats_heads)),
         ]
     }
 
@@ -372,24 +371,43 @@ impl Subject for Copy<'static> {
     }
 }
 
-pub(super) const COPIES: &[Rule<Copy>] = &[Rule {
-    key: "contiguous_copies",
-    when: "copies of Q, K, V or the result right before or after it take a good part of its time",
+const COPY: Rule<Copy> = Rule {
     gate: |group| {
         let share = group.input.options.thresholds.sdpa_copies_percent;
         group.sum(|copy| copy.ns) as f64 * 100.0 > share * attention_ns(group) as f64
     },
-    title: "Copies around attention",
-    issue: "{copies} around `{attention}` only change the layout of its operands and result: {time}, {share} of the time of attention itself.",
-    model: "drop `.contiguous()` around the attention, or project into the layout that it takes: fused attention kernels take strided tensors.",
-    kernel: "a kernel that reads and writes these strides makes the copies unnecessary.",
-    notes: &[
-        "The copies have as many elements as Q, K, V or the result, keep the type, and directly precede or follow the attention on its stream.",
-        "{repeats?Some of them repeat key heads in memory; kernels that share key heads (`enable_gqa`) need no copy of them.}",
-    ],
     saves: Saves::Evidence,
     ..Rule::BASE
-}];
+};
+
+pub(super) const COPIES: &[Rule<Copy>] = &[
+    Rule {
+        key: "repeated_key_heads",
+        when: "copies of K and V that repeat their heads take a good part of the time of attention",
+        applies: |_, copy| copy.repeats_heads,
+        title: "Key and value heads repeated in memory",
+        issue: "{copies} before `{attention}` repeat heads of keys and values: {time}, {share} of the time of attention itself.",
+        model: "pass keys and values with the heads that they have, with `enable_gqa=True` in `scaled_dot_product_attention`: its kernels share key heads between query heads without a copy.",
+        kernel: "a kernel that takes one key head for several query heads makes the copies unnecessary.",
+        notes: &[
+            "The copies have as many elements as K or V, keep the type, directly precede the attention on its stream, and their source has a dimension with a stride of zero.",
+            "Attention then also reads keys and values fewer times; that is not part of the saving.",
+        ],
+        ..COPY
+    },
+    Rule {
+        key: "contiguous_copies",
+        when: "copies of Q, K, V or the result right before or after it take a good part of its time",
+        title: "Copies around attention",
+        issue: "{copies} around `{attention}` only change the layout of its operands and result: {time}, {share} of the time of attention itself.",
+        model: "drop `.contiguous()` around the attention, or project into the layout that it takes: fused attention kernels take strided tensors.",
+        kernel: "a kernel that reads and writes these strides makes the copies unnecessary.",
+        notes: &[
+            "The copies have as many elements as Q, K, V or the result, keep the type, and directly precede or follow the attention on its stream.",
+        ],
+        ..COPY
+    },
+];
 
 /// The attention operations next to copies, each once.
 fn beside<'g>(group: &Group<'g, '_, Copy<'static>>) -> Vec<&'g Row> {

@@ -16,9 +16,11 @@ use super::unmodelled::missing_units;
 use crate::assess::waterfall::{Cause, Waterfall};
 use crate::findings::compute::cause_of;
 use crate::findings::prelude::*;
+use crate::names::HelperKind;
 use crate::names::convolution::{Pass, is_fallback, is_layout_change};
 use crate::profile::convolution::{ConvolutionKind, ConvolutionShape};
 use crate::profile::operations::Operation;
+use crate::trace::Category;
 use layout::Layouts;
 
 struct Seen<'a> {
@@ -32,6 +34,9 @@ struct Seen<'a> {
     is_low: bool,
     /// Layout-changing kernels: how many ran, and their time.
     layout: (u64, i64),
+    /// The time of kernels that copy patches of the image into a matrix (im2col): kernels that read the image itself need
+    /// none.
+    patches_ns: i64,
     /// A kernel whose name identifies a slow fallback.
     fallback: Option<&'a str>,
     /// Why its efficiency is low, if it is.
@@ -69,6 +74,12 @@ impl<'a> Seen<'a> {
             is_wide: work.and_then(|work| work.compute).is_some_and(is_wide),
             is_low,
             layout: (counts.into_iter().fold(0, u64::saturating_add), sum(times)),
+            patches_ns: sum(kernels
+                .clone()
+                .filter(|(name, _)| {
+                    HelperKind::of(Category::Kernel, name) == Some(HelperKind::Patches)
+                })
+                .map(|(_, (_, ns))| ns)),
             fallback: kernels.map(|(name, _)| name).find(|name| is_fallback(name)),
             cause: cause_of(input, row, waterfall.as_ref()),
             waterfall,
@@ -93,6 +104,19 @@ impl<'a> Seen<'a> {
         self.shape.as_ref().is_some_and(is)
     }
 
+    /// What a kernel that reads the image itself saves: at least the measured time of copying patches. Whether it also
+    /// computes faster is an estimate.
+    fn impact_of_fallback(&self, input: &Input) -> Option<Impact> {
+        let computing = self.impact(input)?;
+        Some(match self.patches_ns {
+            0 => computing,
+            low_ns => Impact {
+                low_ns,
+                ..Impact::measured(low_ns).plus(computing)
+            },
+        })
+    }
+
     /// What the computing kernels can save. Layout changes have a finding of their own, so their time is excluded here.
     fn impact(&self, input: &Input) -> Option<Impact> {
         let time_ns = self.row.time_ns;
@@ -111,9 +135,10 @@ impl<'a> Seen<'a> {
         Some(gap.within(most_ns))
     }
 
-    /// Its time without that of layout changes.
+    /// Its time without that of layout changes and of copying patches.
     fn computing_ns(&self) -> i64 {
-        self.row.time_ns.saturating_sub(self.layout.1).max(0)
+        let others_ns = self.layout.1.saturating_add(self.patches_ns);
+        self.row.time_ns.saturating_sub(others_ns).max(0)
     }
 }
 

@@ -88,6 +88,7 @@ pub(super) const RULES: &[Rule<Seen>] = &[
             let fallback = group.first().fallback.unwrap_or_default();
             vec![("fallback", short_kernel(fallback))]
         },
+        saves: Saves::Each(|input, seen| seen.impact_of_fallback(input)),
         ..BASE
     },
     Rule {

@@ -57,6 +57,22 @@ fn each_pattern_is_seen() {
     }
 }
 
+/// The time of im2col is measured; the GEMMs of a fallback may be slow, too.
+#[test]
+fn a_fallback_saves_at_least_its_im2col() {
+    let kernels = [
+        ("Im2d2Col_v2", 60_000.0),
+        ("Cijk_Ailk_Bljk_SB_MT64x64x16", 10_000.0),
+    ];
+    let calls = Calls::new().kernels("aten::convolution", &args(X, W, SAME, BF16), &kernels);
+    let outcome = calls.outcome("convolution");
+    let impact = only(&outcome, "fallback_kernel").impact.unwrap();
+    assert!(
+        impact.low_ns == 60_000_000 && impact.high_ns < 70_000_000,
+        "{impact:?}"
+    );
+}
+
 /// At 60 % of the roofline of FP32, only the type remains as a cause.
 #[test]
 fn a_wide_type_is_the_cause_where_nothing_else_is() {

@@ -1,6 +1,7 @@
 //! Element-wise operations: the available memory bandwidth, and where it is not reached.
 
 mod adam;
+mod masks;
 mod rules;
 #[cfg(test)]
 mod tests;
@@ -8,12 +9,14 @@ mod tests;
 use super::bandwidth::Baseline;
 use crate::findings::prelude::*;
 use crate::names::Family;
-use crate::names::elementwise::ElementwiseKind;
+use crate::names::elementwise::{ElementwiseKind, Movement};
 use crate::names::optimizer::{STEP_OPS, STEP_OPS_ALONE};
 use crate::perf::{OpInput, is_integer_type, product};
+use crate::profile::elementwise::is_fill_alone;
 use crate::profile::operations::Operation;
 use crate::profile::optimizer::{OptimizerStep, ZeroGrad};
 use adam::FusedStep;
+use masks::{Masks, OfMasks};
 
 /// Whether some rows run as part of GPU graphs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -48,6 +51,14 @@ struct Seen<'a> {
     steps: &'a [OptimizerStep],
     /// The time of its calls that set gradients to zero.
     zero_grad_ns: i64,
+    /// The time of its calls that set buffers of gradients to zero.
+    zero_buffer_ns: i64,
+    /// It fills a tensor, and not as part of another operator.
+    is_fill: bool,
+    /// How it moves elements, if it does nothing else.
+    movement: Option<Movement>,
+    /// Its calls that are part of making a mask.
+    masks: OfMasks,
     /// The time in which a concatenation copies an input that has nearly all of its elements.
     copied_ns: i64,
     /// Set if it is a part of an Adam step that a fused step would do in one kernel.
@@ -74,6 +85,13 @@ impl<'a> Seen<'a> {
         let mean_us = row.time_ns as f64 / 1e3 / operation.work().count().max(1) as f64;
         let profile = input.profile;
         let name = profile.trace.strings.get(operation.key.name);
+        let [zero_grad_ns, zero_buffer_ns] = match ZEROING_OPS.contains(&name) {
+            true => {
+                let zero_grad = profile.once(|| ZeroGrad::all(profile));
+                zero_grad.times_of(profile, operation)
+            }
+            false => [0; 2],
+        };
         Seen {
             row,
             operation,
@@ -87,13 +105,11 @@ impl<'a> Seen<'a> {
             is_bottleneck: is_bottleneck(input, row, &gate(input)),
             baseline,
             steps,
-            zero_grad_ns: match ZEROING_OPS.contains(&name) {
-                true => {
-                    let zero_grad = profile.once(|| ZeroGrad::all(profile));
-                    zero_grad.time_of(profile, operation)
-                }
-                false => 0,
-            },
+            zero_grad_ns,
+            zero_buffer_ns,
+            is_fill: is_fill_alone(profile, operation),
+            movement: Movement::of(profile, operation),
+            masks: Masks::of(input).get(row.operation),
             copied_ns: match name {
                 "aten::cat" => (row.time_ns as f64 * copied_share(arguments.as_ref())) as i64,
                 _ => 0,
@@ -108,6 +124,10 @@ impl<'a> Seen<'a> {
 
     fn is_long(&self, kind: ElementwiseKind) -> bool {
         self.kind == kind && !self.is_short
+    }
+
+    fn moves(&self, how: Movement) -> bool {
+        self.movement == Some(how) && !self.is_short
     }
 
     /// It copies to another order of dimensions or another type.
@@ -179,12 +199,17 @@ pub(super) fn run(input: &Input, rows: &[Row], outcome: &mut Outcome) {
         .partition(|seen| is_list(seen) && seen.fused.is_some());
     let is_large_part = |seen: &&Seen| !is_list(seen) && seen.fused.is_some();
     let large_parts = seen.iter().filter(is_large_part).collect();
+    let found = rule::find(input, rules::RULES, single);
+    let is_found = |seen: &Seen| {
+        let mut operations = found.iter().flat_map(|one| &one.operations);
+        operations.any(|at| *at == seen.row.operation)
+    };
     let others = seen
         .iter()
-        .filter(|seen| !seen.is_short && !seen.is_copy() && seen.copied_ns == 0);
-    let others = others.map(|seen| seen.row);
+        .filter(|seen| !seen.is_short && !seen.is_copy() && !is_found(seen));
+    let others: Vec<&Row> = others.map(|seen| seen.row).collect();
     outcome.findings = [
-        rule::find(input, rules::RULES, single),
+        found,
         rule::find(input, adam::RULES, parts),
         rule::find(input, adam::RULES, large_parts),
         unmodelled(input, others, &gate(input), "element-wise operation"),

@@ -7,7 +7,7 @@ use crate::findings::prelude::*;
 use crate::findings::run_time::are_held;
 use crate::names::Family;
 use crate::names::cpu_calls::FUSED_OPTIMIZERS;
-use crate::names::elementwise::ElementwiseKind;
+use crate::names::elementwise::{ElementwiseKind, Movement};
 use crate::names::optimizer::LIST_OPTIMIZERS;
 use crate::perf::element_bytes;
 use crate::profile::elementwise::could_be_dense;
@@ -54,6 +54,22 @@ const CONVERSION: Rule<Seen> = Rule {
     ..COPY
 };
 
+/// Operations that compute nothing, whatever their % of roofline: from a share of the computation on that pays for a
+/// change of the model.
+const MOVED: Rule<Seen> = Rule {
+    takes: |group| {
+        let share = group.input.percent_of_compute(group.time_ns());
+        let least = group.input.options.thresholds.medium_percent_of_compute;
+        share.is_some_and(|share| share >= least)
+    },
+    issue: "{figures}; it moves elements and computes none.",
+    kernel: "let the kernel that reads the result read the source in this order; the result then need not be written.",
+    notes: &[
+        "The trace does not record what else reads the result, and so whether all of it can go.",
+    ],
+    ..COPY
+};
+
 /// Large operations at a low % of the memory bandwidth.
 const SLOW: Rule<Seen> = Rule {
     notes: &["{reach}", NOT_SHOWN],
@@ -81,6 +97,18 @@ const IN_GRAPHS: &str = "They run as part of GPU graphs, which launch them as ch
 
 pub(super) const RULES: &[Rule<Seen>] = &[
     Rule {
+        key: "gradient_buffers_set_to_zero",
+        when: "most of its time is that of calls in functions that set buffers of gradients to zero",
+        applies: |_, seen| !seen.is_short && seen.zero_buffer_ns > seen.row.time_ns / 2,
+        title: "Gradient buffers set to zero by kernels",
+        issue: "{figures}; it fills buffers of gradients with zeros, to which the backward pass adds.",
+        model: "let the first micro-batch write its gradients into the buffer instead of adding to it: the buffer then needs no zeros. Gradients in 16 bits (`grad_reduce_in_fp32=False`) halve what is filled, and more micro-batches in a step fill it less often.",
+        kernel: "nothing to gain in a kernel: a fill is as fast as the memory.",
+        saves: Saves::AtMost(|_, seen| Some(seen.zero_buffer_ns)),
+        has_reproducer: false,
+        ..COPY
+    },
+    Rule {
         key: "gradients_set_to_zero",
         when: "most of its time is that of calls in `zero_grad`, of an optimizer or a module",
         applies: |_, seen| seen.zero_grad_ns > seen.row.time_ns / 2,
@@ -90,6 +118,26 @@ pub(super) const RULES: &[Rule<Seen>] = &[
         kernel: "nothing to gain in a kernel: it does not have to run.",
         saves: Saves::Measured(|_, seen| seen.zero_grad_ns),
         effect: Effect::FewerLaunches,
+        has_reproducer: false,
+        ..COPY
+    },
+    Rule {
+        key: "masks_made_again",
+        when: "it is a part of making a triangular mask from a constant, at least three times with equal arguments",
+        applies: |_, seen| !seen.is_short && seen.masks.n >= 3,
+        title: "The same mask made again and again",
+        issue: "{figures}; {made} they make the same mask from a constant.",
+        model: "make the mask once and keep it (`register_buffer`); causal attention needs none (`is_causal=True`).",
+        kernel: "nothing to gain in a kernel: it has to run once.",
+        notes: &[
+            "A constant, its triangle and conversions of that follow each other, with equal arguments each time; no other tensor is read.",
+            "The saving is the time of all calls but one.",
+        ],
+        words: |group| {
+            let n = group.seen.iter().map(|seen| seen.masks.n).max();
+            vec![("made", format::counted(n.unwrap_or(0), "time"))]
+        },
+        saves: Saves::Measured(|_, seen| seen.masks.repeated_ns()),
         has_reproducer: false,
         ..COPY
     },
@@ -112,6 +160,51 @@ pub(super) const RULES: &[Rule<Seen>] = &[
         saves: Saves::Measured(|_, seen| seen.copied_ns),
         has_reproducer: false,
         ..COPY
+    },
+    Rule {
+        key: "concatenations",
+        when: "it concatenates tensors, in 5 % of the computation or more",
+        applies: |_, seen| seen.moves(Movement::Concatenation),
+        title: "Concatenation in kernels of its own",
+        model: "let `torch.compile` merge it with its neighbors, or allocate the result once and let its producers write into slices of it (`out=`).",
+        saves: Saves::Each(|_, seen| Some(Impact::possible(seen.row.time_ns))),
+        ..MOVED
+    },
+    Rule {
+        key: "shifts",
+        when: "it shifts, flips or rotates a tensor, in 5 % of the computation or more",
+        applies: |_, seen| seen.moves(Movement::Shift),
+        title: "Tensors shifted or flipped in memory",
+        model: "let `torch.compile` merge it with the copy, norm or addition next to it, or read the source at shifted indices.",
+        ..MOVED
+    },
+    Rule {
+        key: "repetitions",
+        when: "it repeats elements of a tensor in memory, in 5 % of the computation or more",
+        applies: |_, seen| seen.moves(Movement::Repetition),
+        title: "Tensors repeated in memory",
+        model: "use `expand` without `contiguous()` or `reshape` instead of `repeat`: a view repeats elements without a copy. Element-wise operations broadcast it, and attention shares key heads (`enable_gqa=True`).",
+        ..MOVED
+    },
+    Rule {
+        key: "paddings",
+        when: "it pads a tensor, in 5 % of the computation or more",
+        applies: |_, seen| seen.moves(Movement::Padding),
+        title: "Tensors padded by kernels of their own",
+        model: "pad once where the data is made, or choose sizes that need no padding; convolutions pad by themselves (`padding=`).",
+        ..MOVED
+    },
+    Rule {
+        key: "fills",
+        when: "it fills a tensor with one value, in 5 % of the computation or more",
+        applies: |_, seen| seen.is_fill && !seen.is_short,
+        title: "Tensors filled with one value",
+        issue: "{figures}; it writes one value and computes nothing.",
+        model: "allocate with `torch.empty` what is written completely before it is read, and keep what stays constant; in place of adding to zeros write the first summand.",
+        kernel: "nothing to gain in a kernel: a fill is as fast as the memory.",
+        saves: Saves::Each(|_, seen| Some(Impact::possible(seen.row.time_ns))),
+        has_reproducer: false,
+        ..MOVED
     },
     Rule {
         key: "layout_copies",

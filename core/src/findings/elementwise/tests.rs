@@ -98,6 +98,90 @@ fn a_large_tensor_need_not_be_copied_to_append_to_it() {
     assert!(!halves.contains(&"large_input_concatenated"));
 }
 
+/// A buffer that all gradients share stays allocated.
+#[test]
+fn buffers_of_gradients_need_no_zeros() {
+    let outcome = fast(Calls::new())
+        .calls(4, "aten::zero_", "100000000@1:float", KERNEL, 100)
+        .with(|calls| calls.annotation("zero_grad_buffer", 0..100_000))
+        .outcome("elementwise");
+    let finding = only(&outcome, "gradient_buffers_set_to_zero");
+    assert_eq!(finding.impact, Some(Impact::at_most(400_000)));
+}
+
+/// What only moves elements may be left out, however near the roofline it is, once it takes 5 % of the computation.
+#[test]
+fn elements_that_only_move_are_found_at_the_roofline() {
+    let expanded = "64x1024x1024@1048576x1024x1, 64x1024x1024@0x1024x1";
+    let padded = "64x1024x1024@1050624x1026x1, 64x1024x1024@1048576x1024x1";
+    let large = "64x1024x1024@1048576x1024x1";
+    let cases = [
+        ("aten::roll", large, "", "shifts"),
+        ("aten::copy_", expanded, "aten::repeat", "repetitions"),
+        ("aten::copy_", expanded, "aten::clone", "repetitions"),
+        ("aten::copy_", padded, "aten::constant_pad_nd", "paddings"),
+        (
+            "aten::cat",
+            "[64x512x1024 64x512x1024], =1",
+            "",
+            "concatenations",
+        ),
+        ("aten::fill_", large, "aten::zeros", "fills"),
+        ("aten::zero_", large, "", "fills"),
+        // The operator needs them.
+        ("aten::zero_", large, "aten::embedding_dense_backward", ""),
+    ];
+    for (op, args, within, expected) in cases {
+        let found = |us: u32| {
+            let call = |calls: Calls| calls.call(op, args, KERNEL, us);
+            let calls = match within {
+                "" => call(fast(Calls::new())),
+                _ => fast(Calls::new()).inside(within, call),
+            };
+            patterns(&calls.outcome("elementwise"))
+        };
+        let expected: Vec<&str> = Some(expected)
+            .filter(|key| !key.is_empty())
+            .into_iter()
+            .collect();
+        assert_eq!(found(60), expected, "{op} in {within}");
+        // 4.8 % of the computation.
+        assert_eq!(found(15), [""; 0], "{op} in {within}");
+    }
+}
+
+/// How much of a concatenation is needed depends on what reads its result.
+#[test]
+fn a_concatenation_saves_at_most_its_time() {
+    let outcome = beside_fast("aten::cat", "[64x512x1024 64x512x1024], =1", 100);
+    let impact = only(&outcome, "concatenations").impact.unwrap();
+    let range = [impact.low_ns, impact.mid_ns, impact.high_ns];
+    assert_eq!(range, [0, 50_000, 100_000]);
+}
+
+/// Three layers make the mask, where one would do. A triangle of what was computed is no mask.
+#[test]
+fn a_mask_is_made_once() {
+    let scores = "4096x4096@4096x1:float";
+    let triangle = |calls: Calls| calls.call("aten::triu", scores, "triu_tril_kernel", 40);
+    let constant = |calls: Calls| {
+        let fill = |calls: Calls| calls.call("aten::fill_", scores, KERNEL, 20);
+        calls.inside("aten::full", fill)
+    };
+    let computed = |calls: Calls| calls.call("aten::exp", scores, KERNEL, 40);
+    let n_times = |n: u32, first: &dyn Fn(Calls) -> Calls| {
+        let calls = (0..n).fold(Calls::new(), |calls, _| triangle(first(calls)));
+        fast(calls).outcome("elementwise")
+    };
+    let again = n_times(3, &constant);
+    let finding = only(&again, "masks_made_again");
+    assert_eq!(finding.impact, Some(Impact::measured(120_000)));
+    says(&finding.issue, &["3 times they make the same mask"]);
+    for other in [n_times(2, &constant), n_times(3, &computed)] {
+        assert!(!patterns(&other).contains(&"masks_made_again"));
+    }
+}
+
 const HEADS_FIRST: &str = "8x16x4096x64@4194304x262144x64x1:c10::Half";
 const POSITIONS_FIRST: &str = "8x16x4096x64@4194304x64x1024x1";
 

@@ -12,6 +12,7 @@ use super::compute::is_wide;
 use super::{ANALYSES, Tier};
 use crate::findings::prelude::*;
 use crate::names::{Family, OtherKind, is_sort};
+use crate::perf::row_bytes_of_whole;
 use crate::profile::Profile;
 use crate::profile::collectives::communication;
 use crate::profile::launch::is_launched_by_graph;
@@ -24,6 +25,8 @@ struct Seen<'a> {
     is_in_fp32: bool,
     /// It takes long and is at a low % of roofline.
     is_slow: bool,
+    /// It selects as many rows as its source has, and copies all of its data.
+    is_of_whole: bool,
 }
 
 impl Seen<'_> {
@@ -70,6 +73,7 @@ pub(super) fn run(input: &Input, rows: &[Row], outcome: &mut Outcome) {
                 sorting_ns: sorting_ns(profile, operation),
                 is_in_fp32: work.and_then(|work| work.compute).is_some_and(is_wide),
                 is_slow: is_bottleneck(input, row, &gate),
+                is_of_whole: selects_whole(profile, operation),
             }
         })
         .collect();
@@ -84,6 +88,15 @@ pub(super) fn run(input: &Input, rows: &[Row], outcome: &mut Outcome) {
     let rest: Vec<&Row> = rest.map(|seen| seen.row).collect();
     let unknown = unmodelled(input, rest, &gate, "operation");
     outcome.findings.extend(unknown);
+}
+
+/// Whether a look-up selects as many large rows as its source has.
+fn selects_whole(profile: &Profile, operation: &Operation) -> bool {
+    /// Rows of tokens, vertices or tables are smaller. Of larger ones the index alone could be reordered.
+    const LEAST_ROW_BYTES: f64 = 65_536.0;
+    let arguments = operation.arguments(profile);
+    let row_bytes = arguments.and_then(|input| row_bytes_of_whole(&input));
+    row_bytes.is_some_and(|bytes| bytes >= LEAST_ROW_BYTES)
 }
 
 struct GraphKernels {

@@ -55,6 +55,26 @@ pub(super) const RULES: &[Rule<Seen>] = &[
         ..SLOW
     },
     Rule {
+        key: "whole_tensors_gathered",
+        when: "a look-up selects as many rows as its source has, of at least 64 KiB each, in 5 % of the computation or more",
+        applies: |_, seen| seen.is_of_whole,
+        takes: |group| {
+            let share = group.input.percent_of_compute(group.time_ns());
+            let least = group.input.options.thresholds.medium_percent_of_compute;
+            share.is_some_and(|share| share >= least)
+        },
+        title: "Whole tensors copied to reorder their rows",
+        issue: "{figures}; it gathers as many rows as its source has.",
+        model: "reorder indices instead of data: keep a table that says which rows each sequence reads (the block table of a paged KV cache), and copy only the rows that change.",
+        kernel: "nothing to gain in a kernel: the rows need not be copied.",
+        notes: &[
+            "The index values are not recorded: rows that stay in their place are copied, too.",
+        ],
+        saves: Saves::All,
+        has_reproducer: false,
+        ..Rule::BASE
+    },
+    Rule {
         key: "slow_look_up",
         when: "a look-up by index is slow",
         applies: |_, seen| seen.kind == OtherKind::LookUp && seen.is_slow,

@@ -11,6 +11,7 @@ use crate::profile::Profile;
 use crate::profile::gemm::weight_bytes;
 use crate::profile::operations::Operation;
 use crate::profile::shapes::Source as Sizes;
+use crate::profile::tensors::only_moves;
 use crate::trace::{EventId, TrackId};
 
 /// With a smaller share of the time with known FLOPs and bytes, nothing is reported, in percent.
@@ -293,6 +294,8 @@ pub(super) fn at_roofline(source: &Source) -> Vec<Seen> {
             && !judged.is_anomaly
             && !judged.is_over_link
             && operation.family.computes()
+            // What only moves data could be left out, however fast it is.
+            && !only_moves(input.profile, operation)
             && share >= LEAST_PERCENT_OF_RUN;
         is_it.then_some((at, operation, judged, percent.min(100.0)))
     });

@@ -100,6 +100,24 @@ fn copies_right_around_it_are_worth_what_they_take() {
     assert_eq!(outcome.get("contiguous_copies"), Some(&Value::Ns(330_000)));
 }
 
+/// Four query heads share a key head, which is copied for each of them.
+#[test]
+fn key_heads_need_not_be_repeated() {
+    let repeat = "8x4x4x4096x64, 8x4x4x4096x64@1048576x262144x0x64x1, _:Scalar";
+    let outcome = Calls::new()
+        .calls(2, "aten::copy_", repeat, "copy", 100)
+        .call(FLASH, &args(LONG), "attn_fwd", 1000)
+        .call("aten::copy_", "8x16x4096x64*2, _:Scalar", "copy", 150)
+        .outcome_without_gpu("sdpa_fwd");
+    assert_eq!(
+        patterns(&outcome),
+        ["repeated_key_heads", "contiguous_copies"]
+    );
+    let finding = &outcome.findings[0];
+    assert_eq!(finding.impact, Some(Impact::measured(200_000)));
+    says(&finding.model, &["`enable_gqa=True`"]);
+}
+
 #[test]
 fn a_backward_pass_is_expected_to_be_less_efficient() {
     let args = "8x4096x16x64*4, _*4, =0.0, _, =False";
