@@ -122,6 +122,7 @@ impl Analysis {
         Asked {
             job,
             flow: &self.flow,
+            layout: &self.layout,
             same_work: &self.same_work,
             network: &self.network,
             exchanges: &self.exchanges,

@@ -285,7 +285,8 @@ fn sorts(
     if is_slower && same.slower_ns() >= least_ns {
         sorts.push(Sort::Slower);
     }
-    if same.more_ns >= least_ns && excess.work_ns >= least_ns {
+    // Likewise: ranks that share layers have as much as their peers. Others of the stage show it.
+    if same.more_ns >= least_ns {
         let (of_experts_ns, share) = (experts.of(step, rank), experts.share(rank, &[step]));
         sorts.extend(more(same.more_ns, of_experts_ns, share, least_ns));
     }

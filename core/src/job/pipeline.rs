@@ -5,13 +5,13 @@
 //! micro-batch: before the first collective of the step, before the last one, and between the last one and the end of
 //! the step.
 
-use std::cmp::Reverse;
-
 use super::Job;
 use super::digest::{Collective, Digest};
 use super::replay::Replay;
 use super::roles::{Layout, Role};
+use super::same_work::SameWork;
 use super::timing::Timing;
+use crate::base::group::grouped;
 use crate::base::interval::{Interval, percent_of, sum};
 use crate::base::map::Map;
 use crate::base::sort::Arrange;
@@ -74,25 +74,27 @@ impl Bubble {
     }
 }
 
-/// The stage with the most work per micro-batch in a step, and the ratio of its work to the mean of all stages; `None`
-/// without work.
-pub(crate) fn imbalance(bubbles: &[Bubble], step: usize) -> Option<(usize, f64)> {
-    let of_step = bubbles.iter().filter(|of| of.step == step);
-    let mut of_stages: Map<usize, (i64, i64)> = Map::default();
-    for (of, work_ns) in of_step.filter_map(|of| Some((of, of.work_per_micro_batch_ns()?))) {
-        let stage = of_stages.entry(of.stage).or_default();
-        *stage = (stage.0.saturating_add(work_ns), stage.1 + 1);
-    }
-    let means = of_stages.into_iter();
-    let means: Vec<(usize, i64)> = means
-        .map(|(stage, (work_ns, n))| (stage, work_ns / n))
+/// The work of each stage in a step, relative to the mean of all stages; empty without stages or work. It counts at the
+/// speed of other ranks, so that a slow rank does not make its stage larger.
+pub(crate) fn loads(layout: &Layout, same_work: &SameWork, step: usize) -> Vec<(usize, f64)> {
+    let of_step = same_work.of_steps.get(step).into_iter().flatten();
+    let works = of_step.enumerate().filter_map(|(rank, same)| {
+        let work_ns = same.total_ns.saturating_sub(same.slower_ns());
+        Some((layout.stage(rank)?, work_ns.max(0) as f64))
+    });
+    let of_stages: Vec<(usize, Vec<f64>)> = grouped(works, Vec::push);
+    let mut means: Vec<(usize, f64)> = (of_stages.into_iter())
+        .map(|(stage, works)| (stage, works.iter().sum::<f64>() / works.len() as f64))
         .collect();
-    let (stage, most_ns) = means
-        .iter()
-        .copied()
-        .max_by_key(|of| (of.1, Reverse(of.0)))?;
-    let all_ns = sum(means.iter().map(|of| of.1));
-    (all_ns > 0).then(|| (stage, most_ns as f64 * means.len() as f64 / all_ns as f64))
+    let mean = means.iter().map(|(_, work)| work).sum::<f64>() / means.len() as f64;
+    if means.len() < 2 || mean <= 0.0 {
+        return Vec::new();
+    }
+    means.arrange_by_key(|(stage, _)| *stage);
+    means
+        .into_iter()
+        .map(|(stage, work)| (stage, work / mean))
+        .collect()
 }
 
 /// The last step of a rank whose trace was cut off, as an index into its own steps: missing activity would look like
@@ -233,7 +235,7 @@ fn transfers(
 mod tests {
     use super::*;
     use crate::job::Analysis;
-    use crate::job::testing::TestJob;
+    use crate::job::testing::{TestJob, TestWork};
 
     const MS: i64 = 1_000_000;
 
@@ -268,23 +270,26 @@ mod tests {
         assert_eq!(told, [(0, 0), (0, 1), (1, 0)]);
     }
 
+    /// A stage with twice the calls has more work; one on which the same calls take longer has not.
     #[test]
-    fn stages_are_compared_by_their_work_on_a_micro_batch() {
-        let bubble = |stage, work_ns| Bubble {
-            rank: stage,
-            step: 0,
-            stage,
-            n_stages: 3,
-            n_micro_batches: 4,
-            receiving_ns: 0,
-            transfer_ns: 0,
-            idle_ns: 0,
-            step_ns: 100 * MS,
-            work_ns,
-        };
-        // The stages take 5, 5 and 20 ms per micro-batch, 10 on average.
-        let bubbles = [bubble(0, 20 * MS), bubble(1, 20 * MS), bubble(2, 80 * MS)];
-        assert_eq!(imbalance(&bubbles, 0), Some((2, 2.0)));
-        assert_eq!(imbalance(&bubbles, 1), None);
+    fn stages_are_compared_by_their_work_at_the_speed_of_others() {
+        const GEMM: TestWork = TestWork("gemm_kernel", "aten::mm", "8×8, 8×8", "GEMM");
+        let mut job = TestJob::new(4);
+        job.step(1, 0, 100 * MS);
+        let ranks = [0, 1, 2, 3];
+        for pair in [[0, 1], [1, 2], [2, 3]] {
+            let at = i64::from(pair[0]) * 10 * MS;
+            job.send("1 mesh_pp", &ranks, pair, [(at, at + MS); 2]);
+        }
+        for (rank, (calls, ms)) in [(10, 20), (10, 30), (10, 20), (20, 40)]
+            .into_iter()
+            .enumerate()
+        {
+            job.work(rank, 0, &GEMM, calls, ms * MS);
+        }
+        let job = job.job();
+        let of = Analysis::new(&job);
+        let loads = loads(&of.layout, &of.same_work, 0);
+        assert_eq!(loads, [(0, 0.8), (1, 0.8), (2, 0.8), (3, 1.6)]);
     }
 }

@@ -4,10 +4,13 @@ use serde::Serialize;
 
 use super::Job;
 use super::delay::Delays;
+use super::digest::OwnTime;
 use super::experts::Exchange;
 use super::flow::{Flow, Part};
 use super::network::{FAR_BELOW_PERCENT, Network};
+use super::pipeline::loads;
 use super::replay::{Gain, Plan, Replay};
+use super::roles::Layout;
 use super::same_work::{LEAST_RATIO, SameWork};
 use crate::base::group::grouped;
 use crate::base::map::Map;
@@ -38,6 +41,8 @@ pub(crate) enum WhatIf {
     SlowSteps,
     /// All ranks get the same number of tokens for their experts.
     BalancedExperts,
+    /// All stages of a pipeline have the same work.
+    EvenStages,
     /// No rank of a collective needs more own time than the median rank.
     NoWaiting,
 }
@@ -46,6 +51,7 @@ pub(crate) enum WhatIf {
 pub(crate) struct Asked<'a> {
     pub(crate) job: &'a Job,
     pub(crate) flow: &'a Flow,
+    pub(crate) layout: &'a Layout,
     pub(crate) same_work: &'a SameWork,
     pub(crate) network: &'a Network,
     pub(crate) exchanges: &'a [Exchange],
@@ -97,20 +103,11 @@ impl Asked<'_> {
                 self.shorten(plan, |part| part.rank == rank, |part| part.excess_ns());
             }
             WhatIf::SameKernels(rank) => {
-                self.shorten(plan, |part| part.rank == rank, |part| self.slower_ns(part))
+                let slower = self.slower(|part| part.rank == rank);
+                self.shorten_by(plan, &slower);
             }
             WhatIf::SlowRanks => self.quicken_kernels(plan),
-            WhatIf::EvenWork(rank) => self.shorten(
-                plan,
-                |part| part.rank == rank,
-                |part| {
-                    let both = part.own.zip(part.peers);
-                    let work_ns =
-                        both.map_or(0, |(own, peers)| own.work_ns.saturating_sub(peers.work_ns));
-                    let more_ns = work_ns.saturating_sub(self.slower_ns(part).max(0));
-                    more_ns.min(part.excess_ns())
-                },
-            ),
+            WhatIf::EvenWork(rank) => self.even_work(plan, rank),
             WhatIf::HostInTime(rank) => self.shorten(
                 plan,
                 |part| part.rank == rank,
@@ -142,6 +139,7 @@ impl Asked<'_> {
                 self.quicken(plan, &gathered(collectives));
             }
             WhatIf::BalancedExperts => self.balance(plan),
+            WhatIf::EvenStages => self.even_stages(plan),
             WhatIf::NoWaiting => self.no_waiting(plan),
         }
     }
@@ -157,6 +155,13 @@ impl Asked<'_> {
             if which(part) {
                 *own_ns = less(*own_ns, by_ns(part).max(0));
             }
+        }
+    }
+
+    /// Shortens the own time of each part.
+    fn shorten_by(&self, plan: &mut Plan, by_ns: &[i64]) {
+        for (own_ns, by_ns) in plan.own_ns.iter_mut().zip(by_ns) {
+            *own_ns = less(*own_ns, (*by_ns).max(0));
         }
     }
 
@@ -178,10 +183,97 @@ impl Asked<'_> {
         })
     }
 
+    /// How much longer the work before each of the selected parts takes than the same work on other ranks. Kernels that
+    /// run beside a collective end later, too, and so delay the next one: what the own time does not explain is that part
+    /// of its excess over the peers.
+    fn slower(&self, which: impl Fn(&Part) -> bool) -> Vec<i64> {
+        let mut by_ns = vec![0; self.flow.parts.len()];
+        // For each rank and step, how much longer the kernels beside its collectives take.
+        let mut beside: Map<(usize, usize), i64> = Map::default();
+        let step_of = |part: &Part| self.flow.node_of(part)?.step;
+        let parts = || {
+            self.flow
+                .parts
+                .iter()
+                .enumerate()
+                .filter(|(_, part)| which(part))
+        };
+        for (at, part) in parts() {
+            let own_ns = self.slower_ns(part);
+            set(&mut by_ns, at, own_ns);
+            let Some(step) = step_of(part) else { continue };
+            let same = || self.same_work.of_steps.get(step)?.get(part.rank);
+            let all_ns = || same().map_or(0, |same| same.slower_ns());
+            let left_ns = beside.entry((step, part.rank)).or_insert_with(all_ns);
+            *left_ns = left_ns.saturating_sub(own_ns);
+        }
+        for (at, part) in parts() {
+            let left_ns = step_of(part).and_then(|step| beside.get_mut(&(step, part.rank)));
+            let both = part.own.zip(part.peers);
+            let (Some((own, peers)), Some(left_ns)) = (both, left_ns) else {
+                continue;
+            };
+            let own_ns = self.slower_ns(part);
+            let more_ns = own.work_ns.saturating_sub(peers.work_ns);
+            let more_ns = more_ns.min(part.excess_ns()).saturating_sub(own_ns);
+            let beside_ns = more_ns.clamp(0, (*left_ns).max(0));
+            *left_ns = left_ns.saturating_sub(beside_ns);
+            set(&mut by_ns, at, own_ns.saturating_add(beside_ns));
+        }
+        by_ns
+    }
+
     /// Makes the kernels of all ranks as fast as those of others where they are slower.
     fn quicken_kernels(&self, plan: &mut Plan) {
         let is_slow = |part: &Part| self.ratio(part).is_some_and(|ratio| ratio >= LEAST_RATIO);
-        self.shorten(plan, is_slow, |part| self.slower_ns(part));
+        self.shorten_by(plan, &self.slower(is_slow));
+    }
+
+    /// Gives a rank as much work as its peers have or, where these have more than usual, too, as ranks that do the same
+    /// in other groups: ranks that share layers share their work.
+    fn even_work(&self, plan: &mut Plan, rank: usize) {
+        let usual = |value: fn(OwnTime) -> i64| self.medians(|part| part.rank != rank, value);
+        let (works, totals) = (usual(|own| own.work_ns), usual(|own| own.total_ns));
+        self.shorten(
+            plan,
+            |part| part.rank == rank,
+            |part| {
+                let Some(own) = part.own else {
+                    return 0;
+                };
+                let of = |values: &[Option<i64>]| values.get(part.alike).copied().flatten();
+                let usual = of(&works).zip(of(&totals));
+                let peers = part.peers.map(|peers| (peers.work_ns, peers.total_ns));
+                let beyond = |(work_ns, total_ns): (i64, i64)| {
+                    let more_ns = own.work_ns.saturating_sub(work_ns);
+                    let more_ns = more_ns.saturating_sub(self.slower_ns(part).max(0));
+                    more_ns.min(own.total_ns.saturating_sub(total_ns))
+                };
+                let all = peers.into_iter().chain(usual).map(beyond);
+                all.max().unwrap_or(0)
+            },
+        );
+    }
+
+    /// Scales the work of each stage to the mean of all stages.
+    fn even_stages(&self, plan: &mut Plan) {
+        let n_steps = self.job.steps.len();
+        let loads: Vec<Vec<(usize, f64)>> = (0..n_steps)
+            .map(|step| loads(self.layout, self.same_work, step))
+            .collect();
+        for (part, own_ns) in self.flow.parts.iter().zip(&mut plan.own_ns) {
+            let load = || {
+                let step = self.flow.node_of(part)?.step?;
+                let stage = self.layout.stage(part.rank)?;
+                let mut loads = loads.get(step)?.iter();
+                let (_, load) = loads.find(|(of, _)| *of == stage)?;
+                Some(*load).filter(|load| *load > 0.0)
+            };
+            if let Some((own, load)) = part.own.zip(load()) {
+                let change_ns = own.work_ns as f64 * (1.0 / load - 1.0);
+                *own_ns = own_ns.saturating_add(change_ns.round() as i64);
+            }
+        }
     }
 
     fn quicken_path(&self, plan: &mut Plan, path: usize) {
@@ -262,7 +354,7 @@ impl Asked<'_> {
                 .get(part.rank)
                 .is_some_and(|rank| rank.host == host)
         };
-        let medians = self.medians(|part| !is_on_host(part));
+        let medians = self.medians(|part| !is_on_host(part), |own| own.total_ns);
         for (part, own_ns) in self.flow.parts.iter().zip(&mut plan.own_ns) {
             let own = part.own.filter(|_| is_on_host(part));
             let median = medians.get(part.alike).copied().flatten();
@@ -275,7 +367,7 @@ impl Asked<'_> {
     /// No rank needs more than the median of those that do the same. Ranks that need less stay faster, so that no
     /// change of a single rank saves more than all together.
     fn no_waiting(&self, plan: &mut Plan) {
-        let alike = self.medians(|_| true);
+        let alike = self.medians(|_| true, |own| own.total_ns);
         for node in &self.flow.nodes {
             let parts = self.flow.parts_of(node);
             let is_transfer = node.matched.and_then(|at| self.job.collectives.get(at));
@@ -301,13 +393,17 @@ impl Asked<'_> {
         }
     }
 
-    /// For each set of parts that do the same, the median own time of the selected ones.
-    fn medians(&self, which: impl Fn(&Part) -> bool) -> Vec<Option<i64>> {
+    /// For each set of parts that do the same, the median of a part of the own time of the selected ones.
+    fn medians(
+        &self,
+        which: impl Fn(&Part) -> bool,
+        value: fn(OwnTime) -> i64,
+    ) -> Vec<Option<i64>> {
         let n = self.flow.parts.iter().map(|part| part.alike + 1).max();
         let mut all: Vec<Vec<i64>> = vec![Vec::new(); n.unwrap_or(0)];
         for part in self.flow.parts.iter().filter(|part| which(part)) {
             if let Some((values, own)) = all.get_mut(part.alike).zip(part.own) {
-                values.push(own.total_ns);
+                values.push(value(own));
             }
         }
         all.into_iter().map(mean_of_middle_ns).collect()
@@ -442,5 +538,28 @@ mod tests {
         let told: Vec<(usize, i64)> = told.map(|(slow, ns)| (slow.step, ns / MS)).collect();
         assert_eq!(told, [(1, 10), (4, 20)]);
         assert_eq!(gains_of(&job, WhatIf::SlowSteps), [0, 10, 0, 0, 20, 0]);
+    }
+
+    /// Ranks 2 and 3 share their layers and compute 30 ms instead of 10, as do both of another group: the partner has no
+    /// less work, but ranks of the other group have.
+    #[test]
+    fn ranks_that_share_layers_have_as_much_work_as_those_of_other_groups() {
+        let mut job = TestJob::new(6);
+        job.step(1, 0, 42 * MS);
+        for (name, ranks, ms) in [
+            ("1 mesh_tp", [0, 1], 10),
+            ("2 mesh_tp", [2, 3], 30),
+            ("3 mesh_tp", [4, 5], 10),
+        ] {
+            job.run(name, "allreduce", &ranks, &[(ms * MS, ms * MS + MS); 2]);
+        }
+        let spans = [11, 11, 31, 31, 11, 11].map(|ms| (ms * MS, 42 * MS));
+        job.run("0 default_pg", "allreduce", &[0, 1, 2, 3, 4, 5], &spans);
+        let job = job.job();
+        let analysis = Analysis::new(&job);
+        assert_eq!(gains_of(&job, WhatIf::EvenWork(2)), [0]);
+        let both = [2, 3].map(WhatIf::EvenWork);
+        let gain = analysis.gain_of_all(&job, &both).unwrap();
+        assert_eq!(gain.total_ns / MS, 20);
     }
 }

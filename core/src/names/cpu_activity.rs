@@ -23,6 +23,8 @@ labelled! {
         GarbageCollection => "Garbage collection" as "garbage_collection",
         /// Waits for another thread or process.
         Waiting => "Waits for a thread or process" as "waiting",
+        /// Python objects become bytes, or bytes become objects.
+        Serialization => "Serialization" as "serialization",
         Logging => "Logging" as "logging",
         Checkpointing => "Checkpointing" as "checkpointing",
         FileAccess => "File access" as "file_access",
@@ -149,6 +151,12 @@ const ACTIVITIES: &[(Named, CpuActivity)] = &[
     (Python("concurrent/futures/thread.py", &["shutdown"]), Waiting),
     (Python("zmq/sugar/", &["recv", "recv_multipart", "poll", "recv_pyobj"]), Waiting),
     (Python("torch/distributed/distributed_c10d.py", &["barrier", "monitored_barrier", "all_gather_object", "gather_object", "broadcast_object_list", "scatter_object_list"]), Waiting),
+    // `<built-in method load of _pickle.Unpickler object at 0x7f…>`
+    (Method("load", "_pickle."), Serialization),
+    (Method("dump", "_pickle."), Serialization),
+    (Python("pickle.py", &[]), Serialization),
+    (Python("cloudpickle/", &[]), Serialization),
+    (Python("torch/distributed/distributed_c10d.py", &["_object_to_tensor", "_tensor_to_object"]), Serialization),
     (Is("<built-in function open>"), FileAccess),
     (Method("read", "_io."), FileAccess),
     (Method("readinto", "_io."), FileAccess),

@@ -199,6 +199,12 @@ impl<'a> Kernels<'a> {
         }
     }
 
+    /// Whether a kernel beside the main one sums the parts of a split-K GEMM.
+    fn has_split_sum(&self) -> bool {
+        let mut helpers = self.helpers.iter();
+        helpers.any(|helper| helper.kind == HelperKind::SplitSum)
+    }
+
     fn n_short(&self) -> u64 {
         let short = self
             .main
@@ -218,7 +224,10 @@ impl<'a> Kernels<'a> {
         Some(MainKernel {
             name: longest.name,
             tile: Tile::of(kernel),
-            split: Split::of(kernel),
+            split: match Split::of(kernel) {
+                Split::None if self.has_split_sum() => Split::Unknown,
+                split => split,
+            },
             generation: Generation::of(kernel),
             is_on_vector_units: is_on_vector_units(kernel),
             is_fallback: is_fallback(kernel),

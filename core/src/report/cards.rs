@@ -7,7 +7,9 @@ use crate::base::format;
 use crate::base::group::grouped;
 use crate::base::interval::{percent_of, sum};
 use crate::base::sort::Arrange;
-use crate::findings::compute::{at_efficiency, causes_of, efficiency, shapes, short_name, subject, time_ns};
+use crate::findings::compute::{
+    at_efficiency, causes_of, efficiency, shapes, short_name, subject, time_ns,
+};
 use crate::findings::{Estimate, Finding, Impact, Priority, RankedFinding, Row, Tier};
 use crate::hardware::roofline::Bound;
 use crate::profile::Profile;

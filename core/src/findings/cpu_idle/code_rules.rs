@@ -118,6 +118,14 @@ pub(super) const RULES: &[Rule<CodeSeen>] = &[
         ..CODE
     },
     Rule {
+        key: "serialization",
+        when: "Python objects are pickled or unpickled while the GPU is idle",
+        applies: |_, seen| seen.is(Serialization),
+        issue: "The CPU pickles or unpickles Python objects in {place}{by}: the GPU is idle for {time}.",
+        model: "send tensors instead of objects: `all_gather_into_tensor`, `all_reduce` or `broadcast` of a tensor for `all_gather_object`, `gather_object` and `broadcast_object_list`, and tensors in shared memory between processes; where objects are needed, keep them small and exchange them less often, in another thread.",
+        ..CODE
+    },
+    Rule {
         key: "logging",
         when: "logging or progress output takes time while the GPU is idle",
         applies: |_, seen| seen.is(Logging),

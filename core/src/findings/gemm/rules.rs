@@ -12,7 +12,9 @@ use crate::findings::narrower::{instead_of_32_bits, width, won_by_16_bit};
 use crate::findings::prelude::*;
 use crate::findings::slow_calls;
 use crate::hardware::roofline::Bound;
+use crate::names::HelperKind;
 use crate::profile::gemm::GemmSizes;
+use crate::profile::measured::MeasuredOperations;
 
 impl Subject for Seen<'static> {
     type Of<'a> = Seen<'a>;
@@ -169,16 +171,14 @@ pub(super) const RULES: &[Rule<Seen>] = &[
         ..Rule::BASE
     },
     Rule {
-        key: "helper_kernels",
-        class: "helper kernels",
-        when: "most of its gap is kernels beside the one that multiplies",
-        applies: |_, seen| seen.cause == Some(Cause::Helpers),
-        title: "Helper kernels beside GEMMs",
-        model: "keep operands in the layout and type that the kernel takes, and results where they are needed.",
-        kernel: "a kernel that fuses these steps, or needs no workspace, saves their time.",
-        saves: Saves::Steps(&[Cause::Helpers]),
-        ..Rule::BASE
+        when: "most of its gap is the reductions of a split along K",
+        applies: |input, seen| seen.cause == Some(Cause::Helpers) && is_of_split(input, seen),
+        title: "Split-K reductions beside GEMMs",
+        model: "give the GEMM more output tiles, so that it needs fewer splits along K: fuse projections of the same input, and batch weight gradients of equal shapes; let `torch.compile(mode=\"max-autotune\")` try kernels with other splits.",
+        kernel: "fewer splits along K, a stream-K kernel, or parts that are added up in the result itself instead of a workspace make the reduction shorter or unnecessary.",
+        ..HELPERS
     },
+    HELPERS,
     Rule {
         key: "wide_precision",
         class: "FP32",
@@ -351,6 +351,26 @@ pub(super) const SHORT: &[Rule<Seen>] = &[Rule {
 }];
 
 /// GEMMs without a pattern: a finding for each bound and step of efficiency.
+/// Whether the kernels beside the one that multiplies are mostly the reductions of a split along K.
+fn is_of_split(input: &Input, seen: &Seen) -> bool {
+    let measured = MeasuredOperations::of(input.profile);
+    let measured = measured.get(input.profile, seen.row.operation);
+    let longest = measured.and_then(|measured| measured.helpers.first());
+    longest.is_some_and(|helper| helper.kind == HelperKind::SplitSum)
+}
+
+const HELPERS: Rule<Seen> = Rule {
+    key: "helper_kernels",
+    class: "helper kernels",
+    when: "most of its gap is kernels beside the one that multiplies",
+    applies: |_, seen| seen.cause == Some(Cause::Helpers),
+    title: "Helper kernels beside GEMMs",
+    model: "keep operands in the layout and type that the kernel takes, and results where they are needed.",
+    kernel: "a kernel that fuses these steps, or needs no workspace, saves their time.",
+    saves: Saves::Steps(&[Cause::Helpers]),
+    ..Rule::BASE
+};
+
 const GAP: Rule<Seen> = Rule {
     by: |seen| seen.row.gap_bucket(),
     is_pattern: false,

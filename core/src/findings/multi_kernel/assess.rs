@@ -4,9 +4,13 @@ use std::sync::Arc;
 
 use crate::assess::Thresholds;
 use crate::base::interval::{percent_of, sum};
+use crate::findings::narrower::is_wide;
 use crate::findings::{Impact, Input, Severity};
+use crate::perf::Unit;
 use crate::profile::Profile;
-use crate::profile::collectives::{CollectiveSummary, StagedTime, Waits, collectives, staged_time};
+use crate::profile::collectives::{
+    CollectiveSummary, StagedTime, Waits, collectives, linked_gpus, staged_time,
+};
 use crate::profile::copies::{Copies, CopySummary, Direction, HostMemory, OfDdp, OfOne, copies};
 use crate::profile::exposed::Spans;
 use crate::profile::kernels::Running;
@@ -17,6 +21,7 @@ struct Moved {
     copies: Arc<CopySummary>,
     collectives: Arc<CollectiveSummary>,
     staging: Option<StagedTime>,
+    is_narrow: bool,
     spans: Spans,
 }
 
@@ -30,10 +35,26 @@ impl Moved {
                 copies: Arc::new(copies(profile, &spans.memcpy)),
                 collectives: Arc::new(collectives(profile, &spans.communication)),
                 staging: staged_time(profile, &spans.memcpy),
+                is_narrow: is_narrow(profile),
                 spans,
             })
         })
     }
+}
+
+/// Whether most time on matrix units is in types of 16 bits or fewer.
+fn is_narrow(profile: &Profile) -> bool {
+    let operations = profile.operations().iter();
+    let on_matrix_units = operations.filter_map(|operation| {
+        let spec = operation.known()?.work.compute?;
+        (spec.unit == Unit::Matrix).then_some((is_wide(spec), operation.kernel_ns))
+    });
+    let (wide_ns, narrow_ns) =
+        on_matrix_units.fold((0_i64, 0_i64), |(wide, narrow), of| match of {
+            (true, ns) => (wide.saturating_add(ns), narrow),
+            (false, ns) => (wide, narrow.saturating_add(ns)),
+        });
+    narrow_ns > wide_ns
 }
 
 #[derive(Debug)]
@@ -53,6 +74,10 @@ pub(crate) struct Facts {
     /// GPUs with activity in the trace, at least one.
     pub(super) n_gpus: usize,
     pub(crate) is_training: bool,
+    /// Most time on matrix units is in types of 16 bits or fewer.
+    pub(super) is_narrow: bool,
+    /// Number of GPUs that fast links join; `None` if the trace lists a single GPU, which may be the only visible one.
+    pub(super) n_linked: Option<u64>,
     /// What the links of the GPU to others carry in each direction, from its hardware profile.
     pub(super) link_gbps: Option<f64>,
     pub(crate) thresholds: Thresholds,
@@ -84,6 +109,8 @@ impl Facts {
             timeline,
             n_gpus: timelines.gpus.len().max(1),
             is_training: input.profile.is_training(),
+            is_narrow: moved.is_narrow,
+            n_linked: linked_gpus(&input.profile.trace),
             link_gbps: link_gbps.map(|gbps| gbps / 2.0),
             thresholds: input.options.thresholds,
             assessed: Vec::new(),

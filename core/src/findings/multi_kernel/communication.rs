@@ -2,6 +2,7 @@
 
 use super::assess::Facts;
 use super::late;
+use super::messages::{Reason, are_across_hosts};
 use crate::base::format;
 use crate::names::collective::Purpose;
 
@@ -11,6 +12,16 @@ type Advice = (Purpose, fn(&Facts) -> bool, &'static str);
 /// Advice about exposed communication: the first row that matches, or [`OTHER_STREAM`].
 #[rustfmt::skip]
 const ADVICE: &[Advice] = &[
+    (Purpose::Tensors, is_across_hosts, "keep tensor parallelism within one host, whose GPUs are linked (`tensor_parallel_size` at most the number of GPUs of a host), and use pipeline or data parallelism between hosts; until then, run its collectives beside other kernels."),
+    (Purpose::Gradients, is_small, "send fewer, larger messages: raise `bucket_cap_mb` of `DistributedDataParallel` (25 by default), so that an all-reduce takes the gradients of several layers, and reduce once for several micro-batches (`no_sync()`)."),
+    (Purpose::Fsdp, is_small, "send fewer, larger messages: wrap whole blocks instead of single layers (`auto_wrap_policy`, or `fully_shard` for each block), and shard only within a node (hybrid sharding); then gather the parameters of the next block early (`forward_prefetch=True`, `set_modules_to_forward_prefetch`)."),
+    (Purpose::Shards, is_small, "send fewer, larger messages: keep small parameters on all ranks instead of gathering them in each step (`stage3_param_persistence_threshold`), raise the sizes of buckets (`stage3_prefetch_bucket_size`, `reduce_bucket_size`, `allgather_bucket_size`), and join what is sent at the same time in one buffer."),
+    (Purpose::Tensors, is_small, SMALL_OF_TENSORS),
+    (Purpose::Unknown, |facts| is_small(facts) && facts.collectives.steps.is_some(), SMALL_OF_TENSORS),
+    (Purpose::Unknown, is_small, "send fewer, larger messages: join them first (one flat buffer for many tensors; larger buckets of gradients, `bucket_cap_mb`; small parameters that stay on all ranks instead of being gathered, `stage3_param_persistence_threshold`), then start them earlier, on a stream of their own beside kernels that do not depend on them."),
+    (Purpose::Gradients, is_wide, "send half the bytes: reduce gradients in 16 bits (`register_comm_hook(state, bf16_compress_hook)` of `DistributedDataParallel`) where the accuracy allows; then see whether this rank waits for others (analyze the traces of all ranks as one job), and reduce once for several micro-batches (`no_sync()`)."),
+    (Purpose::Fsdp, is_wide, "send half the bytes: gather parameters in 16 bits, and reduce gradients in 16 bits where the accuracy allows (`MixedPrecision(param_dtype=torch.bfloat16, reduce_dtype=torch.bfloat16)`, with `fully_shard`: `MixedPrecisionPolicy`); then gather parameters earlier (`forward_prefetch=True`, `backward_prefetch`, `set_modules_to_forward_prefetch`), and shard only within a node (hybrid sharding)."),
+    (Purpose::Shards, is_wide, "send half the bytes: gather parameters in 16 bits, and reduce gradients in 16 bits where the accuracy allows (`communication_data_type`; `--grad-reduce-in-bf16`); then all-gather parameters ahead of their use, and reduce-scatter gradients during the backward pass."),
     (Purpose::Gradients, is_mostly_hidden, "gradients are already reduced during the backward pass, and most of that is overlapped: what is exposed is mostly the last bucket, so make buckets smaller (`bucket_cap_mb` of `DistributedDataParallel`); where gradients are accumulated, reduce them in the last micro-batch alone (`no_sync()`)."),
     (Purpose::Gradients, |_| true, "gradients are already reduced during the backward pass: check whether this rank waits for others (analyze the traces of all ranks as one job); then try other bucket sizes (`bucket_cap_mb` of `DistributedDataParallel`), reduce once for several micro-batches (`no_sync()`), and send less (a communication hook that compresses gradients)."),
     (Purpose::Buffers, |_| true, "`DistributedDataParallel` broadcasts the buffers of modules from rank 0 before each forward pass, and all ranks wait for it: set `broadcast_buffers=False` if buffers (such as the running statistics of batch norms) need not be equal on all ranks, and check whether rank 0 is late."),
@@ -31,6 +42,8 @@ const ADVICE: &[Advice] = &[
 
 const OF_TENSORS: &str = "run the collectives of tensor parallelism on another stream beside other kernels (another micro-batch, prefill beside decode), or send less: narrower types, fewer ranks.";
 
+const SMALL_OF_TENSORS: &str = "use all-reduces made for small messages (one-shot over peer-to-peer or symmetric memory, fused with the norm that follows), give each step more tokens, and let fewer GPUs share a layer.";
+
 const OTHER_STREAM: &str = "start the collectives earlier, on a stream of their own beside the kernels that do not depend on them (gradients of one layer beside the backward pass of the next, one micro-batch beside another), or send less: narrower types, less often, fewer ranks.";
 
 pub(super) fn advice(facts: &Facts) -> &'static str {
@@ -43,7 +56,19 @@ pub(super) fn advice(facts: &Facts) -> &'static str {
     row.map_or(OTHER_STREAM, |(.., advice)| *advice)
 }
 
-fn is_mostly_hidden(facts: &Facts) -> bool {
+fn is_across_hosts(facts: &Facts) -> bool {
+    Reason::of(facts) == Some(Reason::AcrossHosts)
+}
+
+fn is_small(facts: &Facts) -> bool {
+    Reason::of(facts) == Some(Reason::Small)
+}
+
+fn is_wide(facts: &Facts) -> bool {
+    Reason::of(facts) == Some(Reason::Wide)
+}
+
+pub(super) fn is_mostly_hidden(facts: &Facts) -> bool {
     facts.timeline.exposed_comm_ns < facts.timeline.comm_ns / 2
 }
 
@@ -59,11 +84,11 @@ pub(crate) fn out_of_reach(facts: &Facts) -> Option<String> {
     })
 }
 
-/// The average speed of collectives, in GB/s and in percent of what the links carry in each direction; and how long the
-/// messages would take at the latter.
+/// The average speed of collectives within a host, in GB/s and in percent of what the links carry in each direction; and
+/// how long the messages would take at the latter.
 fn on_bus(facts: &Facts) -> Option<(f64, f64, i64)> {
     let link_gbps = facts.link_gbps.filter(|gbps| *gbps > 0.0)?;
-    let (bytes, ns) = facts.collectives.on_bus()?;
+    let (bytes, ns) = facts.collectives.on_bus(false)?;
     let gbps = bytes / ns as f64;
     let at_link_ns = facts.of_one_gpu((bytes / link_gbps).round() as i64);
     Some((gbps, gbps * 100.0 / link_gbps, at_link_ns))
@@ -72,7 +97,11 @@ fn on_bus(facts: &Facts) -> Option<(f64, f64, i64)> {
 /// The bus bandwidth, at the end of a sentence.
 pub(super) fn bus_clause(facts: &Facts) -> String {
     let (Some((gbps, percent, _)), Some(link_gbps)) = (on_bus(facts), facts.link_gbps) else {
-        return String::new();
+        let across = facts.collectives.on_bus(true);
+        return across.map_or(String::new(), |(bytes, ns)| {
+            let gbps = format::bandwidth_gbps(bytes / ns as f64);
+            format!("; its bus bandwidth between hosts averages {gbps}")
+        });
     };
     format!(
         "; its bus bandwidth averages {}, {} of the {} that the links carry each way",
@@ -82,10 +111,16 @@ pub(super) fn bus_clause(facts: &Facts) -> String {
     )
 }
 
+/// Below this share of what the links carry, most of the time is not transfer.
+const LITTLE_PERCENT: f64 = 50.0;
+
+/// Whether the links carry at least half of what they can.
+pub(super) fn is_mostly_transfer(facts: &Facts) -> bool {
+    on_bus(facts).is_some_and(|(_, percent, _)| percent >= LITTLE_PERCENT)
+}
+
 /// What a low utilization of the links means; `None` if it is high.
 fn little_use(facts: &Facts) -> Option<String> {
-    /// Below this share of what the links carry, most of the time is not transfer.
-    const LITTLE_PERCENT: f64 = 50.0;
     /// Messages from this size on reach the bandwidth of the links.
     const LARGE_BYTES: f64 = 16e6;
     let (.., at_link_ns) = on_bus(facts).filter(|(_, percent, _)| *percent < LITTLE_PERCENT)?;
@@ -100,6 +135,22 @@ fn little_use(facts: &Facts) -> Option<String> {
         "At the bandwidth of the links the messages of known size would take {} of {}: the rest is waiting for other ranks{small}.",
         format::time_ns(at_link_ns),
         format::time_ns(facts.timeline.comm_ns)
+    ))
+}
+
+/// That messages go between hosts, so that the links of the GPU do not limit them.
+fn across_hosts(facts: &Facts) -> Option<String> {
+    let n_linked = facts.n_linked.filter(|_| are_across_hosts(facts))?;
+    let groups = facts.collectives.groups.iter();
+    let mut across = groups.filter(|group| group.key.spans_hosts);
+    let size = across.find_map(|group| group.key.group_size);
+    let by_size = size.filter(|size| *size > n_linked as f64);
+    let how = match by_size {
+        Some(size) => format!("a group of {size} ranks spans hosts"),
+        None => "its groups span hosts by the numbers of their ranks".to_owned(),
+    };
+    Some(format!(
+        "{n_linked} GPUs are linked, so {how}: the network between hosts carries it, not the links of the GPU."
     ))
 }
 
@@ -136,7 +187,9 @@ pub(super) fn reasoning(facts: &Facts) -> Vec<String> {
         ));
     }
     sentences.extend(largest_kind(facts));
-    sentences.extend(late::said(facts).or_else(|| little_use(facts)));
+    let reason = Reason::of(facts).and_then(|reason| reason.said(facts));
+    sentences.extend(reason.or_else(|| little_use(facts)));
+    sentences.extend(across_hosts(facts));
     sentences.push(match facts.n_gpus {
         1 => "A trace of one process cannot tell waiting for the others from transfer: the traces of all ranks can.",
         _ => "Times are those of an average GPU. What a GPU waits for another one counts as communication.",

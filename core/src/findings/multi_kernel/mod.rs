@@ -8,6 +8,7 @@ mod assess;
 mod communication;
 mod copies;
 mod late;
+mod messages;
 mod rules;
 mod tables;
 #[cfg(test)]

@@ -1,6 +1,7 @@
 //! The rules for copies and communication.
 
 use super::assess::{CopyAssessment, Facts};
+use super::messages::{Reason, saved_by_16_bits};
 use super::{communication, copies, tables};
 use crate::findings::finding::Estimate;
 use crate::findings::pattern::Pattern;
@@ -160,7 +161,12 @@ impl<'a> Seen<'a> {
         // Poor overlap of cheap communication is at most one level above its cost.
         let together = of_overlap.min(blocking.severity.worse());
         let exposed_ns = facts.timeline.exposed_comm_ns;
-        let (low_ns, high_ns) = (facts.to_target_ns(), facts.hideable.exposed_comm_ns);
+        let high_ns = facts.hideable.exposed_comm_ns;
+        let narrower = saved_by_16_bits(facts).filter(|_| {
+            Reason::of(facts) == Some(Reason::Wide) && communication::is_mostly_transfer(facts)
+        });
+        let low_ns = narrower.map_or(0, |(low_ns, _)| low_ns.min(high_ns));
+        let low_ns = facts.to_target_ns().max(low_ns);
         let longest = facts.collectives.longest.iter();
         let overlaps = overlap.percent.map(format::percent);
         let overlaps =
@@ -273,6 +279,11 @@ impl<'a> Seen<'a> {
 
     fn is_blocking(&self) -> bool {
         matches!(self.about, About::Blocking)
+    }
+
+    /// Whether exposed communication has a cause that its messages show.
+    fn blocks_by(&self, reason: Reason) -> bool {
+        self.is_blocking() && Reason::of(self.facts) == Some(reason)
     }
 
     /// Next to no communication overlaps with computation.
@@ -388,6 +399,24 @@ pub(super) const RULES: &[Rule<Seen>] = &[
         title: "Copies between GPUs",
         model: "place what works together on the same GPU, or start the copy early enough to overlap with computation.",
         ..COPIES
+    },
+    Rule {
+        when: "exposed communication is mostly that of tensor parallelism in groups that span hosts",
+        applies: |_, seen| seen.blocks_by(Reason::AcrossHosts),
+        title: "Tensor parallelism across hosts",
+        ..BLOCKING
+    },
+    Rule {
+        when: "exposed communication is mostly small messages, whose time is latency",
+        applies: |_, seen| seen.blocks_by(Reason::Small),
+        title: "Communication in small messages",
+        ..BLOCKING
+    },
+    Rule {
+        when: "exposed communication is mostly FP32 messages of a computation in 16 bits",
+        applies: |_, seen| seen.blocks_by(Reason::Wide),
+        title: "Communication in FP32 beside 16-bit computation",
+        ..BLOCKING
     },
     Rule {
         when: "communication is exposed for long, and less than 30 % of it overlaps with computation",

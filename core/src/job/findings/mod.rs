@@ -37,8 +37,10 @@ pub(super) struct Seen<'a> {
     pub(super) set_apart: &'a [SetApart],
     /// Ranks that hide each other, because their kernels are slower,
     slow_together: Option<Together<'a>>,
-    /// and because they launch late.
+    /// because they launch late,
     late_together: Option<Together<'a>>,
+    /// and because they have more work.
+    more_together: Option<Together<'a>>,
     slow_hosts: Vec<SlowHost>,
 }
 
@@ -71,6 +73,10 @@ const RULES: &[Rule] = &[
         find: ranks::uneven,
     },
     Rule {
+        key: "uneven_work",
+        find: together::more_card,
+    },
+    Rule {
         key: "slow_copies",
         find: ranks::copies,
     },
@@ -97,6 +103,10 @@ const RULES: &[Rule] = &[
     Rule {
         key: "slow_kernels_without_effect",
         find: ranks::without_effect,
+    },
+    Rule {
+        key: "uneven_stages",
+        find: whole::uneven_stages,
     },
     Rule {
         key: "pipeline_bubble",
@@ -141,10 +151,12 @@ pub(super) fn find(job: &Job, analysis: &Analysis, set_apart: &[SetApart]) -> Ve
         set_apart,
         slow_together: None,
         late_together: None,
+        more_together: None,
         slow_hosts: Vec::new(),
     };
     seen.slow_together = together::slow(&seen);
     seen.late_together = together::late(&seen);
+    seen.more_together = together::more(&seen);
     seen.slow_hosts = hosts::find(&seen);
     let found = RULES.iter().enumerate().flat_map(|(at, rule)| {
         let cards = (rule.find)(&seen).into_iter();

@@ -15,6 +15,9 @@ const MOST_ROWS: usize = 10;
 /// The name of the CPU's activity while it waits for data.
 pub(super) const LOADING: &str = "Data loading";
 
+/// What to do about ranks with more work than others.
+pub(super) const MORE_WORK: &str = "Give all ranks the same work: batches of one size, sequences packed or sorted by length, no extra calls on one rank.";
+
 /// A card for each cause of one kind with a saving above the gate.
 fn of_causes(seen: &Seen, card: impl Fn(&Seen, &Cause) -> Option<JobCard>) -> Vec<JobCard> {
     let causes = seen.analysis.causes.iter();
@@ -248,7 +251,7 @@ pub(super) fn uneven(seen: &Seen) -> Vec<JobCard> {
                 seen.steps(&cause.steps),
                 most.unwrap_or_default()
             ),
-            action: "Give all ranks the same work: batches of one size, sequences packed or sorted by length, no extra calls on one rank.".to_owned(),
+            action: MORE_WORK.to_owned(),
             tables: vec![ShownTable::from(&table)],
             ..JobCard::default()
         })

@@ -2,7 +2,7 @@
 //! Fixing all of them together saves more than the sum of fixing each alone.
 
 use super::Seen;
-use super::ranks::{LOADING, late_action, late_by, most_times, times};
+use super::ranks::{LOADING, MORE_WORK, late_action, late_by, most_times, times};
 use crate::base::format;
 use crate::job::cause::{Cause, Why};
 use crate::job::replay::Gain;
@@ -53,6 +53,15 @@ pub(super) fn late<'a>(seen: &Seen<'a>) -> Option<Together<'a>> {
         _ => false,
     };
     find(seen, seen.analysis.causes.iter().filter(is_late).collect())
+}
+
+/// Ranks that hide each other because they have more work.
+pub(super) fn more<'a>(seen: &Seen<'a>) -> Option<Together<'a>> {
+    let has_more = |cause: &&Cause| match cause.why {
+        Why::MoreWork { more_ns, .. } => seen.large(more_ns, &cause.steps).is_some(),
+        _ => false,
+    };
+    find(seen, seen.analysis.causes.iter().filter(has_more).collect())
 }
 
 fn find<'a>(seen: &Seen<'a>, mut causes: Vec<&'a Cause>) -> Option<Together<'a>> {
@@ -175,6 +184,18 @@ pub(super) fn late_card(seen: &Seen) -> Vec<JobCard> {
             action: late_action(is_loading, "these ranks"),
             ..JobCard::default()
         }
+    })
+}
+
+/// Several ranks that have more work and hide each other.
+pub(super) fn more_card(seen: &Seen) -> Vec<JobCard> {
+    card(seen, &seen.more_together, |_, named| JobCard {
+        title: format!("{named} have more work than others"),
+        issue: format!(
+            "{named} compute more than other ranks of their stages, and the others wait for them."
+        ),
+        action: MORE_WORK.to_owned(),
+        ..JobCard::default()
     })
 }
 

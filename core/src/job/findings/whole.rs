@@ -8,7 +8,7 @@ use crate::base::interval::percent_of;
 use crate::base::sort::Arrange;
 use crate::base::value::{Table, Value};
 use crate::job::experts::{HOT, Load, by_rank};
-use crate::job::pipeline::{Bubble, bubbles, imbalance};
+use crate::job::pipeline::{Bubble, bubbles, loads};
 use crate::job::shown::{JobCard, ShownTable};
 use crate::job::what_if::WhatIf;
 
@@ -64,6 +64,53 @@ pub(super) fn hot_experts(seen: &Seen) -> Vec<JobCard> {
     seen.worth(card, worth_ns, &steps).into_iter().collect()
 }
 
+/// Stages with different amounts of work: the others wait for the largest one in each micro-batch.
+pub(super) fn uneven_stages(seen: &Seen) -> Vec<JobCard> {
+    let (worth_ns, steps) = seen.gain(WhatIf::EvenStages);
+    let largest = |step: &usize| {
+        let loads = loads(&seen.analysis.layout, &seen.analysis.same_work, *step).into_iter();
+        loads.reduce(|most, next| if next.1 > most.1 { next } else { most })
+    };
+    // The middle step tells how uneven they are.
+    let mut most: Vec<(usize, f64)> = steps.iter().filter_map(largest).collect();
+    most.arrange_by(|one, other| one.1.total_cmp(&other.1));
+    let middle = most.get(most.len().saturating_sub(1) / 2).copied();
+    let Some((stage, load)) = middle.filter(|(_, load)| *load >= UNEVEN_STAGES) else {
+        return Vec::new();
+    };
+    let of_stage =
+        (0..seen.job.ranks.len()).filter(|rank| seen.analysis.layout.stage(*rank) == Some(stage));
+    let (_, ranks) = seen.ranks(&of_stage.collect::<Vec<usize>>());
+    let card = JobCard {
+        title: format!("Stage {stage} has {load:.2} times the mean work"),
+        issue: format!(
+            "Stage {stage} of the pipeline computes {load:.2} times as long as the mean of the stages in {}; the other stages wait for it in each micro-batch.",
+            seen.steps(&steps)
+        ),
+        action: "Move layers from this stage to the others, and count embedding, output projection and loss as work of their stages.".to_owned(),
+        ranks,
+        reasoning: vec!["Work is compared at the speed of other ranks, so that a slow rank does not make its stage larger. The saving is that of stages with the same work.".to_owned()],
+        ..JobCard::default()
+    };
+    seen.worth(card, worth_ns, &steps).into_iter().collect()
+}
+
+/// For each step, what other findings can save of it: ranks that delay others, slow links, uneven stages.
+fn told_elsewhere_ns(seen: &Seen) -> Vec<i64> {
+    let gain = |of: WhatIf| seen.analysis.gain(seen.job, of).map(|gain| gain.of_steps);
+    let all = [WhatIf::NoWaiting, WhatIf::Paths, WhatIf::EvenStages].map(gain);
+    let n_steps = all.iter().flatten().map(Vec::len).max().unwrap_or(0);
+    let of_step = |step| all.iter().flatten().filter_map(move |gain| gain.get(step));
+    (0..n_steps)
+        .map(|step| {
+            of_step(step)
+                .map(|ns| (*ns).max(0))
+                .fold(0, i64::saturating_add)
+        })
+        .collect()
+}
+
+/// Waiting for other stages beyond the inevitable bubble, without what other findings explain.
 pub(super) fn pipeline_bubble(seen: &Seen) -> Vec<JobCard> {
     let analysis = seen.analysis;
     // No replay means that clocks cannot be compared.
@@ -73,8 +120,16 @@ pub(super) fn pipeline_bubble(seen: &Seen) -> Vec<JobCard> {
     let all = bubbles(seen.job, &analysis.layout, &analysis.timings, replay);
     // The median step of a rank is used: a step delayed by something else says nothing about the pipeline.
     let mut of_ranks: BTreeMap<usize, Vec<(f64, &Bubble)>> = BTreeMap::new();
+    let told_ns = told_elsewhere_ns(seen);
     for bubble in &all {
-        if let Some((waits, inevitable)) = bubble.percent().zip(bubble.inevitable_percent()) {
+        let mut steps = replay.steps.iter();
+        let told_ns = steps
+            .position(|step| step.step == bubble.step)
+            .and_then(|at| told_ns.get(at).copied());
+        let told_ns = told_ns.unwrap_or(0);
+        let left_ns = bubble.waiting_ns().saturating_sub(told_ns).max(0);
+        let left = percent_of(left_ns, bubble.step_ns.saturating_sub(told_ns));
+        if let Some((waits, inevitable)) = left.zip(bubble.inevitable_percent()) {
             let of_rank = of_ranks.entry(bubble.rank).or_default();
             of_rank.push((waits - inevitable, bubble));
         }
@@ -88,12 +143,7 @@ pub(super) fn pipeline_bubble(seen: &Seen) -> Vec<JobCard> {
         return Vec::new();
     };
     let percent = |share: Option<f64>| share.map_or_else(String::new, format::percent);
-    let uneven = imbalance(&all, bubble.step).filter(|(_, times)| *times >= UNEVEN_STAGES);
-    let uneven = uneven.map(|(stage, times)| {
-        format!("Stage {stage} computes {times:.2} times as long for a micro-batch as the mean of the stages.")
-    });
     vec![JobCard {
-        reasoning: uneven.into_iter().collect(),
         title: "Pipeline bubble larger than necessary".to_owned(),
         issue: format!(
             "{} waits for other stages, or is idle before its first and after its last micro-batch, for {} of {}{}; with {} stages and {} micro-batches, {} is unavoidable.",
@@ -105,7 +155,7 @@ pub(super) fn pipeline_bubble(seen: &Seen) -> Vec<JobCard> {
             bubble.n_micro_batches,
             percent(bubble.inevitable_percent())
         ),
-        action: "Even out the stages (layers, embedding, loss), then use more micro-batches or interleaved stages.".to_owned(),
+        action: "See what the stages wait for in between: another schedule (one forward, one backward), transfers that run while another micro-batch computes; then use more micro-batches or interleaved stages.".to_owned(),
         ranks: vec![seen.number(bubble.rank)],
         step: Some(bubble.step),
         ..JobCard::default()

@@ -164,6 +164,7 @@ fn changes(input: &Input) -> Vec<(&'static str, WhatIf)> {
     let mut all = vec![
         ("nobody waits for anybody", WhatIf::NoWaiting),
         ("experts are balanced", WhatIf::BalancedExperts),
+        ("stages have the same work", WhatIf::EvenStages),
         (
             "kernels of all slow ranks take as long as those of others",
             WhatIf::SlowRanks,
@@ -239,6 +240,7 @@ fn about(input: &Input, of: WhatIf, change: Change) -> Change {
         | WhatIf::Paths
         | WhatIf::LinksAtHalf
         | WhatIf::BalancedExperts
+        | WhatIf::EvenStages
         | WhatIf::NoWaiting => change,
     }
 }

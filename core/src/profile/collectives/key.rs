@@ -23,11 +23,14 @@ pub(crate) struct Key {
     /// Where a size comes from that was not recorded.
     pub(crate) source: Option<Source>,
     pub(crate) group_size: Option<f64>,
+    /// Its ranks are on several hosts, as far as their numbers tell.
+    pub(crate) spans_hosts: bool,
     /// The ranks exchange parts of different sizes, so how much stays local is unknown.
     pub(crate) is_uneven: bool,
 }
 
 const NAME: &str = "Collective name";
+const RANKS: &str = "Process Group Ranks";
 
 /// The event that describes a collective: its kernel, otherwise the operator that launched it.
 pub(crate) fn said_by(profile: &Profile, work: &GpuWork) -> Option<EventId> {
@@ -57,7 +60,7 @@ pub(super) fn group<'a>(profile: &'a Profile, work: &GpuWork) -> Group<'a> {
     Group {
         name: of("Process Group Name"),
         description: of("Process Group Description"),
-        ranks: of("Process Group Ranks"),
+        ranks: of(RANKS),
     }
 }
 
@@ -69,6 +72,7 @@ pub(super) fn key(profile: &Profile, work: &GpuWork, ranks: &Ranks, staged: Opti
     };
     let given = args::number(trace, event, "In msg nelems");
     let got = args::number(trace, event, "Out msg nelems");
+    let group_size = args::number(trace, event, "Group size");
     Key {
         kind: args::arg(trace, event, NAME)
             .map_or(CollectiveKind::Unknown, CollectiveKind::of_name),
@@ -79,7 +83,8 @@ pub(super) fn key(profile: &Profile, work: &GpuWork, ranks: &Ranks, staged: Opti
         },
         bytes: None,
         source: None,
-        group_size: args::number(trace, event, "Group size"),
+        group_size,
+        spans_hosts: ranks.span_hosts(group_size, args::arg(trace, event, RANKS)),
         is_uneven: ["In split size", "Out split size"]
             .into_iter()
             .filter_map(|key| args::arg(trace, event, key))
@@ -137,15 +142,17 @@ fn key_of_kernel(profile: &Profile, work: &GpuWork, ranks: &Ranks, staged: Optio
     };
     let named = || ops_above(profile, work).find_map(|event| ranks.of_call(profile, event));
     let (elements, dtype) = message.unzip();
+    let group_size = ranks_of_kernel(name)
+        .or_else(|| if is_in_graph { None } else { named() })
+        .or(ranks.only);
     Key {
         kind,
         dtype,
         elements,
         bytes: staged.filter(|_| elements.is_none()),
         source,
-        group_size: ranks_of_kernel(name)
-            .or_else(|| if is_in_graph { None } else { named() })
-            .or(ranks.only),
+        group_size,
+        spans_hosts: ranks.span_hosts(group_size, None),
         is_uneven: false,
     }
 }

@@ -34,6 +34,7 @@ use staging::{Staged, Staging};
 use together::{Attended, waits};
 
 pub(crate) use key::{Key, ops_above, said_by};
+pub(crate) use ranks::linked_gpus;
 pub(crate) use staging::StagedTime;
 pub(crate) use steps::{OfSteps, of_steps};
 pub(crate) use together::Waits;
@@ -152,11 +153,12 @@ pub(crate) struct CollectiveSummary {
 }
 
 impl CollectiveSummary {
-    /// The bytes moved over links and the time this takes, over the collectives with known size and ranks; `None` if
-    /// those take less than half of the time.
-    pub(crate) fn on_bus(&self) -> Option<(f64, i64)> {
+    /// The bytes moved over links and the time this takes, over the collectives with known size and ranks, within a host
+    /// or across hosts; `None` if those take less than half of the time.
+    pub(crate) fn on_bus(&self, spans_hosts: bool) -> Option<(f64, i64)> {
         let told = || {
             let groups = self.groups.iter();
+            let groups = groups.filter(|group| group.key.spans_hosts == spans_hosts);
             groups.filter_map(|group| Some((group.bus_bytes()?, group.time_ns)))
         };
         let bytes = told().map(|(bytes, _)| bytes).sum();
@@ -332,6 +334,7 @@ mod tests {
                 bytes: None,
                 source: None,
                 group_size: Some(group_size),
+                spans_hosts: false,
                 is_uneven: false,
             },
             count: 3,

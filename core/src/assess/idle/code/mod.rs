@@ -408,7 +408,7 @@ impl<'a> CodeSearch<'a> {
 }
 
 /// The activity of a span, from the names around it: the nearest one that identifies an activity, except that waiting
-/// for data or reading files within data loading is data loading. Also returns the span that identifies it.
+/// for data or reading files within data loading is data loading, and pickling within a checkpoint the checkpoint. Also returns the span that identifies it.
 fn told<'c>(
     deepest: &Candidate,
     outer: &'c Candidate,
@@ -418,11 +418,20 @@ fn told<'c>(
     let nearest = within.iter().find(around).map_or(outer, |one| *one);
     let goes_with = |inner: CpuActivity| {
         use CpuActivity::*;
-        let is_plain = matches!(
-            inner,
-            Waiting | FileAccess | Preprocessing | Tokenization | Reflection | Logging
-        );
-        is_plain && outer.activity == Some(DataLoading)
+        match outer.activity {
+            Some(DataLoading) => matches!(
+                inner,
+                Waiting
+                    | FileAccess
+                    | Preprocessing
+                    | Tokenization
+                    | Reflection
+                    | Serialization
+                    | Logging
+            ),
+            Some(Checkpointing) => inner == Serialization,
+            _ => false,
+        }
     };
     let own = nearest.activity.filter(|activity| !goes_with(*activity));
     let telling = match own {

@@ -21,6 +21,7 @@ fn what_runs_in_a_gap_is_named_with_its_size() {
         (CALL, "cudaMalloc", "memory_allocation", "`cudaMalloc`"),
         (CALL, "hipHostMalloc", "memory_allocation", "`hipHostMalloc`"),
         (FRAME, "<built-in method acquire of _thread.lock object at 0x7f3c>", "waiting", "`_thread.lock.acquire`"),
+        (FRAME, "<built-in method load of _pickle.Unpickler object at 0x7f3c>", "serialization", "`_pickle.Unpickler.load`"),
         (FRAME, "logging/__init__.py(1467): info", "logging", "`info` in `__init__.py:1467`"),
         (FRAME, "torch/serialization.py(943): save", "checkpointing", "`save` in `serialization.py:943`"),
         (FRAME, "<built-in method read of _io.BufferedReader object at 0x7f3c>", "file_access", "`_io.BufferedReader.read`"),
@@ -297,4 +298,26 @@ fn compilation_after_a_step_without_any_is_no_cold_start() {
     // Compilation in the first steps belongs to the cold start, whether or not some of the code ran before.
     let cold = found(&compiled_in([0, 1]), "start_up");
     assert_eq!((cold.time_ns, cold.impact), (930_000, None));
+}
+
+/// `all_gather_object` waits for other ranks, except while it unpickles what they sent.
+#[test]
+fn objects_that_are_unpickled_are_no_waiting() {
+    const GATHER: &str = "torch/distributed/distributed_c10d.py(2900): all_gather_object";
+    let gather = |trace: Timetable| trace.frame(GATHER, 100..700);
+    let unpickled = between(|trace| {
+        gather(trace)
+            .frame(
+                "torch/distributed/distributed_c10d.py(2830): _tensor_to_object",
+                110..690,
+            )
+            .frame(
+                "<built-in method load of _pickle.Unpickler object at 0x7f3c>",
+                120..680,
+            )
+    });
+    let found_in = found(&unpickled, "serialization");
+    is_about(&found_in, 580);
+    says(&found_in.model, &["send tensors instead of objects"]);
+    is_about(&found(&between(gather), "waiting"), 600);
 }

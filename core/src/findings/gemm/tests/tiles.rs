@@ -100,3 +100,31 @@ fn compute_units_come_from_the_trace() {
     // The number of units of another GPU is not used.
     assert_eq!(pattern("B200"), "compute_bound_gap");
 }
+
+/// 4 tiles, and 64 splits along K: 256 workgroups run, so it is the reduction of their parts that takes time.
+#[test]
+fn a_reduction_beside_the_kernel_tells_of_a_split() {
+    let profile = Timetable::new()
+        .without_flows()
+        .op("aten::mm", 0..10)
+        .args("256x262144, 262144x256")
+        .runtime("cudaLaunchKernel", 1, 1..2)
+        .runtime("cudaLaunchKernel", 2, 3..4)
+        .kernel(
+            1,
+            "cutlass_80_tensorop_bf16_s16816gemm_bf16_128x128_32x5_nt_align8",
+            100..195,
+        )
+        .args(r#""grid": [2, 2, 64], "block": [128, 1, 1]"#)
+        .kernel(
+            2,
+            "void cublasLt::splitKreduce_kernel<32, 16, int, float>",
+            195..255,
+        )
+        .profile();
+    let report = Report::new(&profile, &options_on("H100"));
+    let found = &report.analyses.findings.ranked[0].finding;
+    assert_eq!(found.title, "Split-K reductions beside GEMMs");
+    says(&found.causes, &["1 split-K reduction"]);
+    says_no(&found.causes, &["wave quantization"]);
+}

@@ -86,3 +86,100 @@ fn collectives_on_two_streams_are_exposed_once_and_all_are_counted() {
     let rest: Vec<String> = rows[20].iter().take(6).map(Value::text).collect();
     assert_eq!(rest, ["10 more", "–", "–", "–", "10", "100 µs"]);
 }
+
+/// Messages of one kind, each of which follows a GEMM of 100 µs.
+fn messages(dtype: &str, elements: u64, group: &str, n: u32, us: u32) -> Timetable {
+    let message = format!(
+        r#""Collective name": "_allgather_base", "dtype": "{dtype}", "In msg nelems": 8, "Out msg nelems": {elements}, {group}, "Process Group Description": "default_pg""#
+    );
+    let backward = "autograd::engine::evaluate_function: MmBackward0";
+    let table = Timetable::new().work(backward, "gemm", 0..10);
+    (0..n).fold(table, |table, at| {
+        let start = 10 + at * (100 + us);
+        let end = start + 100;
+        let table = table.call("aten::mm", "512x512, 512x512", "gemm", start..end);
+        let kernel = "ncclDevKernel_AllGather";
+        table.call("record_param_comms", &message, kernel, end..end + us)
+    })
+}
+
+const OF_8: &str = r#""Group size": 8"#;
+
+/// 32.8 kB in 100 µs are 0.3 GB/s of 450, each time the same: latency. Large messages, or those that take as long as
+/// waiting does, are not.
+#[test]
+fn small_messages_of_even_duration_take_latency() {
+    let found_in = |elements, us| {
+        let profile = messages("BFloat16", elements, OF_8, 8, us).profile();
+        outcome(&profile, &options_on("H100")).findings.remove(0)
+    };
+    let small = found_in(16_384, 100);
+    assert_eq!(small.title, "Communication in small messages");
+    says(
+        &small.model,
+        &[
+            "send fewer, larger messages",
+            "`stage3_param_persistence_threshold`",
+        ],
+    );
+    reasons(
+        &small,
+        &["8 messages of 32.8 kB (all-gather) take 100 µs each"],
+    );
+    for (elements, us) in [(16_384, 2_000), (16_000_000, 100)] {
+        let title = found_in(elements, us).title;
+        assert_ne!(title, small.title, "{elements} {us}");
+    }
+}
+
+/// GEMMs in BF16 and messages in FP32 of 40 MB, which take 100 µs with 78 % of the links, all of it exposed.
+#[test]
+fn messages_wider_than_the_computation_can_be_half_as_large() {
+    let found_in = |dtype| {
+        let profile = messages(dtype, 10_000_000, OF_8, 8, 100).profile();
+        outcome(&profile, &options_on("H100")).findings.remove(0)
+    };
+    let wide = found_in("Float");
+    assert_eq!(
+        wide.title,
+        "Communication in FP32 beside 16-bit computation"
+    );
+    says(
+        &wide.model,
+        &["send half the bytes", "`communication_data_type`"],
+    );
+    reasons(&wide, &["800 µs of it moves FP32", "save 400 µs"]);
+    assert!(wide.impact.unwrap().low_ns >= 400_000);
+    assert_ne!(found_in("BFloat16").title, wide.title);
+}
+
+/// A group of 16 ranks where the host has 8 GPUs is not judged by the links of these.
+#[test]
+fn a_group_that_spans_hosts_has_other_links() {
+    let found_in = |group: &str| {
+        let group = format!(r#"{group}, "Process Group Name": "TENSOR_MODEL_PARALLEL_GROUP""#);
+        let json = messages("BFloat16", 16_000_000, &group, 8, 1_000).json();
+        let gpus: Vec<String> = (0..8)
+            .map(|id| format!(r#"{{"id": {id}, "name": "NVIDIA H100 80GB HBM3"}}"#))
+            .collect();
+        let devices = format!(r#"{{"deviceProperties": [{}], "#, gpus.join(", "));
+        let json = json.replacen('{', &devices, 1);
+        let profile = Profile::new(crate::import::import(json.as_bytes()).unwrap());
+        outcome(&profile, &options_on("H100")).findings.remove(0)
+    };
+    let spans = found_in(r#""Group size": 16"#);
+    assert_eq!(spans.title, "Tensor parallelism across hosts");
+    says(
+        &spans.issue,
+        &["its bus bandwidth between hosts averages 30.0 GB/s"],
+    );
+    says(&spans.model, &["keep tensor parallelism within one host"]);
+    reasons(
+        &spans,
+        &["8 GPUs are linked, so a group of 16 ranks spans hosts"],
+    );
+    says(
+        &found_in(OF_8).issue,
+        &["of the 450 GB/s that the links carry"],
+    );
+}

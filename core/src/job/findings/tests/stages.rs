@@ -93,3 +93,51 @@ fn a_stage_of_which_all_ranks_are_slow_is_told() {
     let found = found(job.on_gpus());
     assert_eq!(found[0], ("slow_rank".to_owned(), vec![2, 3], Some(40)));
 }
+
+/// Two stages and four micro-batches, of which a stage computes `ms` each, in two steps of 2 ms more.
+///
+/// ```text
+/// ms         0    10 11    21        42   52       73     83        104      134 136
+/// rank 0     [work)[S)[work)[send────)[work)[send──)[work)[send─────)[all-reduce─────)
+/// rank 1     [recv───)[work─────────)[R)[work─────)[R)[work────────)[R)[work─────)[a.)
+/// ```
+fn of_two_stages(ms: [i64; 2]) -> TestJob {
+    let mut job = TestJob::new(2);
+    let mut start_ns = 0;
+    for step in 0..2 {
+        // Where each rank has arrived, and the transfers.
+        let (mut at_ns, mut spans) = ([start_ns; 2], Vec::new());
+        for _ in 0..4 {
+            at_ns[0] += ms[0] * MS;
+            let end_ns = at_ns[0].max(at_ns[1]) + MS;
+            spans.push([(at_ns[0], end_ns), (at_ns[1], end_ns)]);
+            at_ns = [end_ns, end_ns + ms[1] * MS];
+        }
+        let end_ns = at_ns[1] + 2 * MS;
+        job.step(step, start_ns, end_ns);
+        for spans in spans {
+            job.send("1 mesh_pp", &[0, 1], [0, 1], spans);
+        }
+        let spans = at_ns.map(|at_ns| (at_ns, end_ns));
+        job.run("0 default_pg", "allreduce", &[0, 1], &spans);
+        for (rank, ms) in ms.into_iter().enumerate() {
+            let calls = 4 * ms as u32;
+            job.work(rank, step as u32, &GEMM, calls, 4 * ms * MS);
+        }
+        start_ns = end_ns;
+    }
+    job.on_gpus()
+}
+
+/// 10 + 4 · 30 ms become 20 + 4 · 20 if both stages have 20 ms of each micro-batch.
+#[test]
+fn a_stage_with_more_work_than_others_is_told_with_what_even_stages_save() {
+    let found_in = |ms| {
+        let found = found(of_two_stages(ms)).into_iter();
+        let mut found = found.filter(|(key, ..)| key == "uneven_stages");
+        found.next()
+    };
+    let uneven = ("uneven_stages".to_owned(), vec![1], Some(60));
+    assert_eq!(found_in([10, 30]), Some(uneven));
+    assert_eq!(found_in([20, 20]), None);
+}

@@ -110,3 +110,33 @@ fn a_host_on_which_all_launch_late_says_what_they_do() {
         ["On all of them kernels are launched late; meanwhile most are in `Data loading`."]
     );
 }
+
+/// Four pairs of ranks that share their layers; the last pair has three times the work. Both have as much as their
+/// partner, and fixing only one of them saves nothing.
+#[test]
+fn ranks_that_share_layers_and_have_more_work_are_told_together() {
+    let mut job = TestJob::new(8);
+    let works_ms = [10, 10, 10, 10, 10, 10, 30, 30];
+    for step in 0..4 {
+        let start_ns = step * 33 * MS;
+        job.step(step as u64, start_ns, start_ns + 33 * MS);
+        for (pair, works_ms) in works_ms.chunks(2).enumerate() {
+            let ranks = [2 * pair as u32, 2 * pair as u32 + 1];
+            let at_ns = start_ns + works_ms[0] * MS;
+            let name = format!("{} mesh_tp", pair + 1);
+            job.run(&name, "allreduce", &ranks, &[(at_ns, at_ns + MS); 2]);
+        }
+        let spans = works_ms.map(|ms| (start_ns + (ms + 1) * MS, start_ns + 33 * MS));
+        job.run(
+            "0 default_pg",
+            "allreduce",
+            &[0, 1, 2, 3, 4, 5, 6, 7],
+            &spans,
+        );
+        for (rank, ms) in works_ms.into_iter().enumerate() {
+            job.work(rank, step as u32, &GEMM, ms as u32, ms * MS);
+        }
+    }
+    let found = found(job.on_gpus());
+    assert_eq!(found[0], ("uneven_work".to_owned(), vec![6, 7], Some(80)));
+}
