@@ -55,10 +55,7 @@ impl Reason {
 }
 
 /// The groups of equal collectives for which a condition holds, if most of the exposed time is theirs.
-fn most<'a>(
-    facts: &'a Facts,
-    is_it: fn(&Facts, &Collectives) -> bool,
-) -> Option<Vec<&'a Collectives>> {
+fn most(facts: &Facts, is_it: fn(&Facts, &Collectives) -> bool) -> Option<Vec<&Collectives>> {
     let groups = &facts.collectives.groups;
     let of_it: Vec<&Collectives> = groups.iter().filter(|group| is_it(facts, group)).collect();
     let all_ns = sum(groups.iter().map(|group| group.exposed_ns));
