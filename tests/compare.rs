@@ -306,7 +306,7 @@ fn unit(name: &str) -> Option<Comparison> {
 
 /// Both traces compute attention unfused, in three operations; the target's GEMMs and softmax are slower.
 #[test]
-fn attention_that_both_traces_compute_unfused_is_told_from_what_is_slower() {
+fn attention_that_both_traces_compute_unfused_is_distinguished_from_what_is_slower() {
     let Some(comparison) = unit("test02_attention_both_unfused") else {
         return;
     };

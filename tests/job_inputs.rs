@@ -120,7 +120,7 @@ fn faults_of_64_ranks_are_found() {
     };
     let folder = tempfile::tempdir().unwrap();
     let out = folder.path().join("m64");
-    let told = Command::new("python3")
+    let output = Command::new("python3")
         .arg(shared.join("tools/make_ranks.py"))
         .arg(&out)
         .args(["--model", "4x8x2", "--seed", "3", "--gpus-per-node", "8"])
@@ -128,8 +128,8 @@ fn faults_of_64_ranks_are_found() {
         .args(["--straggler", "37:1.25", "--slow-nic", "12:1.5"])
         .output()
         .unwrap();
-    assert!(told.status.success(), "{told:?}");
-    let truth: Value = serde_json::from_slice(&told.stdout).unwrap();
+    assert!(output.status.success(), "{output:?}");
+    let truth: Value = serde_json::from_slice(&output.stdout).unwrap();
     let Some(digests) = digests_of(&out) else {
         return;
     };
@@ -178,7 +178,7 @@ fn faults_of_64_ranks_are_found() {
 /// A real CPU job with two profiler windows: its groups are listed although its collectives name none, no clock is
 /// corrected, and rank 2 has matrix multiplications that others lack.
 #[test]
-fn windows_and_groups_of_a_job_without_gpus_are_told() {
+fn windows_and_groups_of_a_job_without_gpus_are_reported() {
     let Some(shared) = shared::folder() else {
         return;
     };
@@ -195,8 +195,8 @@ fn windows_and_groups_of_a_job_without_gpus_are_told() {
     let files = made(digests);
     let groups = cells(&text_of(&files, "groups"));
     let groups = groups.iter().map(|row| {
-        let told = ["group description", "role", "numbers"];
-        told.map(|label| row[label].as_str())
+        let labels = ["group description", "role", "numbers"];
+        labels.map(|label| row[label].as_str())
     });
     assert_eq!(
         groups.collect::<Vec<_>>(),
@@ -218,8 +218,8 @@ fn windows_and_groups_of_a_job_without_gpus_are_told() {
         .iter()
         .find(|row| row["operator"] == "aten::mm")
         .unwrap();
-    let told = ["rank", "shapes", "calls"].map(|label| products[label].as_str());
-    assert_eq!(told, ["2", "500 × 500, 500 × 500", "32"]);
+    let actual = ["rank", "shapes", "calls"].map(|label| products[label].as_str());
+    assert_eq!(actual, ["2", "500 × 500, 500 × 500", "32"]);
 }
 
 /// A job gives the same files for inputs in any order, in chunks of any size, and given once or twice; duplicates are

@@ -104,7 +104,7 @@ fn corrected_sheets_agree_with_those_of_equal_clocks() {
 
 /// Who came last and who waited, on corrected clocks: as in the job whose clocks never differed.
 #[test]
-fn corrected_clocks_tell_who_holds_the_others_up() {
+fn corrected_clocks_show_who_holds_the_others_up() {
     let Some(shared) = shared_with_python() else {
         return;
     };
@@ -502,13 +502,13 @@ fn sheets_of_ours_have_the_figures_of_the_shared_jobs() {
             let row = rows
                 .iter()
                 .find(|row| keys.iter().all(|(key, of)| row[*key] == *of));
-            let told = row.map_or("", |row| &row[*label]);
-            let is_right = told
+            let actual = row.map_or("", |row| &row[*label]);
+            let is_right = actual
                 .parse::<f64>()
                 .is_ok_and(|own| (own - value).abs() <= *most_off);
             if !is_right {
                 wrong.push(format!(
-                    "{name} {sheet} {keys:?} {label}: {told:?}, not {value}"
+                    "{name} {sheet} {keys:?} {label}: {actual:?}, not {value}"
                 ));
             }
         }
@@ -525,7 +525,7 @@ fn sheets_of_ours_have_the_figures_of_the_shared_jobs() {
 /// In a ResNet job, half of the collectives reduce gradient buckets, and half broadcast the initial state; five kernels
 /// of each rank name no process group.
 #[test]
-fn collectives_are_told_apart_by_what_they_do() {
+fn collectives_are_distinguished_by_what_they_do() {
     let Some(shared) = shared_with_python() else {
         return;
     };
@@ -546,7 +546,7 @@ fn collectives_are_told_apart_by_what_they_do() {
 
 /// Two pipeline stages with two replicas, each of two ranks; experts are distributed over the replicas.
 #[test]
-fn groups_are_told_what_they_are_for() {
+fn groups_are_labelled_with_what_they_are_for() {
     let Some(shared) = shared_with_python() else {
         return;
     };

@@ -52,18 +52,18 @@ fn every_folder_is_listed() {
 #[test]
 fn no_modules_stand_in_a_circle() {
     // Dependencies between siblings: for each use, the two modules where their paths diverge.
-    let mut beside: BTreeMap<Module, BTreeSet<Module>> = BTreeMap::new();
+    let mut dependencies: BTreeMap<Module, BTreeSet<Module>> = BTreeMap::new();
     for (from, to) in uses().into_keys() {
         let n_shared = from.iter().zip(&to).take_while(|(a, b)| a == b).count();
         if n_shared < from.len() && n_shared < to.len() {
             let [from, to] = [from, to].map(|path| path[..=n_shared].to_vec());
-            beside.entry(from).or_default().insert(to);
+            dependencies.entry(from).or_default().insert(to);
         }
     }
     let reaches = |start: &Module, goal: &Module| {
         let (mut seen, mut to_visit) = (BTreeSet::new(), vec![start]);
         while let Some(module) = to_visit.pop() {
-            for next in beside.get(module).into_iter().flatten() {
+            for next in dependencies.get(module).into_iter().flatten() {
                 if next == goal {
                     return true;
                 }
@@ -74,7 +74,7 @@ fn no_modules_stand_in_a_circle() {
         }
         false
     };
-    let in_circles: Vec<String> = beside
+    let in_circles: Vec<String> = dependencies
         .keys()
         .filter(|module| reaches(module, module))
         .map(|module| module.join("::"))

@@ -30,7 +30,7 @@ fn named(profile: &Profile, operator: Option<StringId>) -> &str {
 }
 
 #[test]
-fn the_peak_of_a_real_trace_is_told_to_the_byte() {
+fn the_peak_of_a_real_trace_is_exact_to_the_byte() {
     let Some((profile, memory)) = open("h100_qwen") else {
         return;
     };

@@ -645,8 +645,11 @@ fn the_work_of_denoising_steps_without_their_capture() {
         assert!(others >= 4 * 76, "{others}");
         let percent = known_percent(&alone);
         assert!(percent >= 80.0, "{percent}");
-        if let Some(told) = alone.eager_coverage() {
-            assert!(told.contains("2\u{202f}208 of 2\u{202f}240"), "{told}");
+        if let Some(coverage) = alone.eager_coverage() {
+            assert!(
+                coverage.contains("2\u{202f}208 of 2\u{202f}240"),
+                "{coverage}"
+            );
         }
     }
 }
@@ -664,12 +667,12 @@ fn the_work_of_a_decode_step_by_an_eager_trace() {
         eager: Some(eager),
         ..ShapeSources::default()
     });
-    let told = alone.eager_coverage().unwrap();
+    let coverage = alone.eager_coverage().unwrap();
     for part in [
         "gives the sizes of 84 of 96",
         "12 attentions with a sliding window",
     ] {
-        assert!(told.contains(part), "{told}");
+        assert!(coverage.contains(part), "{coverage}");
     }
     let of_capture = alone.operations().iter().filter(|one| {
         let source = one.estimate.as_ref().map(|known| known.source);

@@ -96,8 +96,8 @@ fn what_a_decode_step_could_do_better() {
     }
     let flag = "`--profiler-config.capture_torch_profiler True";
     let unsure = ["unknown_in_graphs", "shapes_without_capture"];
-    let told = unsure.iter().find(|key| found(&alone, key).is_some());
-    says(&alone, told.unwrap(), &[flag, "`--capture`"]);
+    let reported = unsure.iter().find(|key| found(&alone, key).is_some());
+    says(&alone, reported.unwrap(), &[flag, "`--capture`"]);
     for key in unsure {
         assert_eq!(figures(&merged, key), None);
     }

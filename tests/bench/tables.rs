@@ -106,7 +106,7 @@ fn build(record: &Record) -> String {
         busy,
         ..
     } = record;
-    let beside = match *busy > 0.0 {
+    let other_work = match *busy > 0.0 {
         true => format!(" Other work took {:.0} % of the machine.", busy * 100.0),
         false => String::new(),
     };
@@ -114,7 +114,7 @@ fn build(record: &Record) -> String {
         1 => "One run".to_owned(),
         _ => format!("Medians of {n_runs} runs, with the least and the greatest value"),
     };
-    format!("{machine}; {browser}; {build}.{beside} {runs}.\n")
+    format!("{machine}; {browser}; {build}.{other_work} {runs}.\n")
 }
 
 /// One table; `None` if nothing was measured for it.
@@ -157,14 +157,14 @@ fn line(first: &str, cells: impl Iterator<Item = String>) -> String {
 
 /// A figure, and its multiple of the reference.
 fn cell(record: &Record, figure: &Figure) -> String {
-    let beside = |name: &str| {
-        let beside = record.find(Table::Opens, &figure.of, name)?;
-        Some(figure.median() / beside.median())
+    let ratio_to = |name: &str| {
+        let reference = record.find(Table::Opens, &figure.of, name)?;
+        Some(figure.median() / reference.median())
     };
     let ratio = match figure.role {
         Role::Fact | Role::Cost => None,
-        Role::CostInG => beside(G).map(|ratio| format!(" = {ratio:.2} {G}")),
-        Role::CostInJson => beside(JSON).map(|ratio| format!(" = {ratio:.2} × {JSON}")),
+        Role::CostInG => ratio_to(G).map(|ratio| format!(" = {ratio:.2} {G}")),
+        Role::CostInJson => ratio_to(JSON).map(|ratio| format!(" = {ratio:.2} × {JSON}")),
     };
     figure.text() + ratio.unwrap_or_default().as_str()
 }

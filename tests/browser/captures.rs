@@ -161,7 +161,7 @@ fn what_does_not_fit_is_said_and_leaves_the_trace_as_it_is() {
         page.drop_file("rank1.json", &whole).await;
         page.wait_text("#open-error", "have operators from captures already")
             .await;
-        page.drop_beside("capture.json", &whole).await;
+        page.drop_reference("capture.json", &whole).await;
         page.wait_text("#reference-error", "not a trace to compare with")
             .await;
         page.click("#reference-error ~ [aria-label=Close]").await;

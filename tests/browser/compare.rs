@@ -62,11 +62,11 @@ fn a_trace_against_itself_and_one_that_cannot_be_read() {
         let trace = kernels(&[30, 20]);
         page.open("one.json", &trace).await;
         // A file that is not a trace leaves the first one unchanged.
-        page.drop_beside("broken.json", "no JSON at all").await;
+        page.drop_reference("broken.json", "no JSON at all").await;
         page.wait_text("#reference-error", "broken.json").await;
         page.find("[data-testid=headline]").await;
 
-        page.drop_beside("copy.json", &trace).await;
+        page.drop_reference("copy.json", &trace).await;
         page.text_when(HEADLINE, |text| text.starts_with("No difference"))
             .await;
         // Each has its own GPU; the hash contains both.
@@ -154,7 +154,7 @@ fn both_call_trees_stand_side_by_side_with_their_differences() {
 
         // The same trace twice.
         page.click("#close-reference").await;
-        page.drop_beside("copy.json", &new).await;
+        page.drop_reference("copy.json", &new).await;
         page.text_when(HEADLINE, |text| text.starts_with("No difference"))
             .await;
         page.click("[data-table=compare_tree]").await;

@@ -169,16 +169,16 @@ fn a_link_sends_no_login_and_follows_nobody() {
         page.load("#/?url=traces/a.json").await;
         page.wait_until_shown(1).await;
         let log = page.log().into_iter();
-        let told = log.map(|request| (request.target, request.told));
-        let told: Vec<(String, Vec<&str>)> = told.collect();
+        let requests = log.map(|request| (request.target, request.identifying));
+        let requests: Vec<(String, Vec<&str>)> = requests.collect();
         // The page itself is requested with credentials.
         assert!(
-            told.contains(&("/a/b/".to_owned(), vec!["cookie"])),
-            "{told:?}"
+            requests.contains(&("/a/b/".to_owned(), vec!["cookie"])),
+            "{requests:?}"
         );
         assert!(
-            told.contains(&("/a/b/traces/a.json".to_owned(), vec![])),
-            "{told:?}"
+            requests.contains(&("/a/b/traces/a.json".to_owned(), vec![])),
+            "{requests:?}"
         );
 
         page.load("#/?url=traces/moved.json").await;

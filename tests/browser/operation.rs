@@ -8,13 +8,13 @@ use super::page::{Page, with_page};
 const DETAILS: &str = "[data-testid=op-details]";
 
 /// The subject of the details.
-async fn told(page: &Page) -> String {
+async fn subject(page: &Page) -> String {
     let name = page.wait_for(&format!("$('{DETAILS} h2').innerText")).await;
     name.as_str().unwrap().to_owned()
 }
 
 /// Waits until the details have this subject.
-async fn tells(page: &Page, name: &str) {
+async fn wait_for_subject(page: &Page, name: &str) {
     page.wait_value(&format!("$('{DETAILS} h2').innerText"), name)
         .await;
 }
@@ -27,7 +27,7 @@ fn a_row_of_a_table_and_a_mark_of_the_roofline_have_the_same_details() {
         page.open_sample().await;
         page.go("#/operations").await;
         page.click("#unified_perf_summary-1 td").await;
-        let name = told(page).await;
+        let name = subject(page).await;
         for part in [
             "Operation",
             "GPU time",
@@ -42,7 +42,7 @@ fn a_row_of_a_table_and_a_mark_of_the_roofline_have_the_same_details() {
             .await;
         page.wait_hash("#/roofline").await;
         page.find("#roof .ring.chosen").await;
-        tells(page, &name).await;
+        wait_for_subject(page, &name).await;
         page.click("#close-op-details").await;
         page.wait_for(GONE).await;
         // A kernel links to the operations that it is a part of.
@@ -60,7 +60,7 @@ fn a_call_of_the_tree_and_an_event_of_the_timeline_have_stories() {
     with_page("details-event", async |page| {
         page.open_sample().await;
         page.go("#/operations?row=0").await;
-        let name = told(page).await;
+        let name = subject(page).await;
         for view in ["tree", "timeline"] {
             page.go("#/operations?row=0").await;
             let way = format!("{DETAILS} .op-details-ways [data-to={view}]");
@@ -69,7 +69,7 @@ fn a_call_of_the_tree_and_an_event_of_the_timeline_have_stories() {
             page.wait_for(GONE).await;
             page.click("[data-testid=open-op-details]").await;
             page.wait_hash("story=event-").await;
-            tells(page, &name).await;
+            wait_for_subject(page, &name).await;
             page.click("[data-testid=open-op-details]").await;
             page.wait_for(GONE).await;
         }
@@ -84,19 +84,19 @@ fn a_finding_opens_the_details_of_its_evidence() {
         page.click("[data-testid=finding][open] [data-to=op-details]")
             .await;
         page.wait_hash("story=").await;
-        let name = told(page).await;
+        let name = subject(page).await;
         // It links to the finding, and the report lists the same evidence there.
         page.click(&format!("{DETAILS} .op-details-findings a"))
             .await;
         page.wait_hash("#/report").await;
         page.click("[data-testid=report] [data-to=op-details]")
             .await;
-        tells(page, &name).await;
+        wait_for_subject(page, &name).await;
         // Back closes it, and then returns to the previous place.
         page.js("history.back()").await;
         page.wait_for(GONE).await;
         page.js("history.back()").await;
-        tells(page, &name).await;
+        wait_for_subject(page, &name).await;
     });
 }
 
@@ -126,8 +126,8 @@ fn the_details_stand_beside_a_wide_view_and_below_a_narrow_one() {
         page.find(DETAILS).await;
         let boxes = "const story = $('[data-testid=op-details]').getBoundingClientRect(), main = $('#main').getBoundingClientRect();";
         page.resize(1440, 900).await;
-        let beside = format!("(() => {{ {boxes} return story.left >= main.right - 1; }})()");
-        page.wait_for(&beside).await;
+        let to_the_right = format!("(() => {{ {boxes} return story.left >= main.right - 1; }})()");
+        page.wait_for(&to_the_right).await;
         for width in [320, 390, 768, 1000] {
             page.resize(width, 900).await;
             let below = format!("(() => {{ {boxes} return story.top >= main.bottom - 1; }})()");

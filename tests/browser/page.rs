@@ -477,7 +477,7 @@ impl Page {
     }
 
     /// Drops a file on the right half of the window, as the reference.
-    pub(crate) async fn drop_beside(&self, name: &str, text: &str) {
+    pub(crate) async fn drop_reference(&self, name: &str, text: &str) {
         self.drop_at("innerWidth - 10", &[(name, text)]).await;
     }
 

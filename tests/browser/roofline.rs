@@ -43,8 +43,8 @@ fn columns_are_as_many_as_fit_or_as_chosen() {
         page.resize(320, 700).await;
         page.wait_for(&format!("{heads} === 3 && {cells} === 3"))
             .await;
-        let beside = "document.documentElement.scrollWidth - window.innerWidth";
-        page.wait_value(beside, 0).await;
+        let overflow = "document.documentElement.scrollWidth - window.innerWidth";
+        page.wait_value(overflow, 0).await;
         page.click("#columns").await;
         page.click(".column-list li:nth-of-type(2) input").await;
         page.wait_for(&format!("{heads} === 4 && {cells} === 4"))

@@ -299,7 +299,7 @@ async fn reach(page: &Page, state: &State, theme: &str) {
             Step::Command(letter) => {
                 page.enter("body", Key::Control + *letter).await;
             }
-            Step::DropBroken => page.drop_beside("broken.json", "no JSON at all").await,
+            Step::DropBroken => page.drop_reference("broken.json", "no JSON at all").await,
             Step::Send => {
                 page.js(SEND).await;
             }

@@ -91,7 +91,7 @@ fn a_table_says_its_order_and_is_marked_and_copied() {
 }
 
 #[test]
-fn rows_are_taken_together_and_told_apart_again() {
+fn rows_are_grouped_and_separated_again() {
     with_page("groups", async |page| {
         open_product(page, "#/operations").await;
         page.choose_option("#group", "by category").await;

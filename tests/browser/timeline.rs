@@ -280,7 +280,7 @@ fn the_timeline_of_the_reference_stands_below_on_the_same_scale() {
         page.go("#/timeline").await;
         page.find("#lanes .lane").await;
         page.wait_for("!$('#show-reference')").await;
-        page.drop_beside("old.json", &kernels(&[40; 6])).await;
+        page.drop_reference("old.json", &kernels(&[40; 6])).await;
         page.find("[data-testid=compare-headline]").await;
         page.click("[data-nav=timeline]").await;
         page.wait_for(&format!("{LANES} === 'GPU ,Launch ,Thread '"))

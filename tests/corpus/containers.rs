@@ -153,7 +153,7 @@ fn containers_without_a_trace() {
 }
 
 #[test]
-fn damage_behind_the_text_loses_nothing_and_is_told() {
+fn damage_behind_the_text_loses_nothing_and_is_reported() {
     let text = trace(&op("a"));
     let (packed, archive) = (gzip(&text), zip(&[("trace.json", text.as_bytes())]));
     let mut wrong_checksum = packed.clone();
@@ -176,7 +176,7 @@ fn damage_behind_the_text_loses_nothing_and_is_told() {
 }
 
 #[test]
-fn text_behind_the_trace_is_told() {
+fn text_behind_the_trace_is_reported() {
     let (text, other) = (trace(&op("a")), trace(&op("b")));
     check(format!("{text}\n▼{other}"), &["a"], &[(AnotherTrace, 1)]);
     check(format!("{text}▼;"), &["a"], &[(TrailingText, 1)]);

@@ -6,7 +6,7 @@ use super::{check, check_cases, check_events, event_names, with_ops};
 use crate::support::text::{op, trace};
 
 #[test]
-fn every_kind_of_damage_is_told() {
+fn every_kind_of_damage_is_reported() {
     check_cases(
         r#"
         # Whole traces, however they are framed.

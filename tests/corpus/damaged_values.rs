@@ -24,7 +24,7 @@ fn check_with(fields: &str, warnings: &[(WarningKind, u64)]) -> Imported {
 type Case = (&'static str, &'static [(WarningKind, u64)]);
 
 #[test]
-fn numbers_that_cannot_be_are_told() {
+fn numbers_that_cannot_be_are_reported() {
     #[rustfmt::skip]
     let cases: [Case; 13] = [
         // Not a number where one is expected.
@@ -136,7 +136,7 @@ fn white_space_may_change_from_event_to_event() {
 }
 
 #[test]
-fn arguments_of_a_foreign_form_are_unknown_and_told() {
+fn arguments_of_a_foreign_form_are_unknown_and_reported() {
     let event = event(r#""name": "a", "args": {"Input Dims": "soon", "Input type": 3}"#);
     let imported = check(
         trace(&format!("▼{event}")),

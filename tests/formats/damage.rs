@@ -36,7 +36,7 @@ fn packed(bytes: &[u8]) -> Vec<u8> {
 }
 
 /// Everything that was imported and reported.
-fn told(imported: Result<Imported, ImportError>) -> String {
+fn debug_text(imported: Result<Imported, ImportError>) -> String {
     format!("{:?}", imported.map(|all| (all.trace, all.warnings)))
 }
 
@@ -51,11 +51,14 @@ fn in_chunks(bytes: &[u8], size: usize) -> Result<Imported, ImportError> {
 #[test]
 fn any_split_and_gzip_give_the_same() {
     for (name, bytes) in samples() {
-        let whole = told(import(&bytes));
-        assert!(told(import(&packed(&bytes))) == whole, "{name} in gzip");
+        let whole = debug_text(import(&bytes));
+        assert!(
+            debug_text(import(&packed(&bytes))) == whole,
+            "{name} in gzip"
+        );
         for size in [1, 7, 4_093, 65_536, 1 << 20] {
             assert!(
-                told(in_chunks(&bytes, size)) == whole,
+                debug_text(in_chunks(&bytes, size)) == whole,
                 "{name} in chunks of {size}"
             );
         }
@@ -64,7 +67,7 @@ fn any_split_and_gzip_give_the_same() {
         zip.start_file(format!("out/{name}"), options).unwrap();
         zip.write_all(&bytes).unwrap();
         let zip = zip.finish().unwrap().into_inner();
-        assert!(told(import(&zip)) == whole, "{name} in zip");
+        assert!(debug_text(import(&zip)) == whole, "{name} in zip");
     }
 }
 
@@ -112,9 +115,12 @@ fn a_large_sample_is_read_in_any_split_and_survives_flipped_bytes() {
     let bytes = unpacked(&bytes);
     let whole = import(&bytes).unwrap();
     let (n_events, warnings) = (whole.trace.events.len(), whole.warnings.clone());
-    let whole = told(Ok(whole));
+    let whole = debug_text(Ok(whole));
     for size in [4_093, 1 << 20] {
-        assert!(told(in_chunks(&bytes, size)) == whole, "chunks of {size}");
+        assert!(
+            debug_text(in_chunks(&bytes, size)) == whole,
+            "chunks of {size}"
+        );
     }
     for nth in 0..20 {
         let at = bytes.len() * nth / 20 + 11;

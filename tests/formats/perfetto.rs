@@ -440,7 +440,7 @@ fn kernels_that_end_where_the_next_starts_are_counted() {
 }
 
 #[test]
-fn lost_packets_are_told() {
+fn lost_packets_are_reported() {
     let trace = launch().packet(Message::new().number(10, 1).number(42, 1));
     assert_eq!(trace.import().warnings.count(WarningKind::PacketsLost), 1);
 }

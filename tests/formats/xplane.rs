@@ -348,7 +348,7 @@ fn operands_are_bounded() {
 }
 
 #[test]
-fn devices_that_are_not_read_are_told() {
+fn devices_that_are_not_read_are_reported() {
     let tpu = plane("/device:TPU:0", &[], &[], &[line(1, "XLA Ops", &[])]);
     let imported = read(&space().message(1, &tpu));
     assert_eq!(imported.warnings.count(WarningKind::OtherDevices), 1);

@@ -112,7 +112,7 @@ fn main() {
                 page.open_sample().await;
             }
             if picture.open == Open::Two {
-                drop_beside(page, &second).await;
+                drop_second(page, &second).await;
             }
             page.go(picture.hash).await;
             page.find(picture.mark).await;
@@ -129,8 +129,8 @@ fn main() {
 }
 
 /// Opens a second trace to compare with the first one.
-async fn drop_beside(page: &Page, trace: &str) {
-    page.drop_beside("slower.json", trace).await;
+async fn drop_second(page: &Page, trace: &str) {
+    page.drop_reference("slower.json", trace).await;
     page.find("[data-testid=compare]").await;
     // A file dropped there is the reference, but the slower one should be the target. By script, because the header is
     // redrawn while the comparison loads.

@@ -20,7 +20,7 @@ pub(crate) fn bill(project: &Project, host: &str) -> Result<String, String> {
     let checksums = checksums(&lock);
     let mut components = BTreeMap::new();
     for (package, target) in published(host) {
-        let told = output(project.cargo().args([
+        let text = output(project.cargo().args([
             "metadata",
             "--format-version=1",
             "--locked",
@@ -28,8 +28,8 @@ pub(crate) fn bill(project: &Project, host: &str) -> Result<String, String> {
             "--filter-platform",
             target,
         ]));
-        let told = told.ok_or("`cargo metadata` failed")?;
-        let metadata = serde_json::from_str(&told).map_err(|error| error.to_string())?;
+        let text = text.ok_or("`cargo metadata` failed")?;
+        let metadata = serde_json::from_str(&text).map_err(|error| error.to_string())?;
         for (key, component) in of_package(&metadata, package, &checksums) {
             components.insert(key, component);
         }

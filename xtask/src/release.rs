@@ -202,7 +202,7 @@ mod tests {
         assert_eq!(a, b);
         let mut archive = tar::Archive::new(flate2::read::GzDecoder::new(a.as_slice()));
         let entries = archive.entries().unwrap();
-        let told: Vec<(String, u64)> = entries
+        let members: Vec<(String, u64)> = entries
             .map(|entry| {
                 let entry = entry.unwrap();
                 let path = entry.path().unwrap().display().to_string();
@@ -214,7 +214,7 @@ mod tests {
             "dormer/index.html",
             "dormer/worker.js",
         ];
-        assert_eq!(told, expected.map(|path| (path.to_owned(), 0)));
+        assert_eq!(members, expected.map(|path| (path.to_owned(), 0)));
     }
 
     #[test]

@@ -72,11 +72,11 @@ pub struct Request {
     /// The response status.
     pub status: u16,
     /// The request's headers that identify the user or the referring page.
-    pub told: Vec<&'static str>,
+    pub identifying: Vec<&'static str>,
 }
 
 /// Headers that browsers can omit and that identify the user or the referring page.
-const TELLING: [&str; 3] = ["authorization", "cookie", "referer"];
+const IDENTIFYING: [&str; 3] = ["authorization", "cookie", "referer"];
 
 /// A running server. Ends with [`stop`](Server::stop) or when it is dropped.
 #[derive(Debug)]
@@ -170,8 +170,8 @@ async fn answer(
 ) -> Response {
     let method = request.method().to_string();
     let uri = request.uri().clone();
-    let mut told = TELLING.to_vec();
-    told.retain(|name| request.headers().contains_key(*name));
+    let mut identifying = IDENTIFYING.to_vec();
+    identifying.retain(|name| request.headers().contains_key(*name));
     let query = uri
         .query()
         .map_or(String::new(), |query| format!("?{query}"));
@@ -199,7 +199,7 @@ async fn answer(
         method,
         target: uri.to_string(),
         status: response.status().as_u16(),
-        told,
+        identifying,
     });
     response
 }

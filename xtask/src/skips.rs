@@ -73,7 +73,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_reason_is_told_once_with_its_number_of_tests() {
+    fn each_reason_is_reported_once_with_its_number_of_tests() {
         let rows = "\
             all\tgolden::a\tno real traces\n\
             part\ttrees::b\tno real traces\n\

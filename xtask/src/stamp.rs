@@ -203,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn the_hash_tells_parts_apart() {
+    fn the_hash_distinguishes_parts() {
         assert_eq!(hash([b"ab".as_slice()]), hash([b"ab".as_slice()]));
         assert_ne!(
             hash([b"ab".as_slice(), b"c"]),

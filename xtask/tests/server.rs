@@ -119,11 +119,11 @@ fn the_log_names_every_request() {
     let headers = "Host: a\r\nCookie: login=1\r\nConnection: close\r\n\r\n";
     write!(stream, "GET / HTTP/1.1\r\n{headers}").unwrap();
     stream.read_to_string(&mut String::new()).unwrap();
-    let request = |method: &str, target: &str, status, told: &[&'static str]| Request {
+    let request = |method: &str, target: &str, status, identifying: &[&'static str]| Request {
         method: method.to_owned(),
         target: target.to_owned(),
         status,
-        told: told.to_vec(),
+        identifying: identifying.to_vec(),
     };
     assert_eq!(
         server.log(),

@@ -74,7 +74,7 @@ pub const OF_FLEET: &str = "fleet";
 pub enum Request {
     /// Analyze the files sent with this message: a trace with its captures, or two to compare. Another trace may be
     /// open in another worker.
-    OpenFiles(Choice, IsBeside),
+    OpenFiles(Choice, IsAnotherOpen),
     /// Add the files sent with this message to the open trace, or open the trace among them.
     AddFiles(Choice),
     /// Stop reading the files to add.

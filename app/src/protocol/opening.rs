@@ -115,7 +115,7 @@ pub struct CandidateFile {
 pub const TOO_MANY: &str = "open one trace, or two to compare";
 
 /// Whether another trace is open.
-pub type IsBeside = bool;
+pub type IsAnotherOpen = bool;
 
 /// Removes a capture that is merged with the open trace, or the configuration of its model.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -172,26 +172,26 @@ mod tests {
     use super::*;
 
     #[test]
-    fn pace_is_told_while_reading_once_it_has_settled() {
+    fn pace_is_known_while_reading_once_it_has_settled() {
         let progress = Progress {
             step: OpeningStep::Reading,
             bytes_read: 40e6,
             bytes_total: 100e6,
             events: 1e6,
         };
-        let told = |bytes_per_s, left_s| {
+        let expected = |bytes_per_s, left_s| {
             Some(Pace {
                 bytes_per_s,
                 left_s,
             })
         };
         assert_eq!(progress.pace(499.0), None);
-        assert_eq!(progress.pace(2000.0), told(20e6, Some(3.0)));
+        assert_eq!(progress.pace(2000.0), expected(20e6, Some(3.0)));
         let of_unknown_size = Progress {
             bytes_total: 0.0,
             ..progress
         };
-        assert_eq!(of_unknown_size.pace(2000.0), told(20e6, None));
+        assert_eq!(of_unknown_size.pace(2000.0), expected(20e6, None));
         let is_read = Progress {
             step: OpeningStep::Profiling,
             ..progress

@@ -310,7 +310,7 @@ mod tests {
     }
 
     #[test]
-    fn words_and_conditions_are_told_apart() {
+    fn words_and_conditions_are_distinguished() {
         let cases: &[(&str, &[&str])] = &[
             ("mm 2816", &["mm", "2816"]),
             ("  MM  ", &["mm"]),

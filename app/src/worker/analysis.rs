@@ -57,14 +57,14 @@ pub struct Analysis {
 impl Analysis {
     /// Analyzes a profile with the user's choice.
     pub fn new(profile: Profile, choice: &Choice) -> Analysis {
-        Analysis::telling(profile, choice, None)
+        Analysis::with_preview(profile, choice, None)
     }
 
     /// The same; first reports what can be shown before the GPU's figures are applied.
-    pub(super) fn telling(
+    pub(super) fn with_preview(
         profile: Profile,
         choice: &Choice,
-        tell: Option<&mut dyn FnMut(Opened)>,
+        on_preview: Option<&mut dyn FnMut(Opened)>,
     ) -> Analysis {
         let detected = hardware::detect(&profile.trace.devices);
         let options = options(choice, detected);
@@ -73,11 +73,11 @@ impl Analysis {
         let part = chosen.as_ref().and_then(|window| part(&profile, window));
         let analyzed = part.as_ref().unwrap_or(&profile);
         let first = |of: &Profile| report::Overview::first(of, &options);
-        if let Some(tell) = tell.filter(|_| analyzed.has_gpu_events()) {
+        if let Some(on_preview) = on_preview.filter(|_| analyzed.has_gpu_events()) {
             let first = first(analyzed);
             let window = steps.facts(chosen.as_ref(), first.window.as_ref());
             let overview = overview::without_findings(analyzed, &first, window);
-            tell(opened(&profile, detected, &steps, overview));
+            on_preview(opened(&profile, detected, &steps, overview));
         }
         let report = Report::new(analyzed, &options);
         let of_whole = part.is_some().then(|| first(&profile));
@@ -118,7 +118,7 @@ impl Analysis {
 
     /// Analyzes this trace as the reference of another one: if that one shows a step, the step of the same name here,
     /// if there is one; otherwise the whole trace. Without a choice, keeps the previous settings.
-    pub(super) fn choose_beside(&mut self, other: &Analysis, choice: Option<&Choice>) {
+    pub(super) fn choose_as_reference_of(&mut self, other: &Analysis, choice: Option<&Choice>) {
         let step = other.chosen.as_ref().filter(|_| other.part.is_some());
         let wanted = match step == other.steps.usual.as_ref() {
             true => self.steps.usual.clone(),
@@ -394,14 +394,14 @@ mod tests {
     }
 
     #[test]
-    fn the_split_and_the_operations_are_told_before_the_findings() {
+    fn the_split_and_the_operations_are_reported_before_the_findings() {
         let profile = Timetable::new()
             .work("aten::mm", "gemm", 100..130)
             .profile();
-        let mut told = Vec::new();
-        let mut tell = |opened: Opened| told.push(opened);
-        let analysis = Analysis::telling(profile, &Choice::default(), Some(&mut tell));
-        let [mut first] = <[Opened; 1]>::try_from(told).unwrap();
+        let mut previews = Vec::new();
+        let mut on_preview = |opened: Opened| previews.push(opened);
+        let analysis = Analysis::with_preview(profile, &Choice::default(), Some(&mut on_preview));
+        let [mut first] = <[Opened; 1]>::try_from(previews).unwrap();
         let whole = analysis.opened();
         assert!(first.overview.findings.is_none());
         assert!(!first.overview.split.is_empty() && !first.overview.top.is_empty());
@@ -411,7 +411,7 @@ mod tests {
     }
 
     #[test]
-    fn of_a_chosen_part_its_own_split_is_told_before() {
+    fn of_a_chosen_part_its_own_split_is_reported_before() {
         let trace =
             Timetable::new()
                 .work("aten::mm", "gemm", 100..130)
@@ -420,12 +420,12 @@ mod tests {
             window: Some((0, 150_000)),
             ..Choice::default()
         };
-        let mut told = Vec::new();
-        let mut tell = |opened: Opened| told.push(opened.overview);
-        let analysis = Analysis::telling(trace.profile(), &choice, Some(&mut tell));
+        let mut previews = Vec::new();
+        let mut on_preview = |opened: Opened| previews.push(opened.overview);
+        let analysis = Analysis::with_preview(trace.profile(), &choice, Some(&mut on_preview));
         let whole = analysis.overview();
-        let [first] = told.as_slice() else {
-            panic!("{told:?}")
+        let [first] = previews.as_slice() else {
+            panic!("{previews:?}")
         };
         assert!(whole.window.is_some());
         assert_eq!((&first.window, &first.split), (&whole.window, &whole.split));
@@ -433,12 +433,12 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_told_before_where_nothing_ran_on_the_gpu() {
+    fn nothing_is_reported_before_where_nothing_ran_on_the_gpu() {
         let trace = Timetable::new().op("aten::mm", 0..10);
-        let mut n_told = 0;
-        let mut tell = |_: Opened| n_told += 1;
-        Analysis::telling(trace.profile(), &Choice::default(), Some(&mut tell));
-        assert_eq!(n_told, 0);
+        let mut n_previews = 0;
+        let mut on_preview = |_: Opened| n_previews += 1;
+        Analysis::with_preview(trace.profile(), &Choice::default(), Some(&mut on_preview));
+        assert_eq!(n_previews, 0);
     }
 
     #[test]

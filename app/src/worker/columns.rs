@@ -1,6 +1,6 @@
 //! Columns that tables have in addition to those of their sheet, computed from what the core crate knows about the row.
 //!
-//! To add one: a row in [`BESIDE`].
+//! To add one: a row in [`EXTRA_COLUMNS`].
 
 use dormer_core::base::format;
 use dormer_core::hardware::roofline::Bound;
@@ -8,7 +8,7 @@ use dormer_core::names::Certainty;
 use dormer_core::report::shapes::{gemm_sizes, shapes};
 use dormer_core::report::sheet::{Cell, Column, Sheet, Unit};
 
-use super::table::{BY_KERNEL_NAME, TOLD_BY, Table};
+use super::table::{BY_KERNEL_NAME, CATEGORY_BY, Table};
 use crate::protocol::{
     BLOCK, BOUND, FAMILY, GRID, MEDIAN, MODULE, OCCUPANCY, P95, REGISTERS, SHAPES, SHARE,
     SHARED_MEMORY, SIZES, TIME,
@@ -34,7 +34,7 @@ pub(super) fn gpu_time(sheet: &Sheet) -> Option<(usize, f64)> {
     Some((sheet.column(label)?, *to_us))
 }
 
-pub(super) struct Beside {
+pub(super) struct ExtraColumn {
     /// Its label on the page.
     pub(super) label: &'static str,
     /// The unit of its cells.
@@ -58,25 +58,25 @@ enum ColumnSource {
     GpuWork(&'static str),
 }
 
-pub(super) const BESIDE: &[Beside] = &[
-    Beside {
+pub(super) const EXTRA_COLUMNS: &[ExtraColumn] = &[
+    ExtraColumn {
         label: FAMILY,
         unit: Unit::Text,
         source: ColumnSource::Everywhere("The category of the operation."),
         cell: |table, row| Cell::Text(table.family(row).label().to_owned()),
     },
-    Beside {
+    ExtraColumn {
         label: "category from",
         unit: Unit::Text,
         source: ColumnSource::Everywhere("How the category was determined."),
         cell: |table, row| match table.certainty(row) {
             // The sheet has this column itself.
-            _ if table.sheet.column(TOLD_BY).is_some() => Cell::Empty,
+            _ if table.sheet.column(CATEGORY_BY).is_some() => Cell::Empty,
             Certainty::ByOperator => Cell::Empty,
             Certainty::ByKernelName => Cell::Text(BY_KERNEL_NAME.to_owned()),
         },
     },
-    Beside {
+    ExtraColumn {
         label: SHAPES,
         unit: Unit::Text,
         source: ColumnSource::Operations("Shapes and types of the tensor arguments."),
@@ -88,7 +88,7 @@ pub(super) const BESIDE: &[Beside] = &[
             shapes.map_or(Cell::Empty, Cell::Text)
         },
     },
-    Beside {
+    ExtraColumn {
         label: SIZES,
         unit: Unit::Text,
         source: ColumnSource::Operations("Sizes of a GEMM: M×K times K×N."),
@@ -100,13 +100,13 @@ pub(super) const BESIDE: &[Beside] = &[
             sizes.map_or(Cell::Empty, Cell::Text)
         },
     },
-    Beside {
+    ExtraColumn {
         label: MODULE,
         unit: Unit::Text,
         source: ColumnSource::Operators("The class of the innermost module around its first call."),
         cell: |table, row| table.module(row).map_or(Cell::Empty, Cell::Text),
     },
-    Beside {
+    ExtraColumn {
         label: GRID,
         unit: Unit::Text,
         source: ColumnSource::Kernels(
@@ -125,7 +125,7 @@ pub(super) const BESIDE: &[Beside] = &[
             })
         },
     },
-    Beside {
+    ExtraColumn {
         label: BLOCK,
         unit: Unit::Text,
         source: ColumnSource::Kernels("Block size (threads per block) of its longest run."),
@@ -134,13 +134,13 @@ pub(super) const BESIDE: &[Beside] = &[
             size.map_or(Cell::Empty, |(_, block)| Cell::Text(three(block)))
         },
     },
-    Beside {
+    ExtraColumn {
         label: REGISTERS,
         unit: Unit::Count,
         source: ColumnSource::Kernels("Registers per thread, as recorded by the profiler."),
         cell: |table, row| whole(table.runs(row).and_then(|runs| runs.registers)),
     },
-    Beside {
+    ExtraColumn {
         label: SHARED_MEMORY,
         unit: Unit::Count,
         source: ColumnSource::Kernels(
@@ -148,7 +148,7 @@ pub(super) const BESIDE: &[Beside] = &[
         ),
         cell: |table, row| whole(table.runs(row).and_then(|runs| runs.shared_bytes)),
     },
-    Beside {
+    ExtraColumn {
         label: OCCUPANCY,
         unit: Unit::Percent,
         source: ColumnSource::Kernels(
@@ -156,19 +156,19 @@ pub(super) const BESIDE: &[Beside] = &[
         ),
         cell: |table, row| known(table.runs(row).and_then(|runs| runs.occupancy_percent)),
     },
-    Beside {
+    ExtraColumn {
         label: MEDIAN,
         unit: Unit::Us,
         source: ColumnSource::Kernels("Median duration."),
         cell: |table, row| known_us(table.runs(row).and_then(|runs| runs.median_ns)),
     },
-    Beside {
+    ExtraColumn {
         label: P95,
         unit: Unit::Us,
         source: ColumnSource::Kernels("The duration that 95 % of its runs do not exceed."),
         cell: |table, row| known_us(table.runs(row).and_then(|runs| runs.p95_ns)),
     },
-    Beside {
+    ExtraColumn {
         label: TIME,
         unit: Unit::Us,
         source: ColumnSource::Instead("Kernel Time (µs)_sum"),
@@ -181,13 +181,13 @@ pub(super) const BESIDE: &[Beside] = &[
             }
         },
     },
-    Beside {
+    ExtraColumn {
         label: SHARE,
         unit: Unit::Percent,
         source: ColumnSource::GpuWork("Share of GPU busy time. Concurrent kernels count in full."),
         cell: |table, row| table.share(row).map_or(Cell::Empty, Cell::Float),
     },
-    Beside {
+    ExtraColumn {
         label: BOUND,
         unit: Unit::Text,
         source: ColumnSource::Instead("Roofline Bound"),
@@ -215,7 +215,7 @@ fn known_us(ns: Option<i64>) -> Cell {
     known(ns.map(|ns| ns as f64 / 1e3))
 }
 
-impl Beside {
+impl ExtraColumn {
     /// The column in this sheet; `None` if the sheet does not have it.
     pub(super) fn column(&self, sheet: &Sheet) -> Option<Column> {
         let doc = match self.source {
@@ -256,9 +256,9 @@ pub(super) fn bound(bound: Bound) -> &'static str {
 }
 
 /// The additional columns of a sheet, with their definitions.
-pub(super) fn beside(sheet: &Sheet) -> impl Iterator<Item = (&'static Beside, Column)> {
-    let columns = BESIDE
+pub(super) fn extra_columns(sheet: &Sheet) -> impl Iterator<Item = (&'static ExtraColumn, Column)> {
+    let columns = EXTRA_COLUMNS
         .iter()
-        .map(|beside| Some((beside, beside.column(sheet)?)));
+        .map(|extra| Some((extra, extra.column(sheet)?)));
     columns.flatten()
 }

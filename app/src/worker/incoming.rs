@@ -106,7 +106,7 @@ impl Group {
     }
 
     /// Beside a trace that accepts captures, a truncated or empty recording without GPU activity is a broken capture.
-    pub(super) fn beside_replays(mut self) -> Group {
+    pub(super) fn with_broken_captures(mut self) -> Group {
         let (broken, runs) = self.runs.into_iter().partition(|(_, run)| {
             let is_cut = [WarningKind::CutGzip, WarningKind::CutJson]
                 .iter()

@@ -15,7 +15,7 @@ use wasm_bindgen::prelude::*;
 use web_sys::File;
 
 use super::reading::{bytes_of, read_one};
-use super::replies::{Teller, send, send_giving};
+use super::replies::{ProgressReporter, send, send_giving};
 use super::{Content, Incoming};
 use crate::protocol::{
     DigestRequest, EventAtQuery, Failure, JobOpened, JobRequest, OpeningStep, Reply, StepRequest,
@@ -53,12 +53,12 @@ async fn digest_of(file: &File, request: DigestRequest) -> Result<(Vec<Vec<u8>>,
             _ => Ok((vec![bytes], true)),
         };
     }
-    let mut teller = Teller::of(Reply::Progress, std::slice::from_ref(file));
-    let content = read_one(file, &mut teller, request.has_second).await?;
+    let mut reporter = ProgressReporter::of(Reply::Progress, std::slice::from_ref(file));
+    let content = read_one(file, &mut reporter, request.has_second).await?;
     let Some(Content::Recording(imported)) = content else {
         return Err(failure("it is not a trace".to_owned()));
     };
-    teller.tell(OpeningStep::Profiling);
+    reporter.report(OpeningStep::Profiling);
     let source = SourceFile {
         name: request.path,
         bytes: file.size() as u64,

@@ -3,7 +3,7 @@
 use dormer_core::report::sheet::{Cell, Unit};
 
 use super::cells::number;
-use super::columns::beside;
+use super::columns::extra_columns;
 use super::names::short_name;
 use super::table::Table;
 use crate::protocol::FAMILY;
@@ -117,7 +117,7 @@ fn texts_of(table: &Table, row: usize) -> String {
         all.push_str(&fold(text));
         all.push('\n');
     };
-    for (_, column) in beside(table.sheet).filter(|(_, column)| column.unit == Unit::Text) {
+    for (_, column) in extra_columns(table.sheet).filter(|(_, column)| column.unit == Unit::Text) {
         if let Some(Cell::Text(text)) = table.cell(row, column.label) {
             add(&text);
         }

@@ -15,9 +15,9 @@ use web_sys::{File, MessageEvent};
 
 use super::chunks::ask_page;
 use super::reading::{self, read_all};
-use super::replies::{Teller, scope, send};
+use super::replies::{ProgressReporter, scope, send};
 use super::{
-    Added, Analysis, Content, Incoming, Told, Traces, analysis, fleet, job, second, warm_up,
+    Added, Analysis, Content, Incoming, OpeningEvent, Traces, analysis, fleet, job, second, warm_up,
 };
 use crate::protocol::wire::{from_js, part, to_js};
 use crate::protocol::{
@@ -45,8 +45,8 @@ pub fn start() {
         let message = event.data();
         let id = part(&message, "id");
         match from_js(&part(&message, "body")) {
-            Ok(Request::OpenFiles(choice, is_beside)) => {
-                spawn_local(open_files(files(&message), choice, is_beside));
+            Ok(Request::OpenFiles(choice, is_another_open)) => {
+                spawn_local(open_files(files(&message), choice, is_another_open));
             }
             Ok(Request::AddFiles(choice)) => spawn_local(add_files(files(&message), choice)),
             Ok(Request::CancelAdding) => ADDING.set(ADDING.get() + 1),
@@ -92,13 +92,13 @@ fn files(message: &JsValue) -> Vec<File> {
     files
 }
 
-async fn open_files(files: Vec<File>, choice: Choice, is_beside: bool) {
-    let mut teller = Teller::of(Reply::Progress, &files);
-    let Some(mut incoming) = read_all(files, &mut teller, || true).await else {
+async fn open_files(files: Vec<File>, choice: Choice, is_another_open: bool) {
+    let mut reporter = ProgressReporter::of(Reply::Progress, &files);
+    let Some(mut incoming) = read_all(files, &mut reporter, || true).await else {
         return;
     };
     match job::take_apart(&mut incoming) {
-        true => finish(incoming, &mut teller, &choice, is_beside),
+        true => finish(incoming, &mut reporter, &choice, is_another_open),
         false => send(&Reply::IsJob, &[]),
     }
 }
@@ -107,12 +107,12 @@ async fn open_files(files: Vec<File>, choice: Choice, is_beside: bool) {
 async fn add_files(files: Vec<File>, choice: Choice) {
     let number = ADDING.get() + 1;
     ADDING.set(number);
-    let mut teller = Teller::of(Reply::AddProgress, &files);
-    let incoming = read_all(files, &mut teller, || ADDING.get() == number).await;
+    let mut reporter = ProgressReporter::of(Reply::AddProgress, &files);
+    let incoming = read_all(files, &mut reporter, || ADDING.get() == number).await;
     let added = incoming.and_then(|incoming| {
         TRACES.with_borrow_mut(|traces| {
-            let told = |step| teller.tell(step);
-            Some(traces.as_mut()?.add(incoming, &choice, told))
+            let on_step = |step| reporter.report(step);
+            Some(traces.as_mut()?.add(incoming, &choice, on_step))
         })
     });
     let reply = match added {
@@ -128,12 +128,12 @@ async fn add_files(files: Vec<File>, choice: Choice) {
 async fn open_reference(files: Vec<File>, choice: Choice, names: FileNames) {
     let number = REFERENCE.get() + 1;
     REFERENCE.set(number);
-    let mut teller = Teller::of(Reply::ReferenceProgress, &files);
-    let read = read_all(files, &mut teller, || REFERENCE.get() == number).await;
+    let mut reporter = ProgressReporter::of(Reply::ReferenceProgress, &files);
+    let read = read_all(files, &mut reporter, || REFERENCE.get() == number).await;
     let Some(files) = read else {
         return;
     };
-    teller.tell(OpeningStep::Profiling);
+    reporter.report(OpeningStep::Profiling);
     match Analysis::of_run(files, &choice) {
         Ok(analysis) => {
             let opened = TRACES.with_borrow_mut(|traces| {
@@ -150,8 +150,8 @@ async fn open_reference(files: Vec<File>, choice: Choice, names: FileNames) {
 
 /// Reads a further rank of a job, to show its timeline below the two that are open.
 async fn open_below(files: Vec<File>, choice: Choice, request: BelowRequest) {
-    let mut teller = Teller::of(Reply::ReferenceProgress, &files);
-    let Some(mut incoming) = read_all(files, &mut teller, || true).await else {
+    let mut reporter = ProgressReporter::of(Reply::ReferenceProgress, &files);
+    let Some(mut incoming) = read_all(files, &mut reporter, || true).await else {
         return;
     };
     job::take_apart(&mut incoming);
@@ -170,29 +170,34 @@ async fn open_below(files: Vec<File>, choice: Choice, request: BelowRequest) {
 }
 
 fn open_sample(choice: &Choice) {
-    let mut teller = Teller::of(Reply::Progress, &[]);
+    let mut reporter = ProgressReporter::of(Reply::Progress, &[]);
     let imported = import(sample::TRACE.as_bytes());
     let content = imported.map(|imported| Content::Recording(Box::new(imported)));
     let sample = Incoming {
         name: "sample trace".to_owned(),
         content: content.map_err(|error| analysis::failure(&error)),
     };
-    finish(vec![sample], &mut teller, choice, false);
+    finish(vec![sample], &mut reporter, choice, false);
 }
 
-fn finish(files: Vec<Incoming>, teller: &mut Teller, choice: &Choice, is_beside: bool) {
-    let mut is_told = false;
-    let opened = Traces::open(files, choice, is_beside, |told| match told {
-        Told::Step(step) => teller.tell(step),
-        Told::First(opened) => {
-            is_told = true;
+fn finish(
+    files: Vec<Incoming>,
+    reporter: &mut ProgressReporter,
+    choice: &Choice,
+    is_another_open: bool,
+) {
+    let mut has_preview = false;
+    let opened = Traces::open(files, choice, is_another_open, |event| match event {
+        OpeningEvent::Step(step) => reporter.report(step),
+        OpeningEvent::First(opened) => {
+            has_preview = true;
             send(&Reply::Opened(with_memory(opened)), &[]);
         }
     });
     let reply = match opened {
         Ok((traces, opened)) => {
             TRACES.set(Some(traces));
-            match is_told {
+            match has_preview {
                 true => Reply::Judged(Box::new(Judged {
                     overview: opened.overview,
                     wasm_bytes: wasm_bytes(),

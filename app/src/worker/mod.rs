@@ -58,6 +58,6 @@ mod window;
 pub use analysis::Analysis;
 pub use incoming::{Content, Incoming};
 pub use messages::start;
-pub use opening::{Added, Told};
+pub use opening::{Added, OpeningEvent};
 pub use traces::Traces;
 pub use tree::TreeView;

@@ -355,7 +355,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_that_another_one_begins_with_is_told_from_it() {
+    fn a_name_that_another_one_begins_with_is_distinguished_from_it() {
         let short = "void_of_a_kernel_with_a_very_long_name_indeed";
         let long = format!("{short}_indeed");
         let looks = looks(&[short, &long], 20);

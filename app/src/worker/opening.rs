@@ -15,11 +15,11 @@ use crate::protocol::{
 
 /// Why captures alone are not a trace.
 const ALONE: &str = "all of them are captures of GPU graphs; drop the trace that replays the graphs together with them";
-const BESIDE: &str = "it is a capture of a GPU graph, and the open trace replays no graph; drop it together with the trace that replays it";
+const OPEN_TRACE_HAS_NO_REPLAYS: &str = "it is a capture of a GPU graph, and the open trace replays no graph; drop it together with the trace that replays it";
 const NO_REFERENCE: &str = "it is a capture of a GPU graph, not a trace to compare with; drop it on the left half of the page to merge it with the open trace";
 
 /// Progress while files are being opened.
-pub enum Told {
+pub enum OpeningEvent {
     /// The current step.
     Step(OpeningStep),
     /// What can be shown before the analysis is complete.
@@ -48,22 +48,26 @@ impl Analysis {
 
 impl Traces {
     /// Opens files together: a run with the captures of its graphs, or two runs to compare. A single capture is only
-    /// opened if nothing else is open. `told` receives progress.
+    /// opened if nothing else is open. `on_event` receives progress.
     pub fn open(
         files: Vec<Incoming>,
         choice: &Choice,
-        is_beside: bool,
-        told: impl FnMut(Told),
+        is_another_open: bool,
+        on_event: impl FnMut(OpeningEvent),
     ) -> Result<(Traces, Opened), Failure> {
-        let why_not = if is_beside { BESIDE } else { ALONE };
-        let group = Group::new(files).with_a_run(!is_beside, why_not)?;
-        Traces::of_group(group, choice, told)
+        let why_not = if is_another_open {
+            OPEN_TRACE_HAS_NO_REPLAYS
+        } else {
+            ALONE
+        };
+        let group = Group::new(files).with_a_run(!is_another_open, why_not)?;
+        Traces::of_group(group, choice, on_event)
     }
 
     fn of_group(
         mut group: Group,
         choice: &Choice,
-        mut told: impl FnMut(Told),
+        mut on_event: impl FnMut(OpeningEvent),
     ) -> Result<(Traces, Opened), Failure> {
         let captures = group.files();
         let mut runs = std::mem::take(&mut group.runs).into_iter();
@@ -74,7 +78,7 @@ impl Traces {
                 at_byte: None,
             });
         };
-        told(Told::Step(OpeningStep::Profiling));
+        on_event(OpeningEvent::Step(OpeningStep::Profiling));
         let (target, why) = merged(target, &captures);
         let reference = reference.map(|(name, run)| (name, merged(run, &captures)));
         // Captures are only reported as unused if neither trace needs them.
@@ -82,7 +86,7 @@ impl Traces {
         if let Some(why) = why.filter(|_| other != Some(false)) {
             group.left_out.push(LeftOut::captures(&why));
         }
-        told(Told::Step(OpeningStep::Reporting));
+        on_event(OpeningEvent::Step(OpeningStep::Reporting));
         let config = group.config.take();
         let (config_name, config) = config.unzip();
         let config = config.map(Arc::new);
@@ -93,13 +97,13 @@ impl Traces {
         let is_alone = reference.is_none() && captures.is_empty() && group.left_out.is_empty();
         let mut first = |opened: Opened| {
             let file_name = name.clone();
-            told(Told::First(Box::new(Opened {
+            on_event(OpeningEvent::First(Box::new(Opened {
                 file_name,
                 ..opened
             })));
         };
         let first = is_alone.then_some(&mut first as &mut dyn FnMut(Opened));
-        let mut traces = Traces::new(Analysis::telling(given(target), choice, first));
+        let mut traces = Traces::new(Analysis::with_preview(given(target), choice, first));
         traces.name.clone_from(&name);
         let reference = reference.map(|(of_reference, (profile, _))| {
             let files = FileNames {
@@ -131,17 +135,17 @@ impl Traces {
         &mut self,
         files: Vec<Incoming>,
         choice: &Choice,
-        mut told: impl FnMut(OpeningStep),
+        mut on_step: impl FnMut(OpeningStep),
     ) -> Added {
-        let mut group = Group::new(files).beside_replays();
+        let mut group = Group::new(files).with_broken_captures();
         group.add_executions();
         if !group.runs.is_empty() {
             // What is open stays on screen until the new trace is analyzed.
-            let told = |one| match one {
-                Told::Step(step) => told(step),
-                Told::First(_) => {}
+            let on_event = |event| match event {
+                OpeningEvent::Step(step) => on_step(step),
+                OpeningEvent::First(_) => {}
             };
-            return match Traces::of_group(group, choice, told) {
+            return match Traces::of_group(group, choice, on_event) {
                 Ok((traces, opened)) => {
                     *self = traces;
                     Added::Replaced(Box::new(opened))
@@ -161,7 +165,7 @@ impl Traces {
             self.configure(choice);
         }
         if !captures.is_empty() {
-            match self.merge(&captures, choice, told) {
+            match self.merge(&captures, choice, on_step) {
                 Ok(()) => {
                     is_used = true;
                     self.keep(captures);
@@ -188,9 +192,9 @@ impl Traces {
         &mut self,
         captures: &[CaptureFile],
         choice: &Choice,
-        mut told: impl FnMut(OpeningStep),
+        mut on_step: impl FnMut(OpeningStep),
     ) -> Result<(), String> {
-        told(OpeningStep::Profiling);
+        on_step(OpeningStep::Profiling);
         let choices = [choice.clone(), choice.of_reference()];
         let sides = self.sides_mut().zip(&choices);
         let merged: Vec<_> = sides
@@ -241,7 +245,7 @@ impl Traces {
             let choice = choice.of_reference();
             reference
                 .analysis
-                .choose_beside(&self.target, Some(&choice));
+                .choose_as_reference_of(&self.target, Some(&choice));
         }
     }
 

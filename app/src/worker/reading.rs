@@ -10,7 +10,7 @@ use web_sys::{File, wasm_bindgen::JsValue};
 use super::analysis;
 use super::chunks::Chunks;
 use super::incoming::{Content, Incoming, MOST_ASIDE_BYTES};
-use super::replies::Teller;
+use super::replies::ProgressReporter;
 use super::second::{Arrived, Second};
 use crate::protocol::Failure;
 use crate::protocol::wire::error_text;
@@ -30,19 +30,19 @@ pub(super) fn prepare() {
 /// Reads files one after another, as long as they are wanted.
 pub(super) async fn read_all(
     files: Vec<File>,
-    teller: &mut Teller,
+    reporter: &mut ProgressReporter,
     is_wanted: impl Fn() -> bool,
 ) -> Option<Vec<Incoming>> {
     let mut incoming = Vec::new();
     for file in files {
         let content = match execution_trace(&file).await {
             Some(read) => read,
-            None => match read(&file, teller, &is_wanted).await {
+            None => match read(&file, reporter, &is_wanted).await {
                 Ok(content) => Ok(content?),
                 Err(failure) => Err(failure),
             },
         };
-        teller.next();
+        reporter.next();
         incoming.push(Incoming {
             name: file.name(),
             content,
@@ -56,12 +56,12 @@ pub(super) async fn read_all(
 /// Reads one of many files, with or without another worker.
 pub(super) async fn read_one(
     file: &File,
-    teller: &mut Teller,
+    reporter: &mut ProgressReporter,
     has_second: bool,
 ) -> Result<Option<Content>, Failure> {
     match has_second {
-        true => read(file, teller, &|| true).await,
-        false => read_alone(file, teller, &|| true).await,
+        true => read(file, reporter, &|| true).await,
+        false => read_alone(file, reporter, &|| true).await,
     }
 }
 
@@ -69,7 +69,7 @@ pub(super) async fn read_one(
 /// be worth it.
 async fn read(
     file: &File,
-    teller: &mut Teller,
+    reporter: &mut ProgressReporter,
     is_wanted: &impl Fn() -> bool,
 ) -> Result<Option<Content>, Failure> {
     if file.size() > MOST_ASIDE_BYTES
@@ -78,19 +78,19 @@ async fn read(
     {
         match second.next().await {
             Ok(Arrived::Alone) => SECOND.set(Some(second)),
-            Ok(first) => return read_inflated(second, first, teller, is_wanted).await,
+            Ok(first) => return read_inflated(second, first, reporter, is_wanted).await,
             // The second worker is not available: nothing of the file has been read yet.
             Err(_) => {}
         }
     }
-    read_alone(file, teller, is_wanted).await
+    read_alone(file, reporter, is_wanted).await
 }
 
 /// Reads what a second worker inflates.
 async fn read_inflated(
     second: Second,
     mut arrived: Arrived,
-    teller: &mut Teller,
+    reporter: &mut ProgressReporter,
     is_wanted: &impl Fn() -> bool,
 ) -> Result<Option<Content>, Failure> {
     let mut importer = Importer::of_inflated();
@@ -112,7 +112,7 @@ async fn read_inflated(
                     importer.push(&buffer).map_err(failure)?;
                 }
                 second.give_back(&text);
-                teller.has_read(&importer, bytes_read);
+                reporter.has_read(&importer, bytes_read);
             }
             Arrived::End(inflated) => {
                 SECOND.set(Some(second));
@@ -129,7 +129,7 @@ async fn read_inflated(
 /// Reads a file to its end, chunk by chunk; `None` if it is no longer wanted.
 async fn read_alone(
     file: &File,
-    teller: &mut Teller,
+    reporter: &mut ProgressReporter,
     is_wanted: &impl Fn() -> bool,
 ) -> Result<Option<Content>, Failure> {
     let chunks = Chunks::of(file);
@@ -143,14 +143,14 @@ async fn read_alone(
         }
         match &mut small {
             Some(small) => small.extend_from_slice(&bytes),
-            None => teller.push(&mut importer, &bytes).map_err(failure)?,
+            None => reporter.push(&mut importer, &bytes).map_err(failure)?,
         }
     }
     let small = small.unwrap_or_default();
     if let Some(aside) = Content::aside(&small) {
         return Ok(Some(aside));
     }
-    teller.push(&mut importer, &small).map_err(failure)?;
+    reporter.push(&mut importer, &small).map_err(failure)?;
     let imported = importer.finish().map_err(failure)?;
     Ok(Some(Content::Recording(Box::new(imported))))
 }

@@ -51,7 +51,7 @@ fn n_requests() -> u32 {
 }
 
 /// Reports reading progress to the page, a few times a second.
-pub(super) struct Teller {
+pub(super) struct ProgressReporter {
     reply: fn(Progress) -> Reply,
     bytes_total: f64,
     last_ms: f64,
@@ -60,9 +60,9 @@ pub(super) struct Teller {
     now: [f64; 2],
 }
 
-impl Teller {
-    fn new(reply: fn(Progress) -> Reply, bytes_total: f64) -> Teller {
-        Teller {
+impl ProgressReporter {
+    fn new(reply: fn(Progress) -> Reply, bytes_total: f64) -> ProgressReporter {
+        ProgressReporter {
             reply,
             bytes_total,
             last_ms: now_ms(),
@@ -71,11 +71,11 @@ impl Teller {
         }
     }
 
-    pub(super) fn of(reply: fn(Progress) -> Reply, files: &[File]) -> Teller {
-        Teller::new(reply, files.iter().map(|file| file.size()).sum())
+    pub(super) fn of(reply: fn(Progress) -> Reply, files: &[File]) -> ProgressReporter {
+        ProgressReporter::new(reply, files.iter().map(|file| file.size()).sum())
     }
 
-    pub(super) fn tell(&mut self, step: OpeningStep) {
+    pub(super) fn report(&mut self, step: OpeningStep) {
         self.last_ms = now_ms();
         let [bytes, events] = [0, 1].map(|at| self.before[at] + self.now[at]);
         let progress = Progress {
@@ -96,7 +96,7 @@ impl Teller {
             importer.push(slice)?;
             let read = importer.progress();
             self.now = [read.bytes_read as f64, read.events as f64];
-            self.tell_at_times();
+            self.report_at_intervals();
         }
         Ok(())
     }
@@ -104,12 +104,12 @@ impl Teller {
     /// Text was read, up to this many bytes of the file.
     pub(super) fn has_read(&mut self, importer: &Importer, bytes_read: f64) {
         self.now = [bytes_read, importer.progress().events as f64];
-        self.tell_at_times();
+        self.report_at_intervals();
     }
 
-    fn tell_at_times(&mut self) {
+    fn report_at_intervals(&mut self) {
         if now_ms() - self.last_ms >= PROGRESS_MS {
-            self.tell(OpeningStep::Reading);
+            self.report(OpeningStep::Reading);
         }
     }
 

@@ -6,7 +6,7 @@ use dormer_core::base::sort::{Arrange, Gather};
 use dormer_core::report::sheet::{Cell, Field, Unit};
 
 use super::cells::{compare, number, plain_label, text};
-use super::columns::beside;
+use super::columns::extra_columns;
 use super::matching::{Matcher, remarks};
 use super::names::{ShownName, column_names, short_name};
 use super::table::Table;
@@ -129,8 +129,8 @@ pub(super) fn fields(table: &Table, row: usize) -> Vec<Field> {
     let Some(cells) = table.sheet.rows.get(row) else {
         return Vec::new();
     };
-    let beside = beside(table.sheet)
-        .filter(|(beside, _)| beside.adds())
+    let additional = extra_columns(table.sheet)
+        .filter(|(extra, _)| extra.adds())
         .filter_map(|(_, column)| Some((column.clone(), table.cell(row, column.label)?)));
     let own = table
         .sheet
@@ -138,7 +138,7 @@ pub(super) fn fields(table: &Table, row: usize) -> Vec<Field> {
         .iter()
         .cloned()
         .zip(cells.iter().cloned());
-    beside
+    additional
         .chain(own)
         .map(|(column, cell)| Field {
             label: plain_label(column.label, column.unit),

@@ -11,7 +11,7 @@ use dormer_core::report::{KernelRuns, kernel_runs, module_of};
 use dormer_core::{Profile, Report};
 
 use super::cells::number;
-use super::columns::{BESIDE, OPERATIONS, OPERATORS, gpu_time};
+use super::columns::{EXTRA_COLUMNS, OPERATIONS, OPERATORS, gpu_time};
 use super::families::Families;
 use super::notes::note;
 use crate::protocol::{FAMILY, Note};
@@ -21,7 +21,7 @@ const OF_ROOF: &str = "Pct Roofline";
 
 /// The columns of kernel sheets for the category of a kernel, and for how it was determined.
 const CATEGORY: &str = "Dormer category";
-pub(super) const TOLD_BY: &str = "Dormer category by";
+pub(super) const CATEGORY_BY: &str = "Dormer category by";
 /// The text if no operator determines the category.
 pub(super) const BY_KERNEL_NAME: &str = "the kernel name alone; no launching operator is known";
 
@@ -77,16 +77,16 @@ impl<'a> Table<'a> {
 
     /// A column of the sheet, or an additional one.
     pub(super) fn column(&self, label: &str) -> Option<Column> {
-        match BESIDE.iter().find(|beside| beside.label == label) {
-            Some(beside) => beside.column(self.sheet),
+        match EXTRA_COLUMNS.iter().find(|extra| extra.label == label) {
+            Some(extra) => extra.column(self.sheet),
             None => self.sheet.columns.get(self.sheet.column(label)?).cloned(),
         }
     }
 
     /// A cell of the sheet, or an additional one.
     pub(super) fn cell(&self, row: usize, label: &str) -> Option<Cell> {
-        if let Some(beside) = BESIDE.iter().find(|beside| beside.label == label) {
-            return Some((beside.cell)(self, row));
+        if let Some(extra) = EXTRA_COLUMNS.iter().find(|extra| extra.label == label) {
+            return Some((extra.cell)(self, row));
         }
         // GPU memory bandwidth is not the roofline of a copy over a link.
         let is_over_link = |judged: &Judged| judged.is_over_link;
@@ -174,8 +174,8 @@ impl<'a> Table<'a> {
 
     /// How the category of a row was determined.
     pub(super) fn certainty(&self, row: usize) -> Certainty {
-        match self.sheet.column(TOLD_BY) {
-            Some(_) if self.text(row, TOLD_BY) == Some(Certainty::ByKernelName.label()) => {
+        match self.sheet.column(CATEGORY_BY) {
+            Some(_) if self.text(row, CATEGORY_BY) == Some(Certainty::ByKernelName.label()) => {
                 Certainty::ByKernelName
             }
             Some(_) => Certainty::ByOperator,
@@ -334,7 +334,7 @@ mod tests {
 
     /// One kernel below an operator, and one that a graph ran.
     #[test]
-    fn a_category_that_a_kernels_name_alone_tells_is_marked() {
+    fn a_category_that_a_kernels_name_alone_determines_is_marked() {
         let profile = Timetable::new()
             .work("aten::convolution", "my_conv", 100..110)
             .runtime("cudaGraphLaunch", 2, 20..30)
@@ -346,10 +346,10 @@ mod tests {
             let rows = 0..table.sheet.rows.len();
             rows.map(|row| {
                 let is_marked = table.note(row, FAMILY).is_some();
-                let told_by = matches!(table.cell(row, "category from"), Some(Cell::Text(_)));
+                let has_source = matches!(table.cell(row, "category from"), Some(Cell::Text(_)));
                 // A sheet of kernels has its own column for this.
-                let is_told = is_marked && sheet != "kernel_summary";
-                assert_eq!(told_by, is_told, "{sheet} {row}");
+                let expects_source = is_marked && sheet != "kernel_summary";
+                assert_eq!(has_source, expects_source, "{sheet} {row}");
                 let name = table.text(row, name).unwrap();
                 let family = table.family(row).label();
                 format!("{name}: {family}{}", if is_marked { "?" } else { "" })

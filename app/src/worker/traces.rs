@@ -128,7 +128,7 @@ impl Traces {
 
     /// Compares the target with another trace.
     pub fn compare_with(&mut self, mut analysis: Analysis, files: FileNames) -> ReferenceOpened {
-        analysis.choose_beside(&self.target, None);
+        analysis.choose_as_reference_of(&self.target, None);
         let reference = Reference::new(analysis, &self.target, files);
         let opened = reference_opened(&reference.analysis);
         self.reference = Some(reference);
@@ -187,7 +187,7 @@ impl Traces {
         self.forget();
         let overview = self.target.choose(choice);
         if let Some(Reference { analysis, .. }) = &mut self.reference {
-            analysis.choose_beside(&self.target, Some(&choice.of_reference()));
+            analysis.choose_as_reference_of(&self.target, Some(&choice.of_reference()));
         }
         overview
     }
@@ -470,7 +470,7 @@ mod tests {
     }
 
     #[test]
-    fn tables_of_the_comparison_and_of_the_target_are_told_apart() {
+    fn tables_of_the_comparison_and_of_the_target_are_distinguished() {
         let mut traces = Traces::new(open("my::op", 30));
         traces.compare_with(open("my::op", 20), files());
         let query = |sheet: &str, column: &str| RowsQuery {

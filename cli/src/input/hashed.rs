@@ -43,7 +43,7 @@ pub(crate) fn import(trace: &Path) -> Result<(Imported, Bytes), Failure> {
             }
         },
     };
-    let hashed = read_and_tell(&file, super::progress_bar).map_err(unreadable)?;
+    let hashed = read_with_bar(&file, super::progress_bar).map_err(unreadable)?;
     let refused =
         |error: ImportError| Failure::Sentence(format!("{name}: {}", error.of_file(&name)));
     Ok((hashed.read.map_err(refused)?, hashed.bytes))
@@ -51,10 +51,10 @@ pub(crate) fn import(trace: &Path) -> Result<(Imported, Bytes), Failure> {
 
 /// Reads a trace, or, if it is not one, the rest of the file.
 pub(crate) fn read(trace: &Path) -> io::Result<Hashed> {
-    read_and_tell(trace, |_| ProgressBar::hidden())
+    read_with_bar(trace, |_| ProgressBar::hidden())
 }
 
-fn read_and_tell(trace: &Path, bar: impl FnOnce(Option<u64>) -> ProgressBar) -> io::Result<Hashed> {
+fn read_with_bar(trace: &Path, bar: impl FnOnce(Option<u64>) -> ProgressBar) -> io::Result<Hashed> {
     let (source, total_bytes) = super::open(trace)?;
     let source = Arc::new(Mutex::new(Hashing::new(source)));
     let shared = Box::new(Shared(Arc::clone(&source)));

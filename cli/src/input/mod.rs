@@ -31,12 +31,12 @@ pub(crate) fn import(trace: &Path) -> Result<Imported, Failure> {
 
 /// The same, but invalid content is reported separately from a file that cannot be read.
 pub(crate) fn read(trace: &Path) -> Result<Result<Imported, ImportError>, Failure> {
-    read_and_tell(trace, progress_bar)
+    read_with_bar(trace, progress_bar)
 }
 
 /// The same without a progress bar, for one of several files read concurrently.
 pub(crate) fn read_quietly(trace: &Path) -> Result<Result<Imported, ImportError>, Failure> {
-    read_and_tell(trace, |_| ProgressBar::hidden())
+    read_with_bar(trace, |_| ProgressBar::hidden())
 }
 
 /// The file that contains exactly the recorded trace; `None` if it came through a pipe or from an archive.
@@ -50,7 +50,7 @@ pub(crate) fn recorded(trace: &Path) -> Result<Option<PathBuf>, Failure> {
     })
 }
 
-fn read_and_tell(
+fn read_with_bar(
     trace: &Path,
     bar: impl FnOnce(Option<u64>) -> ProgressBar,
 ) -> Result<Result<Imported, ImportError>, Failure> {
@@ -67,7 +67,7 @@ fn read_and_tell(
         }
         Meant::Member(archive, member) => {
             let bar = bar(None);
-            let read = read_member(&archive, &member, |n_bytes, n| tell(&bar, n_bytes, n));
+            let read = read_member(&archive, &member, |n_bytes, n| update_bar(&bar, n_bytes, n));
             bar.finish_and_clear();
             let missing = || Failure::Usage(format!("{name}: the archive has no such file"));
             read.map_err(unreadable)?.ok_or_else(missing)?
@@ -77,7 +77,7 @@ fn read_and_tell(
 }
 
 /// Updates the progress bar.
-fn tell(bar: &ProgressBar, bytes_read: u64, events: u64) {
+fn update_bar(bar: &ProgressBar, bytes_read: u64, events: u64) {
     bar.set_position(bytes_read);
     bar.set_message(format!("{} events", HumanCount(events)));
 }
@@ -87,13 +87,13 @@ fn read_source(
     mut source: Box<dyn Read + Send>,
     bar: ProgressBar,
 ) -> io::Result<Result<Imported, ImportError>> {
-    let told = |bytes_read: u64, events: u64| tell(&bar, bytes_read, events);
+    let on_progress = |bytes_read: u64, events: u64| update_bar(&bar, bytes_read, events);
     let mut chunk = vec![0; CHUNK_BYTES];
     let n_head = next(&mut *source, &mut chunk)?;
     let head = chunk.get(..n_head).unwrap_or_default();
     let imported = match Inflater::of(head) {
-        Some(inflater) => threads::read(source, inflater, head, told),
-        None => alone(source, &mut chunk, n_head, told),
+        Some(inflater) => threads::read(source, inflater, head, on_progress),
+        None => alone(source, &mut chunk, n_head, on_progress),
     };
     bar.finish_and_clear();
     imported
@@ -104,7 +104,7 @@ fn alone(
     mut source: Box<dyn Read + Send>,
     chunk: &mut [u8],
     mut n_bytes: usize,
-    told: impl Fn(u64, u64),
+    on_progress: impl Fn(u64, u64),
 ) -> io::Result<Result<Imported, ImportError>> {
     let mut importer = Importer::new();
     while n_bytes > 0 {
@@ -112,7 +112,7 @@ fn alone(
             return Ok(Err(error));
         }
         let progress = importer.progress();
-        told(progress.bytes_read, progress.events);
+        on_progress(progress.bytes_read, progress.events);
         n_bytes = next(&mut *source, chunk)?;
     }
     Ok(importer.finish())

@@ -123,7 +123,7 @@ fn in_archive(path: &Path) -> io::Result<Vec<String>> {
 pub(super) fn read_member(
     archive: &Path,
     wanted: &str,
-    told: impl Fn(u64, u64),
+    on_progress: impl Fn(u64, u64),
 ) -> io::Result<Option<Result<Imported, ImportError>>> {
     let mut importer = None;
     let mut is_open = false;
@@ -138,7 +138,7 @@ pub(super) fn read_member(
                 if let Some(importer) = &mut importer {
                     broken = importer.push(bytes).err();
                     let progress = importer.progress();
-                    told(progress.bytes_read, progress.events);
+                    on_progress(progress.bytes_read, progress.events);
                 }
             }
             Member::End => is_open = false,

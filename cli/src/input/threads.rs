@@ -103,11 +103,11 @@ pub(crate) fn read(
     source: Box<dyn Read + Send>,
     inflater: Inflater,
     head: &[u8],
-    told: impl Fn(u64, u64),
+    on_progress: impl Fn(u64, u64),
 ) -> io::Result<Result<Imported, ImportError>> {
     let n_cores = thread::available_parallelism().map_or(1, usize::from);
     let n_readers = n_cores.saturating_sub(2).min(MOST_READERS);
-    read_with(n_readers, source, inflater, head, told)
+    read_with(n_readers, source, inflater, head, on_progress)
 }
 
 fn read_with(
@@ -115,7 +115,7 @@ fn read_with(
     source: Box<dyn Read + Send>,
     inflater: Inflater,
     head: &[u8],
-    told: impl Fn(u64, u64),
+    on_progress: impl Fn(u64, u64),
 ) -> io::Result<Result<Imported, ImportError>> {
     thread::scope(|scope| {
         let (slots, in_order) = mpsc::sync_channel(MOST_PIECES + 2 * n_readers);
@@ -133,7 +133,7 @@ fn read_with(
             if !part.is_some_and(|part| importer.join(&part)) {
                 importer.push(&piece.text)?;
             }
-            told(slot.bytes_read, importer.progress().events);
+            on_progress(slot.bytes_read, importer.progress().events);
             // Once everything is decompressed, no thread receives it.
             let _ = spare.send(piece.text);
             Ok(())

@@ -70,7 +70,7 @@ impl InArchive {
             Content::Head(head) => {
                 head.extend_from_slice(bytes);
                 if head.len() >= HEAD_BYTES {
-                    self.tell();
+                    self.identify();
                 }
             }
             Content::Digest(all) if self.source.bytes > MOST_BYTES_OF_DIGEST => {
@@ -88,7 +88,7 @@ impl InArchive {
     }
 
     /// Identifies the file from the bytes so far.
-    fn tell(&mut self) {
+    fn identify(&mut self) {
         let Content::Head(head) = &mut self.content else {
             return;
         };
@@ -106,7 +106,7 @@ impl InArchive {
     }
 
     fn finish(mut self) -> Vec<ReadFile> {
-        self.tell();
+        self.identify();
         let read = match self.content {
             Content::Head(_) => Err("it is empty".to_owned()),
             Content::Broken(why) => Err(why),

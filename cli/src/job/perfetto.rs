@@ -151,7 +151,7 @@ impl Text {
         }
         self.head.extend_from_slice(bytes);
         match self.head.len() >= HEAD_BYTES {
-            true => self.tell(packed),
+            true => self.identify_compression(packed),
             false => Ok(()),
         }
     }
@@ -159,11 +159,11 @@ impl Text {
     fn finish(mut self, packed: &mut Packed) -> io::Result<()> {
         match self.inflater {
             Some(_) => Ok(()),
-            None => self.tell(packed),
+            None => self.identify_compression(packed),
         }
     }
 
-    fn tell(&mut self, packed: &mut Packed) -> io::Result<()> {
+    fn identify_compression(&mut self, packed: &mut Packed) -> io::Result<()> {
         let head = std::mem::take(&mut self.head);
         let Some(mut inflater) = Inflater::of(&head) else {
             return packed.push(&head);

@@ -93,7 +93,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_tell_worker_time_and_rank() {
+    fn names_contain_worker_time_and_rank() {
         const MS: u64 = 1_764_000_000_123;
         for (name, worker, time_ms, rank) in [
             (

@@ -138,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn hosts_and_pages_are_told_apart() {
+    fn hosts_and_pages_are_distinguished() {
         let host = ("host", DOOR[0]);
         for (headers, expected) in [
             (&[host][..], "Page"),

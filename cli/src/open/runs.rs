@@ -248,16 +248,16 @@ fn content_of(path: &Path) -> io::Result<Content> {
     if !is_json && is_called_like_a_trace(&name) && name.contains(".json") {
         return Ok(Content::Other);
     }
-    let told = Head::of(&head);
-    if told != Head::Unknown || !is_json {
-        return Ok(Content::Trace(told));
+    let kind = Head::of(&head);
+    if kind != Head::Unknown || !is_json {
+        return Ok(Content::Trace(kind));
     }
     // In files written by hand or assembled from parts, the job's data may follow the events.
     if !is_packed && bytes > HEAD_BYTES {
         file.seek(SeekFrom::Start(bytes - HEAD_BYTES))?;
-        let told = Head::of(&beginning(&file));
-        if told != Head::Unknown {
-            return Ok(Content::Trace(told));
+        let kind = Head::of(&beginning(&file));
+        if kind != Head::Unknown {
+            return Ok(Content::Trace(kind));
         }
     }
     const KEYS: [&str; 4] = [
@@ -268,7 +268,7 @@ fn content_of(path: &Path) -> io::Result<Content> {
     ];
     let is_trace = KEYS.iter().any(|key| head.contains(key));
     Ok(if is_trace {
-        Content::Trace(told)
+        Content::Trace(kind)
     } else {
         Content::Other
     })
@@ -316,9 +316,9 @@ mod tests {
     }
 
     /// For each run its name, and for each of its traces the given keys.
-    fn told(listing: &Value, keys: &[&str]) -> Value {
+    fn values_of(listing: &Value, keys: &[&str]) -> Value {
         let runs = listing["runs"].as_array().unwrap().iter();
-        let told = runs.map(|run| {
+        let rows = runs.map(|run| {
             let traces = run["traces"].as_array().unwrap().iter();
             let traces = traces.map(|trace| {
                 keys.iter()
@@ -327,7 +327,7 @@ mod tests {
             });
             json!([run["name"], traces.collect::<Value>()])
         });
-        told.collect()
+        rows.collect()
     }
 
     #[test]
@@ -349,7 +349,7 @@ mod tests {
         let listing = look(&mut Runs::of(vec![root.path().to_owned()]));
         assert_eq!(listing["n_others"], 2);
         assert_eq!(
-            told(
+            values_of(
                 &listing,
                 &["worker", "nth", "rank", "world_size", "time_ms"]
             ),
@@ -382,7 +382,7 @@ mod tests {
         let known = Mutex::default();
         let mut urls = || {
             let listing = serde_json::to_value(runs.look(&known)).unwrap();
-            let mut urls = told(&listing, &["url", "rank"])[0][1]
+            let mut urls = values_of(&listing, &["url", "rank"])[0][1]
                 .as_array()
                 .unwrap()
                 .clone();
@@ -411,7 +411,7 @@ mod tests {
         let root = folder(&[("run/trace.json", &text)]);
         let listing = look(&mut Runs::of(vec![root.path().to_owned()]));
         assert_eq!(
-            told(&listing, &["rank", "world_size"]),
+            values_of(&listing, &["rank", "world_size"]),
             json!([["run", [[3, 4]]]])
         );
     }
@@ -429,7 +429,7 @@ mod tests {
         symlink(logs.join("a.json"), logs.join("newest.json")).unwrap();
         let listing = look(&mut Runs::of(vec![logs]));
         assert_eq!(
-            told(&listing, &["file"]),
+            values_of(&listing, &["file"]),
             json!([["", [["a.json"], ["newest.json"]]]])
         );
     }

@@ -81,7 +81,7 @@ fn two_traces_are_compared_and_written() {
 }
 
 #[test]
-fn traces_of_the_same_name_are_told_apart() {
+fn traces_of_the_same_name_are_distinguished() {
     let folder = Folder::with("trace.json", TRACE);
     let said = folder.run("compare --reference trace.json trace.json");
     assert_eq!(said.code, 0);

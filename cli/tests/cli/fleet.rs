@@ -514,7 +514,7 @@ fn views_are_of_every_table() {
 }
 
 #[test]
-fn wrong_usage_is_told() {
+fn wrong_usage_is_reported() {
     let folder = traces();
     for arguments in [
         "fleet",

@@ -34,7 +34,7 @@ pub(super) fn two_ranks() -> Folder {
 }
 
 #[test]
-fn the_ranks_of_a_job_are_told_apart_and_written() {
+fn the_ranks_of_a_job_are_distinguished_and_written() {
     let folder = two_ranks();
     folder.run("job . -o out").done();
     let sheet = folder.read("out/job_csvs/straggler_summary.csv");
@@ -113,12 +113,12 @@ fn archives_of_ranks_are_jobs() {
 }
 
 #[test]
-fn what_is_no_job_is_told() {
+fn what_is_no_job_is_reported() {
     let folder = two_ranks();
     std::fs::create_dir(folder.0.path().join("empty")).unwrap();
     folder.add("bad.json", b"{\"traceEvents\": nonsense");
     folder.run("job . --perfetto job.tar").done();
-    for (arguments, told) in [
+    for (arguments, expected) in [
         ("job empty", "no file is called like a trace"),
         ("job bad.json", "bad.json: "),
         ("job job.tar --perfetto job.tar", "one of the files to read"),
@@ -126,7 +126,7 @@ fn what_is_no_job_is_told() {
     ] {
         let said = folder.run(arguments);
         assert_ne!(said.code, 0, "{arguments}");
-        assert!(said.err.contains(told), "{arguments}: {}", said.err);
+        assert!(said.err.contains(expected), "{arguments}: {}", said.err);
     }
     // The archive is unchanged.
     folder

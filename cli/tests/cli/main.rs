@@ -468,9 +468,12 @@ fn an_execution_trace_adds_shapes() {
     folder
         .run(&format!("{report} told --execution-trace execution.json"))
         .done();
-    let [plain, told] = ["plain", "told"]
+    let [plain, with_execution] = ["plain", "told"]
         .map(|of| folder.read(&format!("{of}/perf_report_csvs/unified_perf_summary.csv")));
-    assert!(!plain.contains("288") && told.contains("288"), "{told}");
+    assert!(
+        !plain.contains("288") && with_execution.contains("288"),
+        "{with_execution}"
+    );
     let alone = folder.run("report execution.json");
     assert_eq!(alone.code, 1);
     assert!(alone.err.contains("execution trace"), "{}", alone.err);

@@ -41,7 +41,7 @@ fn store() -> Folder {
 }
 
 #[test]
-fn a_store_tells_what_became_slower() {
+fn a_store_shows_what_became_slower() {
     let folder = store();
     let printed = folder.run("fleet regressions store").done();
     let row = printed.lines().find(|line| line.contains("GEMM")).unwrap();

@@ -78,8 +78,8 @@ mod tests {
         let mut pushed = RowSet::default();
         (0..200).for_each(|row| pushed.push(is_in(&row)));
         // In any order; rows past the end are ignored.
-        let told = RowSet::of(200, rows.iter().rev().copied().chain([900]));
-        for set in [pushed, told] {
+        let collected = RowSet::of(200, rows.iter().rev().copied().chain([900]));
+        for set in [pushed, collected] {
             assert_eq!(set.len(), rows.len());
             for row in 0..300 {
                 let place = rows.iter().position(|one| *one == row);

@@ -153,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn the_calls_of_most_operations_tell() {
+    fn the_calls_of_most_operations_decide() {
         for (reference, target, ratio, is_certain) in [
             ([4, 4, 4], [4, 4, 4], 1.0, true),
             ([4, 4, 4], [12, 12, 12], 3.0, true),
@@ -174,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn steps_tell_before_calls_do() {
+    fn steps_are_preferred_to_calls() {
         let steps = |n: u32| {
             (0..n).fold(calls([4, 4, 4]), |table, step| {
                 let name = format!("ProfilerStep#{step}");

@@ -117,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn the_name_of_the_group_only_tells_equal_ones_apart() {
+    fn the_name_of_the_group_only_distinguishes_equal_ones() {
         let two = [("dp", 100), ("tp", 40)];
         let both = [("dp", pair(100, 90)), ("tp", pair(40, 60))];
         for (reference, target, expected) in [

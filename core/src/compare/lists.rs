@@ -79,7 +79,7 @@ mod tests {
     use super::super::testing::{compared, pair, run};
 
     #[test]
-    fn kernels_are_told_by_their_name() {
+    fn kernels_are_identified_by_their_name() {
         let two = |one, other| run([("aten::mm", "", one, 20), ("aten::mm", "", other, 10)]);
         let rows = compared(&two("gemm", "gemm"), &two("other_gemm", "gemm"), None).kernels;
         let seen = rows.iter().map(|row| (row.key.as_str(), row.times()));

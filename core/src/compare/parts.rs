@@ -358,7 +358,7 @@ mod tests {
 
     /// Eight GEMMs and a copy that differ, after the one that differs most.
     #[test]
-    fn many_others_are_told_by_the_kind_of_work() {
+    fn many_others_are_listed_by_the_kind_of_work() {
         let trace = |us: u32| {
             let gemms = (0..9).fold(Timetable::new(), |all, at| {
                 let start = 100 + 100 * at;

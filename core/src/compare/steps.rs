@@ -254,7 +254,7 @@ mod tests {
     }
 
     #[test]
-    fn the_same_batch_beside_the_same_batch_and_the_rest_by_token() {
+    fn the_same_batch_next_to_the_same_batch_and_the_rest_by_token() {
         let small = "step[DECODE bs=8 toks=8]";
         let (large, other) = ("step[DECODE bs=16 toks=16]", "step[DECODE bs=32 toks=32]");
         let prefill = ["step[EXTEND bs=1 toks=100]", "step[EXTEND bs=1 toks=200]"];

@@ -160,13 +160,14 @@ const CALLS_DIFFER: Rule<Row> = Rule {
 
 /// What an analysis finds about calls that differ, for operations without any other finding.
 pub(super) fn calls_that_differ(input: &Input, outcome: &Outcome) -> Vec<Finding> {
-    let is_told = |row: &Row| {
+    let has_finding = |row: &Row| {
         let findings = outcome.findings.iter();
         findings
             .flat_map(|finding| &finding.operations)
             .any(|at| *at == row.operation)
     };
-    let differ = |row: &&Row| cause_of(input, row, None) == Some(Cause::Spread) && !is_told(row);
+    let differ =
+        |row: &&Row| cause_of(input, row, None) == Some(Cause::Spread) && !has_finding(row);
     let rows = outcome.rows.iter().filter(differ).collect();
     rule::find(input, &[CALLS_DIFFER], rows)
 }

@@ -201,16 +201,19 @@ mod tests {
     #[test]
     fn what_runs_at_once_saves_its_time_once() {
         let (one, four) = (at_once(1), at_once(4));
-        let (alone, beside) = (
+        let (alone, concurrent) = (
             &one.analyses.findings.ranked[0].finding,
             &four.analyses.findings.ranked[0].finding,
         );
         // Four times the kernel time in a run of the same length …
-        assert_eq!((alone.time_ns, beside.time_ns), (10_000_000, 40_000_000));
+        assert_eq!(
+            (alone.time_ns, concurrent.time_ns),
+            (10_000_000, 40_000_000)
+        );
         assert_eq!(four.overview.total_ns, Some(10_000_000));
         assert_eq!(four.judged[0].run_ns, 10_000_000);
         // … saves as much as one of them, up to a nanosecond of rounding.
-        let (of_one, of_four) = (alone.impact.unwrap(), beside.impact.unwrap());
+        let (of_one, of_four) = (alone.impact.unwrap(), concurrent.impact.unwrap());
         for (one_ns, four_ns) in [
             (of_one.low_ns, of_four.low_ns),
             (of_one.mid_ns, of_four.mid_ns),
@@ -218,8 +221,8 @@ mod tests {
         ] {
             assert!(one_ns.abs_diff(four_ns) <= 1, "{one_ns} and {four_ns}");
         }
-        assert_eq!(beside.savings, [(0, of_four.mid_ns)]);
-        let said = beside.reasoning.last().unwrap();
+        assert_eq!(concurrent.savings, [(0, of_four.mid_ns)]);
+        let said = concurrent.reasoning.last().unwrap();
         let times = format!("{} of kernel time corresponds to {}", ms(40), ms(10));
         assert!(said.contains(&times), "{said}");
         assert!(!alone.reasoning.iter().any(|one| one.contains("beside")));
@@ -231,7 +234,7 @@ mod tests {
         assert_eq!(shares(&one), (Some(100.0), Some(100.0)));
         assert_eq!(shares(&four), (Some(100.0), Some(100.0)));
         let share = format!("{} ({} of compute)", ms(40), format::percent(100.0));
-        assert!(beside.issue.contains(&share));
+        assert!(concurrent.issue.contains(&share));
     }
 
     /// The GEMM with a concurrent all-reduce of the same length, without which the run would be as long.

@@ -74,14 +74,14 @@ impl GpuSpec {
 
     /// Peaks of the matrix units: `"fp16 125, int8 250"`.
     fn matrix_peaks(self, peaks: &str) -> GpuSpec {
-        let told = (self.confidence, self.source.clone());
-        self.rates((Unit::Matrix, Basis::Peak), told, peaks)
+        let provenance = (self.confidence, self.source.clone());
+        self.rates((Unit::Matrix, Basis::Peak), provenance, peaks)
     }
 
     /// Peaks of the vector units.
     fn vector_peaks(self, peaks: &str) -> GpuSpec {
-        let told = (self.confidence, self.source.clone());
-        self.rates((Unit::Vector, Basis::Peak), told, peaks)
+        let provenance = (self.confidence, self.source.clone());
+        self.rates((Unit::Vector, Basis::Peak), provenance, peaks)
     }
 
     /// Measured rates of matrix and vector units.
@@ -91,9 +91,13 @@ impl GpuSpec {
         source: &'static str,
         [matrix, vector]: [&str; 2],
     ) -> GpuSpec {
-        let told = (confidence, Text::Borrowed(source));
-        self.rates((Unit::Matrix, Basis::Achievable), told.clone(), matrix)
-            .rates((Unit::Vector, Basis::Achievable), told, vector)
+        let provenance = (confidence, Text::Borrowed(source));
+        self.rates(
+            (Unit::Matrix, Basis::Achievable),
+            provenance.clone(),
+            matrix,
+        )
+        .rates((Unit::Vector, Basis::Achievable), provenance, vector)
     }
 
     /// Parses the rates of a row; empty text means none.

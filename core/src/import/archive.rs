@@ -126,7 +126,8 @@ pub fn looks_like_trace(head: &[u8]) -> bool {
     let text = if inflated.is_empty() { head } else { &inflated };
     let holds = |word: &[u8]| text.windows(word.len()).any(|held| held == word);
     let head = Head::all(text);
-    foreign::sniff(head) != Sniffed::Yes && (payload::is_told(head) || WORDS.into_iter().any(holds))
+    foreign::sniff(head) != Sniffed::Yes
+        && (payload::is_recognized(head) || WORDS.into_iter().any(holds))
 }
 
 /// This much text is enough to recognize a trace.
@@ -223,7 +224,7 @@ mod tests {
             files.extend(index.push(block).unwrap());
         }
         let long = format!("runs/{}/rank1.json", "x".repeat(120));
-        let told: Vec<(&str, &[u8])> = (files.iter())
+        let found: Vec<(&str, &[u8])> = (files.iter())
             .map(|file| {
                 (
                     &*file.path,
@@ -237,7 +238,7 @@ mod tests {
             ("runs/rank2.json", b"2"),
             ("empty.json", b""),
         ];
-        assert_eq!(told, expected);
+        assert_eq!(found, expected);
         assert!(TarIndex::default().push(&[7; 512]).is_err(), "no header");
     }
 

@@ -67,7 +67,7 @@ impl ExecutionTrace {
     /// Whether a file that starts with these bytes is an execution trace.
     pub fn is_file(head: &[u8]) -> bool {
         let text = inflated(head);
-        foreign::told(Head::all(&text)) == Ok(Foreign::ExecutionTrace)
+        foreign::recognize(Head::all(&text)) == Ok(Foreign::ExecutionTrace)
     }
 
     /// Reads a file, which may be compressed.
@@ -95,7 +95,7 @@ impl ExecutionTrace {
         });
         let joined: Vec<(EventId, &Node)> = joined.collect();
         let n_joined = joined.len();
-        let mut n_told = 0;
+        let mut n_filled = 0;
         for (event, node) in joined {
             if imported.trace.events.op_args(event).is_none() {
                 let args = node.inputs.args();
@@ -109,12 +109,15 @@ impl ExecutionTrace {
                 let (id, _) = imported.trace.intern_op_args(text);
                 let events = &mut imported.trace.events;
                 events.fill_in(event, (None, None), Some(id), None);
-                n_told += 1;
+                n_filled += 1;
             }
         }
         let kind = WarningKind::ShapesOfExecutionTrace;
-        imported.warnings.add_many(kind, n_told as u64, None);
-        Added { n_joined, n_told }
+        imported.warnings.add_many(kind, n_filled as u64, None);
+        Added {
+            n_joined,
+            n_told: n_filled,
+        }
     }
 }
 

@@ -33,7 +33,7 @@ const ROWS: &[(&[u8], &[u8], Foreign)] = &[
 const NAMES: &[(&str, Foreign)] = &[(".nsys-rep", Foreign::NsysReport)];
 
 /// The format of what starts with these bytes, or whether more bytes may decide.
-pub(super) fn told(head: Head) -> Result<Foreign, Sniffed> {
+pub(super) fn recognize(head: Head) -> Result<Foreign, Sniffed> {
     for (begins, holds, foreign) in ROWS {
         match head.begins_with(begins) {
             Sniffed::No => continue,
@@ -51,7 +51,7 @@ pub(super) fn told(head: Head) -> Result<Foreign, Sniffed> {
 }
 
 pub(super) fn sniff(head: Head) -> Sniffed {
-    told(head).map_or_else(|why| why, |_| Sniffed::Yes)
+    recognize(head).map_or_else(|why| why, |_| Sniffed::Yes)
 }
 
 pub(super) fn reader() -> Box<dyn FormatReader> {
@@ -64,8 +64,8 @@ struct Refuser;
 
 impl FormatReader for Refuser {
     fn push(&mut self, bytes: &[u8]) -> Result<(), ImportError> {
-        let told = told(Head::all(bytes));
-        let kind = told.map_or(ImportErrorKind::NotJson, ImportErrorKind::Foreign);
+        let recognized = recognize(Head::all(bytes));
+        let kind = recognized.map_or(ImportErrorKind::NotJson, ImportErrorKind::Foreign);
         Err(ImportError::new(kind, 0))
     }
 

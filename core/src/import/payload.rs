@@ -38,13 +38,13 @@ const LAST: Format = Format {
 };
 
 /// Whether these bytes have a format other than the fallback.
-pub(super) fn is_told(head: Head) -> bool {
+pub(super) fn is_recognized(head: Head) -> bool {
     let mut formats = FORMATS.iter();
     formats.any(|format| (format.sniff)(head) == Sniffed::Yes)
 }
 
 /// The format of what starts with these bytes; `None` if more bytes are needed.
-fn told(bytes: &[u8], is_end: bool) -> Option<&'static Format> {
+fn recognize(bytes: &[u8], is_end: bool) -> Option<&'static Format> {
     let head = Head {
         bytes: bytes.get(..Head::MOST).unwrap_or(bytes),
         is_all: is_end || bytes.len() >= Head::MOST,
@@ -74,12 +74,12 @@ impl Payload {
             return reader.push(bytes);
         }
         if self.head.is_empty()
-            && let Some(format) = told(bytes, false)
+            && let Some(format) = recognize(bytes, false)
         {
             return self.reader.insert((format.read)()).push(bytes);
         }
         self.head.extend_from_slice(bytes);
-        match told(&self.head, false) {
+        match recognize(&self.head, false) {
             Some(format) => self.begin_with_head(format).map(|_| ()),
             None => Ok(()),
         }
@@ -107,7 +107,7 @@ impl Payload {
         if let Some(reader) = &mut self.reader {
             return reader.end();
         }
-        let format = told(&self.head, true).unwrap_or(&LAST);
+        let format = recognize(&self.head, true).unwrap_or(&LAST);
         self.begin_with_head(format)?.end()
     }
 

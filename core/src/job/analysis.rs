@@ -110,12 +110,12 @@ impl Analysis {
         let Some((replay, gain)) = self.replay.as_ref().zip(gain) else {
             return Vec::new();
         };
-        let told = slow.iter().filter_map(|slow| {
+        let gains = slow.iter().filter_map(|slow| {
             let mut steps = replay.steps.iter();
             let at = steps.position(|step| step.step == slow.step)?;
             Some((slow, *gain.of_steps.get(at)?))
         });
-        told.collect()
+        gains.collect()
     }
 
     fn asked<'a>(&'a self, job: &'a Job) -> Asked<'a> {

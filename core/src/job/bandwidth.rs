@@ -164,9 +164,11 @@ mod tests {
         let figures = NetworkFigures {
             between_hosts_gbps: Some(50.0),
         };
-        let told = BandwidthChart::new(&job, &Analysis::with(&job, figures));
-        let percent = told.marks[1].percent.map(|percent| format!("{percent:.1}"));
-        assert_eq!(told.between_hosts_gbps, Some(50.0));
+        let with_figures = BandwidthChart::new(&job, &Analysis::with(&job, figures));
+        let percent = with_figures.marks[1]
+            .percent
+            .map(|percent| format!("{percent:.1}"));
+        assert_eq!(with_figures.between_hosts_gbps, Some(50.0));
         assert_eq!(percent.as_deref(), Some("10.5"));
         assert_eq!(chart.drawn(), chart);
         // A message of four bytes appears only in the table.

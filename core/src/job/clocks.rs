@@ -127,7 +127,7 @@ impl Clocks {
         let first = own.iter().position(|clock| clock.is_joined);
         let of_first_ns = first.and_then(|at| off.get(at)).copied().unwrap_or(0.0);
         for (clock, off_ns) in clocks.iter_mut().zip(off) {
-            clock.keep_what_is_told(window, off_ns - of_first_ns);
+            clock.keep_significant(window, off_ns - of_first_ns);
         }
         Clocks::checked(ranks, clocks, &checked)
     }
@@ -186,7 +186,7 @@ impl Clocks {
 
 impl Clock {
     /// Drops an offset that is not larger than its scatter, then adds the rank's offset from its host.
-    fn keep_what_is_told(&mut self, window: Interval, off_ns: f64) {
+    fn keep_significant(&mut self, window: Interval, off_ns: f64) {
         let at_ends = [window.start_ns, window.end_ns].map(|ns| self.ahead_ns(ns).abs());
         self.is_applied = at_ends[0].max(at_ends[1]) > LEAST_SPREADS * self.spread_ns;
         if !self.is_applied {

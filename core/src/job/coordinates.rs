@@ -107,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn names_tell_coordinates() {
+    fn names_give_coordinates() {
         let some = |data, pipeline, tensor, expert| {
             Some(Coordinates {
                 data,
@@ -148,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn equal_coordinates_tell_nothing() {
+    fn equal_coordinates_are_not_used() {
         let all = [at(0, 0, 0), at(1, 0, 0), at(1, 0, 0)];
         assert_eq!(numbers(&all), [Some(0), None, None]);
     }

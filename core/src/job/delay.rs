@@ -234,8 +234,8 @@ mod tests {
             .map(|delay| delay.excess.total_ns / MS);
         assert_eq!(excess.collect::<Vec<_>>(), [0, 0, 19]);
         // The others wait 20 and 18 ms for rank 2.
-        let told = |delay: &Delay| (delay.n_last, delay.waited_ns / MS, delay.caused_ns / MS);
-        let waits: Vec<_> = delays.of_steps[0].iter().map(told).collect();
+        let row = |delay: &Delay| (delay.n_last, delay.waited_ns / MS, delay.caused_ns / MS);
+        let waits: Vec<_> = delays.of_steps[0].iter().map(row).collect();
         assert_eq!(waits, [(0, 20, 0), (0, 18, 0), (1, 0, 38)]);
     }
 

@@ -111,8 +111,10 @@ fn loads(job: &Job, one: &Matched, other: &Matched) -> Option<Vec<(Member, u64)>
     let loads = rows.map(|(((rank, sent), (_, back)), member)| {
         let digest = &rank.digest;
         let is_back = digest.text(sent.splits[1]) == digest.text(back.splits[0]);
-        let is_told = is_back && !digest.text(sent.splits[1]).is_empty();
-        sent.got.filter(|_| is_told).map(|load| (*member, load))
+        let is_confirmed = is_back && !digest.text(sent.splits[1]).is_empty();
+        sent.got
+            .filter(|_| is_confirmed)
+            .map(|load| (*member, load))
     });
     loads.collect()
 }
@@ -158,7 +160,7 @@ mod tests {
     use super::*;
 
     /// For the loads of two ranks in some exchanges: in how many each gets the most, and whether it is hot.
-    fn told(loads: &[[u64; 2]]) -> Vec<(usize, bool)> {
+    fn most_and_hot(loads: &[[u64; 2]]) -> Vec<(usize, bool)> {
         let member = |rank| Member { rank, at: 0 };
         let exchanges = loads.iter().map(|[one, other]| Exchange {
             dispatch: 0,
@@ -172,11 +174,17 @@ mod tests {
 
     #[test]
     fn a_rank_that_gets_most_again_and_again_is_hot() {
-        assert_eq!(told(&[[8, 2], [7, 3], [4, 6]]), [(2, true), (1, false)]);
+        assert_eq!(
+            most_and_hot(&[[8, 2], [7, 3], [4, 6]]),
+            [(2, true), (1, false)]
+        );
     }
 
     #[test]
     fn of_equal_loads_none_is_the_most() {
-        assert_eq!(told(&[[5, 5], [5, 5], [6, 4]]), [(1, false), (0, false)]);
+        assert_eq!(
+            most_and_hot(&[[5, 5], [5, 5], [6, 4]]),
+            [(1, false), (0, false)]
+        );
     }
 }

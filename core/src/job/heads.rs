@@ -23,8 +23,8 @@ impl Head {
             return Head::Digest;
         }
         let (before, _) = text.split_once("\"traceEvents\"").unwrap_or((text, ""));
-        let told = before.split_once("\"distributedInfo\"");
-        let number = |key| number_after(told?.1, key);
+        let distributed_info = before.split_once("\"distributedInfo\"");
+        let number = |key| number_after(distributed_info?.1, key);
         match (number("\"rank\""), number("\"world_size\"")) {
             (Some(rank), Some(world_size)) => Head::Rank { rank, world_size },
             _ => Head::Unknown,
@@ -62,7 +62,7 @@ mod tests {
     }
 
     #[test]
-    fn the_beginning_of_a_trace_tells_its_rank() {
+    fn the_beginning_of_a_trace_contains_its_rank() {
         let cases = [
             (
                 r#"{"schemaVersion": 1, "distributedInfo": {"backend": "nccl", "rank": 3, "world_size": 8,"#,

@@ -27,11 +27,11 @@ pub(super) fn named_or_counted(ranks: &mut [Rank]) -> (Vec<String>, bool) {
 /// Groups ranks into hosts by equal clocks, where traces contain neither the names of hosts nor their number of GPUs.
 /// `None` where they do, or where clocks cannot be compared.
 pub(super) fn by_clocks(ranks: &mut [Rank], clocks: &Clocks) -> Option<Vec<String>> {
-    let is_told = |rank: &Rank| {
+    let has_host_info = |rank: &Rank| {
         let identity = &rank.digest.identity;
         !identity.host.is_empty() || identity.n_devices > 0
     };
-    if !clocks.are_comparable || ranks.iter().any(is_told) {
+    if !clocks.are_comparable || ranks.iter().any(has_host_info) {
         return None;
     }
     let offsets: Vec<f64> = clocks.of_rank.iter().map(|clock| clock.offset_ns).collect();
@@ -100,7 +100,7 @@ mod tests {
     }
 
     #[test]
-    fn ranks_on_one_clock_share_a_host_where_nothing_else_tells() {
+    fn ranks_on_one_clock_share_a_host_where_nothing_else_is_known() {
         let nodes = ["node 0", "node 1"].map(str::to_owned).to_vec();
         assert_eq!(hosts(0), (nodes, vec![0, 0, 1, 1]));
         // The number of GPUs takes precedence over clocks, which may be synchronized between hosts.

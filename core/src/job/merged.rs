@@ -403,8 +403,8 @@ mod tests {
         )
     }
 
-    fn read(events: &[String], beside: &str) -> Imported {
-        let text = format!(r#"{{{beside}"traceEvents": [{}]}}"#, events.join(","));
+    fn read(events: &[String], metadata: &str) -> Imported {
+        let text = format!(r#"{{{metadata}"traceEvents": [{}]}}"#, events.join(","));
         import(text.as_bytes()).unwrap()
     }
 
@@ -471,8 +471,8 @@ mod tests {
 
     #[test]
     fn ranks_of_prefixes_are_numbered_by_their_coordinates() {
-        let beside = r#""distributedInfo": {"rank": 0, "world_size": 2, "pg_config": []}, "#;
-        let imported = read(&[served(0, 100), served(1, 120)], beside);
+        let metadata = r#""distributedInfo": {"rank": 0, "world_size": 2, "pg_config": []}, "#;
+        let imported = read(&[served(0, 100), served(1, 120)], metadata);
         let digests = digests(imported);
         // The metadata of the file is that of its first rank.
         assert!(digests.iter().all(|digest| digest.identity.rank.is_none()));
@@ -480,12 +480,12 @@ mod tests {
         assert_eq!(world.set_apart, []);
         let mut window = world.windows.into_iter().next().unwrap();
         window.ranks.arrange_by_key(|rank| rank.number);
-        let told = window.ranks.iter().map(|rank| {
+        let identities = window.ranks.iter().map(|rank| {
             let identity = &rank.digest.identity;
             (rank.number, identity.rank_from, identity.world_size)
         });
         assert_eq!(
-            told.collect::<Vec<_>>(),
+            identities.collect::<Vec<_>>(),
             [
                 (0, RankFrom::Coordinates, Some(2)),
                 (1, RankFrom::Coordinates, Some(2))

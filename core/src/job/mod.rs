@@ -117,8 +117,8 @@ impl Job {
         let world_size = sizes.max().unwrap_or(0).max(highest);
         let (collectives, unmatched) = matching::find(&ranks, &groups, &steps, world_size as usize);
         let clocks = Clocks::new(&ranks, &groups, &collectives);
-        if let Some(told) = hosts::by_clocks(&mut ranks, &clocks) {
-            hosts = told;
+        if let Some(regrouped) = hosts::by_clocks(&mut ranks, &clocks) {
+            hosts = regrouped;
         }
         Job {
             world_size,

@@ -252,8 +252,10 @@ fn about(job: &Job) -> Vec<(String, String)> {
         ("GPU", device.to_owned()),
         ("Collectives", format::count(job.collectives.len() as u64)),
     ];
-    let told = all.into_iter().filter(|(_, text)| !text.is_empty());
-    told.map(|(label, text)| (label.to_owned(), text)).collect()
+    let non_empty = all.into_iter().filter(|(_, text)| !text.is_empty());
+    non_empty
+        .map(|(label, text)| (label.to_owned(), text))
+        .collect()
 }
 
 /// The steps of a rank, for each step of the job.

@@ -245,29 +245,29 @@ mod tests {
         let of = Analysis::new(&job);
         let replay = of.replay.as_ref().unwrap();
         let bubbles = bubbles(&job, &of.layout, &of.timings, replay);
-        let told = bubbles.iter().map(|of| {
+        let actual = bubbles.iter().map(|of| {
             let received = (of.receiving_ns / MS, of.transfer_ns / MS);
             (of.stage, received, of.idle_ns / MS, of.percent())
         });
-        let told: Vec<_> = told.collect();
+        let actual: Vec<_> = actual.collect();
         // 44 ms of receiving minus 4 of transfer, and 10 ms idle.
         let expected = [(0, (0, 0), 0, Some(0.0)), (1, (44, 4), 10, Some(50.0))];
-        assert_eq!(told, expected);
+        assert_eq!(actual, expected);
         // One of 4 + 1 slots.
         assert_eq!(bubbles[1].inevitable_percent(), Some(20.0));
     }
 
     /// The missing part of a trace that was cut off is not a bubble.
     #[test]
-    fn the_last_step_of_a_trace_that_was_cut_tells_nothing() {
+    fn the_last_step_of_a_trace_that_was_cut_is_left_out() {
         let mut job = TestJob::of_two_stages();
         job.step_of_two_stages(1, true);
         job.cut(1);
         let job = job.job();
         let of = Analysis::new(&job);
         let bubbles = bubbles(&job, &of.layout, &of.timings, of.replay.as_ref().unwrap());
-        let told: Vec<_> = bubbles.iter().map(|of| (of.step, of.rank)).collect();
-        assert_eq!(told, [(0, 0), (0, 1), (1, 0)]);
+        let steps_and_ranks: Vec<_> = bubbles.iter().map(|of| (of.step, of.rank)).collect();
+        assert_eq!(steps_and_ranks, [(0, 0), (0, 1), (1, 0)]);
     }
 
     /// A stage with twice the calls has more work; one on which the same calls take longer has not.

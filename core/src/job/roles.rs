@@ -122,11 +122,11 @@ impl Layout {
     /// The coordinates of a rank in the layout: "tensor parallel 1, data parallel 0".
     pub(crate) fn place(&self, rank: usize) -> String {
         let own = self.coordinates.get(rank).into_iter().flatten();
-        let told = self.dimensions.iter().zip(own).filter_map(|(of, at)| {
+        let parts = self.dimensions.iter().zip(own).filter_map(|(of, at)| {
             let at = (*at)?;
             Some(format!("{} {at}", described(of.role, of.size, of.stride)))
         });
-        told.collect::<Vec<String>>().join(", ")
+        parts.collect::<Vec<String>>().join(", ")
     }
 
     /// For each rank's value, the median of the values of its peers: the other ranks of its stage or, if there are
@@ -212,20 +212,20 @@ fn dimensions(job: &Job, roles: &[RoleOf]) -> Vec<Dimension> {
 
 /// Determines the role of a group from its description, collectives and size.
 fn role(job: &Job, group: &Group, own: &[usize]) -> RoleOf {
-    let told = |role, evidence| RoleOf { role, evidence };
+    let role_by = |role, evidence| RoleOf { role, evidence };
     let counts = Counts::new(job, own);
     if let Some(role) = by_description(&group.description, &counts) {
-        return told(role, Evidence::Description);
+        return role_by(role, Evidence::Description);
     }
     let is_all = group.ranks.len() == job.world_size as usize;
     let is_default = group.description == "default_pg" || group.name == "0";
     if is_all && is_default && job.groups.len() > 1 {
-        return told(Role::World, Evidence::Size);
+        return role_by(Role::World, Evidence::Size);
     }
     match counts.role() {
-        Role::Unknown if is_all => told(Role::World, Evidence::Size),
-        Role::Unknown => told(Role::Unknown, Evidence::None),
-        role => told(role, Evidence::Collectives),
+        Role::Unknown if is_all => role_by(Role::World, Evidence::Size),
+        Role::Unknown => role_by(Role::Unknown, Evidence::None),
+        role => role_by(role, Evidence::Collectives),
     }
 }
 
@@ -423,7 +423,7 @@ mod tests {
     }
 
     #[test]
-    fn a_group_that_nothing_tells_the_role_of_is_described() {
+    fn a_group_of_unknown_role_is_described() {
         assert_eq!(role_of(&["broadcast"]), (Role::Unknown, Evidence::None));
         assert_eq!(described(Role::Unknown, 4, Some(8)), "group of 4, stride 8");
         assert_eq!(described(Role::Tensor, 4, Some(1)), "tensor parallel");

@@ -282,11 +282,11 @@ mod tests {
     }
 
     fn rounded(same: &SameWork) -> Vec<(Option<f64>, i64, i64)> {
-        let told = same.of_steps[0].iter().map(|of| {
+        let rows = same.of_steps[0].iter().map(|of| {
             let ratio = of.ratio().map(|ratio| (ratio * 100.0).round() / 100.0);
             (ratio, of.slower_ns() / MS, of.more_ns / MS)
         });
-        told.collect()
+        rows.collect()
     }
 
     #[test]
@@ -308,12 +308,12 @@ mod tests {
         let same = same(&[(&GEMM, &[(10, 20), (10, 20), (10, 20), (15, 30)])]);
         assert_eq!(rounded(&same)[3], (Some(1.0), 0, 10));
         let row = &same.more[0];
-        let told = (row.rank, row.calls, row.peers_calls, row.excess_ns);
-        assert_eq!(told, (3, 15, 10, 10 * MS));
+        let actual = (row.rank, row.calls, row.peers_calls, row.excess_ns);
+        assert_eq!(actual, (3, 15, 10, 10 * MS));
     }
 
     #[test]
-    fn of_two_ranks_the_quicker_one_tells_how_long_it_takes() {
+    fn of_two_ranks_the_quicker_one_is_the_reference() {
         // 2 and 3 ms per call.
         let same = same(&[(&GEMM, &[(10, 20), (10, 30)])]);
         let ratios: Vec<_> = rounded(&same).iter().map(|of| of.0).collect();
@@ -328,8 +328,8 @@ mod tests {
         let mut of_all = [(10, 20); 8];
         (of_all[6], of_all[7]) = ((10, 30), (10, 30));
         let ratios = |same: &SameWork| -> Vec<_> {
-            let told = rounded(same).into_iter();
-            told.skip(5).map(|(ratio, ..)| ratio).collect()
+            let rows = rounded(same).into_iter();
+            rows.skip(5).map(|(ratio, ..)| ratio).collect()
         };
         let both = same(&[(&GEMM, &of_all), (&NORM, &of_few)]);
         assert_eq!(ratios(&both), [Some(1.0), Some(1.5), Some(1.5)]);
@@ -338,7 +338,7 @@ mod tests {
     }
 
     #[test]
-    fn work_that_nobody_else_has_tells_no_ratio() {
+    fn work_that_nobody_else_has_gives_no_ratio() {
         let same = same(&[
             (&GEMM, &[(10, 20), (10, 20), (10, 20)]),
             (&NORM, &[(0, 0), (0, 0), (4, 8)]),

@@ -256,7 +256,7 @@ mod tests {
     }
 
     #[test]
-    fn who_waits_is_told_on_one_clock() {
+    fn who_waits_is_determined_on_one_clock() {
         let job = job();
         let strip = StepStrip::new(&job, &Analysis::new(&job), 0, None);
         assert!(strip.are_clocks_known);
@@ -277,12 +277,17 @@ mod tests {
         // On its own clock.
         let own = strip.lanes[1].parts.last().unwrap().at_ns;
         assert_eq!(own, (3 * 29 + 2 + 5) * MS);
-        let told = strip.collectives.last().unwrap();
+        let collective = strip.collectives.last().unwrap();
         assert_eq!(
-            (&*told.label, &*told.between, told.last, told.skew_ns / MS),
+            (
+                &*collective.label,
+                &*collective.between,
+                collective.last,
+                collective.skew_ns / MS
+            ),
             ("all-reduce of 4.19 MB", "default_pg 0", Some(1), 1)
         );
-        assert_eq!((told.n_read, told.n_ranks), (2, 2));
+        assert_eq!((collective.n_read, collective.n_ranks), (2, 2));
         // From the first own time to the last end.
         assert_eq!(strip.length_ns / MS, 3 * 29 + 3);
     }

@@ -388,12 +388,12 @@ impl TestRank {
             of.step = step.map(|step| step as u32);
             let since = before.map(|(end, _)| *end);
             let since = since.or_else(|| Some(steps.get(step?)?.start_ns));
-            let told = late.iter().zip(&by).find(|((at, ..), _)| *at == start_ns);
-            let late_ns = told.map_or(0, |((_, ns, _), _)| *ns);
-            of.late_by = told.map_or(0, |(_, by)| *by);
+            let entry = late.iter().zip(&by).find(|((at, ..), _)| *at == start_ns);
+            let late_ns = entry.map_or(0, |((_, ns, _), _)| *ns);
+            of.late_by = entry.map_or(0, |(_, by)| *by);
             let at_start = |all: &[(i64, i64)]| {
-                let told = all.iter().find(|(at, _)| *at == start_ns);
-                told.map_or(0, |(_, ns)| *ns)
+                let entry = all.iter().find(|(at, _)| *at == start_ns);
+                entry.map_or(0, |(_, ns)| *ns)
             };
             let (copies_ns, idle_ns) = (at_start(&copies), at_start(&idle));
             of.own = since.map(|since| OwnTime {

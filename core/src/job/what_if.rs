@@ -189,7 +189,7 @@ impl Asked<'_> {
     fn slower(&self, which: impl Fn(&Part) -> bool) -> Vec<i64> {
         let mut by_ns = vec![0; self.flow.parts.len()];
         // For each rank and step, how much longer the kernels beside its collectives take.
-        let mut beside: Map<(usize, usize), i64> = Map::default();
+        let mut overlapping: Map<(usize, usize), i64> = Map::default();
         let step_of = |part: &Part| self.flow.node_of(part)?.step;
         let parts = || {
             self.flow
@@ -204,11 +204,11 @@ impl Asked<'_> {
             let Some(step) = step_of(part) else { continue };
             let same = || self.same_work.of_steps.get(step)?.get(part.rank);
             let all_ns = || same().map_or(0, |same| same.slower_ns());
-            let left_ns = beside.entry((step, part.rank)).or_insert_with(all_ns);
+            let left_ns = overlapping.entry((step, part.rank)).or_insert_with(all_ns);
             *left_ns = left_ns.saturating_sub(own_ns);
         }
         for (at, part) in parts() {
-            let left_ns = step_of(part).and_then(|step| beside.get_mut(&(step, part.rank)));
+            let left_ns = step_of(part).and_then(|step| overlapping.get_mut(&(step, part.rank)));
             let both = part.own.zip(part.peers);
             let (Some((own, peers)), Some(left_ns)) = (both, left_ns) else {
                 continue;
@@ -216,9 +216,9 @@ impl Asked<'_> {
             let own_ns = self.slower_ns(part);
             let more_ns = own.work_ns.saturating_sub(peers.work_ns);
             let more_ns = more_ns.min(part.excess_ns()).saturating_sub(own_ns);
-            let beside_ns = more_ns.clamp(0, (*left_ns).max(0));
-            *left_ns = left_ns.saturating_sub(beside_ns);
-            set(&mut by_ns, at, own_ns.saturating_add(beside_ns));
+            let overlapping_ns = more_ns.clamp(0, (*left_ns).max(0));
+            *left_ns = left_ns.saturating_sub(overlapping_ns);
+            set(&mut by_ns, at, own_ns.saturating_add(overlapping_ns));
         }
         by_ns
     }
@@ -522,7 +522,7 @@ mod tests {
     /// Six steps of 10 ms of work and an all-reduce of 2 ms, which takes 12 ms in the second step and 22 in the
     /// fifth.
     #[test]
-    fn one_run_tells_the_gain_of_every_slow_step() {
+    fn one_run_gives_the_gain_of_every_slow_step() {
         let mut job = TestJob::new(2);
         let mut at_ns = 0;
         for (number, ms) in [(1, 2), (2, 12), (3, 2), (4, 2), (5, 22), (6, 2)] {
@@ -534,9 +534,9 @@ mod tests {
         }
         let job = job.job();
         let analysis = Analysis::new(&job);
-        let told = analysis.slow_steps(&job).into_iter();
-        let told: Vec<(usize, i64)> = told.map(|(slow, ns)| (slow.step, ns / MS)).collect();
-        assert_eq!(told, [(1, 10), (4, 20)]);
+        let gains = analysis.slow_steps(&job).into_iter();
+        let gains: Vec<(usize, i64)> = gains.map(|(slow, ns)| (slow.step, ns / MS)).collect();
+        assert_eq!(gains, [(1, 10), (4, 20)]);
         assert_eq!(gains_of(&job, WhatIf::SlowSteps), [0, 10, 0, 0, 20, 0]);
     }
 

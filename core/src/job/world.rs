@@ -136,9 +136,9 @@ impl World {
     /// Whether these are several ranks of one job. A single trace is just a trace, and two without metadata are a
     /// comparison.
     pub fn is_job(&self) -> bool {
-        let told = |rank: &Rank| rank.digest.identity.rank_from != RankFrom::Unknown;
+        let is_rank_known = |rank: &Rank| rank.digest.identity.rank_from != RankFrom::Unknown;
         let mut windows = self.windows.iter();
-        windows.any(|window| window.ranks.len() > 1 && window.ranks.iter().all(told))
+        windows.any(|window| window.ranks.len() > 1 && window.ranks.iter().all(is_rank_known))
     }
 }
 

@@ -157,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn a_header_tells_name_and_size() {
+    fn a_header_contains_name_and_size() {
         let small = header("rank00000.json", 1_000);
         assert_eq!(&small[..15], b"rank00000.json\0");
         assert_eq!(&small[124..136], b"00000001750\0");

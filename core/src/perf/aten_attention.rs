@@ -8,12 +8,12 @@ use super::{Modelled, OpInput, bare, matrices, unlisted};
 
 /// Attention with a bias, [`ATEN_OTHER`]. TraceLens reads older calls the same way.
 pub(super) fn scaled_other(input: &OpInput) -> Option<Modelled> {
-    ATEN_OTHER.beside(input, other_layout(input).forward(input))
+    ATEN_OTHER.with_params(input, other_layout(input).forward(input))
 }
 
 /// Its backward pass, from the forward call.
 pub(super) fn scaled_other_bwd(input: &OpInput) -> Option<Modelled> {
-    ATEN_OTHER.beside(input, other_layout(input).backward(input))
+    ATEN_OTHER.with_params(input, other_layout(input).backward(input))
 }
 
 /// Before they took a bias, the efficient one was `(q, k, v, logsumexp[3], causal[4])` in PyTorch 2.0, and cuDNN's `(q,

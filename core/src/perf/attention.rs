@@ -339,7 +339,7 @@ impl Layout {
     }
 
     /// The work of `ours` with the parameters of this layout, which is how TraceLens reads the call.
-    pub(super) fn beside(&self, input: &OpInput, ours: Option<Modelled>) -> Option<Modelled> {
+    pub(super) fn with_params(&self, input: &OpInput, ours: Option<Modelled>) -> Option<Modelled> {
         let ours = ours?;
         let is_causal = self.causal.filter(|at| input.is_flag(*at));
         let is_causal = is_causal.and_then(|at| input.flag(at));

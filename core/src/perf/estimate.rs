@@ -143,7 +143,7 @@ pub(crate) fn attention(batch: &Batch, sizes: PagedSizes, activations: &str) -> 
         let [sq, sk] = [sums.sq?, sums.sk?].map(|sum| sum as f64);
         let least = match sizes.window {
             // A request in prefill attends to the window before its first token, and to its own tokens.
-            Some(_) => sums.requests? as f64 * window + sq_beside_window(sums)?,
+            Some(_) => sums.requests? as f64 * window + sq_beyond_first(sums)?,
             None => f64::INFINITY,
         };
         Some((sk.min(least) - sq).max(0.0))
@@ -181,7 +181,7 @@ pub(crate) fn attention(batch: &Batch, sizes: PagedSizes, activations: &str) -> 
 }
 
 /// New tokens beyond the first of each request: of requests in prefill, or with several tokens at once.
-fn sq_beside_window(sums: &Sums) -> Option<f64> {
+fn sq_beyond_first(sums: &Sums) -> Option<f64> {
     let (sq, requests) = (sums.sq?, sums.requests?);
     Some(sq.saturating_sub(requests) as f64)
 }

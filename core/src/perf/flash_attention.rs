@@ -113,14 +113,14 @@ pub(super) fn flash_backward(input: &OpInput) -> Option<Modelled> {
     };
     let causal = if input.is_flag(10) { 10 } else { 11 };
     let ours = theirs.at(1, Some(8), causal).window(causal + 1);
-    theirs.beside(input, ours.backward(input))
+    theirs.with_params(input, ours.backward(input))
 }
 
 /// `aiter::_flash_attn_backward(dO, q, k, v, …, dropout[10], scale, causal[12], window[13], …)`. TraceLens takes the
 /// first three as Q, K and V.
 pub(super) fn aiter_backward(input: &OpInput) -> Option<Modelled> {
     let [theirs, ours] = [0, 1].map(|q| AITER.at(q, Some(10), 12).window(13));
-    theirs.beside(input, ours.backward(input))
+    theirs.with_params(input, ours.backward(input))
 }
 
 /// SageAttention's Triton kernel `sage_fwd(q, k, v, …)`: the scales of Q and K have the heads in their second

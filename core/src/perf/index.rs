@@ -199,12 +199,12 @@ pub(super) fn element_bytes_of_kernels(kernels: &[&str]) -> Option<f64> {
         ("<float", 4.0),
         ("<long", 8.0),
     ];
-    let told = |name: &&str| WORDS.iter().find(|(word, _)| name.contains(word));
+    let matching = |name: &&str| WORDS.iter().find(|(word, _)| name.contains(word));
     // `OpaqueType<1u>` and `OpaqueType<16u>` have the same prefix.
     let wide = kernels.iter().any(|name| name.contains("OpaqueType<16"));
     match wide {
         true => Some(16.0),
-        false => kernels.iter().find_map(told).map(|(_, size)| *size),
+        false => kernels.iter().find_map(matching).map(|(_, size)| *size),
     }
 }
 

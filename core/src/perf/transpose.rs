@@ -18,12 +18,17 @@ fn tensile(name: &str) -> Option<(Option<bool>, Option<bool>)> {
             _ => byte == wanted,
         })
     });
-    let told = |plain: &str, transposed: &str| match () {
+    let is_transposed = |plain: &str, transposed: &str| match () {
         () if name.contains(plain) => Some(false),
         () if name.contains(transposed) => Some(true),
         () => None,
     };
-    is_tensile.then(|| (told("_Ailk_", "_Alik_"), told("_Bljk_", "_Bjlk_")))
+    is_tensile.then(|| {
+        (
+            is_transposed("_Ailk_", "_Alik_"),
+            is_transposed("_Bljk_", "_Bjlk_"),
+        )
+    })
 }
 
 /// cuBLAS on Hopper and later: `nvjet_tst_192x192_64x4_1x2_h_bz_coopA_TNT`, one letter for each operand and for the

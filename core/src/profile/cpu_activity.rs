@@ -87,22 +87,22 @@ pub(crate) fn overhead(trace: &Trace) -> impl Iterator<Item = (CpuActivity, Even
 
 /// Spans with known names, by thread. Skips the pass over the events if no name is known.
 fn by_thread(trace: &Trace) -> Spans<Coverage> {
-    let telling = trace.strings.iter();
-    let telling: Vec<(Option<CpuActivity>, Option<bool>)> = telling
+    let names = trace.strings.iter();
+    let by_name: Vec<(Option<CpuActivity>, Option<bool>)> = names
         .map(|(_, name)| {
             let activity = CpuActivity::cause_of_name(name);
             (activity, is_capture_edge(name))
         })
         .collect();
     let mut spans: Spans<Vec<Interval>> = Map::default();
-    if telling.iter().all(|told| *told == (None, None)) {
+    if by_name.iter().all(|found| *found == (None, None)) {
         return Map::default();
     }
     // When a thread started to capture.
     let mut capturing: Map<TrackId, i64> = Map::default();
     for event in trace.events.ids() {
         let (name, track) = (trace.events.name(event), trace.events.track(event));
-        let (activity, capture) = telling.get(name.0 as usize).copied().unwrap_or_default();
+        let (activity, capture) = by_name.get(name.0 as usize).copied().unwrap_or_default();
         let mut add = |activity: CpuActivity, span: Interval| {
             spans.entry(track).or_default()[activity as usize].push(span);
         };

@@ -55,7 +55,7 @@ fn idle(span: Range<i64>, before: Option<GpuId>, after: Option<GpuId>) -> Option
 fn work(profile: &Profile) -> Vec<(Interval, Option<GpuId>)> {
     let own = profile.gpu.iter();
     let own = own.filter_map(|(id, work)| Some((profile.counted(work.span)?, Some(id))));
-    own.chain(profile.beside().map(|work| (work.span, None)))
+    own.chain(profile.overlapping_work().map(|work| (work.span, None)))
         .collect()
 }
 

@@ -180,10 +180,10 @@ impl<'a> Kernels<'a> {
         // The longest kernel that is not a helper is the main one; if all are helpers, the longest.
         all.arrange_by_key(|ran| (ran.kind.is_some(), std::cmp::Reverse(ran.ns), ran.name));
         let main = all.first().copied();
-        let beside = all.get(1..).unwrap_or_default();
+        let rest = all.get(1..).unwrap_or_default();
         let own = || {
             main.iter()
-                .chain(beside.iter().filter(|ran| ran.kind.is_none()))
+                .chain(rest.iter().filter(|ran| ran.kind.is_none()))
         };
         // Counts kernels that run in every call; different kernels in different calls are a choice of the library.
         let n_calls = operation.calls.len() as u64;
@@ -192,7 +192,7 @@ impl<'a> Kernels<'a> {
         Kernels {
             main_share: main.map_or(0, |ran| ran.ns) as f64 / own_ns.max(1) as f64,
             n_main_kinds,
-            helpers: helpers(beside),
+            helpers: helpers(rest),
             main: work()
                 .filter(|work| main.is_some_and(|ran| ran.name == work.name))
                 .collect(),
@@ -239,9 +239,9 @@ impl<'a> Kernels<'a> {
 }
 
 /// Helpers by kind, the longest first.
-fn helpers(beside: &[Ran]) -> Vec<Helper> {
+fn helpers(rest: &[Ran]) -> Vec<Helper> {
     let mut helpers: Vec<Helper> = Vec::new();
-    for Ran { name, kind, n, ns } in beside.iter().copied() {
+    for Ran { name, kind, n, ns } in rest.iter().copied() {
         let Some(kind) = kind else { continue };
         match helpers.iter_mut().find(|helper| helper.kind == kind) {
             Some(known) => {

@@ -284,7 +284,7 @@ impl Profile {
             let span = self.counted(work.span)?;
             Some(Running { span, ..work })
         });
-        own.chain(self.beside())
+        own.chain(self.overlapping_work())
     }
 
     /// The part of a time span that lies in the span that GPU metrics refer to. Activity launched by a step may run
@@ -297,9 +297,12 @@ impl Profile {
     }
 
     /// Activity of other windows that runs inside this one; nothing if the profile covers the whole trace.
-    pub(crate) fn beside(&self) -> impl Iterator<Item = Running> {
-        let beside = self.window.iter().flat_map(|window| &window.beside);
-        beside.copied()
+    pub(crate) fn overlapping_work(&self) -> impl Iterator<Item = Running> {
+        let overlapping = self
+            .window
+            .iter()
+            .flat_map(|window| &window.overlapping_work);
+        overlapping.copied()
     }
 
     /// Annotations that contain the request lengths of a step.

@@ -26,7 +26,7 @@ pub(crate) struct MoeRoles {
 
 /// What is known from a kernel's name.
 #[derive(Debug, Clone, Copy, PartialEq)]
-struct Told {
+struct KernelTraits {
     family: Family,
     /// The role of a kernel that is named after experts or is a grouped GEMM.
     role: Option<MoeRole>,
@@ -37,12 +37,12 @@ struct Told {
     adds_up: bool,
 }
 
-impl Told {
-    fn by(family: Family, name: &str) -> Told {
+impl KernelTraits {
+    fn by(family: Family, name: &str) -> KernelTraits {
         let may_have = matches!(family, Family::Moe | Family::Gemm);
         let role = may_have.then(|| MoeRole::said_by(name)).flatten();
         let is_grouped = family == Family::Gemm && role == Some(MoeRole::Gemm);
-        Told {
+        KernelTraits {
             family,
             role: role.filter(|_| family == Family::Moe || is_grouped),
             chooses: family == Family::Moe && role == Some(MoeRole::TopK),
@@ -87,17 +87,17 @@ impl MoeRoles {
         });
         let mut on_stream: Vec<_> = on_stream.collect();
         on_stream.arrange();
-        let mut known: Map<StringId, Told> = Map::default();
-        let mut told = |id: GpuId| {
+        let mut known: Map<StringId, KernelTraits> = Map::default();
+        let mut traits_of = |id: GpuId| {
             let work = profile.gpu.get(id)?;
-            let by_name = || Told::by(work.family, trace.strings.get(work.name));
+            let by_name = || KernelTraits::by(work.family, trace.strings.get(work.name));
             Some((id, *known.entry(work.name).or_insert_with(by_name)))
         };
         let mut roles = vec![None; profile.gpu.len()];
         for of_stream in on_stream.chunk_by(|one, next| one.0 == next.0) {
-            let kernels = of_stream.iter().filter_map(|(.., id)| told(*id));
-            let kernels: Vec<(GpuId, Told)> = kernels
-                .filter(|(_, told)| told.family != Family::MemoryCopy)
+            let kernels = of_stream.iter().filter_map(|(.., id)| traits_of(*id));
+            let kernels: Vec<(GpuId, KernelTraits)> = kernels
+                .filter(|(_, traits)| traits.family != Family::MemoryCopy)
                 .collect();
             for (id, role) in roles_on_stream(&kernels) {
                 if let Some(slot) = roles.get_mut(id.index()) {
@@ -127,22 +127,22 @@ impl MoeRoles {
 }
 
 /// The kernels of a stream that belong to MoE layers, in order.
-fn roles_on_stream(kernels: &[(GpuId, Told)]) -> Vec<(GpuId, MoeRole)> {
+fn roles_on_stream(kernels: &[(GpuId, KernelTraits)]) -> Vec<(GpuId, MoeRole)> {
     let mut found = Vec::new();
     let mut layer = Layer::default();
-    for (at, (id, told)) in kernels.iter().enumerate() {
+    for (at, (id, traits)) in kernels.iter().enumerate() {
         let before = kernels.get(..at).unwrap_or_default();
-        if told.chooses {
+        if traits.chooses {
             layer.close(&mut found);
             found.extend(routers(before).map(|id| (id, MoeRole::Router)));
         }
-        if told.is_moe() || (told.is_grouped && layer.is_open) {
-            layer.add(*id, *told, &mut found);
-        } else if told.family == Family::Attention {
+        if traits.is_moe() || (traits.is_grouped && layer.is_open) {
+            layer.add(*id, *traits, &mut found);
+        } else if traits.family == Family::Attention {
             layer.close(&mut found);
             layer.is_open = false;
-        } else if told.is_common() {
-            layer.common.push((*id, *told));
+        } else if traits.is_common() {
+            layer.common.push((*id, *traits));
         } else {
             layer.common.clear();
         }
@@ -152,14 +152,15 @@ fn roles_on_stream(kernels: &[(GpuId, Told)]) -> Vec<(GpuId, MoeRole)> {
 }
 
 /// The GEMM right before a choice of experts, and the kernel that adds up its partial results.
-fn routers(before: &[(GpuId, Told)]) -> impl Iterator<Item = GpuId> {
-    let prepares = |told: &Told| told.is_common() || told.role == Some(MoeRole::Prepare);
+fn routers(before: &[(GpuId, KernelTraits)]) -> impl Iterator<Item = GpuId> {
+    let prepares =
+        |traits: &KernelTraits| traits.is_common() || traits.role == Some(MoeRole::Prepare);
     let mut before = before.iter().rev().peekable();
-    before.next_if(|(_, told)| prepares(told) && !told.adds_up);
-    let mut gemm = before.take_while(|(_, told)| told.family == Family::Gemm);
+    before.next_if(|(_, traits)| prepares(traits) && !traits.adds_up);
+    let mut gemm = before.take_while(|(_, traits)| traits.family == Family::Gemm);
     let last = gemm.next();
     let first = last
-        .filter(|(_, told)| told.adds_up)
+        .filter(|(_, traits)| traits.adds_up)
         .and_then(|_| gemm.next());
     [last, first].into_iter().flatten().map(|(id, _)| *id)
 }
@@ -171,14 +172,14 @@ struct Layer {
     is_open: bool,
     gemms: Vec<(GpuId, MoeRole)>,
     /// Generic kernels since the last kernel of the layer.
-    common: Vec<(GpuId, Told)>,
+    common: Vec<(GpuId, KernelTraits)>,
 }
 
 impl Layer {
-    fn add(&mut self, id: GpuId, told: Told, found: &mut Vec<(GpuId, MoeRole)>) {
+    fn add(&mut self, id: GpuId, traits: KernelTraits, found: &mut Vec<(GpuId, MoeRole)>) {
         self.is_open = true;
         let common = std::mem::take(&mut self.common);
-        let Some(role) = told.role else { return };
+        let Some(role) = traits.role else { return };
         if !role.is_gemm() {
             found.push((id, role));
             if role == MoeRole::Combine {
@@ -187,9 +188,9 @@ impl Layer {
             return;
         }
         let is_second = !self.gemms.is_empty();
-        found.extend(common.into_iter().filter_map(|(id, told)| match told {
-            told if told.activates && is_second => Some((id, MoeRole::Activation)),
-            told if told.quantizes => Some((id, MoeRole::Prepare)),
+        found.extend(common.into_iter().filter_map(|(id, traits)| match traits {
+            traits if traits.activates && is_second => Some((id, MoeRole::Activation)),
+            traits if traits.quantizes => Some((id, MoeRole::Prepare)),
             _ => None,
         }));
         self.gemms.push((id, role));

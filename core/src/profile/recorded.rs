@@ -68,7 +68,7 @@ impl Profile {
     }
 
     /// The inputs that the profile was built from, and the additional sources.
-    fn recorded(self) -> Result<Beside, Box<Profile>> {
+    fn recorded(self) -> Result<ProfileInputs, Box<Profile>> {
         if self.window.is_some() || Arc::strong_count(&self.trace) > 1 {
             return Err(Box::new(self));
         }
@@ -100,7 +100,7 @@ impl Profile {
 }
 
 /// A trace, what captures explain of it, and additional sources of its shapes.
-type Beside = (Recorded, Option<Arc<Coverage>>, ShapeSources);
+type ProfileInputs = (Recorded, Option<Arc<Coverage>>, ShapeSources);
 
 /// A trace with corrected times and its launches.
 struct Recorded {

@@ -313,13 +313,13 @@ impl Walk<'_> {
         let call = self.profile.tree.event(node)?;
         let binding = Binding::new(model, call, Pass::Forward);
         let is_generated = model.is_reference && model.op.starts_with("triton_");
-        let is_told = !is_generated || {
+        let has_known_work = !is_generated || {
             let (profile, events) = (self.profile, &self.profile.trace.events);
             let key = (events.name(call), events.op_args(call));
             let is_sized = self.sized.entry(key);
             *is_sized.or_insert_with(|| binding.own_work(profile, &[]).is_some())
         };
-        is_told.then_some(binding)
+        has_known_work.then_some(binding)
     }
 
     /// The binding of an operator that launches work itself. A backward function without a model uses that of its
@@ -385,7 +385,7 @@ impl Walk<'_> {
         while let Some(node) = inside.pop() {
             for child in tree.children(node) {
                 match tree.category(trace, child) {
-                    Category::Runtime if self.is_told(child) => inside.push(child),
+                    Category::Runtime if self.has_capture(child) => inside.push(child),
                     Category::Runtime
                         if tree.gpu_work(child).iter().any(|id| !self.is_replayed(*id)) =>
                     {
@@ -419,7 +419,7 @@ impl Walk<'_> {
     }
 
     /// Whether a capture shows what a graph launch replays.
-    fn is_told(&self, node: NodeId) -> bool {
+    fn has_capture(&self, node: NodeId) -> bool {
         let event = self.profile.tree.event(node);
         event.is_some_and(|event| self.profile.trace.captured.is_below(event))
     }
@@ -429,7 +429,8 @@ impl Walk<'_> {
         let (trace, tree) = (&self.profile.trace, &self.profile.tree);
         let is_followed = |child: &NodeId| {
             let category = tree.category(trace, *child);
-            matches!(category, Category::CpuOp | Category::PythonFunction) || self.is_told(*child)
+            matches!(category, Category::CpuOp | Category::PythonFunction)
+                || self.has_capture(*child)
         };
         tree.children(node).filter(is_followed).collect()
     }

@@ -61,10 +61,10 @@ impl Shares {
             let span = profile.counted(work.span)?;
             Some((owner, Running { span, ..work }))
         });
-        let beside = profile.beside().map(|work| (nobody, work));
+        let others = profile.overlapping_work().map(|work| (nobody, work));
         let mut gpus: Vec<Option<StringId>> = Vec::new();
         let mut spans: Vec<Span> = Vec::new();
-        for (owner, work) in own.chain(beside) {
+        for (owner, work) in own.chain(others) {
             let Some(work) = counted_as(work) else {
                 continue;
             };

@@ -47,16 +47,19 @@ impl SlowCalls {
             return SlowCalls::Anywhere;
         }
         let communication = Communication::of(profile);
-        let is_beside: Vec<bool> = calls
+        let is_concurrent: Vec<bool> = calls
             .iter()
-            .map(|(_, call)| communication.runs_beside(profile, call))
+            .map(|(_, call)| communication.overlaps(profile, call))
             .collect();
-        let beside = above.iter().zip(&is_beside).filter(|(_, beside)| **beside);
-        let beside: Vec<i64> = beside.map(|(ns, _)| *ns).collect();
-        let others = above.iter().zip(&is_beside).filter(|(ns, _)| **ns == 0);
-        let others: Vec<bool> = others.map(|(_, beside)| *beside).collect();
-        let n_beside = others.iter().filter(|beside| **beside).count();
-        if is_most(&beside, all_ns) && n_beside as f64 <= others.len() as f64 * FEW {
+        let concurrent = above
+            .iter()
+            .zip(&is_concurrent)
+            .filter(|(_, concurrent)| **concurrent);
+        let concurrent: Vec<i64> = concurrent.map(|(ns, _)| *ns).collect();
+        let others = above.iter().zip(&is_concurrent).filter(|(ns, _)| **ns == 0);
+        let others: Vec<bool> = others.map(|(_, concurrent)| *concurrent).collect();
+        let n_concurrent = others.iter().filter(|concurrent| **concurrent).count();
+        if is_most(&concurrent, all_ns) && n_concurrent as f64 <= others.len() as f64 * FEW {
             return SlowCalls::BesideCommunication;
         }
         let part = times.len().div_ceil(PARTS);
@@ -105,14 +108,14 @@ impl Communication {
     }
 
     /// Whether a call runs concurrently with communication for more than a quarter of its time.
-    pub(crate) fn runs_beside(&self, profile: &Profile, call: &PerfRow) -> bool {
+    pub(crate) fn overlaps(&self, profile: &Profile, call: &PerfRow) -> bool {
         let work = call.work.iter().filter_map(|id| profile.gpu.get(*id));
-        let beside = work.map(|work| {
+        let concurrent_ns = work.map(|work| {
             let Running { gpu, span, .. } = work.running(&profile.trace);
             let of_gpu = self.0.iter().find(|(known, _)| *known == gpu);
             of_gpu.map_or(0, |(_, communicates)| communicates.within(span))
         });
-        sum(beside) > call.kernel_ns / 4
+        sum(concurrent_ns) > call.kernel_ns / 4
     }
 }
 
@@ -149,8 +152,8 @@ mod tests {
         }
         // Two of six take twice as long while an all-reduce runs.
         let times = [100, 200, 100, 100, 200, 100];
-        let beside = slow_calls(&times, &[120..280, 520..680]);
-        assert_eq!(beside, SlowCalls::BesideCommunication);
+        let concurrent = slow_calls(&times, &[120..280, 520..680]);
+        assert_eq!(concurrent, SlowCalls::BesideCommunication);
         // All calls are concurrent with an all-reduce, so it explains nothing.
         let all = slow_calls(&times, &[0..400, 400..800]);
         assert_eq!(all, SlowCalls::Anywhere);

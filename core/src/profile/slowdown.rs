@@ -175,7 +175,7 @@ impl Series {
         }
         let communication = Communication::of(profile);
         let calls = by_start(profile, operation).into_iter();
-        let calls = calls.filter(|(_, call)| !communication.runs_beside(profile, call));
+        let calls = calls.filter(|(_, call)| !communication.overlaps(profile, call));
         let calls: Vec<(i64, i64)> = calls
             .map(|(start_ns, call)| (start_ns, call.kernel_ns))
             .filter(|(_, ns)| *ns > 0)

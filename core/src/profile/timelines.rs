@@ -41,7 +41,7 @@ impl Timelines {
             true => Vec::new(),
         };
         let whole = timeline_of_run(profile, &running);
-        let own_computation_ns = match profile.beside().next() {
+        let own_computation_ns = match profile.overlapping_work().next() {
             None => whole.map_or(0, |whole| whole.computation_ns),
             Some(_) => {
                 let own = profile.gpu.all();

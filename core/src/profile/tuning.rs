@@ -119,15 +119,15 @@ fn at(ns: i64) -> Interval {
 /// The spans of autotuners, by thread. Skips the pass over the events if no name is known.
 fn named_spans(profile: &Profile) -> Map<TrackId, Spans> {
     let trace = &profile.trace;
-    let telling = trace.strings.iter();
-    let telling: Vec<Option<Tuner>> = telling.map(|(_, name)| tuner_of(name)).collect();
+    let names = trace.strings.iter();
+    let tuners: Vec<Option<Tuner>> = names.map(|(_, name)| tuner_of(name)).collect();
     let mut spans: Map<TrackId, Spans> = Map::default();
-    if telling.iter().all(Option::is_none) {
+    if tuners.iter().all(Option::is_none) {
         return spans;
     }
     for event in trace.events.of_category(|of| !of.is_gpu()) {
         let name = trace.events.name(event).0 as usize;
-        let tuner = telling.get(name).copied().flatten();
+        let tuner = tuners.get(name).copied().flatten();
         if let Some(tuner) = tuner.filter(|_| !trace.captured.has(event)) {
             let of_thread = spans.entry(trace.events.track(event)).or_default();
             of_thread[tuner as usize].push(trace.events.span(event));

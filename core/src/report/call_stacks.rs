@@ -169,8 +169,9 @@ fn call_stack(profile: &Profile, node: NodeId, work: &[GpuId]) -> String {
     around.reverse();
     around.push(node);
     let said = |nodes: &[NodeId]| -> Vec<String> {
-        let told = nodes.iter().filter(|node| is_told(profile, **node));
-        told.map(|node| without_numbers(name(profile, *node)))
+        let locations = nodes.iter().filter(|node| is_location(profile, **node));
+        locations
+            .map(|node| without_numbers(name(profile, *node)))
             .collect()
     };
     let prefix = said(&around);
@@ -190,7 +191,7 @@ fn call_stack(profile: &Profile, node: NodeId, work: &[GpuId]) -> String {
 }
 
 /// Whether a name says where in the program a call is: a module, file or operator.
-fn is_told(profile: &Profile, node: NodeId) -> bool {
+fn is_location(profile: &Profile, node: NodeId) -> bool {
     let text = name(profile, node);
     profile.full_tree().category(&profile.trace, node) == Category::CpuOp
         || ["nn.Module", "::", "/"]
@@ -315,7 +316,7 @@ mod tests {
     }
 
     #[test]
-    fn frames_are_told_from_other_names() {
+    fn frames_are_distinguished_from_other_names() {
         let frame = Frame::parse("a(b).py(12): f(x): y").unwrap();
         assert_eq!((frame.file, frame.function), ("a(b).py", "f(x): y"));
         for other in ["aten::mm", "nn.Module: Linear_0", "x(y): z", "f(): g"] {

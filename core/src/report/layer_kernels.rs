@@ -210,7 +210,7 @@ mod tests {
     /// Layers of two GEMMs with the same kernel around attention, replayed twice; the second GEMM of the last layer is
     /// slow.
     #[test]
-    fn kernels_of_one_name_are_told_apart_by_their_place() {
+    fn kernels_of_one_name_are_distinguished_by_their_place() {
         const GEMM: &str = "Cijk_Alik_Bljk_BBS_BH_MT16x16x256";
         let mut trace = Timetable::new().without_flows();
         for replay in 0..2 {

@@ -77,7 +77,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn choices_are_told_in_order_of_the_alphabet() {
+    fn choices_are_listed_in_order_of_the_alphabet() {
         let asked = ReportOptions {
             gpu: GPUS.first().cloned().map(Arc::new),
             ..ReportOptions::default()

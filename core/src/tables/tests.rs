@@ -80,7 +80,7 @@ fn sums_are_those_of_the_sheets() {
 }
 
 #[test]
-fn keys_tell_rows_apart_and_findings_name_operations() {
+fn keys_distinguish_rows_and_findings_name_operations() {
     let (.., tables) = sample();
     let unique = |values: &[Option<u64>]| {
         let mut keys: Vec<Option<u64>> = values.to_vec();

@@ -159,11 +159,11 @@ impl TraceBuilder {
         is_right
     }
 
-    /// Takes what was added since the last part; `told` counts what earlier parts contained.
-    pub(crate) fn take_part(&mut self, told: &mut Rows) -> TracePart {
+    /// Takes what was added since the last part; `previous` counts what earlier parts contained.
+    pub(crate) fn take_part(&mut self, previous: &mut Rows) -> TracePart {
         let names = [&mut self.process_names, &mut self.process_labels];
         let [process_names, process_labels] = names.map(|names| names.drain().collect());
-        let mut part = TracePart::take(&mut self.trace, told);
+        let mut part = TracePart::take(&mut self.trace, previous);
         part.process_names = process_names;
         part.process_labels = process_labels;
         part.thread_names = self.thread_names.drain().collect();

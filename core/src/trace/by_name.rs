@@ -7,14 +7,14 @@ use super::{EventId, Trace};
 pub(crate) struct ByName<T> {
     /// By the row of the name.
     known: Vec<Option<T>>,
-    tell: fn(&str) -> T,
+    compute: fn(&str) -> T,
 }
 
 impl<T: Copy> ByName<T> {
-    pub(crate) fn new(tell: fn(&str) -> T) -> ByName<T> {
+    pub(crate) fn new(compute: fn(&str) -> T) -> ByName<T> {
         ByName {
             known: Vec::new(),
-            tell,
+            compute,
         }
     }
 
@@ -33,10 +33,10 @@ impl<T: Copy> ByName<T> {
         if self.known.len() <= row {
             self.known.resize(trace.strings.len().max(row + 1), None);
         }
-        let told = (self.tell)(trace.name(event));
+        let value = (self.compute)(trace.name(event));
         if let Some(known) = self.known.get_mut(row) {
-            *known = Some(told);
+            *known = Some(value);
         }
-        told
+        value
     }
 }

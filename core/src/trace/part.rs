@@ -59,17 +59,17 @@ pub(crate) struct PartIds {
 }
 
 impl TracePart {
-    pub(super) fn take(trace: &mut Trace, told: &mut Rows) -> TracePart {
+    pub(super) fn take(trace: &mut Trace, previous: &mut Rows) -> TracePart {
         let (mut text, mut lens) = (String::new(), Vec::new());
-        for (_, string) in trace.strings.iter_from(told.strings) {
+        for (_, string) in trace.strings.iter_from(previous.strings) {
             text.push_str(string);
             lens.push(string.len() as u32);
         }
         let rows = |rows: Vec<(EventId, i64)>| rows.into_iter().map(|(event, n)| (event.0, n));
-        let new_tracks = trace.tracks.iter().skip(told.tracks);
-        let spellings = trace.link_ids.spellings().get(told.spellings..);
+        let new_tracks = trace.tracks.iter().skip(previous.tracks);
+        let spellings = trace.link_ids.spellings().get(previous.spellings..);
         let part = TracePart {
-            told: *told,
+            told: *previous,
             text,
             lens,
             tracks: new_tracks
@@ -77,10 +77,10 @@ impl TracePart {
                 .collect(),
             shapes: trace
                 .args
-                .shapes_from(told.shapes)
+                .shapes_from(previous.shapes)
                 .map(<[i64]>::to_vec)
                 .collect(),
-            args: trace.args.rows_from(told.args).to_vec(),
+            args: trace.args.rows_from(previous.args).to_vec(),
             spellings: spellings.unwrap_or_default().to_vec(),
             events: std::mem::take(&mut trace.events),
             flows: std::mem::take(&mut trace.flows),
@@ -89,12 +89,12 @@ impl TracePart {
             memory: std::mem::take(&mut trace.memory),
             ..TracePart::default()
         };
-        *told = Rows {
-            strings: told.strings + part.lens.len(),
-            tracks: told.tracks + part.tracks.len(),
-            shapes: told.shapes + part.shapes.len(),
-            args: told.args + part.args.len(),
-            spellings: told.spellings + part.spellings.len(),
+        *previous = Rows {
+            strings: previous.strings + part.lens.len(),
+            tracks: previous.tracks + part.tracks.len(),
+            shapes: previous.shapes + part.shapes.len(),
+            args: previous.args + part.args.len(),
+            spellings: previous.spellings + part.spellings.len(),
         };
         part
     }
@@ -197,7 +197,7 @@ impl TracePart {
 
 /// Looks up an id. An id that no part contained, which happens only in a damaged message, gives the first row.
 #[inline]
-fn told<T: Copy>(ids: &[T], row: usize, first: T) -> T {
+fn id_or_first<T: Copy>(ids: &[T], row: usize, first: T) -> T {
     ids.get(row).copied().unwrap_or(first)
 }
 
@@ -214,27 +214,27 @@ impl PartIds {
 
     #[inline]
     pub(super) fn string(&self, id: StringId) -> StringId {
-        told(&self.strings, id.0 as usize, StringId(0))
+        id_or_first(&self.strings, id.0 as usize, StringId(0))
     }
 
     #[inline]
     pub(super) fn track(&self, id: TrackId) -> TrackId {
-        told(&self.tracks, id.0 as usize, TrackId(0))
+        id_or_first(&self.tracks, id.0 as usize, TrackId(0))
     }
 
     #[inline]
     pub(super) fn args(&self, id: OpArgsId) -> OpArgsId {
-        told(&self.args, id.0 as usize, OpArgsId(0))
+        id_or_first(&self.args, id.0 as usize, OpArgsId(0))
     }
 
     #[inline]
     pub(super) fn link(&self, id: LinkId) -> LinkId {
         let spelling = id.spelling();
-        spelling.map_or(id, |row| told(&self.links, row, LinkId(0)))
+        spelling.map_or(id, |row| id_or_first(&self.links, row, LinkId(0)))
     }
 
     fn shape(&self, id: ShapeId) -> ShapeId {
-        told(&self.shapes, id.0 as usize, ShapeId(0))
+        id_or_first(&self.shapes, id.0 as usize, ShapeId(0))
     }
 
     fn of_args(&self, args: &OpArgs) -> OpArgs {

@@ -45,11 +45,11 @@ pub fn found(address: &str) -> Result<Found, String> {
     })
 }
 
-/// Fetches a file. `tell` receives the bytes so far and the total, 0 if unknown.
+/// Fetches a file. `on_progress` receives the bytes so far and the total, 0 if unknown.
 pub async fn fetched(
     found: &Found,
     stop: &AbortSignal,
-    tell: impl Fn(f64, f64),
+    on_progress: impl Fn(f64, f64),
 ) -> Result<File, String> {
     let options = RequestInit::new();
     options.set_credentials(RequestCredentials::Omit);
@@ -81,9 +81,9 @@ pub async fn fetched(
     let Some(body) = response.body() else {
         return Err("the server sent an empty response".to_owned());
     };
-    tell(0.0, total);
+    on_progress(0.0, total);
     let parts = read(&body.get_reader().unchecked_into(), |bytes| {
-        tell(bytes, total)
+        on_progress(bytes, total)
     })
     .await?;
     File::new_with_blob_sequence(&parts, &found.name).map_err(|_| "it cannot be kept".to_owned())
@@ -101,7 +101,7 @@ fn unreachable() -> &'static str {
 /// Reads a file into parts of a few megabytes each, which the browser can move out of memory.
 pub(super) async fn read(
     reader: &ReadableStreamDefaultReader,
-    tell: impl Fn(f64),
+    on_progress: impl Fn(f64),
 ) -> Result<Array, String> {
     const PART: f64 = 16e6;
     let (parts, mut chunks) = (Array::new(), Array::new());
@@ -114,7 +114,7 @@ pub(super) async fn read(
             of_part += f64::from(chunk.length());
             bytes += f64::from(chunk.length());
             chunks.push(&chunk);
-            tell(bytes);
+            on_progress(bytes);
         }
         if is_last || of_part >= PART {
             let part = Blob::new_with_u8_array_sequence(&chunks);

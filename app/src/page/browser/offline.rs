@@ -153,9 +153,9 @@ pub(super) async fn fetched(url: &str, cache: RequestCache) -> Result<Response, 
     }
 }
 
-/// Keeps the build of a front page in place of the previous one; `tell` receives the number of files fetched. On
-/// failure, the previous copy stays as it is.
-pub async fn keep_build(front: FrontPage, tell: impl Fn(usize)) -> Result<(), String> {
+/// Keeps the build of a front page in place of the previous one; `on_progress` receives the number of files fetched.
+/// On failure, the previous copy stays as it is.
+pub async fn keep_build(front: FrontPage, on_progress: impl Fn(usize)) -> Result<(), String> {
     let FrontPage {
         build,
         text,
@@ -163,7 +163,7 @@ pub async fn keep_build(front: FrontPage, tell: impl Fn(usize)) -> Result<(), St
     } = front;
     let name = JsValue::from(cache_name());
     let cache = later(&caches(), "open", &[name]).await?;
-    let stored = store(&cache, &build, &text, tell).await;
+    let stored = store(&cache, &build, &text, on_progress).await;
     if let Err(why) = stored {
         if kept_build().await.is_none() {
             let _ = later(&caches(), "delete", &[cache_name().into()]).await;
@@ -200,7 +200,7 @@ async fn store(
     cache: &JsValue,
     build: &str,
     front: &str,
-    tell: impl Fn(usize),
+    on_progress: impl Fn(usize),
 ) -> Result<(), String> {
     let fetched_by_boot = FETCHED.map(|file| format!("{file}?v={build}"));
     let mut files: Vec<String> = named(front, build);
@@ -224,7 +224,7 @@ async fn store(
         let request = format!("./{file}");
         later(cache, "put", &[request.into(), response.into()]).await?;
         at += 1;
-        tell(at);
+        on_progress(at);
     }
     // Needed by export. Some hosts omit it, or send another page in its place.
     let request = format!("./{ONE_FILE}?v={build}");
@@ -232,7 +232,7 @@ async fn store(
         let copy = response.clone().map_err(|error| error_text(&error))?;
         if is_one_file_of(&blob_of(&copy).await?, build).await? {
             later(cache, "put", &[request.into(), response.into()]).await?;
-            tell(at + 1);
+            on_progress(at + 1);
         }
     }
     Ok(())
@@ -333,7 +333,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_front_page_tells_its_build_and_files() {
+    fn a_front_page_names_its_build_and_files() {
         let front =
             r#"<link href="./base.css?v=1f"><link href="data:,"><script src="./boot.js?v=1f">"#;
         assert_eq!(build_of(front).as_deref(), Some("1f"));

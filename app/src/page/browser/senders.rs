@@ -66,7 +66,7 @@ impl Sender {
     }
 
     /// Sends it a status message about its trace.
-    pub fn tell(&self, status: &str, name: &str) {
+    pub fn send_status(&self, status: &str, name: &str) {
         let status = message(&[("status", status.into()), ("name", name.into())]);
         self.answer(&message(&[("dormer", status.into())]));
     }

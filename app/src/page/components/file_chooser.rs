@@ -24,20 +24,20 @@ pub fn file_chooser() -> impl IntoView {
     show_while(dialog, is_wanted);
     let target = RwSignal::new(None::<usize>);
     let reference = RwSignal::new(None::<usize>);
-    let beside = RwSignal::new(Vec::<usize>::new());
+    let additional = RwSignal::new(Vec::<usize>::new());
     Effect::new(move || {
         let first = state.candidates.with(|files| first_trace(files));
         is_wanted.set(first.is_some());
         target.set(first);
         reference.set(None);
-        beside.set(Vec::new());
+        additional.set(Vec::new());
     });
     let close = move || state.candidates.set(Vec::new());
     let open = move |event: web_sys::SubmitEvent| {
         event.prevent_default();
         let chosen = [target, reference].map(|one| one.get_untracked());
         let mut chosen: Vec<usize> = chosen.into_iter().flatten().collect();
-        let others = beside.get_untracked();
+        let others = additional.get_untracked();
         let others = others.into_iter().filter(|one| !chosen.contains(one));
         let others: Vec<usize> = others.collect();
         chosen.extend(others);
@@ -69,7 +69,7 @@ pub fn file_chooser() -> impl IntoView {
     };
     let line = move |(at, file): (usize, CandidateFile)| {
         let name = file.path.clone();
-        let is_beside = move || beside.with(|beside| beside.contains(&at));
+        let is_additional = move || additional.with(|additional| additional.contains(&at));
         view! {
             <tr>
                 <th scope="row" class="mono">{file.path.clone()}</th>
@@ -81,8 +81,8 @@ pub fn file_chooser() -> impl IntoView {
                         type="checkbox"
                         id=format!("candidate-beside-{at}")
                         aria-label=format!("{name} is an additional file")
-                        prop:checked=is_beside
-                        on:change=move |_| beside.update(|beside| crate::page::url::toggle(beside, at))
+                        prop:checked=is_additional
+                        on:change=move |_| additional.update(|additional| crate::page::url::toggle(additional, at))
                     />
                 </td>
             </tr>

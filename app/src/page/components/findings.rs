@@ -225,7 +225,7 @@ fn shown(evidence: Evidence) -> AnyView {
         has_runs,
     } = evidence;
     let event = uid.filter(|_| has_runs).map(DetailsOf::Event);
-    let told = row.map(DetailsOf::Operation).or(event);
+    let details = row.map(DetailsOf::Operation).or(event);
     let place = uid.and_then(|uid| {
         let (view, says) = match (in_tree, row) {
             (true, Some(_)) => ("tree", "First call"),
@@ -237,11 +237,11 @@ fn shown(evidence: Evidence) -> AnyView {
     });
     let title = name.clone();
     let name = cut_name(name);
-    let name = match told {
-        Some(told) => view! {
+    let name = match details {
+        Some(details) => view! {
             <a
                 class="mono"
-                href=move || state.link_to_details(told)
+                href=move || state.link_to_details(details)
                 data-to="op-details"
                 title=title
                 on:click=move |event| op_details::opened_by(state, &event)

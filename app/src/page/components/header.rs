@@ -39,8 +39,8 @@ pub fn header() -> impl IntoView {
         })
     };
     let back = move || {
-        let is_beside = state.job.with(JobStage::is_shown) && !state.shows_job();
-        is_beside.then(|| {
+        let can_go_back = state.job.with(JobStage::is_shown) && !state.shows_job();
+        can_go_back.then(|| {
             view! {
                 <button type="button" class="small" id="back-to-job" on:click=move |_| engine.back_to_job()>
                     "Back to the job"
@@ -49,8 +49,8 @@ pub fn header() -> impl IntoView {
         })
     };
     let back_to_fleet = move || {
-        let is_beside = state.fleet.with(FleetStage::is_open) && !state.shows_fleet();
-        is_beside.then(|| {
+        let can_go_back = state.fleet.with(FleetStage::is_open) && !state.shows_fleet();
+        can_go_back.then(|| {
             view! {
                 <button type="button" class="small" id="back-to-fleet" on:click=move |_| engine.show_fleet()>
                     "Back to the fleet"

@@ -25,7 +25,7 @@ fn pressed(state: AppState, event: &KeyboardEvent) {
             state.palette.update(|palette| *palette = !*palette);
         }
         "?" if is_free => state.key_sheet.set(true),
-        "Escape" if alone && is_telling(state) && !browser::has_open_dialog() => {
+        "Escape" if alone && shows_details(state) && !browser::has_open_dialog() => {
             op_details::close(state);
         }
         digit if is_free && DIGITS.contains(&digit) => {
@@ -42,7 +42,7 @@ fn pressed(state: AppState, event: &KeyboardEvent) {
 }
 
 /// Whether the details panel shows something other than a row of the view's table.
-fn is_telling(state: AppState) -> bool {
+fn shows_details(state: AppState) -> bool {
     let has_details = state
         .place
         .with_untracked(|place| place.focus.details.is_some());

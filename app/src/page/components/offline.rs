@@ -217,11 +217,11 @@ fn keep(state: AppState, is_this_build: bool) {
                 "the server has another build by now: reload the page, then keep it".to_owned(),
             );
         }
-        let tell = |n: usize| {
+        let show_progress = |n: usize| {
             let said = format!("{} kept so far\u{2026}", format::counted(n as u64, "file"));
             state.offline.update(|copy| copy.said = said);
         };
-        browser::keep_build(front, tell).await?;
+        browser::keep_build(front, show_progress).await?;
         let said = match build == browser::build() {
             true => "Kept.",
             false => "Kept. Reload the page to use it.",

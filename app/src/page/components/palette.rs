@@ -31,7 +31,7 @@ enum Act {
     /// Goes to a hash.
     Go(String),
     /// Goes to a hash, and moves the focus to the details there.
-    Tell(String),
+    GoToDetails(String),
     /// Selects a GPU.
     Gpu(String),
     /// Analyzes a time range; `None` for the whole trace.
@@ -303,11 +303,17 @@ fn of_trace(state: AppState, one: &Found) -> Entry {
         }
         FoundKind::Operation(row) => {
             let focus = Focus::at_row(*row);
-            ("Operation", Act::Tell(state.link_into("operations", focus)))
+            (
+                "Operation",
+                Act::GoToDetails(state.link_into("operations", focus)),
+            )
         }
         FoundKind::Kernel(row) => {
             let focus = Focus::at_row(*row);
-            ("Kernel", Act::Tell(state.link_into("kernels", focus)))
+            (
+                "Kernel",
+                Act::GoToDetails(state.link_into("kernels", focus)),
+            )
         }
     };
     Entry {
@@ -431,7 +437,7 @@ fn actions(state: AppState) -> Vec<Entry> {
 fn act(state: AppState, engine: Engine, act: Act) {
     match act {
         Act::Go(hash) => browser::go_to_hash(&hash),
-        Act::Tell(hash) => {
+        Act::GoToDetails(hash) => {
             state.enters_details.set(true);
             browser::go_to_hash(&hash);
         }

@@ -101,13 +101,13 @@ fn bar(
         let window = state.place.with(|place| place.choice.window);
         window.is_some_and(|window| holds(window, of_step))
     };
-    let beside = match step.of_median.is_empty() {
+    let comparison = match step.of_median.is_empty() {
         true => String::new(),
         false if step.of_median.ends_with('\u{d7}') => format!(", {} the median", step.of_median),
         false => format!(", {} compared with similar steps", step.of_median),
     };
     let outlier = if step.is_slow { ", outlier" } else { "" };
-    let text = format!("{}: {}{beside}{outlier}", step.line.name, step.time);
+    let text = format!("{}: {}{comparison}{outlier}", step.line.name, step.time);
     let part = |part: &SplitPart| {
         view! { <span class=format!("c-{}", part.kind.token()) style:flex-grow=format!("{:.4}", part.percent)></span> }
     };

@@ -79,7 +79,7 @@ impl ColumnChoice {
 
     /// The new position of a column that is moved by one; `None` at the ends, and across the border between pinned and
     /// other columns.
-    fn beside(
+    fn swap_positions(
         &self,
         known: &[&'static TableColumn],
         column: &TableColumn,
@@ -98,12 +98,12 @@ impl ColumnChoice {
 
     /// Whether a column can be moved by one, forward or backward.
     pub fn can_move(&self, known: &[&'static TableColumn], column: &TableColumn, on: bool) -> bool {
-        self.beside(known, column, on).is_some()
+        self.swap_positions(known, column, on).is_some()
     }
 
     /// Moves a column by one, forward or backward.
     pub fn move_by_one(&mut self, known: &[&'static TableColumn], column: &TableColumn, on: bool) {
-        if let Some((from, to)) = self.beside(known, column, on) {
+        if let Some((from, to)) = self.swap_positions(known, column, on) {
             let mut all = self.arranged(known);
             all.swap(from, to);
             self.order = all.into_iter().map(|one| one.label).collect();

@@ -47,7 +47,7 @@ pub struct TreeRows<T: VirtualRow> {
     /// Why it has no rows, or whether there are differences.
     pub says: RwSignal<String>,
     /// The result of the last step.
-    pub told: RwSignal<TreeChange>,
+    pub last_change: RwSignal<TreeChange>,
 }
 
 impl<T: VirtualRow> Clone for TreeRows<T> {
@@ -79,7 +79,7 @@ impl<T: VirtualRow> TreeRows<T> {
             found: RwSignal::new(None),
             difference: RwSignal::new((0, 0)),
             says: RwSignal::new(String::new()),
-            told: RwSignal::new(TreeChange::default()),
+            last_change: RwSignal::new(TreeChange::default()),
         }
     }
 
@@ -95,7 +95,7 @@ impl<T: VirtualRow> TreeRows<T> {
             if self.rows.are_gone() {
                 return;
             }
-            self.told.set(change.clone());
+            self.last_change.set(change.clone());
             self.says.set(change.says);
             match is_search {
                 true => self.found.set(Some((change.position, change.of))),

@@ -58,8 +58,12 @@ impl Engine {
                 return None;
             };
             let has_reference = self.state.reference.with_untracked(Stage::is_open);
-            let beside = inner.beside.iter().filter(|_| has_reference).cloned();
-            Some(beside.chain(files.iter().rev().cloned()).collect())
+            let reference = inner
+                .reference_file
+                .iter()
+                .filter(|_| has_reference)
+                .cloned();
+            Some(reference.chain(files.iter().rev().cloned()).collect())
         })
     }
 

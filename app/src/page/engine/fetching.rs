@@ -45,9 +45,9 @@ impl Engine {
                     1 => one.name.clone(),
                     n => format!("{} ({} of {n})", one.name, at + 1),
                 };
-                let tell = |read, total| self.tell_fetched(&name, read, total);
-                tell(0.0, 0.0);
-                match browser::fetched(one, &abort.signal(), tell).await {
+                let show_progress = |read, total| self.show_fetch_progress(&name, read, total);
+                show_progress(0.0, 0.0);
+                match browser::fetched(one, &abort.signal(), show_progress).await {
                     Ok(file) => files.push(file),
                     Err(why) => missing.push(left_out(one.name.clone(), why)),
                 }
@@ -89,7 +89,7 @@ impl Engine {
     }
 
     /// Shows the progress: in place of the page if nothing is open, otherwise in a bar.
-    fn tell_fetched(self, name: &str, bytes_read: f64, bytes_total: f64) {
+    fn show_fetch_progress(self, name: &str, bytes_read: f64, bytes_total: f64) {
         let state = self.state;
         let progress = Progress {
             step: OpeningStep::Fetching,

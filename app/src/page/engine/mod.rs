@@ -85,7 +85,7 @@ struct Inner {
     /// worker.
     source: Option<TraceSource>,
     /// The reference of the open trace, if it was chosen later.
-    beside: Option<File>,
+    reference_file: Option<File>,
     /// Files that are being added to the open trace.
     adding: Vec<File>,
     /// Files among which the user chooses.
@@ -200,7 +200,7 @@ impl Engine {
                 _ => Vec::new(),
             };
             inner.source = Some(source.clone());
-            inner.beside = None;
+            inner.reference_file = None;
         });
         self.renew_worker();
         let ready = self.inner.with_value(|inner| inner.running.is_some());
@@ -272,8 +272,8 @@ impl Engine {
         });
         match source {
             TraceSource::Files(files) => {
-                let is_beside = self.inner.with_value(|inner| inner.before.is_some());
-                self.send(&Request::OpenFiles(choice, is_beside), files, None);
+                let is_another_open = self.inner.with_value(|inner| inner.before.is_some());
+                self.send(&Request::OpenFiles(choice, is_another_open), files, None);
             }
             TraceSource::Sample => self.send(&Request::OpenSample(choice), &[], None),
         }

@@ -296,10 +296,10 @@ impl Engine {
             change(ranks);
             Some(ranks.progress())
         });
-        self.tell_progress(progress);
+        self.show_ranks_progress(progress);
     }
 
-    fn tell_progress(self, progress: Option<RanksRead>) {
+    fn show_ranks_progress(self, progress: Option<RanksRead>) {
         let is_reading = self.state.job.with_untracked(JobStage::is_reading);
         if let Some(now) = progress.filter(|_| is_reading) {
             self.state.job.update(|job| {

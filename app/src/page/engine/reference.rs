@@ -24,7 +24,8 @@ impl Engine {
             std::slice::from_ref(&file),
             None,
         );
-        self.inner.update_value(|inner| inner.beside = Some(file));
+        self.inner
+            .update_value(|inner| inner.reference_file = Some(file));
     }
 
     /// Stops reading the reference.
@@ -94,10 +95,10 @@ impl Engine {
 impl Inner {
     /// Swaps the files of the two traces.
     fn swap(&mut self) {
-        match (&mut self.source, &mut self.beside) {
-            (Some(TraceSource::Files(files)), Some(beside)) => {
+        match (&mut self.source, &mut self.reference_file) {
+            (Some(TraceSource::Files(files)), Some(reference)) => {
                 if let [file] = files.as_mut_slice() {
-                    std::mem::swap(file, beside);
+                    std::mem::swap(file, reference);
                 }
             }
             (Some(TraceSource::Files(files)), None) => files.reverse(),

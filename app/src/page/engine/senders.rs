@@ -52,7 +52,7 @@ impl Engine {
             }) = done
             {
                 let is_open = n_loads > before || shows_many;
-                sender.tell(if is_open { "opened" } else { "failed" }, &name);
+                sender.send_status(if is_open { "opened" } else { "failed" }, &name);
             }
         });
     }
@@ -78,7 +78,7 @@ impl Engine {
             Said::Trace(trace) if is_asking => trace.refuse(),
             Said::Trace(trace) if trace.size == Some(0.0) => {
                 if self.wants_status(&trace) {
-                    sender.tell("failed", &trace.name);
+                    sender.send_status("failed", &trace.name);
                 }
             }
             Said::Trace(trace) if sender.is_own() || self.trusts(&sender) => {
@@ -114,7 +114,7 @@ impl Engine {
             self.accept(sender, trace);
         } else {
             if self.wants_status(&trace) {
-                sender.tell("refused", &trace.name);
+                sender.send_status("refused", &trace.name);
             }
             trace.refuse();
         }
@@ -144,7 +144,7 @@ impl Engine {
                 }
                 Err(why) => {
                     if wants_status {
-                        sender.tell("failed", &name);
+                        sender.send_status("failed", &name);
                     }
                     self.nothing_came(vec![super::left_out(name, why)]);
                 }

@@ -87,9 +87,9 @@ impl AppState {
     }
 
     /// The hash of the current place with details shown.
-    pub fn link_to_details(self, told: DetailsOf) -> String {
+    pub fn link_to_details(self, details: DetailsOf) -> String {
         let mut place = self.place.get();
-        place.focus.details = Some(told);
+        place.focus.details = Some(details);
         place.hash()
     }
 

@@ -104,14 +104,14 @@ fn judged(work: Memo<Overview>) -> impl IntoView {
         <div class="cols">
             {move || work.with(top_table)}
             <aside>
-                {move || work.with(beside)}
+                {move || work.with(side_panel)}
                 {move || this_gpu(state.overview.with(|of| of.gpu.clone()))}
             </aside>
         </div>
     }
 }
 
-fn beside(work: &Overview) -> impl IntoView + use<> {
+fn side_panel(work: &Overview) -> impl IntoView + use<> {
     view! {
         {work.serving.clone().map(serving)}
         {by_category(work)}
@@ -216,7 +216,7 @@ fn top_table(work: &Overview) -> Option<impl IntoView + use<>> {
     let state = expect_context::<AppState>();
     let are_kernels = work.top_is_kernels;
     let rows = each(work.top.clone(), |row| {
-        let told = row.row.map(DetailsOf::Operator);
+        let details = row.row.map(DetailsOf::Operator);
         let name = shown_name(&row);
         let view = match row.is_kernel {
             true => "kernels",
@@ -224,12 +224,12 @@ fn top_table(work: &Overview) -> Option<impl IntoView + use<>> {
         };
         let time = row.time;
         let find = time.name;
-        let way = move || match told {
-            Some(told) => state.link_to_details(told),
+        let way = move || match details {
+            Some(details) => state.link_to_details(details),
             None => state.link_into(view, Focus::finding(find.clone())),
         };
         let opened = move |event: leptos::ev::MouseEvent| {
-            if told.is_some() {
+            if details.is_some() {
                 op_details::opened_by(state, &event);
             }
         };

@@ -92,14 +92,14 @@ pub fn loading() -> impl IntoView {
     let began_ms = browser::now_ms();
     let pace = Memo::new(move |_| progress.get().pace(browser::now_ms() - began_ms));
     // Unknown values keep their place, so that nothing moves.
-    let told = |text: Option<String>| text.unwrap_or_else(|| "\u{2013}".to_owned());
+    let or_dash = |text: Option<String>| text.unwrap_or_else(|| "\u{2013}".to_owned());
     let speed = move || {
         let speed = |pace: Pace| format!("{}/s", format::bytes(pace.bytes_per_s as u64));
-        told(pace.get().map(speed))
+        or_dash(pace.get().map(speed))
     };
     let left = move || {
         let left = pace.get().and_then(|pace| pace.left_s);
-        told(left.map(|seconds| format!("{seconds:.1} s")))
+        or_dash(left.map(|seconds| format!("{seconds:.1} s")))
     };
     let share = move || {
         let progress = progress.get();

@@ -131,7 +131,7 @@ fn table(columns: Vec<String>, steps: Vec<StepTime>) -> impl IntoView {
             </th>
         }
     });
-    let beside = match columns.is_empty() {
+    let comparison = match columns.is_empty() {
         true => "vs. median",
         false => "Over similar steps",
     };
@@ -147,7 +147,7 @@ fn table(columns: Vec<String>, steps: Vec<StepTime>) -> impl IntoView {
                         <tr>
                             <th scope="col">"Step"</th>
                             <th scope="col" class="n">"Step time"</th>
-                            <th scope="col" class="n">{beside}</th>
+                            <th scope="col" class="n">{comparison}</th>
                             {columns}
                             <td></td>
                             {parts}

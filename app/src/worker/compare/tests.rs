@@ -154,7 +154,7 @@ fn what_one_trace_alone_has_is_listed_on_its_side() {
 }
 
 #[test]
-fn places_where_the_call_trees_differ_are_told_by_what_either_trace_calls() {
+fn places_where_the_call_trees_differ_are_described_by_what_either_trace_calls() {
     let (before, after) = (trace(200, 100, "my::old"), trace(200, 100, "my::new"));
     let mut compared = on_h100(&before, &after);
     let columns = [

@@ -84,8 +84,10 @@ fn facts(of: &Summary) -> Vec<(String, String)> {
         ("Idle", share),
         ("Recorded", days),
     ];
-    let told = all.into_iter().filter(|(_, text)| !text.is_empty());
-    told.map(|(label, text)| (label.to_owned(), text)).collect()
+    let filled = all.into_iter().filter(|(_, text)| !text.is_empty());
+    filled
+        .map(|(label, text)| (label.to_owned(), text))
+        .collect()
 }
 
 fn changed(of: &Summary, at: usize, change: &Change) -> FleetChange {

@@ -274,11 +274,14 @@ fn captures_without_a_trace_are_opened_alone_or_not_at_all() {
     assert!(alone.is_capture);
     let two = opened(&[("c.json", &good), ("d.json", &good)]);
     assert_eq!(two.err().unwrap().sentence, ALONE);
-    let beside = Traces::open(
+    let with_another_open = Traces::open(
         vec![incoming("c.json", &good)],
         &Choice::default(),
         true,
         |_| {},
     );
-    assert_eq!(beside.err().unwrap().sentence, BESIDE);
+    assert_eq!(
+        with_another_open.err().unwrap().sentence,
+        OPEN_TRACE_HAS_NO_REPLAYS
+    );
 }

@@ -49,7 +49,7 @@ impl Timeline<'_> {
             }
             SpanQuery::Event(uid) => trace.events.by_uid(uid)?,
             SpanQuery::Beside(_, uid, towards) => {
-                self.beside(trace.events.by_uid(uid)?, towards)?
+                self.neighbor(trace.events.by_uid(uid)?, towards)?
             }
         };
         self.card(event)
@@ -116,7 +116,7 @@ impl Timeline<'_> {
     }
 
     /// The neighbor of an event.
-    fn beside(&self, event: EventId, towards: Towards) -> Option<EventId> {
+    fn neighbor(&self, event: EventId, towards: Towards) -> Option<EventId> {
         let trace = &self.source.profile.trace;
         let number = self.row_of(event)?;
         let row = self.row(number)?;

@@ -109,25 +109,25 @@ fn a_glance_is_the_beginning_of_the_card() {
     assert_eq!((glance.from_ns, glance.to_ns), (card.from_ns, card.to_ns));
     assert_eq!((glance.name, glance.row), (card.name, card.row));
     assert_eq!(glance.fields, card.fields[..4]);
-    let beside = GlanceQuery { ns: 5.0, ..query };
-    assert_eq!(opened.timeline().unwrap().glance(&beside), None);
+    let outside = GlanceQuery { ns: 5.0, ..query };
+    assert_eq!(opened.timeline().unwrap().glance(&outside), None);
 }
 
 #[test]
 fn keys_go_from_span_to_span() {
     let mut opened = opened(TRACE);
-    let mut beside = |uid, towards| {
+    let mut neighbor = |uid, towards| {
         let card = span(
             &mut opened,
             SpanQuery::Beside(TraceSide::Target, uid, towards),
         );
         card.map(|card| card.uid)
     };
-    assert_eq!(beside(1, Towards::Below), Some(2));
-    assert_eq!(beside(1, Towards::Above), Some(3));
-    assert_eq!(beside(1, Towards::After), None);
-    assert_eq!(beside(0, Towards::Above), None);
-    assert_eq!(beside(99, Towards::Below), None);
+    assert_eq!(neighbor(1, Towards::Below), Some(2));
+    assert_eq!(neighbor(1, Towards::Above), Some(3));
+    assert_eq!(neighbor(1, Towards::After), None);
+    assert_eq!(neighbor(0, Towards::Above), None);
+    assert_eq!(neighbor(99, Towards::Below), None);
 }
 
 #[test]
@@ -264,14 +264,14 @@ fn rows_of_the_reference_are_numbered_after_those_of_the_target() {
         };
         assert_eq!(kernel(1, 45_000.0), ("new".to_owned(), 1, 40_000.0, 3));
         assert_eq!(kernel(5, 45_000.0), ("old".to_owned(), 5, 30_000.0, 7));
-        let mut beside = |side, uid, towards| {
+        let mut neighbor = |side, uid, towards| {
             let card = both.span(&SpanQuery::Beside(side, uid, towards)).unwrap();
             (card.side, card.row)
         };
         let (target, reference) = (TraceSide::Target, TraceSide::Reference);
         // From the launch, the last row of the target, and back.
-        assert_eq!(beside(target, 2, Towards::Below), (reference, 4));
-        assert_eq!(beside(reference, 0, Towards::Above), (target, 3));
+        assert_eq!(neighbor(target, 2, Towards::Below), (reference, 4));
+        assert_eq!(neighbor(reference, 0, Towards::Above), (target, 3));
         let card = both.range(&RangeQuery {
             from_ns: 30_000.0,
             to_ns: 40_000.0,

@@ -140,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_removed_is_told_and_stays_noted() {
+    fn what_cannot_be_removed_is_reported_and_stays_noted() {
         let folder = tempfile::tempdir().unwrap();
         let store = folder.path();
         let old = store.join("old.parquet");

@@ -27,7 +27,7 @@ const SAME: f64 = 0.1;
 
 /// What identifies an enclosing place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Told {
+enum NamedBy {
     Operator,
     Class,
     Role,
@@ -36,21 +36,21 @@ enum Told {
 /// Finds the enclosing places of calls of a trace; each name is resolved once.
 struct Finder<'a> {
     profile: &'a Profile,
-    told: Told,
+    named_by: NamedBy,
     role: ByName<Option<ModuleRole>>,
-    is_telling: ByName<bool>,
+    is_descriptive: ByName<bool>,
 }
 
 /// The name of a place, whether it is for GEMMs, and whether it is for recomputation.
 type Key<'a> = (&'a str, bool, bool);
 
 impl<'a> Finder<'a> {
-    fn new(profile: &'a Profile, told: Told) -> Finder<'a> {
+    fn new(profile: &'a Profile, named_by: NamedBy) -> Finder<'a> {
         Finder {
             profile,
-            told,
+            named_by,
             role: ByName::new(|name| ModuleRole::of_module(name.strip_prefix(MODULE)?)),
-            is_telling: ByName::new(is_telling),
+            is_descriptive: ByName::new(is_descriptive),
         }
     }
 
@@ -62,16 +62,16 @@ impl<'a> Finder<'a> {
             let Some(event) = tree.event(above) else {
                 continue;
             };
-            match (self.told, trace.events.category(event)) {
+            match (self.named_by, trace.events.category(event)) {
                 // The outermost one.
-                (Told::Operator, Category::CpuOp) if self.is_telling.of(trace, event) => {
+                (NamedBy::Operator, Category::CpuOp) if self.is_descriptive.of(trace, event) => {
                     found = Some((trace.name(event), above));
                 }
-                (Told::Class | Told::Role, Category::PythonFunction) => {
+                (NamedBy::Class | NamedBy::Role, Category::PythonFunction) => {
                     if let Some(role) = self.role.of(trace, event) {
                         let class = trace.name(event).strip_prefix(MODULE)?;
-                        let name = match self.told {
-                            Told::Role => role.label(),
+                        let name = match self.named_by {
+                            NamedBy::Role => role.label(),
                             _ => crate::base::format::without_number(class),
                         };
                         return Some((name, above));
@@ -107,7 +107,7 @@ impl<'a> Finder<'a> {
 
 /// Whether an operator says what is computed in it. Operators that only call a GEMM or a convolution, autograd steps
 /// and compiled regions do not.
-fn is_telling(name: &str) -> bool {
+fn is_descriptive(name: &str) -> bool {
     let family = family_of_op(op_category(name, None), name, None);
     !matches!(family, Family::Gemm | Family::Convolution)
         && !is_engine_call(name)
@@ -126,8 +126,8 @@ pub(super) fn places(alignment: &mut Alignment<MatchLevel>, all: &Rows) -> Vec<F
         return Vec::new();
     }
     let mut found = Vec::new();
-    for told in [Told::Operator, Told::Class, Told::Role] {
-        let mut finders = all.sides.map(|side| Finder::new(side.profile, told));
+    for named_by in [NamedBy::Operator, NamedBy::Class, NamedBy::Role] {
+        let mut finders = all.sides.map(|side| Finder::new(side.profile, named_by));
         let mut keyed: Vec<(Key, (Which, usize))> = Vec::new();
         for which in Which::ALL {
             for (place, rows) in alignment.unmatched.get(which).iter().enumerate() {

@@ -404,7 +404,7 @@ fn sizes_without_a_common_factor_are_not_matched_by_one() {
 }
 
 #[test]
-fn longer_sequences_are_told_by_kind_of_work() {
+fn longer_sequences_are_explained_by_kind_of_work() {
     let attention = |length: u32| {
         let qkv = format!("[4, 32, {length}, 128]");
         let args = format!(

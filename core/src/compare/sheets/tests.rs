@@ -43,7 +43,7 @@ fn cells(sheet: &ComparisonSheet, labels: &[&str]) -> Vec<Vec<String>> {
 }
 
 #[test]
-fn a_part_of_a_trace_is_named_beside_the_whole_of_the_other() {
+fn a_part_of_a_trace_is_named_next_to_the_whole_of_the_other() {
     let whole = mm(Timetable::new(), 0, 50).profile();
     let part = whole.window(&Window {
         step: Some("ProfilerStep#3".to_owned()),

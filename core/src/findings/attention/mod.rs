@@ -264,8 +264,8 @@ pub(super) fn run(input: &Input, rows: &[Row], outcome: &mut Outcome) {
 
 /// A note about attention that is not rated because the width of its sliding window is unknown.
 fn of_windows(seen: &[Seen]) -> Option<String> {
-    let is_untold = |one: &&Seen| one.operation.sees_window && one.operation.estimate.is_none();
-    let rows = seen.iter().filter(is_untold);
+    let is_unrated = |one: &&Seen| one.operation.sees_window && one.operation.estimate.is_none();
+    let rows = seen.iter().filter(is_unrated);
     let rows: Vec<&Row> = rows.map(|one| one.row).collect();
     (!rows.is_empty()).then(|| {
         format!(

@@ -345,7 +345,7 @@ impl Subject for Copy<'static> {
             times_by_operation(group.seen.iter().map(|copy| (copy.operation, copy.ns)));
         savings.arrange_by_key(|&(operation, ns)| (Reverse(ns), operation));
         let mut operations: Vec<usize> = savings.iter().map(|(operation, _)| *operation).collect();
-        operations.extend(beside(group).iter().map(|row| row.operation));
+        operations.extend(adjacent_attention(group).iter().map(|row| row.operation));
         let time_ns = group.sum(|copy| copy.ns);
         Some(Evidence {
             savings,
@@ -410,7 +410,7 @@ pub(super) const COPIES: &[Rule<Copy>] = &[
 ];
 
 /// The attention operations next to copies, each once.
-fn beside<'g>(group: &Group<'g, '_, Copy<'static>>) -> Vec<&'g Row> {
+fn adjacent_attention<'g>(group: &Group<'g, '_, Copy<'static>>) -> Vec<&'g Row> {
     let rows = group.seen.iter().map(|copy| copy.attention.row);
     let each = grouped(rows.map(|row| (row.operation, row)), |of_it, row| {
         *of_it = Some(row)
@@ -419,7 +419,7 @@ fn beside<'g>(group: &Group<'g, '_, Copy<'static>>) -> Vec<&'g Row> {
 }
 
 fn attention_ns(group: &Group<Copy<'static>>) -> i64 {
-    sum(beside(group).iter().map(|row| row.time_ns))
+    sum(adjacent_attention(group).iter().map(|row| row.time_ns))
 }
 
 pub(super) const UNFUSED: &[Rule<Unfused>] = &[Rule {

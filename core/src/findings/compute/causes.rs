@@ -85,11 +85,11 @@ pub fn causes_of(input: &Input, at: usize) -> Option<String> {
     let has_waves = steps
         .iter()
         .any(|step| step.cause == Cause::WaveQuantization);
-    let is_told = |fact: &&Fact| has_waves && matches!(fact, Fact::FewWorkgroups { .. });
+    let is_redundant = |fact: &&Fact| has_waves && matches!(fact, Fact::FewWorkgroups { .. });
     let facts = waterfall
         .facts
         .iter()
-        .filter(|fact| !is_told(fact))
+        .filter(|fact| !is_redundant(fact))
         .map(Fact::text);
     let said = |steps: &[&Step]| steps.iter().map(|step| said(step)).collect::<Vec<String>>();
     let causes = said(large).into_iter().chain(facts).chain(said(small));

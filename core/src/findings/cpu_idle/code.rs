@@ -73,8 +73,8 @@ impl<'a> CodeSeen<'a> {
 
     /// A single row; `None` if it would have no finding of its own, however long it is.
     pub(super) fn one(input: &Input, idle: &'a Idle, row: &'a CodeRow) -> Option<CodeSeen<'a>> {
-        let is_telling = row.activity.is_some() || is_long_work(row);
-        (is_telling && !row.is_one_off).then(|| CodeSeen {
+        let is_reportable = row.activity.is_some() || is_long_work(row);
+        (is_reportable && !row.is_one_off).then(|| CodeSeen {
             idle,
             row,
             others: Vec::new(),

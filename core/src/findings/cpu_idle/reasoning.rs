@@ -121,7 +121,7 @@ fn cpu_time(seen: &Seen) -> Option<String> {
 /// The function that takes the most of the time that no other finding is about.
 fn code(seen: &Seen) -> Option<String> {
     let rows = seen.idle.code.rows.iter();
-    let rows = rows.filter(|row| !seen.is_told(row));
+    let rows = rows.filter(|row| !seen.has_own_finding(row));
     let of_cause = rows.filter_map(|row| Some((row, row.by_cause.get(&seen.cause)?)));
     let (row, tally) = of_cause.max_by_key(|(_, tally)| tally.ns)?;
     let share = tally.ns as f64 / seen.left_ns().max(1) as f64;

@@ -25,7 +25,7 @@ pub(super) struct Seen<'a> {
     /// The part of it that other findings are about, or that does not occur in a warm run.
     pub(super) taken: Tally,
     /// The code that has findings of its own.
-    told: Vec<EventId>,
+    code_with_findings: Vec<EventId>,
     pub(super) severity: Severity,
 }
 
@@ -41,13 +41,13 @@ impl<'a> Seen<'a> {
             false => thresholds.idle_code_percent,
         };
         let is_large = |seen: &Seen| {
-            let is_told = idle.is_flagged() || seen.cause != IdleCause::Unknown;
+            let is_reportable = idle.is_flagged() || seen.cause != IdleCause::Unknown;
             // If findings about code cover most of it, the rest only deserves a finding if it is large by itself.
             let least = match seen.taken.ns > seen.left_ns() {
                 true => thresholds.idle_code_percent,
                 false => least,
             };
-            is_told && idle.percent(seen.left_ns()) >= least
+            is_reportable && idle.percent(seen.left_ns()) >= least
         };
         let causes = idle.by_time().into_iter();
         // The analysis of kernel tuning covers its idle time, too.
@@ -58,7 +58,7 @@ impl<'a> Seen<'a> {
             gaps,
             is_compiled,
             taken: CodeSeen::taken(code, idle, cause),
-            told: code
+            code_with_findings: code
                 .iter()
                 .flat_map(CodeSeen::rows)
                 .map(|row| row.event)
@@ -93,9 +93,9 @@ impl<'a> Seen<'a> {
     }
 
     /// Whether another finding is about some code, or it does not run in a warm run.
-    pub(super) fn is_told(&self, row: &CodeRow) -> bool {
+    pub(super) fn has_own_finding(&self, row: &CodeRow) -> bool {
         let is_one_off = row.is_one_off && !self.cause.is_of_first_use();
-        is_one_off || self.told.contains(&row.event)
+        is_one_off || self.code_with_findings.contains(&row.event)
     }
 
     /// The idle time that remains for this cause.

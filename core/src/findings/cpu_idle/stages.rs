@@ -30,16 +30,16 @@ impl<'a> StageSeen<'a> {
         if serving.shape.launches == 0 {
             return None;
         }
-        let beside = serving.stages.iter();
-        let beside = beside.filter(|stage| stage.kind != StageKind::Steps);
-        let stage = beside.max_by_key(|stage| stage.idle_ns())?;
+        let stages = serving.stages.iter();
+        let stages = stages.filter(|stage| stage.kind != StageKind::Steps);
+        let stage = stages.max_by_key(|stage| stage.idle_ns())?;
         let share = percent_of(stage.idle_ns(), idle.timeline.idle_ns)?;
         let is_of_cpu = percent_of(idle.code.all.ns, idle.timeline.idle_ns)? >= MOST_PERCENT;
         let is_large = idle.percent(stage.idle_ns()) >= idle.thresholds.idle_code_percent;
-        let told = sum(code.iter().map(CodeSeen::ns));
+        let excluded_ns = sum(code.iter().map(CodeSeen::ns));
         let one_off = idle.code.rows.iter().filter(|row| row.is_one_off);
-        let told = told.saturating_add(sum(one_off.map(|row| row.all.ns)));
-        let left_ns = stage.idle_ns().saturating_sub(told);
+        let excluded_ns = excluded_ns.saturating_add(sum(one_off.map(|row| row.all.ns)));
+        let left_ns = stage.idle_ns().saturating_sub(excluded_ns);
         let seen = StageSeen {
             idle,
             stage,
@@ -66,7 +66,7 @@ impl Subject for StageSeen<'static> {
         let (seen, idle) = (group.first(), group.first().idle);
         let ns = seen.stage.idle_ns();
         let elsewhere_ns = idle.timeline.idle_ns.saturating_sub(ns);
-        let told_ns = ns.saturating_sub(seen.left_ns);
+        let excluded_ns = ns.saturating_sub(seen.left_ns);
         let name = seen.stage.name(seen.is_diffusion);
         let (first, rest) = name.split_at(1);
         vec![
@@ -78,7 +78,7 @@ impl Subject for StageSeen<'static> {
             ("elsewhere", format::time_ns(elsewhere_ns)),
             (
                 "told",
-                match told_ns {
+                match excluded_ns {
                     0 => String::new(),
                     ns => format!(
                         "Of this {} are a cold start, or code that has findings of its own: they are not in the estimate.",

@@ -267,9 +267,9 @@ fn waiting_operator(input: &Input, wait: EventId) -> Option<String> {
     let names: Vec<StringId> = names.collect();
     let mut outermost = names.iter().rev();
     let reads = |name: &&StringId| {
-        let told = CpuActivity::of_span(Category::CpuOp, trace.strings.get(**name));
+        let activity = CpuActivity::of_span(Category::CpuOp, trace.strings.get(**name));
         matches!(
-            told,
+            activity,
             Some(CpuActivity::ReadBack | CpuActivity::DynamicShape)
         )
     };

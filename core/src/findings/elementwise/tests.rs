@@ -15,7 +15,7 @@ fn fast(calls: Calls) -> Calls {
 }
 
 /// The outcome for a call next to such an addition.
-fn beside_fast(op: &str, args: &str, us: u32) -> Outcome {
+fn after_fast(op: &str, args: &str, us: u32) -> Outcome {
     let calls = fast(Calls::new()).call(op, args, KERNEL, us);
     calls.outcome("elementwise")
 }
@@ -88,7 +88,7 @@ fn gradients_need_not_be_set_to_zero() {
 /// A cache of keys that grows by a token in each step is copied as a whole; halves are no copy of one tensor.
 #[test]
 fn a_large_tensor_need_not_be_copied_to_append_to_it() {
-    let cat = |sizes: &str| beside_fast("aten::cat", &format!("[{sizes}], =1"), 400);
+    let cat = |sizes: &str| after_fast("aten::cat", &format!("[{sizes}], =1"), 400);
     let appended = cat("16x8191x1024 16x1x1024");
     let finding = only(&appended, "large_input_concatenated");
     says(&finding.issue, &[">99.9 % of what it writes"]);
@@ -153,7 +153,7 @@ fn elements_that_only_move_are_found_at_the_roofline() {
 /// How much of a concatenation is needed depends on what reads its result.
 #[test]
 fn a_concatenation_saves_at_most_its_time() {
-    let outcome = beside_fast("aten::cat", "[64x512x1024 64x512x1024], =1", 100);
+    let outcome = after_fast("aten::cat", "[64x512x1024 64x512x1024], =1", 100);
     let impact = only(&outcome, "concatenations").impact.unwrap();
     let range = [impact.low_ns, impact.mid_ns, impact.high_ns];
     assert_eq!(range, [0, 50_000, 100_000]);
@@ -189,12 +189,12 @@ const POSITIONS_FIRST: &str = "8x16x4096x64@4194304x64x1024x1";
 fn copies_that_only_change_the_layout_could_go() {
     // Swaps heads and positions.
     let args = format!("{HEADS_FIRST}, {POSITIONS_FIRST}:c10::Half");
-    let outcome = beside_fast("aten::copy_", &args, 100);
+    let outcome = after_fast("aten::copy_", &args, 100);
     let finding = found(&outcome, "layout_copies");
     assert_eq!(finding.impact, Some(Impact::at_most(100_000)));
     assert_eq!(finding.savings, [(1, 87_500)]);
     // With the same order it is not a layout copy.
-    let same = beside_fast("aten::copy_", &format!("{HEADS_FIRST}*2"), 100);
+    let same = after_fast("aten::copy_", &format!("{HEADS_FIRST}*2"), 100);
     assert!(!patterns(&same).contains(&"layout_copies"));
 }
 
@@ -203,14 +203,14 @@ fn copies_that_only_change_the_layout_could_go() {
 #[test]
 fn a_copy_that_converts_as_well_is_more_than_a_layout_copy() {
     let args = format!("{HEADS_FIRST}, {POSITIONS_FIRST}:float");
-    let outcome = beside_fast("aten::copy_", &args, 100);
+    let outcome = after_fast("aten::copy_", &args, 100);
     saves_at_most(&outcome, "layout_and_type_copies", 61_000..63_000);
 }
 
 #[test]
 fn conversions_are_no_copies() {
     let args = "33554432@1, 33554432@1:float";
-    let outcome = beside_fast("aten::copy_", args, 100);
+    let outcome = after_fast("aten::copy_", args, 100);
     let finding = found(&outcome, "type_conversions");
     assert_eq!(finding.impact, Some(Impact::at_most(100_000)));
     assert_eq!(outcome.get("cast_count"), Some(&Value::Count(1)));
@@ -219,7 +219,7 @@ fn conversions_are_no_copies() {
 #[test]
 fn integers_are_not_taken_for_weights() {
     let args = "268435456@1:float, 268435456@1:unsigned char";
-    let outcome = beside_fast("aten::copy_", args, 400);
+    let outcome = after_fast("aten::copy_", args, 400);
     let model = &found(&outcome, "type_conversions").model;
     assert!(model.starts_with("leave the data narrow"), "{model}");
     says_no(model, &["autocast"]);
@@ -228,7 +228,7 @@ fn integers_are_not_taken_for_weights() {
 #[test]
 fn slow_kernels_are_not_what_fusion_saves() {
     // 100 million elements: 800 MB read and written, at 5 300 GB/s 151 µs.
-    let case = |us: u32| patterns(&beside_fast("aten::gelu", "100000000@1:float", us));
+    let case = |us: u32| patterns(&after_fast("aten::gelu", "100000000@1:float", us));
     // 15 %, 34 % and 50 % of roofline.
     assert_eq!(case(1000), ["slow_elementwise_kernel"]);
     assert_eq!(case(450), ["memory_bound_gap"]);
@@ -270,7 +270,7 @@ fn what_is_contiguous_is_not_advised_to_become_so() {
         ("8192x8192@16384x1", "make operands contiguous"),
     ];
     for (tensor, expected) in cases {
-        let outcome = beside_fast("aten::gelu", tensor, 1000);
+        let outcome = after_fast("aten::gelu", tensor, 1000);
         let model = &found(&outcome, "slow_elementwise_kernel").model;
         assert!(model.starts_with(expected), "{model}");
     }

@@ -49,7 +49,7 @@ pub(super) fn chains(
         let place = Place {
             scope: effective(&raw, at, scopes),
             around: scopes.above(own),
-            is_beside: before.is_some_and(|before| scopes.are_beside(before, own)),
+            is_adjacent: before.is_some_and(|before| scopes.are_beside(before, own)),
         };
         builder.step(at, place);
     }
@@ -74,7 +74,7 @@ struct Place {
     /// The module around it.
     around: Option<Scope>,
     /// Whether its module is that of the previous step, next to it, inside it or around it.
-    is_beside: bool,
+    is_adjacent: bool,
 }
 
 struct Builder<'a> {
@@ -115,7 +115,7 @@ impl<'a> Builder<'a> {
             StepRole::Fusable if operator.name == "cat" && !self.ends_in("neg") => self.flush(at),
             StepRole::Fusable => {
                 let is_inside = place.scope == self.scope && place.scope != Scope::Nowhere;
-                let belongs = is_inside || (place.is_beside && self.takes_along(&operator.name));
+                let belongs = is_inside || (place.is_adjacent && self.takes_along(&operator.name));
                 if belongs && (self.is_fed(at) || self.is_side(at)) {
                     self.current.push(at);
                 } else {

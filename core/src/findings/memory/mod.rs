@@ -98,14 +98,14 @@ impl Seen {
 
 /// Merges issues that are the same on several devices.
 fn of_all_devices(all: Vec<Seen>) -> Vec<Seen> {
-    let mut told: Vec<Seen> = Vec::new();
+    let mut merged: Vec<Seen> = Vec::new();
     for seen in all {
-        match told.iter_mut().find(|one| one.is_alike(&seen)) {
+        match merged.iter_mut().find(|one| one.is_alike(&seen)) {
             Some(one) => one.take_in(seen),
-            None => told.push(seen),
+            None => merged.push(seen),
         }
     }
-    told
+    merged
 }
 
 impl Subject for Seen {

@@ -110,7 +110,7 @@ fn one_operator_that_holds_much_has_the_remedy_that_its_name_proves() {
 
 /// One finding for all GPUs: about the one with the most memory; the others are named.
 #[test]
-fn the_same_on_several_gpus_is_told_once() {
+fn the_same_on_several_gpus_is_reported_once() {
     let on = |timetable: Timetable, gpu: u32, bytes: i64, at: u32| {
         let at = at..at + 100;
         timetable

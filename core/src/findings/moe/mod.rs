@@ -21,7 +21,7 @@ struct Seen<'a> {
     name: &'a str,
     role: MoeRole,
     /// Whether the trace shows the expert GEMMs that the routing belongs to.
-    are_gemms_told: bool,
+    has_expert_gemms: bool,
     /// It takes long and is at a low % of roofline.
     is_slow: bool,
     /// Bytes per nanosecond of the other expert GEMM, if both are memory-bound and it is much faster.
@@ -43,12 +43,12 @@ pub(super) const DOCS: Docs = || [rule::docs(rules::RULES), rule::docs(padding::
 pub(super) fn run(input: &Input, rows: &[Row], outcome: &mut Outcome) {
     let gate = Gate::of(input, input.options.thresholds.moe_gate_ms);
     let role_of = |row: &Row| role(input.profile, input.operation(row.operation));
-    let are_gemms_told = !rows.iter().all(|row| role_of(row).is_around());
+    let has_expert_gemms = !rows.iter().all(|row| role_of(row).is_around());
     let seen = rows.iter().map(|row| Seen {
         row,
         name: input.operation(row.operation).short_name(input.profile),
         role: role_of(row),
-        are_gemms_told,
+        has_expert_gemms,
         is_slow: is_bottleneck(input, row, &gate) && !is_launch_scale(input, row),
         sibling: sibling(input, rows, row),
         reads_weights: reads_weights(input, row),
@@ -63,7 +63,7 @@ pub(super) fn run(input: &Input, rows: &[Row], outcome: &mut Outcome) {
     let padded = padding::padded(input, rows);
     let padded = rule::find(input, padding::RULES, padded.iter().collect());
     outcome.findings.extend(padded);
-    let (what, of_unknown): (_, fn(&Seen) -> bool) = match are_gemms_told {
+    let (what, of_unknown): (_, fn(&Seen) -> bool) = match has_expert_gemms {
         true => ("MoE kernel", |seen| seen.role == MoeRole::Fused),
         false => ("routing or sorting", |seen| seen.is_around()),
     };
@@ -100,8 +100,8 @@ fn bytes_and_rate(input: &Input, row: &Row) -> Option<(f64, f64)> {
     let judged = input.judged(row.operation);
     let is_bound_by_memory = judged.roof.is_some_and(|roof| roof.bound == Bound::Memory);
     let bytes = judged.work?.bytes? * row.n_calls as f64;
-    let is_told = is_bound_by_memory && !row.is_anomaly && row.time_ns > 0;
-    is_told.then(|| (bytes, bytes / row.time_ns as f64))
+    let has_rate = is_bound_by_memory && !row.is_anomaly && row.time_ns > 0;
+    has_rate.then(|| (bytes, bytes / row.time_ns as f64))
 }
 
 /// The rate of the other GEMM of the same experts, if it is higher by a large factor.
@@ -110,10 +110,10 @@ fn sibling(input: &Input, rows: &[Row], row: &Row) -> Option<f64> {
     let role_of = |row: &Row| role(input.profile, input.operation(row.operation));
     let is_gemm = role_of(row).is_gemm();
     let (_, rate) = bytes_and_rate(input, row).filter(|_| is_gemm)?;
-    let beside = rows
+    let gemms = rows
         .iter()
         .filter(|other| other.n_calls == row.n_calls && role_of(other).is_gemm());
-    let rates = beside.filter_map(|other| Some(bytes_and_rate(input, other)?.1));
+    let rates = gemms.filter_map(|other| Some(bytes_and_rate(input, other)?.1));
     let fastest = rates.fold(0.0, f64::max);
     (fastest > rate * FAR_AHEAD).then_some(fastest)
 }

@@ -75,7 +75,7 @@ pub(super) const RULES: &[Rule<Seen>] = &[
     Rule {
         key: "routing_overhead",
         when: "routing and sorting take a good part of the MoE layers",
-        applies: |_, seen| seen.is_around() && seen.are_gemms_told,
+        applies: |_, seen| seen.is_around() && seen.has_expert_gemms,
         gate: |group| {
             percent_of_layers(group) > group.input.options.thresholds.moe_routing_percent
                 && group.is_large(|lines| lines.moe_gate_ms)

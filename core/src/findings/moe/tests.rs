@@ -84,7 +84,7 @@ fn one_expert_gemm_is_held_to_the_rate_of_the_other() {
 
 /// Up and down projections of experts with 4 096 × 14 336, in a model with another inner size.
 #[test]
-fn weights_padded_beyond_the_model_are_told() {
+fn weights_padded_beyond_the_model_are_reported() {
     let args = "16x4096@4096x1, 8x28672x4096@117440512x4096x1, 8x4096x14336@58720256x14336x1, 16x2@2x1:float";
     let up = "aiter::moe_cktile2stages_gemm1_ck";
     let calls = Calls::new().call(up, args, "moe_gemm1", 450);

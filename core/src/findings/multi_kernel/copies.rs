@@ -154,8 +154,8 @@ impl Checkpoints {
     fn find(profile: &Profile) -> Checkpoints {
         let (trace, tree) = (&profile.trace, profile.full_tree());
         let mut is_checkpoint = ByName::new(|name| {
-            let told = CpuActivity::of_span(Category::PythonFunction, name);
-            told == Some(CpuActivity::Checkpointing)
+            let activity = CpuActivity::of_span(Category::PythonFunction, name);
+            activity == Some(CpuActivity::Checkpointing)
         });
         let copies = profile.gpu.all();
         let copies = copies.filter(|work| work.class == GpuClass::Memcpy);

@@ -156,15 +156,15 @@ fn notes_on_collectives(facts: &Facts) -> Vec<String> {
         }
     }
     notes.extend(facts.collectives.steps.iter().flat_map(notes_on_steps));
-    let told = facts.collectives.groups.iter();
-    let told = told.filter_map(|group| Some((group.count, group.key.source?)));
-    let (n_told, weakest) = told.fold((0, None), |(n, weakest), (count, source)| {
+    let assumed = facts.collectives.groups.iter();
+    let assumed = assumed.filter_map(|group| Some((group.count, group.key.source?)));
+    let (n_assumed, weakest) = assumed.fold((0, None), |(n, weakest), (count, source)| {
         (n + count, weakest.max(Some(source)))
     });
     if let Some(source) = weakest {
         notes.push(format!(
             "The message of {} in graphs is assumed to be the hidden states of all tokens of the step ({}).",
-            format::counted(n_told, "all-reduce"),
+            format::counted(n_assumed, "all-reduce"),
             source.label()
         ));
     }

@@ -24,9 +24,9 @@ impl Neighbors {
         let norms: Vec<(&[Placed], usize)> =
             calls.filter(|(lane, at)| is_norm(&lane[*at])).collect();
         let are_most = |n: usize| 2 * n > norms.len();
-        let of_most = |beside: fn(&[Placed], usize) -> Option<&Placed>| {
-            let beside = norms.iter().filter_map(|(lane, at)| beside(lane, *at));
-            let names = beside.filter_map(|placed| Some((elementwise_name(input, placed)?, ())));
+        let of_most = |neighbor: fn(&[Placed], usize) -> Option<&Placed>| {
+            let neighbors = norms.iter().filter_map(|(lane, at)| neighbor(lane, *at));
+            let names = neighbors.filter_map(|placed| Some((elementwise_name(input, placed)?, ())));
             let counted = grouped(names, |n: &mut usize, ()| *n += 1);
             let most = counted.into_iter().find(|(_, n)| are_most(*n));
             most.map(|(name, _)| name)

@@ -21,7 +21,7 @@ fn addition(us: u32) -> Calls {
 }
 
 /// A batch norm in training next to such additions.
-fn beside_additions(addition_us: u32, x: &str, us: u32) -> Outcome {
+fn with_additions(addition_us: u32, x: &str, us: u32) -> Outcome {
     batch_norm(addition(addition_us), x, "True", us).outcome("norm")
 }
 
@@ -38,7 +38,7 @@ fn batch_norm_is_compared_with_the_element_wise_baseline() {
         (80, 300, &[]),
     ];
     for (us, addition_us, expected) in cases {
-        let outcome = beside_additions(addition_us, IMAGES, us);
+        let outcome = with_additions(addition_us, IMAGES, us);
         assert_eq!(patterns(&outcome), expected, "{us} µs");
     }
 }
@@ -61,7 +61,7 @@ fn a_norm_in_two_kernels_is_called_that() {
 
 #[test]
 fn both_rates_are_in_the_issue_and_in_the_table() {
-    let outcome = beside_additions(300, IMAGES, 300);
+    let outcome = with_additions(300, IMAGES, 300);
     let finding = found(&outcome, "norm_kernel_issue");
     // 205.5 MB in 300 µs.
     let rates = "the longest moves 685 GB/s where `aten::add_` moves 4.00 TB/s";
@@ -87,7 +87,7 @@ fn without_large_operations_those_of_like_size_are_compared() {
 
 #[test]
 fn the_channels_last_format_is_that_of_the_rank() {
-    let model = |x| beside_additions(300, x, 300).findings[0].model.clone();
+    let model = |x| with_additions(300, x, 300).findings[0].model.clone();
     let flat = model(IMAGES);
     says(&flat, &["in `torch.channels_last`"]);
     let deep = model("4x64x16x112x112@12845056x200704x12544x112x1");
@@ -127,7 +127,7 @@ fn kernels_as_short_as_their_launch_are_no_finding() {
 fn a_norm_is_merged_with_its_neighbors() {
     let model = |around: [&str; 3]| {
         let norm = "4096x4096@4096x1, =[4096]";
-        let beside = |calls: Calls, op: &str| {
+        let with_neighbor = |calls: Calls, op: &str| {
             let kernel = match op {
                 "aten::mm" => "gemm",
                 _ => ELEMENTWISE,
@@ -136,9 +136,9 @@ fn a_norm_is_merged_with_its_neighbors() {
         };
         let [before, after @ ..] = around;
         let calls = (0..3).fold(addition(300), |calls, _| {
-            let calls = beside(calls, before);
+            let calls = with_neighbor(calls, before);
             let calls = calls.call("aten::native_layer_norm", norm, "layer_norm", 300);
-            after.into_iter().fold(calls, beside)
+            after.into_iter().fold(calls, with_neighbor)
         });
         calls.outcome("norm").findings[0].model.clone()
     };

@@ -81,7 +81,7 @@ fn gradients_are_worth_their_sorting_or_their_sums() {
 
 /// The reason for unknown FLOPs and bytes decides the advice.
 #[test]
-fn unknown_work_is_told_by_its_reason() {
+fn unknown_work_is_reported_by_its_reason() {
     let (shapes, index) = ("8:float", "1000000x64:float, _");
     let index = Calls::new().call("aten::index", index, "index_elementwise_kernel", 500);
     let unshaped = Calls::new().call("my::op", r#""a": 1"#, "my_kernel", 500);

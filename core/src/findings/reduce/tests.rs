@@ -131,7 +131,7 @@ fn softmax_beside_batched_gemms_is_noted() {
 
 /// A reduction that picks an element has nothing to sum up.
 #[test]
-fn what_chooses_is_not_told_to_sum() {
+fn what_chooses_is_not_advised_to_sum() {
     for (op, can_sum) in [("aten::sum", true), ("aten::amax", false)] {
         let row = "1x8000000@8000000x1:float";
         let outcome = reduced(op, row, "[1]", 1000);

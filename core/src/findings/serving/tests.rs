@@ -201,7 +201,7 @@ fn kernels_as_short_as_any_several_times_in_each_layer() {
 
 /// Quantization of 60 µs before each attention of 40.
 #[test]
-fn preparation_that_takes_longer_than_attention_is_told() {
+fn preparation_that_takes_longer_than_attention_is_reported() {
     let with = |quantize: &'static str, us: f64, attention: &'static str| {
         let layer = [
             (GEMM, 50.0),
@@ -241,11 +241,11 @@ fn graphs_for_more_requests_than_a_step_has() {
         assert_eq!(figures(&step(full), "graph_padding"), None, "{full}");
     }
     // The input of the first operator after the graph: 40 rows for 32 tokens.
-    let beside = step(DECODE)
+    let with_neighbor = step(DECODE)
         .op("aten::index", 30..40)
         .args("40x2880, 32:long int");
     says(
-        &issue(&beside, "graph_padding"),
+        &issue(&with_neighbor, "graph_padding"),
         &["32 of 40, from neighbors", "20.0 % of the rows"],
     );
 }
@@ -298,7 +298,7 @@ fn three_replays() -> Timetable {
 
 /// After steps with a graph, three steps of more requests that launch nine kernels each, one every 100 µs.
 #[test]
-fn decode_steps_without_a_graph_are_told_from_those_with_one() {
+fn decode_steps_without_a_graph_are_distinguished_from_those_with_one() {
     const LARGER: &str =
         "execute_40_context_0(sq0sk0sqsq0sqsk0)_generation_40(sq40sk4000sqsq40sqsk4000)";
     let with = |us: f64| {
@@ -346,7 +346,7 @@ fn decodes_that_wait_for_a_long_prefill() {
 
 /// Layers of attention, 10 µs with a window, 40 µs without; with a GEMM before each.
 #[test]
-fn sliding_and_full_layers_are_told_apart() {
+fn sliding_and_full_layers_are_distinguished() {
     const WINDOW: &str = "kernel_unified_attention_2d";
     const FULL: &str = "kernel_unified_attention_3d";
     let with = |layers: &[&'static str]| {
@@ -384,7 +384,7 @@ fn sliding_and_full_layers_are_told_apart() {
 
 /// Six graphs in a step, 10 µs apart, each with another kernel.
 #[test]
-fn decode_in_many_graphs_is_told() {
+fn decode_in_many_graphs_is_reported() {
     let kernels = ["a", "b", "c", "d", "e", "f"];
     let step = |name: &str, n: usize| {
         let table = Timetable::new().annotation(name, 0..1_000);
@@ -522,7 +522,7 @@ fn a_decode_step_is_held_to_the_memory_bandwidth() {
     // Faster than reading would allow.
     assert_eq!(figures(&step(20, DECODE), "decode_memory_floor"), None);
     // If there is also a prefill step, only the decode steps count.
-    let beside = (0..4).fold(far.annotation(prefill, 2_010..4_000), |table, at: u32| {
+    let with_prefill = (0..4).fold(far.annotation(prefill, 2_010..4_000), |table, at: u32| {
         let run = 4_000 + at * 500..4_000 + (at + 1) * 500;
         let host = 2_020 + at * 20;
         let table = table
@@ -530,10 +530,10 @@ fn a_decode_step_is_held_to_the_memory_bandwidth() {
             .args("512x8192, 8192x8192");
         table.launched(GEMM, host + 1..host + 2, run)
     });
-    let mixed = figures(&beside, "decode_memory_floor");
+    let mixed = figures(&with_prefill, "decode_memory_floor");
     assert_eq!(mixed, Some((1_000, Some(746))));
     says(
-        &issue(&beside, "decode_memory_floor"),
+        &issue(&with_prefill, "decode_memory_floor"),
         &["The decode step reads 1.34 GB", "it takes 1.00 ms"],
     );
     let far = step(100, DECODE);

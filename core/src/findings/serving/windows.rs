@@ -28,11 +28,12 @@ pub(super) fn seen(source: &Source) -> Vec<Seen> {
     });
     let layers: Vec<Vec<&Kernel>> = layers.collect();
     // Of several batches, the first with such a pattern.
-    let told = layers.iter().find_map(|layers| {
+    let pattern = layers.iter().find_map(|layers| {
         let are_sliding: Vec<bool> = layers.iter().map(|one| is_sliding(source, one)).collect();
         Layers::of(are_sliding)
     });
-    told.and_then(|told| told.seen(source, &layers))
+    pattern
+        .and_then(|pattern| pattern.seen(source, &layers))
         .into_iter()
         .collect()
 }

@@ -18,7 +18,7 @@ const REDUCTION: &str = "triton_red_fused_add_mean_mul_pow_rsqrt_0";
 const POINTWISE: &str = "triton_poi_fused_mul_silu_2";
 
 #[test]
-fn slow_reductions_are_told_apart_from_other_slow_kernels() {
+fn slow_reductions_are_distinguished_from_other_slow_kernels() {
     let case = |name, sizes: &[u64], us| {
         patterns(&kernel(Calls::new(), 1, name, sizes, us).outcome("triton"))
     };

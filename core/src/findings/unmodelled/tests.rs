@@ -2,7 +2,7 @@ use super::super::samples::{Calls, only, patterns, says};
 
 /// 2·4096³ operations at the 65 TFLOPS of a T4 in FP16: 2.11 ms of 30.
 #[test]
-fn bf16_on_a_gpu_without_it_is_told_to_be_fp16() {
+fn bf16_on_a_gpu_without_it_is_advised_to_be_fp16() {
     let calls = Calls::new().call("aten::mm", "4096x4096*2", "gemmSN_NN_kernel", 30_000);
     let outcome = calls.outcome_on("T4", "gemm");
     let finding = only(&outcome, "no_units_for_type");
@@ -15,7 +15,7 @@ fn bf16_on_a_gpu_without_it_is_told_to_be_fp16() {
 }
 
 #[test]
-fn attention_and_convolutions_are_told_as_well() {
+fn attention_and_convolutions_are_reported_as_well() {
     let convolution = "32x64x56x56, 64x64x3x3, _, =[1, 1]*3, =False, =[0, 0], =1";
     #[rustfmt::skip]
     let cases = [

@@ -50,8 +50,8 @@ pub(super) fn outliers(fleet: &Fleet) -> Vec<Outlier> {
         let works: Set<usize> = own.iter().map(|of| of.work).gather();
         let mut works: Vec<usize> = works.into_iter().collect();
         works.arrange();
-        let beside = works.iter().filter_map(|work| by_work.get(*work)).flatten();
-        let mut others: Vec<f64> = beside
+        let same_work = works.iter().filter_map(|work| by_work.get(*work)).flatten();
+        let mut others: Vec<f64> = same_work
             .filter(|of| of.host != host)
             .map(|of| of.total)
             .collect();
@@ -86,8 +86,8 @@ pub(super) fn outliers(fleet: &Fleet) -> Vec<Outlier> {
         .into_iter()
         .zip(stand)
         .filter_map(|((outlier, p), stands)| {
-            let is_told = stands && p < MOST_P && outlier.ratio > 1.0 + LEAST_CHANGE;
-            is_told.then_some(outlier)
+            let is_reported = stands && p < MOST_P && outlier.ratio > 1.0 + LEAST_CHANGE;
+            is_reported.then_some(outlier)
         });
     let mut slower: Vec<Outlier> = slower.collect();
     slower.arrange_by(|one, other| other.ratio.total_cmp(&one.ratio));

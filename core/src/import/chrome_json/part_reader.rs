@@ -17,8 +17,8 @@ use crate::trace::Rows;
 pub struct PartReader {
     number: (u32, u32),
     reader: Reader,
-    told: Rows,
-    n_keys_told: u8,
+    previous: Rows,
+    n_previous_keys: u8,
 }
 
 impl PartReader {
@@ -32,9 +32,9 @@ impl PartReader {
         let reader = Reader::default();
         PartReader {
             number,
-            n_keys_told: reader.events.keys.len(),
+            n_previous_keys: reader.events.keys.len(),
             reader,
-            told: Rows::default(),
+            previous: Rows::default(),
         }
     }
 
@@ -60,10 +60,10 @@ impl PartReader {
             saw_phase: std::mem::take(&mut events.saw_phase),
             warnings: std::mem::take(&mut events.warnings),
             unknown: events.take_unknown(),
-            keys: events.keys.learned_from(self.n_keys_told),
-            trace: events.builder.take_part(&mut self.told),
+            keys: events.keys.learned_from(self.n_previous_keys),
+            trace: events.builder.take_part(&mut self.previous),
         };
-        self.n_keys_told = events.keys.len();
+        self.n_previous_keys = events.keys.len();
         Some(part)
     }
 }

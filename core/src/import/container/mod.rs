@@ -157,7 +157,7 @@ impl Container {
     }
 
     /// Whether the first bytes are enough to decide.
-    fn is_told(head: &[u8]) -> bool {
+    fn is_recognized(head: &[u8]) -> bool {
         Self::is_gzip(head) || Self::is_zip(head)
     }
 
@@ -169,12 +169,12 @@ impl Container {
     pub(super) fn push(&mut self, bytes: &[u8], reader: &mut Payload) -> Result<(), ImportError> {
         match self {
             Container::Unknown { head, n_outer } => {
-                if head.is_empty() && (bytes.len() >= HEAD || Container::is_told(bytes)) {
+                if head.is_empty() && (bytes.len() >= HEAD || Container::is_recognized(bytes)) {
                     *self = Container::sniff(bytes, *n_outer);
                     return self.push(bytes, reader);
                 }
                 head.extend_from_slice(bytes);
-                if head.len() < HEAD && !Container::is_told(head) {
+                if head.len() < HEAD && !Container::is_recognized(head) {
                     return Ok(());
                 }
                 let head = std::mem::take(head);

@@ -174,12 +174,12 @@ impl Untar {
     }
 
     fn leave(&mut self, kind: Kind, sink: &mut dyn FnMut(Member)) {
-        let told = std::mem::take(&mut self.pending);
+        let body = std::mem::take(&mut self.pending);
         match kind {
             Kind::File => sink(Member::End),
             Kind::Skipped => {}
-            Kind::LongName => self.name = Some(text(&told)),
-            Kind::Attributes => self.take_attributes(&told),
+            Kind::LongName => self.name = Some(text(&body)),
+            Kind::Attributes => self.take_attributes(&body),
         }
         if let Part::Body(_, 0, 0) = self.part {
             self.part = Part::Header;
@@ -187,19 +187,19 @@ impl Untar {
     }
 
     /// Lines like `28 path=traces/rank0.json`, each preceded by its length.
-    fn take_attributes(&mut self, mut told: &[u8]) {
+    fn take_attributes(&mut self, mut records: &[u8]) {
         loop {
-            let Some(space) = told.iter().position(|byte| *byte == b' ') else {
+            let Some(space) = records.iter().position(|byte| *byte == b' ') else {
                 return;
             };
-            let length = told
+            let length = records
                 .get(..space)
                 .map(text)
                 .and_then(|text| text.parse().ok());
             let Some(length) = length.filter(|length: &usize| *length > space) else {
                 return;
             };
-            let Some(line) = told.get(space + 1..length) else {
+            let Some(line) = records.get(space + 1..length) else {
                 return;
             };
             let line = text(line);
@@ -208,7 +208,7 @@ impl Untar {
                 Some(("size", size)) => self.size = size.parse().ok().or(self.size),
                 _ => {}
             }
-            told = told.get(length..).unwrap_or_default();
+            records = records.get(length..).unwrap_or_default();
         }
     }
 }

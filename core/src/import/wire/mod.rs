@@ -23,10 +23,10 @@ use crate::trace::Trace;
 /// Deepest nesting of messages that a reader follows.
 pub(super) const MOST_DEPTH: u32 = 16;
 
-/// Detects a format by the fields of its first record: the first one that `tell` answers decides.
+/// Detects a format by the fields of its first record: the first one that `classify` answers decides.
 ///
 /// A text that starts with a blank line has the same first byte, but is not a record.
-pub(super) fn sniff(head: Head, tell: impl Fn(u32, Value) -> Option<bool>) -> Sniffed {
+pub(super) fn sniff(head: Head, classify: impl Fn(u32, Value) -> Option<bool>) -> Sniffed {
     let (mut rest, is_json) = match head.bytes.split_first() {
         Some((&RECORD, rest)) => (rest, begins_json(rest)),
         Some(_) => return Sniffed::No,
@@ -38,7 +38,7 @@ pub(super) fn sniff(head: Head, tell: impl Fn(u32, Value) -> Option<bool>) -> Sn
         (_, Ok(len)) => usize::try_from(len).unwrap_or(usize::MAX),
     };
     let mut fields = Fields::of(rest.get(..len).unwrap_or(rest));
-    match fields.find_map(|(number, value)| tell(number, value)) {
+    match fields.find_map(|(number, value)| classify(number, value)) {
         Some(true) => Sniffed::Yes,
         None if rest.len() < len && fields.bad() != Some(Bad::Damaged) => Sniffed::Unclear,
         _ => Sniffed::No,

@@ -67,11 +67,11 @@ impl<'a> GpuEvent<'a> {
             instruction: Instruction::default(),
             args: ArgsText::default(),
         };
-        let mut told = |name: &str, stat: Stat| event.stat(name, stat);
+        let mut add_stat = |name: &str, stat: Stat| event.stat(name, stat);
         if let Some(named) = timed.as_ref().and_then(|(_, id)| plane.event(*id)) {
-            plane.stats_of_name(named, &mut told);
+            plane.stats_of_name(named, &mut add_stat);
         }
-        plane.stats_of(&fields, 4, &mut told);
+        plane.stats_of(&fields, 4, &mut add_stat);
         event.timed = timed.map(|(timed, _)| timed);
         event
     }

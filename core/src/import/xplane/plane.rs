@@ -113,9 +113,9 @@ impl<'a> Plane<'a> {
     }
 
     /// Passes on the statistics of the plane itself.
-    pub(super) fn each_stat(&self, mut told: impl FnMut(&str, Stat)) {
+    pub(super) fn each_stat(&self, mut visit: impl FnMut(&str, Stat)) {
         for stat in self.all(6) {
-            self.stat(stat, &mut told);
+            self.stat(stat, &mut visit);
         }
     }
 
@@ -130,22 +130,22 @@ impl<'a> Plane<'a> {
     }
 
     /// Passes on the statistics of an event or of an event name.
-    pub(super) fn stats_of(&self, fields: &Fields, field: u32, told: &mut impl FnMut(&str, Stat)) {
+    pub(super) fn stats_of(&self, fields: &Fields, field: u32, visit: &mut impl FnMut(&str, Stat)) {
         for (number, value) in fields.clone() {
             if number == field {
-                self.stat(value, told);
+                self.stat(value, visit);
             }
         }
     }
 
     /// Passes on the statistics shared by all events of a name.
-    pub(super) fn stats_of_name(&self, named: &Named, told: &mut impl FnMut(&str, Stat)) {
+    pub(super) fn stats_of_name(&self, named: &Named, visit: &mut impl FnMut(&str, Stat)) {
         if let Some(fields) = &named.fields {
-            self.stats_of(fields, 5, told);
+            self.stats_of(fields, 5, visit);
         }
     }
 
-    fn stat(&self, stat: Value, told: &mut impl FnMut(&str, Stat)) {
+    fn stat(&self, stat: Value, visit: &mut impl FnMut(&str, Stat)) {
         let (mut name, mut value) = (None, None);
         for (number, of) in stat.fields() {
             match number {
@@ -162,7 +162,7 @@ impl<'a> Plane<'a> {
             }
         }
         if let (Some(name), Some(value)) = (name, value) {
-            told(name, value);
+            visit(name, value);
         }
     }
 }

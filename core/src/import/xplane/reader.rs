@@ -64,9 +64,9 @@ impl Reader {
                 continue;
             };
             let track = stream_track(&mut self.events.builder, gpu, stream);
-            self.tell_damage(&line.fields, offset);
+            self.warn_if_damaged(&line.fields, offset);
             for fields in line.events() {
-                self.tell_damage(&fields, offset);
+                self.warn_if_damaged(&fields, offset);
                 let event = GpuEvent::read(plane, &line, fields);
                 self.tally.count();
                 self.gpu_event(event, (gpu, stream), track, offset);
@@ -102,9 +102,9 @@ impl Reader {
     fn host(&mut self, plane: &Plane, offset: u64) {
         for line in plane.lines().map(Line::read) {
             let track = self.thread(&line);
-            self.tell_damage(&line.fields, offset);
+            self.warn_if_damaged(&line.fields, offset);
             for fields in line.events() {
-                self.tell_damage(&fields, offset);
+                self.warn_if_damaged(&fields, offset);
                 self.tally.count();
                 if let Some(event) = HostEvent::read(plane, &line, fields) {
                     self.host_event(event, track, offset);
@@ -114,7 +114,7 @@ impl Reader {
     }
 
     /// Warns if a line or an event is damaged before its end.
-    fn tell_damage(&mut self, fields: &Fields, offset: u64) {
+    fn warn_if_damaged(&mut self, fields: &Fields, offset: u64) {
         if fields.are_damaged() {
             self.warn(WarningKind::UnreadableEvent, offset);
         }

@@ -84,7 +84,7 @@ fn row(
     let op = ops_above(profile, work).find(|op| is_record(profile, *op));
     let said = said_by(profile, work).or(op);
     let of = |key: &str| {
-        let known = |event: Option<EventId>| arg(trace, event?, key).filter(|text| is_told(text));
+        let known = |event: Option<EventId>| arg(trace, event?, key).filter(|text| has_value(text));
         known(said).or_else(|| known(op))
     };
     let whole = |key: &str| of(key).and_then(|text| text.parse::<u64>().ok());
@@ -127,7 +127,7 @@ fn row(
 }
 
 /// `null` and empty texts carry no information.
-fn is_told(text: &str) -> bool {
+fn has_value(text: &str) -> bool {
     !text.is_empty() && text != "null"
 }
 

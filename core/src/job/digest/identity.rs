@@ -156,7 +156,7 @@ mod tests {
     use super::of_name;
 
     #[test]
-    fn a_file_name_tells_the_rank() {
+    fn a_file_name_gives_the_rank() {
         let cases = [
             ("rank0_trace.json", Some(0)),
             ("run/rank[3].json.gz", Some(3)),

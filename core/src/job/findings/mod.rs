@@ -282,11 +282,11 @@ impl Seen<'_> {
 
     /// What a change saves, if the amount is relevant.
     fn gain(&self, of: WhatIf) -> (Option<i64>, Vec<usize>) {
-        self.told(self.analysis.gain(self.job, of))
+        self.relevant(self.analysis.gain(self.job, of))
     }
 
     /// A gain, if the amount is relevant.
-    fn told(&self, gain: Option<Gain>) -> (Option<i64>, Vec<usize>) {
+    fn relevant(&self, gain: Option<Gain>) -> (Option<i64>, Vec<usize>) {
         let Some(gain) = gain else {
             return (None, Vec::new());
         };

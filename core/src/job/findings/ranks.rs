@@ -159,9 +159,9 @@ pub(super) fn late(seen: &Seen) -> Vec<JobCard> {
         };
         let rank = format::capitalized(&seen.rank(cause.rank));
         let (what, most_ns) = by.first().map_or(("", 0), |(by, ns)| (by.as_str(), *ns));
-        let is_told = most_ns * 2 >= *late_ns && !what.is_empty();
+        let is_dominant = most_ns * 2 >= *late_ns && !what.is_empty();
         let is_loading = what == LOADING;
-        let meanwhile = match (is_told, is_loading) {
+        let meanwhile = match (is_dominant, is_loading) {
             (_, true) => format!(
                 "; data loading takes {}, {} on other ranks",
                 format::time_ns(*loading_ns),
@@ -340,8 +340,8 @@ fn without_worth<'a>(seen: &Seen<'a>) -> Vec<(&'a Cause, f64)> {
         let is_large = |ns: i64| seen.large(ns, &cause.steps).is_some();
         let is_worth_it = cause.worth_ns.is_some_and(is_large);
         let together = seen.slow_together.as_ref();
-        let is_told = is_worth_it || together.is_some_and(|of| of.has(cause));
-        (!is_told && is_large(*slower_ns)).then_some((cause, *ratio))
+        let is_reported = is_worth_it || together.is_some_and(|of| of.has(cause));
+        (!is_reported && is_large(*slower_ns)).then_some((cause, *ratio))
     });
     slow.collect()
 }

@@ -72,12 +72,12 @@ fn whichever_of_many_ranks_is_slow_is_named() {
                 job = job.host(rank as usize, "b", 5 * MS, 0.0);
             }
             let found = found(job);
-            let told = found.iter().filter(|of| of.0 == "slow_rank");
-            let told: Vec<(&[u32], i64)> = told
+            let slow_ranks = found.iter().filter(|of| of.0 == "slow_rank");
+            let slow_ranks: Vec<(&[u32], i64)> = slow_ranks
                 .map(|(_, ranks, worth)| (&ranks[..], worth.unwrap()))
                 .collect();
             // 10 ms in each of 24 steps; clocks are accurate to a few nanoseconds.
-            let [(ranks, worth)] = told.as_slice() else {
+            let [(ranks, worth)] = slow_ranks.as_slice() else {
                 panic!("{n} ranks, {slow} slow: {found:?}");
             };
             assert_eq!(*ranks, [slow]);
@@ -122,7 +122,7 @@ fn a_slow_group_is_compared_with_those_that_lack_a_rank() {
 
 /// Rank 0 gets 600 tokens, the other two 150 each, and works on them for 40 ms instead of 10.
 #[test]
-fn hot_experts_are_told_without_a_rank() {
+fn hot_experts_are_reported_without_a_rank() {
     let mut job = TestJob::new(3);
     for step in 0..4_i64 {
         let start_ns = step * 50 * MS;
@@ -190,7 +190,7 @@ fn a_card_names_the_ranks_that_are_late_because_of_its_rank() {
 }
 
 #[test]
-fn a_pipeline_that_waits_longer_than_it_must_is_told() {
+fn a_pipeline_that_waits_longer_than_it_must_is_reported() {
     let found = found(TestJob::of_two_stages());
     let bubble = ("pipeline_bubble".to_owned(), vec![1], None);
     assert!(found.contains(&bubble), "{found:?}");
@@ -198,7 +198,7 @@ fn a_pipeline_that_waits_longer_than_it_must_is_told() {
 
 /// One slow step of three is not the pipeline's fault: the median step decides.
 #[test]
-fn a_pipeline_is_told_of_by_the_median_step() {
+fn a_pipeline_is_judged_by_the_median_step() {
     for (waits, expected) in [
         ([false, true, false], 0),
         ([false, true, true], 1),
@@ -250,8 +250,8 @@ fn hidden_waiting_is_no_part_of_exposed_communication() {
 
 /// 1,000 all-reduces of 32 bytes in a step are too many, 999 are not.
 #[test]
-fn many_small_messages_in_a_step_are_told() {
-    let told = |n: i64| {
+fn many_small_messages_in_a_step_are_reported() {
+    let found_with = |n: i64| {
         let mut job = TestJob::new(2);
         job.step(1, 0, n * 20_000);
         for at in 0..n {
@@ -260,8 +260,11 @@ fn many_small_messages_in_a_step_are_told() {
         }
         found(job)
     };
-    assert_eq!(told(1_000), [("small_messages".to_owned(), vec![1], None)]);
-    assert_eq!(told(999), []);
+    assert_eq!(
+        found_with(1_000),
+        [("small_messages".to_owned(), vec![1], None)]
+    );
+    assert_eq!(found_with(999), []);
 }
 
 #[test]
@@ -279,7 +282,7 @@ fn nothing_is_found_where_all_ranks_are_in_time() {
 }
 
 #[test]
-fn clocks_that_differ_are_told_and_blame_nobody() {
+fn clocks_that_differ_are_reported_and_blame_nobody() {
     let found = found(TestJob::on_two_clocks());
     let keys: Vec<&str> = found.iter().map(|(key, ..)| key.as_str()).collect();
     assert_eq!(keys, ["clocks_apart"]);
@@ -320,7 +323,7 @@ fn a_stage_with_more_work_makes_none_of_its_ranks_slow() {
 /// All-reduces of 268 MB between two H100 take 20 ms: 13 GB/s of 450. At half of that bandwidth they take 1.2 ms, and
 /// four steps are 75 ms shorter.
 #[test]
-fn large_messages_that_use_little_of_their_link_are_told() {
+fn large_messages_that_use_little_of_their_link_are_reported() {
     let mut job = TestJob::new(2).gpu("H100");
     for step in 0..4 {
         let start_ns = step * 30 * MS;
@@ -336,7 +339,7 @@ fn large_messages_that_use_little_of_their_link_are_told() {
 }
 
 #[test]
-fn ranks_that_are_missing_are_told() {
+fn ranks_that_are_missing_are_reported() {
     let job = job(1, 0).without(&[2]);
     let cards = find(&job, &Analysis::new(&job), &[]).into_iter();
     let found: Vec<_> = cards.map(|card| (card.key, card.ranks)).collect();
@@ -345,7 +348,7 @@ fn ranks_that_are_missing_are_told() {
 
 /// A trace of a job with two ranks is among those of a job with four.
 #[test]
-fn traces_of_another_job_are_told() {
+fn traces_of_another_job_are_reported() {
     let mut digests = job(1, 0).digests();
     let mut other = TestJob::new(2).digests();
     other[1].file.name = "other/rank1.json".to_owned();

@@ -98,11 +98,11 @@ fn find<'a>(seen: &Seen<'a>, mut causes: Vec<&'a Cause>) -> Option<Together<'a>>
         all = gain(&causes)?;
     }
     let (worth_ns, steps) = seen.gains(&all);
-    let told = causes.iter().filter_map(|cause| {
+    let savings = causes.iter().filter_map(|cause| {
         let ns = cause.worth_ns?;
         seen.large(ns, &cause.steps).map(|_| ns)
     });
-    let alone_ns = told.fold(0, i64::saturating_add);
+    let alone_ns = savings.fold(0, i64::saturating_add);
     seen.large(worth_ns.saturating_sub(alone_ns), &steps)?;
     Some(Together {
         causes,

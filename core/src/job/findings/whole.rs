@@ -96,7 +96,7 @@ pub(super) fn uneven_stages(seen: &Seen) -> Vec<JobCard> {
 }
 
 /// For each step, what other findings can save of it: ranks that delay others, slow links, uneven stages.
-fn told_elsewhere_ns(seen: &Seen) -> Vec<i64> {
+fn explained_elsewhere_ns(seen: &Seen) -> Vec<i64> {
     let gain = |of: WhatIf| seen.analysis.gain(seen.job, of).map(|gain| gain.of_steps);
     let all = [WhatIf::NoWaiting, WhatIf::Paths, WhatIf::EvenStages].map(gain);
     let n_steps = all.iter().flatten().map(Vec::len).max().unwrap_or(0);
@@ -120,15 +120,15 @@ pub(super) fn pipeline_bubble(seen: &Seen) -> Vec<JobCard> {
     let all = bubbles(seen.job, &analysis.layout, &analysis.timings, replay);
     // The median step of a rank is used: a step delayed by something else says nothing about the pipeline.
     let mut of_ranks: BTreeMap<usize, Vec<(f64, &Bubble)>> = BTreeMap::new();
-    let told_ns = told_elsewhere_ns(seen);
+    let explained_of_steps = explained_elsewhere_ns(seen);
     for bubble in &all {
         let mut steps = replay.steps.iter();
-        let told_ns = steps
+        let explained_ns = steps
             .position(|step| step.step == bubble.step)
-            .and_then(|at| told_ns.get(at).copied());
-        let told_ns = told_ns.unwrap_or(0);
-        let left_ns = bubble.waiting_ns().saturating_sub(told_ns).max(0);
-        let left = percent_of(left_ns, bubble.step_ns.saturating_sub(told_ns));
+            .and_then(|at| explained_of_steps.get(at).copied());
+        let explained_ns = explained_ns.unwrap_or(0);
+        let left_ns = bubble.waiting_ns().saturating_sub(explained_ns).max(0);
+        let left = percent_of(left_ns, bubble.step_ns.saturating_sub(explained_ns));
         if let Some((waits, inevitable)) = left.zip(bubble.inevitable_percent()) {
             let of_rank = of_ranks.entry(bubble.rank).or_default();
             of_rank.push((waits - inevitable, bubble));

@@ -3,7 +3,7 @@ use crate::job::testing::TestJob;
 use crate::job::world::World;
 
 /// For each collective, the number of ranks read, the group size, and its step.
-fn told(job: &Job) -> Vec<(usize, usize, Option<usize>)> {
+fn summary(job: &Job) -> Vec<(usize, usize, Option<usize>)> {
     let all = job.collectives.iter();
     all.map(|of| (of.members.len(), of.expected, of.step))
         .collect()
@@ -68,7 +68,7 @@ fn a_rank_without_steps_is_matched_by_the_order_of_all() {
         }
         let job = Job::new(World::new(digests).windows.remove(0));
         let [first, second] = [(3, 3, Some(0)), (3, 3, Some(1))];
-        assert_eq!(told(&job), [first, first, second, second], "{group}");
+        assert_eq!(summary(&job), [first, first, second, second], "{group}");
     }
 }
 
@@ -76,13 +76,13 @@ fn a_rank_without_steps_is_matched_by_the_order_of_all() {
 fn collectives_without_a_group_are_of_ranks_that_were_not_read_too() {
     let job = two_steps("").without(&[1]);
     let [first, second] = [(2, 3, Some(0)), (2, 3, Some(1))];
-    assert_eq!(told(&job), [first, first, second, second]);
+    assert_eq!(summary(&job), [first, first, second, second]);
     assert!(job.collectives.iter().all(|of| !of.is_complete()));
 }
 
 /// Rank 1 lacks the second of three; matched by order alone, its third would pair with the second of rank 0.
 #[test]
-fn seq_tells_which_one_a_rank_lacks() {
+fn seq_identifies_the_one_that_a_rank_lacks() {
     let mut job = TestJob::new(2);
     job.step(1, 0, 1_000);
     for (at, seq) in [(100, 7), (200, 8), (300, 9)] {
@@ -93,12 +93,12 @@ fn seq_tells_which_one_a_rank_lacks() {
     digests[1].collectives.remove(1);
     let job = Job::new(World::new(digests).windows.remove(0));
     let [both, one] = [(2, 2, Some(0)), (1, 2, Some(0))];
-    assert_eq!(told(&job), [both, one, both]);
+    assert_eq!(summary(&job), [both, one, both]);
 }
 
 /// Two collectives of one coalesced call share a number; their order identifies them.
 #[test]
-fn of_equal_seq_the_order_tells() {
+fn of_equal_seq_the_order_decides() {
     let mut job = TestJob::new(2);
     job.step(1, 0, 1_000);
     for (at, elements) in [(100, 8), (200, 16)] {

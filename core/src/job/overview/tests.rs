@@ -110,7 +110,7 @@ fn ranks_and_hosts_that_are_worth_most_stand_first() {
 }
 
 #[test]
-fn groups_say_what_tells_their_dimension() {
+fn groups_say_what_determines_their_dimension() {
     let mut job = job();
     let span = (31 * MS, 31 * MS + 1000);
     job.run("1 mesh_tp", "allreduce", &[0, 1], &[span; 2]);
@@ -144,11 +144,11 @@ fn measures_are_those_that_are_known() {
 }
 
 #[test]
-fn what_is_incomplete_is_told_with_its_group() {
+fn what_is_incomplete_is_reported_with_its_group() {
     let overview = overview(&job().without(&[2]));
-    let told = "Group 0 (4×): Of these collectives 3 of 4 ranks were read: skew and waits are lower bounds.";
+    let expected = "Group 0 (4×): Of these collectives 3 of 4 ranks were read: skew and waits are lower bounds.";
     assert!(
-        overview.quality.iter().any(|line| line == told),
+        overview.quality.iter().any(|line| line == expected),
         "{:?}",
         overview.quality
     );

@@ -83,18 +83,18 @@ type Key<'a> = (
 
 /// `None` unless the trace contains all of it.
 fn key<'a>(of: &Call<'a>) -> Option<Key<'a>> {
-    let is_told = |text: &&'a str| !text.is_empty();
+    let is_present = |text: &&'a str| !text.is_empty();
     Some((
         of.rank.number,
         of.group,
         of.ranks?,
-        Some(of.name).filter(is_told)?,
+        Some(of.name).filter(is_present)?,
         of.group_size()?,
-        Some(of.dtype()).filter(is_told)?,
+        Some(of.dtype()).filter(is_present)?,
         [of.of.given?, of.of.got?],
         [
-            Some(of.split(0)).filter(is_told)?,
-            Some(of.split(1)).filter(is_told)?,
+            Some(of.split(0)).filter(is_present)?,
+            Some(of.split(1)).filter(is_present)?,
         ],
         of.of.stream?,
     ))

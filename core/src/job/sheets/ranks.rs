@@ -1,7 +1,7 @@
 //! Sheets `ranks` and `rank_steps`: where the time of each rank went, in total and step by step.
 
 use super::Input;
-use super::step_times::{RankStep, TimeBy, Told, Waits, added};
+use super::step_times::{Breakdown, RankStep, TimeBy, Waits, added};
 use super::table::{Body, Col, body, columns, float, int, joined, known, ms, ms_of, text};
 use crate::base::interval::{percent_of, sum};
 use crate::base::value::rounded;
@@ -17,14 +17,14 @@ pub(super) fn rank_steps<'a>() -> Vec<Col<&'a RankStep<'a>>> {
         "step time ms", Ms, |of| ms(of.time_ns), "How long it took.";
         "step time is", Text, |of| text(of.time_by.label()), "`collectives`: from the end of the last collective of all ranks in the step before to that in this one. `CPU`: the profiler's step on the CPU, where that is not known.";
         "CPU step ms", Ms, |of| ms(of.step.host.length()), "The profiler's step on the CPU.";
-        "GPU span ms", Ms, |of| of.told().gpu_ms(|gpu| gpu.span.length()), "From the first to the last GPU activity of the step.";
-        "computation ms", Ms, |of| of.told().gpu_ms(|gpu| gpu.computation_ns), "Kernels compute.";
+        "GPU span ms", Ms, |of| of.breakdown().gpu_ms(|gpu| gpu.span.length()), "From the first to the last GPU activity of the step.";
+        "computation ms", Ms, |of| of.breakdown().gpu_ms(|gpu| gpu.computation_ns), "Kernels compute.";
     ];
     let between = columns![&RankStep:
         "data loading ms", Ms, |of| ms(of.step.loading_ns), "The CPU loads data.";
-        "collectives", Count, |of| known(of.told.waits.map(|of| of.collectives)), "Collectives of the step that were matched with those of other ranks.";
-        "waiting ms", Ms, |of| waits_ms(of.told.waits, |of| of.waited_ns), "How long kernels of its own waited for the last rank to start, in collectives that none can leave before all have started, summed; those that overlap count each.";
-        "transfer ms", Ms, |of| waits_ms(of.told.waits, |of| of.transfer_ns), "How long data moved in all of them, from the last start to the first end, in kernels of its own, summed likewise.";
+        "collectives", Count, |of| known(of.breakdown.waits.map(|of| of.collectives)), "Collectives of the step that were matched with those of other ranks.";
+        "waiting ms", Ms, |of| waits_ms(of.breakdown.waits, |of| of.waited_ns), "How long kernels of its own waited for the last rank to start, in collectives that none can leave before all have started, summed; those that overlap count each.";
+        "transfer ms", Ms, |of| waits_ms(of.breakdown.waits, |of| of.transfer_ns), "How long data moved in all of them, from the last start to the first end, in kernels of its own, summed likewise.";
     ];
     let behind = columns![&RankStep:
         "work between collectives ms", Ms, |of| ms(of.step.between_ns), "Kernels compute between the first and the last collective of the step.";
@@ -34,48 +34,48 @@ pub(super) fn rank_steps<'a>() -> Vec<Col<&'a RankStep<'a>>> {
 }
 
 /// A row about a rank, in total or in a step.
-trait HasTold {
-    fn told(&self) -> &Told<'_>;
+trait HasBreakdown {
+    fn breakdown(&self) -> &Breakdown<'_>;
 }
 
-impl HasTold for &RankStep<'_> {
-    fn told(&self) -> &Told<'_> {
-        &self.told
+impl HasBreakdown for &RankStep<'_> {
+    fn breakdown(&self) -> &Breakdown<'_> {
+        &self.breakdown
     }
 }
 
-impl HasTold for Row<'_> {
-    fn told(&self) -> &Told<'_> {
-        &self.told
+impl HasBreakdown for Row<'_> {
+    fn breakdown(&self) -> &Breakdown<'_> {
+        &self.breakdown
     }
 }
 
 /// The parts of GPU time that are not computation.
-fn exposed<R: HasTold>() -> Vec<Col<R>> {
+fn exposed<R: HasBreakdown>() -> Vec<Col<R>> {
     columns![R:
-        "exposed communication ms", Ms, |of| of.told().gpu_ms(|gpu| gpu.exposed_comm_ns), "Communication, waiting for other ranks included, while nothing computes.";
-        "exposed copies ms", Ms, |of| of.told().gpu_ms(|gpu| gpu.exposed_copies_ns), "Copies while nothing computes or communicates.";
-        "idle ms", Ms, |of| of.told().gpu_ms(|gpu| gpu.idle_ns), "Nothing runs on the GPU.";
+        "exposed communication ms", Ms, |of| of.breakdown().gpu_ms(|gpu| gpu.exposed_comm_ns), "Communication, waiting for other ranks included, while nothing computes.";
+        "exposed copies ms", Ms, |of| of.breakdown().gpu_ms(|gpu| gpu.exposed_copies_ns), "Copies while nothing computes or communicates.";
+        "idle ms", Ms, |of| of.breakdown().gpu_ms(|gpu| gpu.idle_ns), "Nothing runs on the GPU.";
     ]
 }
 
 /// How often it was last, how much longer than its peers it needs, and where its own time goes.
-fn share_and_delay<R: HasTold>() -> Vec<Col<R>> {
+fn share_and_delay<R: HasBreakdown>() -> Vec<Col<R>> {
     columns![R:
-        "times last", Count, |of| known(of.told().waits.map(|of| of.last)), "In how many collectives that none can leave before all have started it started last.";
-        "last share (%)", Percent, |of| float(of.told().waits.and_then(last_share)), "That in percent of its collectives of that kind.";
-        "waits caused ms", Ms, |of| waits_ms(of.told().waits, |of| of.caused_ns), "How long others waited where it was last, summed; it may have been last because it waited elsewhere.";
-        "delay ms", Ms, |of| ms_of(of.told().delay.map(|of| of.excess.total_ns)), "The score: by how much its own time was longer than that of its peers, before all collectives.";
-        "delay by work ms", Ms, |of| ms_of(of.told().delay.map(|of| of.excess.work_ns)), "Of that: kernels that compute.";
-        "delay by copies ms", Ms, |of| ms_of(of.told().delay.map(|of| of.excess.copies_ns)), "Of that: copies.";
-        "delay by late launches ms", Ms, |of| ms_of(of.told().delay.map(|of| of.excess.late_ns)), "Of that: the CPU had not launched what runs next.";
-        "delay by idle ms", Ms, |of| ms_of(of.told().delay.map(|of| of.excess.idle_ns)), "Of that: the rest.";
-        "same-work ratio", Number, |of| float(of.told().ratio), "How many times as long the same kernels with the same operator and shapes took as at the median of all ranks.";
-        "own time ms", Ms, |of| ms(of.told().own.total_ns), "The rank's own time: before each collective since the one that ended last, summed.";
-        "own work ms", Ms, |of| ms(of.told().own.work_ns), "Of that: kernels compute.";
-        "own copies ms", Ms, |of| ms(of.told().own.copies_ns), "Of that: copies run and nothing computes.";
-        "own late ms", Ms, |of| ms(of.told().own.late_ns), "Of that: nothing runs, and what runs next was not launched yet.";
-        "own idle ms", Ms, |of| ms(of.told().own.idle_ns()), "Of that: nothing runs although it was launched, or another collective runs.";
+        "times last", Count, |of| known(of.breakdown().waits.map(|of| of.last)), "In how many collectives that none can leave before all have started it started last.";
+        "last share (%)", Percent, |of| float(of.breakdown().waits.and_then(last_share)), "That in percent of its collectives of that kind.";
+        "waits caused ms", Ms, |of| waits_ms(of.breakdown().waits, |of| of.caused_ns), "How long others waited where it was last, summed; it may have been last because it waited elsewhere.";
+        "delay ms", Ms, |of| ms_of(of.breakdown().delay.map(|of| of.excess.total_ns)), "The score: by how much its own time was longer than that of its peers, before all collectives.";
+        "delay by work ms", Ms, |of| ms_of(of.breakdown().delay.map(|of| of.excess.work_ns)), "Of that: kernels that compute.";
+        "delay by copies ms", Ms, |of| ms_of(of.breakdown().delay.map(|of| of.excess.copies_ns)), "Of that: copies.";
+        "delay by late launches ms", Ms, |of| ms_of(of.breakdown().delay.map(|of| of.excess.late_ns)), "Of that: the CPU had not launched what runs next.";
+        "delay by idle ms", Ms, |of| ms_of(of.breakdown().delay.map(|of| of.excess.idle_ns)), "Of that: the rest.";
+        "same-work ratio", Number, |of| float(of.breakdown().ratio), "How many times as long the same kernels with the same operator and shapes took as at the median of all ranks.";
+        "own time ms", Ms, |of| ms(of.breakdown().own.total_ns), "The rank's own time: before each collective since the one that ended last, summed.";
+        "own work ms", Ms, |of| ms(of.breakdown().own.work_ns), "Of that: kernels compute.";
+        "own copies ms", Ms, |of| ms(of.breakdown().own.copies_ns), "Of that: copies run and nothing computes.";
+        "own late ms", Ms, |of| ms(of.breakdown().own.late_ns), "Of that: nothing runs, and what runs next was not launched yet.";
+        "own idle ms", Ms, |of| ms(of.breakdown().own.idle_ns()), "Of that: nothing runs although it was launched, or another collective runs.";
     ]
 }
 
@@ -105,17 +105,17 @@ pub(super) struct Row<'a> {
     place: String,
     n_steps: usize,
     step_ns: Option<i64>,
-    told: Told<'a>,
+    breakdown: Breakdown<'a>,
 }
 
 impl Row<'_> {
     fn part_us(&self, of: fn(&GpuTime) -> i64) -> Cell {
-        float(self.told.gpu.map(|gpu| of(gpu) as f64 / 1e3))
+        float(self.breakdown.gpu.map(|gpu| of(gpu) as f64 / 1e3))
     }
 
     fn share(&self, of: fn(&GpuTime) -> i64) -> Cell {
         let share = self
-            .told
+            .breakdown
             .gpu
             .and_then(|gpu| percent_of(of(gpu), gpu.span.length()));
         float(share.map(|share| rounded(share, 2)))
@@ -124,7 +124,7 @@ impl Row<'_> {
     fn overlap(&self) -> Cell {
         let hidden = |gpu: &GpuTime| percent_of(gpu.comm_ns - gpu.exposed_comm_ns, gpu.comm_ns);
         float(
-            self.told
+            self.breakdown
                 .gpu
                 .and_then(hidden)
                 .map(|share| rounded(share, 2)),
@@ -146,15 +146,15 @@ pub(super) fn ranks<'a>() -> Vec<Col<Row<'a>>> {
         "coordinates", Text, |of| text(&of.place), "Its position in its group of each dimension of the layout, from 0, the innermost first.";
         "steps", Count, |of| int(of.n_steps), "How many steps were recorded.";
         "step time mean ms", Ms, |of| ms_of(of.step_ns), "Mean of the step times of rank_steps: of those between collectives of all ranks where there are any.";
-        "computation ms", Ms, |of| of.told().gpu_ms(|gpu| gpu.computation_ns), "Kernels compute, over the whole trace.";
+        "computation ms", Ms, |of| of.breakdown().gpu_ms(|gpu| gpu.computation_ns), "Kernels compute, over the whole trace.";
     ];
     let linked = columns![Row:
         "exposed communication (linked) ms", Ms, |of| ms_of(of.rank.digest.attributed.map(|gpu| gpu.exposed_comm_ns)), "Exposed communication of GPU activity alone whose launching call was recorded, as TraceLens counts by default.";
     ];
     let waits = columns![Row:
-        "waiting ms", Ms, |of| waits_ms(of.told.waits, |of| of.waited_ns), "How long kernels of its own waited in collectives of steps for the last rank to start, in those that none can leave before all have started, summed.";
-        "transfer ms", Ms, |of| waits_ms(of.told.waits, |of| of.transfer_ns), "How long data moved in all collectives of steps, from the last start to the first end, in kernels of its own, summed.";
-        "collectives", Count, |of| known(of.told.waits.map(|of| of.collectives)), "How many these are.";
+        "waiting ms", Ms, |of| waits_ms(of.breakdown.waits, |of| of.waited_ns), "How long kernels of its own waited in collectives of steps for the last rank to start, in those that none can leave before all have started, summed.";
+        "transfer ms", Ms, |of| waits_ms(of.breakdown.waits, |of| of.transfer_ns), "How long data moved in all collectives of steps, from the last start to the first end, in kernels of its own, summed.";
+        "collectives", Count, |of| known(of.breakdown.waits.map(|of| of.collectives)), "How many these are.";
     ];
     let behind = columns![Row:
         "offset µs", Us, |of| float(of.clock.map(|clock| clock.offset_ns / 1e3)), "By how much its clock is ahead of that of the first rank, in the middle of the recording; empty if unknown.";
@@ -190,7 +190,9 @@ pub(super) fn ranks_body(input: &Input) -> Body<'static> {
         let times = Some(times(TimeBy::Collectives)).filter(|times| !times.is_empty());
         let times = times.unwrap_or_else(|| own().map(|step| step.time_ns).collect());
         let n = i64::try_from(times.len()).ok().filter(|n| *n > 0);
-        let waits = own().filter_map(|step| step.told.waits).reduce(Waits::and);
+        let waits = own()
+            .filter_map(|step| step.breakdown.waits)
+            .reduce(Waits::and);
         let clock = job.clocks.of_rank.get(at).filter(|clock| clock.is_joined);
         Row {
             rank,
@@ -200,7 +202,7 @@ pub(super) fn ranks_body(input: &Input) -> Body<'static> {
             place: input.layout.place(at),
             n_steps: rank.digest.steps.len(),
             step_ns: n.map(|n| sum(times) / n),
-            told: Told {
+            breakdown: Breakdown {
                 gpu: rank.digest.gpu.as_ref(),
                 own: (rank.digest.collectives.iter())
                     .filter_map(|of| of.own)

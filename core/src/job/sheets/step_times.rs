@@ -46,7 +46,7 @@ pub(in crate::job) struct Waits {
 
 /// Data about a rank in total, or in one of its steps.
 #[derive(Debug)]
-pub(super) struct Told<'a> {
+pub(super) struct Breakdown<'a> {
     /// How its GPU time splits; `None` without a GPU.
     pub(super) gpu: Option<&'a GpuTime>,
     /// Own times before its collectives, summed.
@@ -59,7 +59,7 @@ pub(super) struct Told<'a> {
     pub(super) ratio: Option<f64>,
 }
 
-impl Told<'_> {
+impl Breakdown<'_> {
     /// A part of its GPU time; empty without a GPU.
     pub(super) fn gpu_ms(&self, of: fn(&GpuTime) -> i64) -> Cell {
         ms_of(self.gpu.map(of))
@@ -75,7 +75,7 @@ pub(super) struct RankStep<'a> {
     pub(super) step: &'a Step,
     pub(super) time_ns: i64,
     pub(super) time_by: TimeBy,
-    pub(super) told: Told<'a>,
+    pub(super) breakdown: Breakdown<'a>,
     /// The longest computation between collectives of all ranks, divided by the mean.
     pub(super) imbalance: Option<f64>,
 }
@@ -115,7 +115,7 @@ pub(super) fn steps<'a>(job: &'a Job, analysis: &'a Analysis) -> Vec<RankStep<'a
                     step,
                     time_ns,
                     time_by,
-                    told: Told {
+                    breakdown: Breakdown {
                         gpu: rank.digest.gpu.is_some().then_some(&step.gpu),
                         own: own.fold(OwnTime::default(), added),
                         waits: job.clocks.are_comparable.then_some(waited),

@@ -23,7 +23,7 @@ fn named(names: [&str; 3]) -> Vec<(u32, RankFrom)> {
 }
 
 #[test]
-fn coordinates_tell_the_rank_where_nothing_else_does() {
+fn coordinates_give_the_rank_where_nothing_else_does() {
     let names = ["7-TP-0-DP-0.json", "7-TP-1-DP-0.json", "7-TP-2-DP-0.json"];
     let expected = [0, 1, 2].map(|rank| (rank, RankFrom::Coordinates));
     assert_eq!(named(names), expected);
@@ -84,7 +84,7 @@ fn called(mut digest: Digest, name: &str) -> Digest {
 }
 
 /// What is set apart, and the ranks of each window.
-fn told(digests: Vec<Digest>) -> (Vec<(String, Why)>, Vec<Vec<u32>>) {
+fn apart_and_windows(digests: Vec<Digest>) -> (Vec<(String, Why)>, Vec<Vec<u32>>) {
     let world = World::new(digests);
     let apart = world.set_apart.into_iter();
     let windows = world.windows.iter().map(|window| {
@@ -104,7 +104,10 @@ fn a_stale_file_sets_none_of_the_others_apart() {
         let all = run(1, 0, &[0, 1, 2]).into_iter().chain([stale]);
         let why = Why::OtherGroups("1".to_owned());
         let apart = vec![("a stale file.json".to_owned(), why)];
-        assert_eq!(told(all.collect()), (apart, vec![vec![0, 1, 2]]));
+        assert_eq!(
+            apart_and_windows(all.collect()),
+            (apart, vec![vec![0, 1, 2]])
+        );
     }
 }
 
@@ -113,7 +116,10 @@ fn the_same_steps_at_another_time_are_another_run() {
     let other = called(run(1, -HOUR_NS, &[0, 1, 2]).remove(1), "old.json");
     let all = run(1, 0, &[0, 1, 2]).into_iter().chain([other]);
     let apart = vec![("old.json".to_owned(), Why::OtherRun)];
-    assert_eq!(told(all.collect()), (apart, vec![vec![0, 1, 2]]));
+    assert_eq!(
+        apart_and_windows(all.collect()),
+        (apart, vec![vec![0, 1, 2]])
+    );
 }
 
 /// In the older window rank 2 has no steps.
@@ -126,7 +132,7 @@ fn a_rank_without_steps_takes_its_window_from_none_of_the_others() {
     }
     let all = run(2, 0, &[0, 1, 2]).into_iter().chain(older);
     let both = vec![vec![0, 1, 2], vec![0, 1, 2]];
-    assert_eq!(told(all.collect()), (vec![], both));
+    assert_eq!(apart_and_windows(all.collect()), (vec![], both));
 }
 
 #[test]
@@ -136,12 +142,15 @@ fn of_two_files_of_a_rank_the_one_with_more_in_it_counts() {
     let all = run(1, 0, &[0, 1, 2]).into_iter().chain([cut]);
     let why = Why::SameRank(1, "rank1.json".to_owned());
     let apart = vec![("a cut file.json".to_owned(), why)];
-    assert_eq!(told(all.collect()), (apart, vec![vec![0, 1, 2]]));
+    assert_eq!(
+        apart_and_windows(all.collect()),
+        (apart, vec![vec![0, 1, 2]])
+    );
 }
 
 /// Metadata is missing; collectives of rank 2 say that it is the third of ranks 0, 1 and 2.
 #[test]
-fn collectives_tell_the_rank_where_metadata_do_not() {
+fn collectives_give_the_rank_where_metadata_do_not() {
     let mut digests = run(1, 0, &[0, 1, 2]);
     for (digest, position) in digests.iter_mut().zip(0..) {
         digest.identity.rank = None;
@@ -151,5 +160,5 @@ fn collectives_tell_the_rank_where_metadata_do_not() {
     let from = |of: &Rank| of.digest.identity.rank_from == RankFrom::Collectives;
     let world = World::new(digests.clone());
     assert!(world.windows[0].ranks.iter().all(from));
-    assert_eq!(told(digests), (vec![], vec![vec![0, 1, 2]]));
+    assert_eq!(apart_and_windows(digests), (vec![], vec![vec![0, 1, 2]]));
 }

@@ -369,7 +369,7 @@ impl Chooser<'_> {
         let mut rows: Vec<usize> = (0..fits.len()).collect();
         let segment = |row: &usize| fits.get(*row).and_then(|fit| self.segment(fit));
         if let Some(tokens) = step.tokens {
-            let largest = rows.iter().filter_map(|row| segment(row)?.told_size());
+            let largest = rows.iter().filter_map(|row| segment(row)?.known_size());
             let largest = largest.max().unwrap_or(0);
             let capacity = |row: &usize| segment(row)?.capacity(tokens);
             let Some(least) = rows.iter().filter_map(capacity).min() else {
@@ -390,11 +390,11 @@ impl Chooser<'_> {
         // Captures of the same size in one file are the layers of one step.
         let shapes = |row: &usize| segment(row).map(|segment| segment.shapes);
         let file = |row: &usize| fits.get(*row).map(|fit| fit.segment.0);
-        let size = |row: &usize| segment(row).and_then(Segment::told_size);
+        let size = |row: &usize| segment(row).and_then(Segment::known_size);
         let first = *rows.first().ok_or(Why::Unlike { n_matched: 0 })?;
         let is_other = |row: &&usize| {
-            let is_beside = file(row) != file(&first);
-            shapes(row) != shapes(&first) && (is_beside || size(row) != size(&first))
+            let is_in_other_file = file(row) != file(&first);
+            shapes(row) != shapes(&first) && (is_in_other_file || size(row) != size(&first))
         };
         if rows.iter().any(|row| is_other(&row)) {
             let sizes = rows.iter().filter_map(size);

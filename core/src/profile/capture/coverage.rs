@@ -448,8 +448,8 @@ fn problem(file: &CaptureFile, found: &File, n_used: u64, is_eager: bool) -> Opt
         (false, 0) => Some(Problem::NoCapture),
         _ if n_used == 0 && !is_eager => Some(Problem::Unused),
         _ => {
-            let told = found.found.contradiction;
-            told.map(|(noted, own)| Problem::OtherSize { noted, own })
+            let contradiction = found.found.contradiction;
+            contradiction.map(|(noted, own)| Problem::OtherSize { noted, own })
         }
     }
 }

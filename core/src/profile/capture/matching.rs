@@ -177,27 +177,28 @@ fn in_given_order(replay: &[Replayed], capture: &[Launched], order: &[usize]) ->
 
 /// Pairs by what the operators above the launches can launch.
 fn by_class(replay: &[Replayed], capture: &[Launched]) -> Pairs {
-    let told = |kernel: usize, launch: usize| capture[launch].class.launches(replay[kernel].class);
-    let is_told = |yes: bool, pairs: &Pairs| {
+    let verdict =
+        |kernel: usize, launch: usize| capture[launch].class.launches(replay[kernel].class);
+    let n_with_verdict = |yes: bool, pairs: &Pairs| {
         let pairs = pairs.iter().enumerate();
         let pairs = pairs.filter_map(|(kernel, launch)| Some((kernel, (*launch)? as usize)));
         pairs
-            .filter(|(kernel, launch)| told(*kernel, *launch) == Some(yes))
+            .filter(|(kernel, launch)| verdict(*kernel, *launch) == Some(yes))
             .count()
     };
     let mut pairs: Pairs = match replay.len() == capture.len() {
         true => (0..replay.len() as u32).map(Some).collect(),
         false => vec![None; replay.len()],
     };
-    if replay.len() != capture.len() || is_told(false, &pairs) > 0 {
+    if replay.len() != capture.len() || n_with_verdict(false, &pairs) > 0 {
         pairs = shortest(replay.len(), capture.len(), |kernel, launch| {
-            told(kernel, launch) != Some(false)
+            verdict(kernel, launch) != Some(false)
         });
     }
-    settle(&mut pairs, capture.len(), told);
+    settle(&mut pairs, capture.len(), verdict);
     // If no pair is confirmed, equal counts may be a coincidence.
     let is_known = |kernel: &Replayed| kernel.class != Class::Any;
-    let is_confirmed = is_told(true, &pairs) > 0 || !replay.iter().any(is_known);
+    let is_confirmed = n_with_verdict(true, &pairs) > 0 || !replay.iter().any(is_known);
     match is_confirmed {
         true => pairs,
         false => vec![None; replay.len()],
@@ -206,7 +207,7 @@ fn by_class(replay: &[Replayed], capture: &[Launched]) -> Pairs {
 
 /// Moves each gap between runs of pairs to where most adjacent pairs are confirmed: kernels of unknown class match
 /// anywhere.
-fn settle(pairs: &mut Pairs, n_launches: usize, told: impl Fn(usize, usize) -> Option<bool>) {
+fn settle(pairs: &mut Pairs, n_launches: usize, verdict: impl Fn(usize, usize) -> Option<bool>) {
     /// The farthest that a gap moves.
     const FARTHEST: usize = 256;
     type Pair = (isize, isize);
@@ -218,10 +219,11 @@ fn settle(pairs: &mut Pairs, n_launches: usize, told: impl Fn(usize, usize) -> O
         .chain(known)
         .chain([ends[1]])
         .collect();
-    let told = |(kernel, launch): Pair| match (usize::try_from(kernel), usize::try_from(launch)) {
-        (Ok(kernel), Ok(launch)) => told(kernel, launch),
-        _ => Some(false),
-    };
+    let pair_verdict =
+        |(kernel, launch): Pair| match (usize::try_from(kernel), usize::try_from(launch)) {
+            (Ok(kernel), Ok(launch)) => verdict(kernel, launch),
+            _ => Some(false),
+        };
     let moved = |(kernel, launch): Pair, by: isize| (kernel + by, launch + by);
     let mut at = 1;
     while at < all.len() {
@@ -244,11 +246,11 @@ fn settle(pairs: &mut Pairs, n_launches: usize, told: impl Fn(usize, usize) -> O
                 if !is_inner || all[place as usize] != old {
                     break;
                 }
-                let new = told(moved(to, towards * (step + 1)));
+                let new = pair_verdict(moved(to, towards * (step + 1)));
                 if new == Some(false) {
                     break;
                 }
-                gain += i32::from(new == Some(true)) - i32::from(told(old) == Some(true));
+                gain += i32::from(new == Some(true)) - i32::from(pair_verdict(old) == Some(true));
                 if gain > best.0 {
                     best = (gain, towards * (step + 1));
                 }

@@ -49,7 +49,7 @@ use crate::trace::{ByName, Trace};
 use choosing::{File, Replays};
 use copies::Merge;
 use names::Symbols;
-use segments::Told;
+use segments::ExpectedSize;
 
 /// A file that may hold captures.
 #[derive(Debug)]
@@ -96,8 +96,8 @@ impl CaptureFile {
         names.any(|(_, name)| segments::is_begin(name))
     }
 
-    fn told(&self) -> Told {
-        Told {
+    fn expected_size(&self) -> ExpectedSize {
+        ExpectedSize {
             noted: self.size,
             named: names::size_of_file(&self.name),
         }
@@ -142,12 +142,13 @@ pub(super) fn find(trace: &Trace, launches: &Launches, files: &[CaptureFile]) ->
     let replays = Replays::find(trace, launches, &mut symbols);
     let found = files.iter().map(|file| {
         let source = file.trace();
-        let segments = source.map(|source| segments::find(source, file.told(), &mut symbols));
+        let segments =
+            source.map(|source| segments::find(source, file.expected_size(), &mut symbols));
         File::new(&file.name, source, segments.unwrap_or_default())
     });
     let mut found: Vec<File> = found.collect();
     if !replays.is_empty() && CaptureFile::is_capture(trace) {
-        let own = segments::find(trace, Told::default(), &mut symbols);
+        let own = segments::find(trace, ExpectedSize::default(), &mut symbols);
         found.push(File::new("", Some(trace), own));
     }
     let plan = choosing::choose(trace, &replays, &found);

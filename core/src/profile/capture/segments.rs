@@ -62,19 +62,19 @@ impl Segment {
             let size = self.size.unwrap_or(0);
             size > 0 && rows.is_multiple_of(size) && rows / size <= MOST_OF_REQUEST
         };
-        let Some(told) = self.told_size() else {
+        let Some(known) = self.known_size() else {
             return Some((false, u64::MAX));
         };
         let of_requests = self.rows.filter(is_of_size).unwrap_or(0);
-        match (told >= tokens, of_requests >= tokens) {
-            (true, _) => Some((false, told)),
+        match (known >= tokens, of_requests >= tokens) {
+            (true, _) => Some((false, known)),
             (false, true) => Some((true, of_requests)),
             (false, false) => None,
         }
     }
 
     /// The batch size it was captured for, if known.
-    pub(super) fn told_size(&self) -> Option<u64> {
+    pub(super) fn known_size(&self) -> Option<u64> {
         self.size.or(self.rows)
     }
 }
@@ -95,7 +95,11 @@ pub(super) struct Found {
 }
 
 /// Finds the segments of a capture file, in order.
-pub(super) fn find<'a>(trace: &'a Trace, told: Told, symbols: &mut Symbols<'a>) -> Found {
+pub(super) fn find<'a>(
+    trace: &'a Trace,
+    expected: ExpectedSize,
+    symbols: &mut Symbols<'a>,
+) -> Found {
     let (begins, ends) = bounds(trace);
     let spans = spans(trace, &begins, &ends);
     let mut found = Found {
@@ -117,22 +121,22 @@ pub(super) fn find<'a>(trace: &'a Trace, told: Told, symbols: &mut Symbols<'a>) 
             trace,
             tree: &tree,
             span,
-            noted: told.noted,
+            noted: expected.noted,
         };
         found.segments.push(reader.read(own, symbols));
     }
-    found.believe(told);
+    found.believe(expected);
     found
 }
 
 impl Found {
     /// Adopts the size known from outside the file, unless the file contradicts it.
-    fn believe(&mut self, told: Told) {
+    fn believe(&mut self, expected: ExpectedSize) {
         let own = self.segments.iter().find_map(|segment| segment.size);
         let rows = self.segments.iter().find_map(|segment| segment.rows);
         let mut seen = self.segments.iter().filter_map(|segment| segment.has_noted);
         let is_seen = seen.next().is_none_or(|first| first || seen.any(|has| has));
-        self.contradiction = match (told.noted, own) {
+        self.contradiction = match (expected.noted, own) {
             // One may count requests and the other tokens.
             (Some(noted), Some(own)) if own % noted.max(1) != 0 && noted % own.max(1) != 0 => {
                 Some((noted, own))
@@ -140,16 +144,16 @@ impl Found {
             (Some(noted), None) if !is_seen => rows.map(|rows| (noted, rows)),
             _ => None,
         };
-        let noted = told.noted.filter(|_| self.contradiction.is_none());
+        let noted = expected.noted.filter(|_| self.contradiction.is_none());
         for segment in &mut self.segments {
-            segment.size = segment.size.or(noted).or(told.named);
+            segment.size = segment.size.or(noted).or(expected.named);
         }
     }
 }
 
 /// What is known from outside the file about the batch size it was captured for.
 #[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Told {
+pub(super) struct ExpectedSize {
     /// From a notes file.
     pub(super) noted: Option<u64>,
     /// From its name.

@@ -467,7 +467,7 @@ fn both_gemms_of_experts_in_one_operator_are_told_apart() {
     let capture = capture.runtime("hipStreamEndCapture", 2, 850..851);
     let profile = merged(&trace, &[file("c", &capture)]);
     let operations = profile.operations().iter();
-    let told: Vec<(&str, Option<f64>)> = operations
+    let actual: Vec<(&str, Option<f64>)> = operations
         .map(|one| {
             (
                 one.short_name(&profile),
@@ -476,5 +476,5 @@ fn both_gemms_of_experts_in_one_operator_are_told_apart() {
         })
         .collect();
     let (up, down) = ("pseudo_op::moe_gptq_awq_up", "pseudo_op::moe_gptq_awq_down");
-    assert_eq!(told, [(up, Some(256.0)), (down, Some(128.0))]);
+    assert_eq!(actual, [(up, Some(256.0)), (down, Some(128.0))]);
 }

@@ -156,13 +156,13 @@ impl CollectiveSummary {
     /// The bytes moved over links and the time this takes, over the collectives with known size and ranks, within a host
     /// or across hosts; `None` if those take less than half of the time.
     pub(crate) fn on_bus(&self, spans_hosts: bool) -> Option<(f64, i64)> {
-        let told = || {
+        let measured = || {
             let groups = self.groups.iter();
             let groups = groups.filter(|group| group.key.spans_hosts == spans_hosts);
             groups.filter_map(|group| Some((group.bus_bytes()?, group.time_ns)))
         };
-        let bytes = told().map(|(bytes, _)| bytes).sum();
-        let ns = sum(told().map(|(_, ns)| ns));
+        let bytes = measured().map(|(bytes, _)| bytes).sum();
+        let ns = sum(measured().map(|(_, ns)| ns));
         (ns > 0 && ns >= self.time_ns / 2).then_some((bytes, ns))
     }
 

@@ -276,8 +276,8 @@ fn by_queue(
         let queue = event_args::arg(trace, *event, "queue").and_then(|queue| queue.parse().ok());
         queues.entry(queue).or_default().push(*event);
     }
-    let are_told = queues.keys().any(Option::is_some) && queues.len() <= MAX_STREAM_LANES;
-    are_told.then_some(queues)
+    let is_usable = queues.keys().any(Option::is_some) && queues.len() <= MAX_STREAM_LANES;
+    is_usable.then_some(queues)
 }
 
 /// Calls of each thread, one row for each depth.

@@ -63,12 +63,12 @@ impl Repeated {
             pieces.arrange_by_key(|piece| (start_ns(piece), *piece));
             repeated.rows.push(row);
             let mut pairs = calls.iter().zip(&pieces);
-            let is_told = id != LinkId(0)
+            let is_unambiguous = id != LinkId(0)
                 && calls.len() == pieces.len()
                 && pairs.all(|(call, piece)| {
                     start_ns(piece).saturating_add(SLACK_NS) >= trace.events.ts_ns(*call)
                 });
-            if is_told {
+            if is_unambiguous {
                 let pairs = calls.into_iter().zip(pieces);
                 let launch = |(call, work)| Launch { call, work };
                 repeated.pairs.extend(pairs.map(launch));

@@ -39,8 +39,8 @@ pub(super) fn precision(profile: &Profile) -> Inferred {
     }
     let most = times.iter().map(|(_, ns)| *ns).max().unwrap_or(0);
     // If it is less than half, it is not the precision of the model.
-    let is_told = most > 0 && most >= all_ns / 2;
-    let Some((precision, ns)) = times.iter().find(|(_, ns)| *ns == most && is_told) else {
+    let is_majority = most > 0 && most >= all_ns / 2;
+    let Some((precision, ns)) = times.iter().find(|(_, ns)| *ns == most && is_majority) else {
         return Inferred::default();
     };
     let by_name = match by_name_ns {

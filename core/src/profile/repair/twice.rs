@@ -30,11 +30,11 @@ pub(super) fn calls(trace: &Trace, launches: &Launches) -> Vec<EventId> {
 /// Of sorted rows, those that equal an earlier one. Short ones are skipped if they `may_be_alike`.
 fn repeated(trace: &Trace, rows: &[Row], may_be_alike: impl Fn(EventId) -> bool) -> Vec<EventId> {
     let events = &trace.events;
-    let tell = |event: EventId| {
+    let key = |event: EventId| {
         let link = events.correlation(event)?;
         let dur_ns = events.dur_ns(event)?;
-        let is_told = dur_ns > LEAST_NS || !may_be_alike(event);
-        is_told.then(|| (link, dur_ns, events.name(event), events.extra_args(event)))
+        let is_comparable = dur_ns > LEAST_NS || !may_be_alike(event);
+        is_comparable.then(|| (link, dur_ns, events.name(event), events.extra_args(event)))
     };
     let at_once =
         rows.chunk_by(|one, other| (one.track, one.start_ns) == (other.track, other.start_ns));
@@ -42,7 +42,7 @@ fn repeated(trace: &Trace, rows: &[Row], may_be_alike: impl Fn(EventId) -> bool)
     for rows in at_once.filter(|rows| rows.len() > 1) {
         let mut before = Set::default();
         let repeats = rows.iter().map(|row| row.event);
-        found.extend(repeats.filter(|event| tell(*event).is_some_and(|one| !before.insert(one))));
+        found.extend(repeats.filter(|event| key(*event).is_some_and(|one| !before.insert(one))));
     }
     found.arrange();
     found

@@ -109,9 +109,9 @@ fn kernels_of_a_graph_stand_for_themselves_whatever_is_above_its_launch() {
         .op("my::op", 10..20)
         .launched("k", 11..12, 60..70);
     assert_eq!(rows(below), ["my::op: other", &first, &second]);
-    let beside = graph.launched("fill", 11..12, 60..70);
+    let direct = graph.launched("fill", 11..12, 60..70);
     let whole = format!("{region}: other");
-    assert_eq!(rows(beside), [whole, first, second]);
+    assert_eq!(rows(direct), [whole, first, second]);
 }
 
 #[test]

@@ -77,7 +77,7 @@ fn find(profile: &Profile) -> Vec<Padded> {
         .as_ref()
         .map(|coverage| &coverage.sizes[..]);
     let sizes = sizes.unwrap_or_default();
-    let beside = Beside::of(profile);
+    let op_rows = OpRows::of(profile);
     let mut grids = RowGrids::new();
     let of_step = |(at, step): (usize, &ServingStep)| {
         let batch = step.batch?;
@@ -108,7 +108,7 @@ fn find(profile: &Profile) -> Vec<Padded> {
         let known = known.or_else(|| {
             // Between the pieces of a graph, unrelated operators may run.
             let rows = match own {
-                [_] => beside.after(step, *launched_ns, real),
+                [_] => op_rows.after(step, *launched_ns, real),
                 _ => None,
             };
             rows.map(|rows| (rows, Source::Neighbors))
@@ -171,10 +171,10 @@ impl RowGrids {
 }
 
 /// The number of rows of the first tensor of recorded operators, by thread and start.
-struct Beside(Vec<(TrackId, i64, u64)>);
+struct OpRows(Vec<(TrackId, i64, u64)>);
 
-impl Beside {
-    fn of(profile: &Profile) -> Beside {
+impl OpRows {
+    fn of(profile: &Profile) -> OpRows {
         /// Narrower tensors are not hidden states.
         const LEAST_WIDTH: i64 = 256;
         let (trace, events) = (&profile.trace, &profile.trace.events);
@@ -193,7 +193,7 @@ impl Beside {
         });
         let mut rows: Vec<_> = rows.collect();
         rows.arrange();
-        Beside(rows)
+        OpRows(rows)
     }
 
     /// The number of rows that the first operator after a graph takes as input. It may be the output of the graph if it

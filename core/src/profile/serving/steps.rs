@@ -71,17 +71,17 @@ fn by_annotations(trace: &Trace) -> Option<Named> {
 
 /// The calls that an engine makes for steps, excluding those inside warm-up calls.
 fn by_frames(trace: &Trace) -> Option<Named> {
-    let is_told = trace
+    let has_known_name = trace
         .strings
         .iter()
         .any(|(_, name)| engine_step(name).is_some());
-    if !is_told {
+    if !has_known_name {
         return None;
     }
-    let mut told = ByName::new(engine_step);
+    let mut engine_steps = ByName::new(engine_step);
     let frames = (trace.events).of_category(|of| of == Category::PythonFunction);
     let frames: Vec<_> = frames
-        .filter_map(|event| Some((event, told.of(trace, event)?)))
+        .filter_map(|event| Some((event, engine_steps.of(trace, event)?)))
         .collect();
     let engine = frames.first().map(|(_, of)| of.engine);
     let warm_ups = frames.iter().filter(|(_, of)| of.is_warm_up);

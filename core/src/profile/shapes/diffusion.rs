@@ -38,34 +38,34 @@ pub(super) fn add(
     else {
         return;
     };
-    let mut told = ByName::new(Told::of);
+    let mut traits_by_name = ByName::new(KernelTraits::of);
     for pass in passes {
         let works = pass.kernels.iter().map(|id| profile.gpu.get(*id));
         let Some(works) = works.collect::<Option<Vec<_>>>() else {
             continue;
         };
-        let told: Vec<Told> = works
+        let traits: Vec<KernelTraits> = works
             .iter()
-            .map(|work| told.of(&profile.trace, work.event))
+            .map(|work| traits_by_name.of(&profile.trace, work.event))
             .collect();
         // GPUs that share a step divide its tokens or its heads.
-        if told.iter().any(|told| told.communicates) {
+        if traits.iter().any(|traits| traits.communicates) {
             continue;
         }
-        let known = works.iter().zip(&told).zip(pass.steps.iter());
-        let kernels = known.map(|((work, told), step)| Kernel {
+        let known = works.iter().zip(&traits).zip(pass.steps.iter());
+        let kernels = known.map(|((work, traits), step)| Kernel {
             step: *step,
             name: work.name.0,
             ns: work.span.length(),
-            activates: told.activates,
-            side: told.side,
+            activates: traits.activates,
+            side: traits.side,
         });
         let of = Denoising {
             model,
             tokens,
             pass,
             kernels: kernels.collect(),
-            told,
+            traits,
         };
         of.attention(found);
         if model.has_known_blocks {
@@ -76,7 +76,7 @@ pub(super) fn add(
 
 /// What is known from the name of a kernel.
 #[derive(Debug, Clone, Copy)]
-struct Told {
+struct KernelTraits {
     communicates: bool,
     activates: bool,
     normalizes: bool,
@@ -85,10 +85,10 @@ struct Told {
     side: Option<u64>,
 }
 
-impl Told {
-    fn of(name: &str) -> Told {
+impl KernelTraits {
+    fn of(name: &str) -> KernelTraits {
         let tile = Tile::of(name).map(|tile| tile.output.0.min(tile.output.1));
-        Told {
+        KernelTraits {
             communicates: family_of_kernel(name) == Family::Communication,
             activates: is_gelu(name),
             normalizes: is_layer_norm(name),
@@ -107,7 +107,7 @@ struct Denoising<'a> {
     tokens: ImageTokens,
     pass: &'a ForwardPass,
     kernels: Vec<Kernel>,
-    told: Vec<Told>,
+    traits: Vec<KernelTraits>,
 }
 
 impl Denoising<'_> {
@@ -136,7 +136,7 @@ impl Denoising<'_> {
             self.model.head_dim,
         ];
         for at in anchors(&self.pass.steps) {
-            let is_sage = self.told.get(at).is_some_and(|told| told.is_sage);
+            let is_sage = self.traits.get(at).is_some_and(|traits| traits.is_sage);
             let math = if is_sage { "int8" } else { DTYPE };
             self.put(found, at, Role::Attention, || {
                 estimate::full_attention(sizes, DTYPE, math)
@@ -156,7 +156,7 @@ impl Denoising<'_> {
                         estimate::gemm(place.matrix, rows, DTYPE, None)
                     });
                 }
-                None if self.told.get(at).is_some_and(|told| told.activates) => {
+                None if self.traits.get(at).is_some_and(|traits| traits.activates) => {
                     let place = up.take().filter(|place| place.role == Role::Up);
                     if let Some(place) = place.filter(|_| self.is_alone(at)) {
                         self.put_elements(
@@ -225,7 +225,7 @@ impl Denoising<'_> {
     }
 
     fn norms(&self, found: &mut Estimates, range: Range<usize>) {
-        let is_norm = |at: &usize| self.told.get(*at).is_some_and(|told| told.normalizes);
+        let is_norm = |at: &usize| self.traits.get(*at).is_some_and(|traits| traits.normalizes);
         for at in range.filter(is_norm) {
             self.put_elements(found, at, Role::Norm, Rows::Both, self.model.hidden());
         }

@@ -155,12 +155,12 @@ impl EagerShapes {
             })
         });
         let replayed: Vec<GpuId> = replayed.map(|((id, _), _)| *id).collect();
-        let told = replayed.iter().filter(|id| {
+        let explained = replayed.iter().filter(|id| {
             let estimate = found.of(**id).map(|(estimate, _)| estimate.source);
             estimate.is_some_and(|source| source >= Source::Eager && source != Source::Config)
         });
-        let n_told = told.count();
-        let of = [n_told, replayed.len()].map(|n| format::count(n as u64));
+        let n_explained = explained.count();
+        let of = [n_explained, replayed.len()].map(|n| format::count(n as u64));
         let windows = match n_windows {
             0 => String::new(),
             n => format!(
@@ -174,12 +174,12 @@ impl EagerShapes {
             }
             false => format!("The eager trace, with {layers} attention layers, gives"),
         };
-        let told = format!(
+        let message = format!(
             "{subject} the sizes of {} of {} replayed GEMMs and attentions.{windows}",
             of[0], of[1]
         );
         // A trace provided by the user is always reported, even if it explains nothing.
-        (n_told > 0 || !self.is_own).then_some(told)
+        (n_explained > 0 || !self.is_own).then_some(message)
     }
 
     /// Adds estimates for passes with a matching number of layers, for kernels without an estimate. Returns the number

@@ -64,8 +64,8 @@ fn by_widths(model: &DiffusionModel, shapes: &[&[i64]]) -> Option<ImageTokens> {
 }
 
 /// The value extracted from some shapes, if it is unique.
-fn only(shapes: &[&[i64]], told: impl Fn(&[i64]) -> Option<(i64, i64)>) -> Option<(i64, i64)> {
-    let mut all: Vec<(i64, i64)> = shapes.iter().filter_map(|shape| told(shape)).collect();
+fn only(shapes: &[&[i64]], extract: impl Fn(&[i64]) -> Option<(i64, i64)>) -> Option<(i64, i64)> {
+    let mut all: Vec<(i64, i64)> = shapes.iter().filter_map(|shape| extract(shape)).collect();
     all.dedup();
     match all[..] {
         [one] => Some(one),

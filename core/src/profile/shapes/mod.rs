@@ -116,8 +116,8 @@ pub(crate) fn add(profile: &Profile, recorded: &mut Vec<Operation>) {
     if let Some(eager) = sources.eager.clone().or_else(own) {
         // Recorded weights take precedence.
         let n_windows = eager.add(profile, &passes, &mut estimates);
-        if let Some(told) = eager.coverage(&passes, &estimates, n_windows) {
-            let _ = profile.eager_coverage.set(told);
+        if let Some(coverage) = eager.coverage(&passes, &estimates, n_windows) {
+            let _ = profile.eager_coverage.set(coverage);
         }
     }
     if let Some(known) = known {

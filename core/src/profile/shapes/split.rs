@@ -29,10 +29,13 @@ pub(crate) fn split(
         return parts;
     }
     for operation in operations {
-        let is_told = |call: &PerfRow| estimates.of(first(call)?).is_some().then_some(());
+        let is_estimated = |call: &PerfRow| estimates.of(first(call)?).is_some().then_some(());
         if operation.modelled.is_some()
             || operation.is_tuning()
-            || !operation.calls.iter().any(|one| is_told(one).is_some())
+            || !operation
+                .calls
+                .iter()
+                .any(|one| is_estimated(one).is_some())
         {
             continue;
         }

@@ -427,7 +427,7 @@ fn blocks_of_image_and_text() {
     };
     let found = |sources: ShapeSources| {
         let profile = compiled_blocks(COMPILED).profile().with_sources(sources);
-        let told = profile.eager_coverage().map(str::to_owned);
+        let coverage = profile.eager_coverage().map(str::to_owned);
         let mut counts: BTreeMap<[u64; 3], usize> = BTreeMap::new();
         for one in profile.operations() {
             let Some(Estimate { modelled, .. }) = &one.estimate else {
@@ -438,7 +438,7 @@ fn blocks_of_image_and_text() {
                 *counts.entry([m, n, k]).or_default() += one.calls.len();
             }
         }
-        (counts, told)
+        (counts, coverage)
     };
     let mut expected: BTreeMap<[u64; 3], usize> = BTreeMap::new();
     for letter in COMPILED.chars().filter(|letter| !"XYF".contains(*letter)) {
@@ -449,8 +449,11 @@ fn blocks_of_image_and_text() {
     assert_eq!(found(config), (expected.clone(), None));
     // A different image, in sequence: the GEMM at the same position may have a different size.
     let eager = eager_blocks(WRITTEN, [256, 128]);
-    let told = "The eager trace, with 4 attention layers, gives the sizes of 45 of 48 replayed GEMMs and attentions.";
-    assert_eq!(found(by_eager(&eager)), (expected, Some(told.to_owned())));
+    let expected_coverage = "The eager trace, with 4 attention layers, gives the sizes of 45 of 48 replayed GEMMs and attentions.";
+    assert_eq!(
+        found(by_eager(&eager)),
+        (expected, Some(expected_coverage.to_owned()))
+    );
     // One single-stream block less: a different model.
     let other = eager_blocks(&WRITTEN.replacen("OsWgBBBa", "", 1), [256, 128]);
     assert_eq!(found(by_eager(&other)).0.len(), 0);

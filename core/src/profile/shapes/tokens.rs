@@ -61,8 +61,8 @@ impl Rows {
             let of_request = batch.tokens()?.checked_div(requests)?;
             padded.checked_mul(of_request)
         });
-        let beside = self.after(pass);
-        match (own, padded.max(own), beside) {
+        let rows_after = self.after(pass);
+        match (own, padded.max(own), rows_after) {
             (Some(_), Some(known), Some(rows)) if rows > known => Some((rows, Source::Neighbors)),
             (Some(_), Some(known), _) => Some((known, Source::Recorded)),
             (None, _, Some(rows)) => Some((rows, Source::Neighbors)),

@@ -67,13 +67,13 @@ impl Nodes {
     pub(super) fn with_capacity(n_nodes: usize) -> Nodes {
         Nodes {
             event: Vec::with_capacity(n_nodes),
-            ..Nodes::beside(n_nodes)
+            ..Nodes::with_depth_capacity(n_nodes)
         }
     }
 
     /// No nodes yet for these calls, which are ordered thread by thread.
     pub(super) fn of(calls: Vec<EventId>, trace: &Trace) -> Nodes {
-        let nodes = Nodes::beside(calls.len());
+        let nodes = Nodes::with_depth_capacity(calls.len());
         match trace.captured.is_empty() {
             true => Nodes {
                 event: calls,
@@ -86,7 +86,7 @@ impl Nodes {
         }
     }
 
-    fn beside(n_nodes: usize) -> Nodes {
+    fn with_depth_capacity(n_nodes: usize) -> Nodes {
         Nodes {
             depths: Vec::with_capacity(n_nodes),
             ..Nodes::default()

@@ -153,7 +153,7 @@ pub struct WindowOf {
     /// The time span that totals and shares refer to.
     pub gpu: Interval,
     /// Activity of other windows that runs in that span, clipped to it.
-    pub(crate) beside: Vec<Running>,
+    pub(crate) overlapping_work: Vec<Running>,
     /// From the first event of the trace, shown as 0 ms, to the end of the last one.
     pub recorded: Interval,
     /// The trace has GPU activity, inside the window or elsewhere.
@@ -180,7 +180,7 @@ impl WindowOf {
             WindowOf {
                 window: window.clone(),
                 gpu,
-                beside: beside(window, gpu, whole),
+                overlapping_work: overlapping_work(window, gpu, whole),
                 recorded,
                 trace_has_gpu_work: whole.has_gpu_events(),
                 trace_has_cpu_ops: whole.has_cpu_ops(),
@@ -286,7 +286,7 @@ fn gpu_span(span: Interval, whole: &GpuTable) -> Interval {
 
 /// Work of other windows that runs in the span that GPU metrics refer to, clipped to it. Empty for the window of a
 /// single GPU.
-fn beside(window: &Window, judged: Interval, whole: &Profile) -> Vec<Running> {
+fn overlapping_work(window: &Window, judged: Interval, whole: &Profile) -> Vec<Running> {
     if window.device.is_some() {
         return Vec::new();
     }

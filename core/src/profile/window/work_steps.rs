@@ -114,16 +114,16 @@ mod tests {
     use crate::testing::Timetable;
 
     /// The name of each piece of GPU activity, with the name of its step.
-    fn told(trace: Timetable) -> Vec<String> {
+    fn work_with_steps(trace: Timetable) -> Vec<String> {
         let profile = trace.profile();
         let steps = step_windows(&profile);
         let of = WorkSteps::new(&profile, &steps);
-        let told = profile.gpu.iter().map(|(id, work)| {
+        let lines = profile.gpu.iter().map(|(id, work)| {
             let step = of.of(id).and_then(|at| steps.get(at));
             let step = step.map_or("none", |step| step.step.name.as_str());
             format!("{}: {step}", profile.trace.strings.get(work.name))
         });
-        told.collect()
+        lines.collect()
     }
 
     /// The second kernel of the first step runs while the CPU is in the second.
@@ -141,7 +141,7 @@ mod tests {
             .op("aten::mm", 32..38)
             .launched("c", 33..34, 44..60);
         assert_eq!(
-            told(trace),
+            work_with_steps(trace),
             [
                 "before: none",
                 "a: ProfilerStep#0",
@@ -160,7 +160,7 @@ mod tests {
             .kernel(99, "left_over", 22..24)
             .kernel(98, "after", 70..74);
         assert_eq!(
-            told(trace),
+            work_with_steps(trace),
             [
                 "a: ProfilerStep#0",
                 "left_over: ProfilerStep#0",
@@ -172,6 +172,6 @@ mod tests {
     #[test]
     fn a_trace_without_steps_has_all_work_outside_of_them() {
         let trace = Timetable::new().work("aten::mm", "gemm", 100..130);
-        assert_eq!(told(trace), ["gemm: none"]);
+        assert_eq!(work_with_steps(trace), ["gemm: none"]);
     }
 }

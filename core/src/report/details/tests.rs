@@ -40,7 +40,7 @@ fn products() -> Timetable {
 }
 
 #[track_caller]
-fn told(profile: &Profile, options: &ReportOptions, subject: Subject) -> OpDetails {
+fn details_of(profile: &Profile, options: &ReportOptions, subject: Subject) -> OpDetails {
     let report = Report::new(profile, options);
     match OpDetails::new(profile, &report, subject) {
         Some(details) => details,
@@ -50,7 +50,7 @@ fn told(profile: &Profile, options: &ReportOptions, subject: Subject) -> OpDetai
 
 /// The first operation, with no GPU chosen.
 fn first(profile: &Profile) -> OpDetails {
-    told(profile, &ReportOptions::default(), Subject::Operation(0))
+    details_of(profile, &ReportOptions::default(), Subject::Operation(0))
 }
 
 fn event(profile: &Profile, name: &str) -> EventId {
@@ -181,7 +181,7 @@ fn a_copy_over_a_link_has_no_roof() {
         .launch(1, 1..2)
         .copy(1, "Memcpy HtoD (Pageable -> Device)", 100..130)
         .profile();
-    let details = told(&profile, &options_on("MI300X"), Subject::Operation(0));
+    let details = details_of(&profile, &options_on("MI300X"), Subject::Operation(0));
     let verdict = &details.verdict;
     assert!(
         verdict.starts_with("It copies between memories over a link"),
@@ -200,7 +200,7 @@ fn the_roof_and_what_reaching_it_is_worth() {
             .profile()
     };
     let profile = product(MM);
-    let details = told(&profile, &options_on("MI300X"), Subject::Operation(0));
+    let details = details_of(&profile, &options_on("MI300X"), Subject::Operation(0));
     assert!(details.on_roofline);
     assert_eq!(
         plain(&details.verdict),
@@ -216,7 +216,7 @@ fn the_roof_and_what_reaching_it_is_worth() {
     assert_eq!((details.worth.as_str(), details.on_roofline), ("", false));
     // 8 192³ cannot run in 30 µs.
     let profile = product(&MM.replace("1024", "8192"));
-    let details = told(&profile, &options_on("MI300X"), Subject::Operation(0));
+    let details = details_of(&profile, &options_on("MI300X"), Subject::Operation(0));
     assert!(details.verdict.contains("or the data stays in caches"));
     assert_eq!((details.worth.as_str(), details.on_roofline), ("", true));
 }
@@ -252,7 +252,7 @@ fn what_is_no_operation_says_why_it_has_no_roof() {
             "The % of roofline is computed for one set of shapes",
         ),
     ] {
-        let verdict = told(&profile, &options_on("MI300X"), subject).verdict;
+        let verdict = details_of(&profile, &options_on("MI300X"), subject).verdict;
         assert!(verdict.starts_with(why), "{verdict}");
     }
 }
@@ -268,7 +268,7 @@ fn an_event_leads_to_its_operation() {
     assert_eq!(of("fill_kernel"), Subject::Operation(1));
     let linear = of("aten::linear");
     assert!(matches!(linear, Subject::Call(_)), "{linear:?}");
-    let details = told(&profile, &ReportOptions::default(), linear);
+    let details = details_of(&profile, &ReportOptions::default(), linear);
     assert_eq!(values(&details.figures)[0], "70.0 µs");
     let [mm] = &details.operations[..] else {
         panic!("{:?}", details.operations)

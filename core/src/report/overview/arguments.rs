@@ -212,7 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn a_type_that_nobody_knows_is_told() {
+    fn a_type_that_nobody_knows_is_reported() {
         let args = r#""Input Dims": [[64, 32], [32, 64]], "Input type": ["Float7", "Float7"], "Input Strides": [[32, 1], [64, 1]]"#;
         let trace = Timetable::new().call("aten::mm", args, "gemm", 20..50);
         let [(_, line)] = &lines(&trace.profile())[..] else {
@@ -231,7 +231,7 @@ mod tests {
     }
 
     #[test]
-    fn unknown_strides_count_as_contiguous_and_are_told() {
+    fn unknown_strides_count_as_contiguous_and_are_reported() {
         let args = r#""Input Dims": [[64, 32], [32, 64]], "Input type": ["float", "float"]"#;
         let trace = Timetable::new().call("aten::mm", args, "gemm", 20..50);
         let expected = "Strides were not recorded: their operands count as contiguous.";

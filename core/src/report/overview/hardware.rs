@@ -269,7 +269,7 @@ mod tests {
     }
 
     #[test]
-    fn achievable_figures_are_told_from_peaks() {
+    fn achievable_figures_are_distinguished_from_peaks() {
         let devices = r#"[{"name": "AMD Instinct MI300X"}, {"name": "AMD Instinct MI300X"}]"#;
         let hardware = hardware(devices, Some("MI300X"));
         assert_eq!(

@@ -221,7 +221,9 @@ impl Overview {
 /// The result of using the given configuration and eager trace.
 fn shape_sources(profile: &Profile) -> Vec<(Level, String)> {
     let unfit = profile.unfit_config().map(|why| (Level::Warn, why));
-    let eager = profile.eager_coverage().map(|told| (Level::Note, told));
+    let eager = profile
+        .eager_coverage()
+        .map(|coverage| (Level::Note, coverage));
     let lines = unfit.into_iter().chain(eager);
     lines
         .map(|(level, line)| (level, line.to_owned()))

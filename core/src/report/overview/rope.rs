@@ -54,7 +54,7 @@ impl Rope {
             kernels.map(|(id, work)| (trace.events.track(work.event), work.span.start_ns, id));
         let mut kernels: Vec<_> = kernels.collect();
         let mut known: Map<StringId, (bool, bool)> = Map::default();
-        let mut told = |work: &GpuWork| {
+        let mut classify = |work: &GpuWork| {
             let by_name = || {
                 let name = trace.strings.get(work.name);
                 let is_generic = matches!(work.family, Family::Elementwise | Family::Triton);
@@ -67,7 +67,7 @@ impl Rope {
         };
         let work = |id: GpuId| profile.gpu.get(id);
         let mut all = kernels.iter().filter_map(|(.., id)| work(*id));
-        if !all.any(|work| told(work).0) {
+        if !all.any(|work| classify(work).0) {
             return Rope::default();
         }
         kernels.arrange();
@@ -79,14 +79,14 @@ impl Rope {
                 continue;
             };
             let ns = work.span.length();
-            let (is_rope, converts) = told(work);
+            let (is_rope, converts) = classify(work);
             if is_rope {
                 (rope.n, rope.ns) = (rope.n + 1, rope.ns.saturating_add(ns));
             }
             if converts {
                 let next = kernels.get(at + 1).filter(|(of, ..)| of == track);
                 let next = next.and_then(|(.., id)| profile.gpu.get(*id));
-                let is_before = next.is_some_and(|next| told(next).0);
+                let is_before = next.is_some_and(|next| classify(next).0);
                 let (n, n_before, before_ns) = conversions.entry(work.name).or_default();
                 *n += 1;
                 *n_before += u64::from(is_before);

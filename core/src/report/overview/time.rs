@@ -260,7 +260,7 @@ mod tests {
     }
 
     #[test]
-    fn work_without_an_operator_above_is_told_by_its_name() {
+    fn work_without_an_operator_above_is_classified_by_its_name() {
         let overview = overview(
             Timetable::new()
                 .work("aten::mm", "gemm", 100..110)

@@ -104,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_attention_is_told_beside_the_categories() {
+    fn what_is_attention_is_listed_next_to_the_categories() {
         // 100 + 400 + 100 of 800 µs.
         let overview = overview(400);
         let unfused = overview.unfused_attention.as_ref().unwrap();

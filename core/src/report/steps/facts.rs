@@ -61,8 +61,8 @@ pub fn steady_text(steady: &Steady, steps: &[StepFigures]) -> String {
     let requests = own.iter().filter_map(|step| step.step.batch?.requests());
     let range = requests.clone().min().zip(requests.max());
     let requests = range.map(|range| format!(" of {}", counted_range(range, "request")));
-    let beside = match steady.kind {
-        SteadyKind::Decode => beside(steps),
+    let prefill = match steady.kind {
+        SteadyKind::Decode => prefill_text(steps),
         _ => None,
     };
     format!(
@@ -72,12 +72,12 @@ pub fn steady_text(steady: &Steady, steps: &[StepFigures]) -> String {
         format::counted(own.len() as u64, "step"),
         requests.unwrap_or_default(),
         time.unwrap_or_default(),
-        beside.unwrap_or_default()
+        prefill.unwrap_or_default()
     )
 }
 
 /// Steps with prefill, to compare with the decode steps of a steady load.
-fn beside(steps: &[StepFigures]) -> Option<String> {
+fn prefill_text(steps: &[StepFigures]) -> Option<String> {
     let phases = [Phase::Prefill, Phase::Mixed].into_iter();
     let texts = phases.filter_map(|phase| {
         let own = steps.iter().filter(|step| step.step.phase() == Some(phase));

@@ -37,7 +37,7 @@ fn cells(sheet: &Sheet, row: usize, labels: &[&str]) -> Vec<Cell> {
 }
 
 #[test]
-fn a_step_is_slow_beside_those_like_it() {
+fn a_step_is_slow_compared_with_those_like_it() {
     // The sixth takes 1.5 times as long; the eighth has twice the requests, and no similar step to compare with.
     let steps = (0..12).map(|at| match at {
         5 => (8, 800, 150),
@@ -121,7 +121,7 @@ fn steps_that_vary_have_no_slow_one() {
 }
 
 #[test]
-fn a_trend_has_a_size_beside_that_of_the_context() {
+fn a_trend_has_a_size_next_to_that_of_the_context() {
     let sentences = |steps: Vec<(u64, u64, u32)>| -> Vec<String> {
         let profile = decode(steps).profile();
         let thresholds = Thresholds::default();

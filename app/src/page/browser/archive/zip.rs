@@ -118,19 +118,19 @@ mod tests {
     }
 
     #[test]
-    fn the_directory_tells_members() {
+    fn the_directory_lists_members() {
         let whole = [
             entry("a/", 0, 0, 0),
             entry("a/r0.json", 8, 40, 35),
             entry("r1.gz", 0, 100, 99),
         ];
         let members = directory_of(&whole.concat()).unwrap();
-        let told: Vec<(&str, bool, u32, u32)> = members
+        let found: Vec<(&str, bool, u32, u32)> = members
             .iter()
             .map(|of| (&*of.name, of.is_deflated, of.packed, of.header_at))
             .collect();
         assert_eq!(
-            told,
+            found,
             [("a/r0.json", true, 40, 35), ("r1.gz", false, 100, 99)]
         );
         let other_method = entry("r.json", 93, 40, 0);

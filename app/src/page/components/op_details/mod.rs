@@ -55,13 +55,13 @@ pub(super) fn close(state: AppState) {
 /// Opens and closes the details of an event; while open, they follow the selected event.
 pub fn details_button(uid: u32) -> impl IntoView {
     let state = expect_context::<AppState>();
-    let told = state.of_place(|place| place.focus.details);
+    let shown_details = state.of_place(|place| place.focus.details);
     let this = Some(DetailsOf::Event(uid));
-    if told.get_untracked().is_some() {
+    if shown_details.get_untracked().is_some() {
         state.look_at(|focus| focus.details = this);
     }
     let toggle = move |event| {
-        let is_open = told.get_untracked() == this;
+        let is_open = shown_details.get_untracked() == this;
         state.look_at(|focus| focus.details = this.filter(|_| !is_open));
         if !is_open {
             opened_by(state, &event);
@@ -72,7 +72,7 @@ pub fn details_button(uid: u32) -> impl IntoView {
             type="button"
             class="small"
             data-testid="open-op-details"
-            aria-expanded=move || (told.get() == this).to_string()
+            aria-expanded=move || (shown_details.get() == this).to_string()
             aria-controls=PANEL
             on:click=toggle
         >
@@ -120,7 +120,8 @@ pub fn details_panel() -> impl IntoView {
         }
     };
     let view = Memo::new(move |_| state.view().slug);
-    let body = move || known.with(|known| Some(told(known.as_ref()?.1.clone(), view.get())));
+    let body =
+        move || known.with(|known| Some(details_body(known.as_ref()?.1.clone(), view.get())));
     view! {
         <Show when=move || known.with(Option::is_some)>
             <aside id=PANEL class="op-details-panel" tabindex="-1" aria-label="Details" data-testid="op-details" on:keydown=on_key>
@@ -134,7 +135,7 @@ pub fn details_panel() -> impl IntoView {
     .into_any()
 }
 
-fn told(details: OpDetails, view: &'static str) -> AnyView {
+fn details_body(details: OpDetails, view: &'static str) -> AnyView {
     let row = details.row.as_ref().filter(|(sheet, _)| sheet == SHEET);
     let reproduce = row.map(|(_, row)| parts::reproduce(*row));
     // The title has the name, and the headline figures have the most important values.

@@ -55,7 +55,7 @@ pub(super) fn shown_in((sheet, row): &(String, u32)) -> Option<(&'static str, Fo
 mod tests {
     use super::*;
 
-    fn told(hash: &str) -> Option<DetailsQuery> {
+    fn details_at(hash: &str) -> Option<DetailsQuery> {
         of(&Place::parse(hash))
     }
 
@@ -67,22 +67,22 @@ mod tests {
                 row: 3,
             })
         };
-        assert_eq!(told("#/operations?row=3"), row(operations::SHEET));
+        assert_eq!(details_at("#/operations?row=3"), row(operations::SHEET));
         assert_eq!(
-            told("#/operations?row=3&table=operators"),
+            details_at("#/operations?row=3&table=operators"),
             row("ops_summary")
         );
-        assert_eq!(told("#/kernels?row=3"), row("kernel_summary"));
-        assert_eq!(told("#/roofline?row=3"), row(operations::SHEET));
+        assert_eq!(details_at("#/kernels?row=3"), row("kernel_summary"));
+        assert_eq!(details_at("#/roofline?row=3"), row(operations::SHEET));
         // A row of the tree is a call; its details are shown only on request.
-        assert_eq!(told("#/tree?row=3"), None);
+        assert_eq!(details_at("#/tree?row=3"), None);
         assert_eq!(
-            told("#/tree?row=3&story=event-9"),
+            details_at("#/tree?row=3&story=event-9"),
             Some(DetailsQuery::Event(9))
         );
-        assert_eq!(told("#/?story=operation-3"), row(operations::SHEET));
-        assert_eq!(told("#/?story=operator-3"), row("ops_summary"));
-        assert_eq!(told("#/operations"), None);
+        assert_eq!(details_at("#/?story=operation-3"), row(operations::SHEET));
+        assert_eq!(details_at("#/?story=operator-3"), row("ops_summary"));
+        assert_eq!(details_at("#/operations"), None);
     }
 
     #[test]

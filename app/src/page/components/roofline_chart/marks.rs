@@ -99,14 +99,14 @@ pub(super) fn spoken(mark: &Mark) -> String {
 /// The tooltip of a mark, beside its position in a chart of this width.
 pub(super) fn card(mark: Mark, place: MarkPlace, width: f64) -> AnyView {
     let to_the_left = place.x > width / 2.0;
-    let beside = match to_the_left {
+    let offset = match to_the_left {
         true => width - place.x + place.radius + 10.0,
         false => place.x + place.radius + 10.0,
     };
-    let beside = format!("{:.0}px", beside.min(width * 0.5));
+    let offset = format!("{:.0}px", offset.min(width * 0.5));
     let (left, right) = match to_the_left {
-        true => ("auto".to_owned(), beside),
-        false => (beside, "auto".to_owned()),
+        true => ("auto".to_owned(), offset),
+        false => (offset, "auto".to_owned()),
     };
     let note = mark.note.map(|note| match note {
         Note::Odd(text) => view! { <p class="odd">{text}</p> }.into_any(),

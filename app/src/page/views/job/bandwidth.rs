@@ -215,7 +215,7 @@ fn chart_of(chart: BandwidthChart) -> AnyView {
         event.prevent_default();
     };
     let figure = move || drawing.with(|drawing| chart.with_value(|chart| picture(drawing, chart)));
-    let about = move |at: usize| chart.with_value(|chart| chart.marks.get(at).map(told));
+    let about = move |at: usize| chart.with_value(|chart| chart.marks.get(at).map(mark_details));
     let tip = move || {
         let at = shown()?;
         let (head, figures) = about(at)?;
@@ -311,7 +311,7 @@ fn picture(drawing: &Drawing, chart: &BandwidthChart) -> AnyView {
     .into_any()
 }
 
-fn told(mark: &BandwidthMark) -> (String, Vec<(String, String)>) {
+fn mark_details(mark: &BandwidthMark) -> (String, Vec<(String, String)>) {
     let hosts = if mark.spans_hosts {
         ", several hosts"
     } else {

@@ -232,7 +232,7 @@ mod tests {
     }
 
     #[test]
-    fn a_point_is_in_a_cell_or_beside_all() {
+    fn a_point_is_in_a_cell_or_outside_all() {
         let grid = Grid::new(420.0, 4, 5, 2, 4.0);
         let (x, y) = grid.corner(2, 3);
         assert_eq!(grid.at(x + 1.0, y + 1.0), Some((2, 3)));

@@ -78,7 +78,7 @@ fn tools(model: Model) -> impl IntoView {
         view! { <option value=at.to_string()>{format!("{}, {}", step.name, step.window_length)}</option> }
     };
     let find = Callback::new(move |direction| model.find(direction));
-    let found = model.told;
+    let found = model.found_position;
     view! {
         <div class="tools">
             <Show when=move || !steps.with(Vec::is_empty)>
@@ -242,16 +242,16 @@ fn pressed(model: Model, event: &KeyboardEvent) {
     if event.ctrl_key() || event.meta_key() || event.alt_key() {
         return;
     }
-    let beside = |towards| model.go_beside(towards);
+    let go_to = |towards| model.go_to_neighbor(towards);
     match event.key().as_str() {
         "w" | "W" | "+" => model.zoom_pointed(1.0 / ZOOM),
         "s" | "S" | "-" => model.zoom_pointed(ZOOM),
         "a" | "A" => model.pan_share(-STEP),
         "d" | "D" => model.pan_share(STEP),
-        "ArrowLeft" => beside(Towards::Before),
-        "ArrowRight" => beside(Towards::After),
-        "ArrowUp" => beside(Towards::Above),
-        "ArrowDown" => beside(Towards::Below),
+        "ArrowLeft" => go_to(Towards::Before),
+        "ArrowRight" => go_to(Towards::After),
+        "ArrowUp" => go_to(Towards::Above),
+        "ArrowDown" => go_to(Towards::Below),
         "Enter" | "f" | "F" => model.show_selected(),
         "g" | "G" => model.show_gpu(),
         "Home" => model.show_all(),

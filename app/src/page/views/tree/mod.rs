@@ -102,7 +102,7 @@ fn tools(tree: TreeState) -> AnyView {
 /// The switch for rows without GPU time, with their number.
 fn hiding(tree: TreeState) -> AnyView {
     let all_rows = Memo::new(move |_| tree.look.with(|look| look.all_rows));
-    let hidden = Memo::new(move |_| tree.list.told.with(|told| told.hidden));
+    let hidden = Memo::new(move |_| tree.list.last_change.with(|change| change.hidden));
     let says = move || match (all_rows.get(), hidden.get()) {
         (true, _) | (false, 0) => String::new(),
         (false, n) => format!("({} hidden)", format::count(n as u64)),
@@ -124,9 +124,10 @@ fn hiding(tree: TreeState) -> AnyView {
 
 /// The calls above everything that the table shows: a click on one shows the tree from there.
 fn stack(tree: TreeState) -> AnyView {
-    let told = tree.list.told;
+    let last_change = tree.list.last_change;
     let steps = move || {
-        told.with(|told| told.stack.clone())
+        last_change
+            .with(|change| change.stack.clone())
             .into_iter()
             .map(|(node, name)| {
                 view! {
@@ -145,10 +146,10 @@ fn stack(tree: TreeState) -> AnyView {
             .collect_view()
     };
     let is_shown = Memo::new(move |_| {
-        let folds = told.with(|told| told.can_fold || !told.stack.is_empty());
+        let folds = last_change.with(|change| change.can_fold || !change.stack.is_empty());
         folds && tree.drawing.get() == Drawing::Table
     });
-    let count = move || told.with(|told| told.stack.len());
+    let count = move || last_change.with(|change| change.stack.len());
     view! {
         <Show when=move || is_shown.get()>
             <nav class="flame-way" aria-label="Common stack" data-testid="stack">
@@ -159,7 +160,7 @@ fn stack(tree: TreeState) -> AnyView {
                     }}
                 </span>
                 <ol>{steps}</ol>
-                <Show when=move || told.with(|told| told.can_fold)>
+                <Show when=move || last_change.with(|change| change.can_fold)>
                     <button type="button" class="small" id="fold-stack" on:click=move |_| tree.list.step(TreeStep::FoldStack)>
                         "Fold common stack"
                     </button>

@@ -98,7 +98,7 @@ impl Candidate {
         self.event == outer.event || difference(&self.spans, &outer.spans).is_empty()
     }
 
-    fn told(&self, activity: Option<CpuActivity>) -> Code {
+    fn to_code(&self, activity: Option<CpuActivity>) -> Code {
         Code {
             event: self.event,
             within: self.event,
@@ -168,28 +168,28 @@ impl<'a> CodeSearch<'a> {
         let tree = self.tree;
         let callers = tree.node_of(wait).into_iter();
         let callers = callers.flat_map(|node| tree.ancestors(node));
-        let mut told = self.code_of(wait);
+        let mut waiting_code = self.code_of(wait);
         for caller in callers.filter_map(|node| tree.event(node)) {
             let code = self.code_of(caller);
             // A read such as `nonzero` within a function that prints belongs to that function, and so on.
             if code.activity.is_some_and(CpuActivity::waits_for_gpu) {
-                told = code;
+                waiting_code = code;
             }
         }
-        if told.event == wait {
+        if waiting_code.event == wait {
             // The operator around it: `aten::copy_`.
             let above = tree.node_of(wait);
             let above = above.and_then(|node| tree.op_above(&self.profile.trace, node));
             let operator = above.and_then(|node| tree.event(node)).unwrap_or(wait);
-            told = Code {
+            waiting_code = Code {
                 event: operator,
                 within: operator,
-                ..told
+                ..waiting_code
             };
         }
         CodePart {
-            ns: self.span(told.event).length().min(gap.length()),
-            code: Some(told),
+            ns: self.span(waiting_code.event).length().min(gap.length()),
+            code: Some(waiting_code),
         }
     }
 
@@ -264,7 +264,9 @@ impl<'a> CodeSearch<'a> {
             let is_program = |activity: &CpuActivity| {
                 *activity == CpuActivity::Imports && span.end_ns >= time.end_ns
             };
-            let activity = self.activity_of(*event).filter(|told| !is_program(told));
+            let activity = self
+                .activity_of(*event)
+                .filter(|activity| !is_program(activity));
             let candidate = Candidate {
                 event: *event,
                 longest_ns: span.length(),
@@ -329,9 +331,9 @@ impl<'a> CodeSearch<'a> {
             let mut deepest = within.iter().copied();
             let deepest = deepest.find(|one| one.covers(&inside) >= left_ns - left_ns / 2);
             let deepest = deepest.unwrap_or(outer);
-            let (telling, code) = told(deepest, outer, &within);
+            let (identifying, code) = identify(deepest, outer, &within);
             let is_around = code.activity.is_some_and(CpuActivity::is_around_code);
-            let taking = if is_around { deepest } else { telling };
+            let taking = if is_around { deepest } else { identifying };
             inside = difference(&inside, &taking.spans);
             parts.push(CodePart {
                 code: Some(code),
@@ -340,7 +342,7 @@ impl<'a> CodeSearch<'a> {
         }
         if length(&inside) > 0 {
             parts.push(CodePart {
-                code: Some(outer.told(outer.activity)),
+                code: Some(outer.to_code(outer.activity)),
                 ns: length(&inside),
             });
         }
@@ -362,7 +364,7 @@ impl<'a> CodeSearch<'a> {
             let Some(deepest) = deepest else { break };
             let left = difference(rest, &deepest.spans);
             parts.push(CodePart {
-                code: Some(deepest.told(None)),
+                code: Some(deepest.to_code(None)),
                 ns: left_ns - length(&left),
             });
             *rest = left;
@@ -409,7 +411,7 @@ impl<'a> CodeSearch<'a> {
 
 /// The activity of a span, from the names around it: the nearest one that identifies an activity, except that waiting
 /// for data or reading files within data loading is data loading, and pickling within a checkpoint the checkpoint. Also returns the span that identifies it.
-fn told<'c>(
+fn identify<'c>(
     deepest: &Candidate,
     outer: &'c Candidate,
     within: &[&'c Candidate],
@@ -434,7 +436,7 @@ fn told<'c>(
         }
     };
     let own = nearest.activity.filter(|activity| !goes_with(*activity));
-    let telling = match own {
+    let identifying = match own {
         // Of several nested spans with the same activity, the outermost.
         Some(activity) if own != outer.activity => {
             let same = |one: &&&Candidate| around(one) && one.activity == Some(activity);
@@ -444,10 +446,10 @@ fn told<'c>(
     };
     let code = Code {
         event: deepest.event,
-        within: telling.event,
-        activity: telling.activity,
+        within: identifying.event,
+        activity: identifying.activity,
     };
-    (telling, code)
+    (identifying, code)
 }
 
 /// The first node of a thread that starts after a time.

@@ -232,8 +232,8 @@ fn note_words(first: &MatchedOp, ops: &[&MatchedOp]) -> Words {
     let mut words = Words::new();
     let targets = || ops.iter().map(|op| &op.sides.target);
     let time_ns = sum(targets().map(|side| side.time_ns));
-    let beside = run_time::said(time_ns, sum(targets().map(|side| side.run_ns)));
-    words.extend(beside.map(|beside| ("beside", beside)));
+    let note = run_time::said(time_ns, sum(targets().map(|side| side.run_ns)));
+    words.extend(note.map(|note| ("beside", note)));
     let judgement = &first.judgement;
     let (other, other_excess, _) = judgement.on_other_basis();
     let other = other

@@ -93,7 +93,7 @@ fn without_a_gpu_what_is_no_gemm_counts() {
 }
 
 #[test]
-fn without_shapes_the_order_tells() {
+fn without_shapes_the_order_decides() {
     let outcome = in_parts(false).outcome("sdpa_fwd");
     let finding = unfused(&outcome);
     // The copy before the GEMMs may belong to anything.

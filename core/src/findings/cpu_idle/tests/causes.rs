@@ -120,8 +120,8 @@ fn unattributed_activity_is_no_idle_time() {
 /// recording.
 #[test]
 fn before_the_first_work_of_a_stream_the_gpu_may_have_worked() {
-    let beside = launched(first(20..25).stream(9), 30.0, 2_025..2_100);
-    let profile = second(beside, 2_120.0, 2_130..4_020);
+    let with_other_stream = launched(first(20..25).stream(9), 30.0, 2_025..2_100);
+    let profile = second(with_other_stream, 2_120.0, 2_130..4_020);
     assert_eq!(longest(&profile), ("before_recording".to_owned(), 2_000.0));
     let (metrics, findings) = analysed(&profile);
     // The gap of 30 µs before the third kernel is small in comparison, but large enough to be reported.

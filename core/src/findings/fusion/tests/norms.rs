@@ -106,7 +106,7 @@ fn casts_fuse_and_layout_copies_do_not() {
 }
 
 #[test]
-fn one_other_place_and_one_instance_are_told_in_the_singular() {
+fn one_other_place_and_one_instance_are_in_the_singular() {
     let norm = |calls: Calls, name| calls.module(name, |calls| run(calls, &long_norm()));
     let one = norm(Calls::new(), "LlamaRMSNorm_0");
     let both = norm(one.clone(), "T5RMSNorm_0");

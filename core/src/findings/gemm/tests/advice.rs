@@ -171,7 +171,7 @@ fn what_runs_in_tf32_is_judged_by_it() {
 
 /// A low-rank adapter reads 512 kB and writes 128 MiB.
 #[test]
-fn what_writes_most_is_not_told_to_read_less() {
+fn what_writes_most_is_not_advised_to_read_less() {
     let model = |op, args| model("H100", op, args, "gemm");
     let adapter = model("aten::mm", "8192x16, 16x8192");
     says(&adapter, &["most of what it moves is the result"]);

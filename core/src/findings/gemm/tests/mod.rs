@@ -211,7 +211,7 @@ fn sizes_come_from_the_model_too() {
 
 /// 4 µs each: their efficiency does not make them bottlenecks, and the minimum for a kernel is 2 µs.
 #[test]
-fn short_gemms_are_told_by_their_number() {
+fn short_gemms_are_reported_by_their_number() {
     let kernel = "nvjet_tst_64x8_64x16_1x2_h_bz_NNN";
     let calls = Calls::new().calls(1_500, "aten::mm", "64x256, 256x256", kernel, 4);
     let outcome = calls.outcome_on("H100", "gemm");

@@ -103,7 +103,7 @@ fn compute_units_come_from_the_trace() {
 
 /// 4 tiles, and 64 splits along K: 256 workgroups run, so it is the reduction of their parts that takes time.
 #[test]
-fn a_reduction_beside_the_kernel_tells_of_a_split() {
+fn a_reduction_beside_the_kernel_indicates_a_split() {
     let profile = Timetable::new()
         .without_flows()
         .op("aten::mm", 0..10)

@@ -82,7 +82,7 @@ fn collectives_that_take_longer_than_the_fastest_of_their_size_wait() {
 
 /// A collective of unknown purpose, which follows from the name of the model wrapper.
 #[test]
-fn what_wraps_the_model_tells_what_communication_is_for() {
+fn what_wraps_the_model_shows_what_communication_is_for() {
     const FRAME: &str = "python_function";
     const GATHER: &str = "ncclDevKernel_AllGather_RING_LL";
     const BROADCAST: &str = "ncclDevKernel_Broadcast_RING_LL";

@@ -14,7 +14,7 @@ fn first(profile: &Profile) -> Vec<String> {
 
 /// A graph launch has no operator for each kernel: the tensors of the enclosing call are not messages.
 #[test]
-fn a_collective_of_a_graph_does_not_tell_its_size() {
+fn the_size_of_a_collective_of_a_graph_is_unknown() {
     let profile = Timetable::new()
         .without_flows()
         .op("CompiledFunction", 0..20)
@@ -37,7 +37,7 @@ fn communication_without_its_call_counts() {
 
 /// 2 048 × 4 096 elements of 2 bytes are 16.8 MB, in 80 µs 210 GB/s; with 8 ranks, 1.75 times that crosses the links.
 #[test]
-fn an_all_reduce_of_its_own_kernel_tells_its_size_by_the_operator() {
+fn an_all_reduce_of_its_own_kernel_has_its_size_from_the_operator() {
     let kernel = "void vllm::cross_device_reduce_2stage<__nv_bfloat16, 8>(vllm::RankData*)";
     let profile = Timetable::new()
         .call("vllm::all_reduce", "2048x4096, _", kernel, 100..180)

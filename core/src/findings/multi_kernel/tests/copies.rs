@@ -265,7 +265,7 @@ fn the_call_says_where_a_copy_goes() {
 }
 
 #[test]
-fn one_copy_and_one_collective_are_told_in_the_singular() {
+fn one_copy_and_one_collective_are_in_the_singular() {
     let (_, findings) = analysed(&copies(PINNED_H2D, 1, 1_500.0));
     let copy = &findings[0];
     let takes = "1 copy takes 1.50 ms (15.0 % of the run)";
@@ -366,9 +366,9 @@ fn copies_that_computation_can_hide_are_to_start_earlier() {
     let offloaded = streamed(D2H, 22, 9_000..20_000);
     says(&offloaded.model, &["a stream of their own already"]);
     // On the stream of the kernels.
-    let beside = streamed(PINNED_H2D, 7, 9_000..20_000);
+    let same_stream = streamed(PINNED_H2D, 7, 9_000..20_000);
     says(
-        &beside.model,
+        &same_stream.model,
         &["start copies earlier, on a stream of their own"],
     );
     // What overlaps already leaves less to overlap with: 9 ms of kernels, 4 of them beside copies.

@@ -68,6 +68,6 @@ fn the_gpu_that_comes_last_is_named_and_overlap_wins_what_it_has_exposed() {
 }
 
 #[test]
-fn ranks_that_are_not_in_the_trace_are_not_told() {
+fn ranks_that_are_not_in_the_trace_are_not_reported() {
     assert_eq!(keys(&findings(8)), ["nccl_blocking_compute"]);
 }

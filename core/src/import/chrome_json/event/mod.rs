@@ -326,11 +326,11 @@ impl EventReader {
 
     /// A duration, if it is plausible.
     fn duration(&mut self, dur: Option<Time>, offset: u64) -> Option<i64> {
-        let told = match dur {
+        let checked = match dur {
             Some(Time::Ns(dur)) => limits::duration(dur),
             None | Some(Time::Unreadable) => Err(WarningKind::MissingDuration),
         };
-        told.map_err(|wrong| self.warn(wrong, offset)).ok()
+        checked.map_err(|wrong| self.warn(wrong, offset)).ok()
     }
 
     fn category(&mut self, fields: &Fields, name: StringId, offset: u64) -> Category {

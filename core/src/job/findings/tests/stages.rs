@@ -74,7 +74,7 @@ fn uneven_stages_of_one_rank_each_make_nobody_slow() {
 /// Two pipelines of two stages; the same ten calls take 30 ms on both ranks of the second stage, and 20 on those of the
 /// first. They are equally slow, and if one of them is fixed the first stage waits for the other one.
 #[test]
-fn a_stage_of_which_all_ranks_are_slow_is_told() {
+fn a_stage_of_which_all_ranks_are_slow_is_reported() {
     let work_ms = [20, 20, 30, 30];
     let mut job = TestJob::new(4);
     for step in 0..4 {
@@ -131,7 +131,7 @@ fn of_two_stages(ms: [i64; 2]) -> TestJob {
 
 /// 10 + 4 · 30 ms become 20 + 4 · 20 if both stages have 20 ms of each micro-batch.
 #[test]
-fn a_stage_with_more_work_than_others_is_told_with_what_even_stages_save() {
+fn a_stage_with_more_work_than_others_is_reported_with_what_even_stages_save() {
     let found_in = |ms| {
         let found = found(of_two_stages(ms)).into_iter();
         let mut found = found.filter(|(key, ..)| key == "uneven_stages");

@@ -73,7 +73,7 @@ fn late_ranks_that_hide_each_other_are_worth_something_together() {
 
 /// Half of the ranks take 24 ms instead of 20.
 #[test]
-fn a_slow_half_of_the_ranks_is_told() {
+fn a_slow_half_of_the_ranks_is_reported() {
     let found = found(of_eight([20, 20, 20, 20, 24, 24, 24, 24]));
     let expected = ("slow_rank".to_owned(), vec![4, 5, 6, 7], Some(16));
     assert_eq!(found[0], expected);
@@ -83,11 +83,11 @@ fn a_slow_half_of_the_ranks_is_told() {
 fn of_slow_host(job: TestJob) -> JobCard {
     let job = job.host(6, "b", 0, 0.0).host(7, "b", 0, 0.0).job();
     let mut cards = find(&job, &Analysis::new(&job), &[]);
-    let told: Vec<_> = cards
+    let findings: Vec<_> = cards
         .iter()
         .map(|card| (&*card.key, &*card.ranks))
         .collect();
-    assert_eq!(told, [("slow_host", &[6, 7][..]), ("no_waiting", &[])]);
+    assert_eq!(findings, [("slow_host", &[6, 7][..]), ("no_waiting", &[])]);
     cards.remove(0)
 }
 
@@ -114,7 +114,7 @@ fn a_host_on_which_all_launch_late_says_what_they_do() {
 /// Four pairs of ranks that share their layers; the last pair has three times the work. Both have as much as their
 /// partner, and fixing only one of them saves nothing.
 #[test]
-fn ranks_that_share_layers_and_have_more_work_are_told_together() {
+fn ranks_that_share_layers_and_have_more_work_are_reported_together() {
     let mut job = TestJob::new(8);
     let works_ms = [10, 10, 10, 10, 10, 10, 30, 30];
     for step in 0..4 {

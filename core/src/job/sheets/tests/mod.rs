@@ -333,7 +333,7 @@ fn corrected_clocks_move_waits_and_no_durations() {
 
 /// Most ranks share a clock, but the first one does not.
 #[test]
-fn a_clock_that_nothing_joins_is_told_of_the_first_rank_too() {
+fn a_clock_that_nothing_joins_is_listed_for_the_first_rank_too() {
     let mut job = two().job();
     job.clocks.of_rank[0].is_joined = false;
     let quality = Text::of(&job, "job_quality");

@@ -196,7 +196,7 @@ mod tests {
     use crate::output::document::{DocTable, Document};
 
     #[test]
-    fn keys_of_files_are_told_from_words() {
+    fn keys_of_files_are_distinguished_from_words() {
         for (word, expected) in [
             ("exposed_comm_time", true),
             ("top_2", true),

@@ -265,7 +265,7 @@ fn what_is_not_known_is_not_the_first_thing_to_do() {
     let alone = with_unknown(Timetable::new());
     says(&alone, &["`my::op`: no FLOP/byte model"]);
     says_nothing_of(&alone, &["First to do"]);
-    let beside = with_unknown(small());
-    let (_, first) = beside.split_once("First to do: ").unwrap();
+    let among_others = with_unknown(small());
+    let (_, first) = among_others.split_once("First to do: ").unwrap();
     assert!(!first.starts_with("`my::op`"), "{first}");
 }

@@ -171,8 +171,8 @@ impl Pass<'_> {
         timed.arrange_by(|one, other| one.0.total_cmp(&other.0).then(one.1.cmp(&other.1)));
         let (short, long) = timed.split_at(timed.len() / 2);
         let ratio = long.first()?.0 / short.last()?.0.max(1.0);
-        let is_told = ratio >= LEAST_RATIO && image.max(text) >= image.min(text) * LEAST_RATIO;
-        if !is_told && tokens.image != tokens.text {
+        let is_distinct = ratio >= LEAST_RATIO && image.max(text) >= image.min(text) * LEAST_RATIO;
+        if !is_distinct && tokens.image != tokens.text {
             return None;
         }
         let of = match image > text {

@@ -14,7 +14,7 @@ use crate::page::prelude::*;
 const MOST_ROWS: usize = 100;
 
 /// The details of a rank in a collective: a title and figures.
-pub(super) fn told(
+pub(super) fn collective_details(
     strip: &StepStrip,
     cell: Cell,
     rank: u32,

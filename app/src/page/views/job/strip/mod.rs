@@ -15,9 +15,9 @@ use crate::page::components::canvas::{Stage, probes, text_px};
 use crate::page::prelude::*;
 use crate::page::ranks::OpenJob;
 use crate::protocol::StepRequest;
-use figures::{figures, told};
+use figures::{collective_details, figures};
 use paint::{AXIS_PX, Picture};
-use scene::{Cell, Kind, Stretch, beside, members, part};
+use scene::{Cell, Kind, Stretch, members, nearest_in_lane, part};
 
 /// A pointer that moves farther than this selects a time range.
 const DRAG_PX: f64 = 5.0;
@@ -274,8 +274,10 @@ fn chart(job: StoredValue<Arc<OpenJob>>, shown: Memo<Shown>, step: Memo<usize>) 
             let n_parts = strip.lanes.get(lane).map_or(0, |lane| lane.parts.len());
             let last = n_parts.saturating_sub(1);
             Some(match event.key().as_str() {
-                "ArrowDown" => beside(strip, (lane, at), lane + usize::from(here.is_some())),
-                "ArrowUp" => beside(strip, (lane, at), lane.saturating_sub(1)),
+                "ArrowDown" => {
+                    nearest_in_lane(strip, (lane, at), lane + usize::from(here.is_some()))
+                }
+                "ArrowUp" => nearest_in_lane(strip, (lane, at), lane.saturating_sub(1)),
                 "ArrowRight" => here.map_or(Some((0, 0)), |_| Some((lane, (at + 1).min(last)))),
                 "ArrowLeft" => Some((lane, at.saturating_sub(1))),
                 "Home" => Some((lane, 0)),
@@ -304,7 +306,8 @@ fn chart(job: StoredValue<Arc<OpenJob>>, shown: Memo<Shown>, step: Memo<usize>) 
     };
     let tip = move || {
         let cell = pointed.get().filter(|_| drag.get().is_none())?;
-        let (head, pairs_of) = shown.with(|Shown(strip)| told(strip, cell, number_of(cell.0)?))?;
+        let (head, pairs_of) =
+            shown.with(|Shown(strip)| collective_details(strip, cell, number_of(cell.0)?))?;
         let stretch = stretch.get();
         let start_ns = shown.with(|Shown(strip)| part(strip, cell).map(|part| part.start_ns))?;
         let (least, most) = (stretch.gutter_px, stretch.gutter_px + stretch.width_px);
@@ -340,7 +343,8 @@ fn chart(job: StoredValue<Arc<OpenJob>>, shown: Memo<Shown>, step: Memo<usize>) 
     };
     let about = move || {
         let cell = chosen.get()?;
-        let (head, pairs) = shown.with(|Shown(strip)| told(strip, cell, number_of(cell.0)?))?;
+        let (head, pairs) =
+            shown.with(|Shown(strip)| collective_details(strip, cell, number_of(cell.0)?))?;
         let figures = pairs
             .into_iter()
             .map(|(label, value)| format!("{label} {value}"));

@@ -184,7 +184,7 @@ pub(super) fn part(strip: &StepStrip, (lane, at): Cell) -> Option<&StripPart> {
 }
 
 /// The part of another lane whose start is nearest to this one's.
-pub(super) fn beside(strip: &StepStrip, here: Cell, lane: usize) -> Option<Cell> {
+pub(super) fn nearest_in_lane(strip: &StepStrip, here: Cell, lane: usize) -> Option<Cell> {
     let start_ns = part(strip, here).map_or(0, |part| part.start_ns);
     let parts = strip.lanes.get(lane)?.parts.iter().enumerate();
     let nearest = parts.min_by_key(|(_, part)| part.start_ns.abs_diff(start_ns));
@@ -227,8 +227,8 @@ mod tests {
         assert_eq!(stretch.at(&strip, 10.0, 1.0), None);
         assert_eq!(stretch.at(&strip, 120.0, 3.0 * stretch.row_px), None);
         assert_eq!(members(&strip), [vec![(0, 0), (1, 0)]]);
-        assert_eq!(beside(&strip, (0, 0), 1), Some((1, 0)));
-        assert_eq!(beside(&strip, (0, 0), 2), None);
+        assert_eq!(nearest_in_lane(&strip, (0, 0), 1), Some((1, 0)));
+        assert_eq!(nearest_in_lane(&strip, (0, 0), 2), None);
         let split = Kind::ALL.map(|kind| kind.ns(&strip.lanes[0].parts[0]) / 1000);
         assert_eq!(split, [40, 0, 0, 0, 30, 30]);
     }

@@ -63,7 +63,7 @@ pub struct Model {
     /// The search results.
     pub(super) found: RwSignal<FoundEvents>,
     /// The position of the current search result, and their number; `None` without a search.
-    pub(super) told: RwSignal<Option<(usize, usize)>>,
+    pub(super) found_position: RwSignal<Option<(usize, usize)>>,
     /// The last searched text.
     searched: StoredValue<String>,
 }
@@ -108,7 +108,7 @@ impl Model {
             filter,
             kept: state.of_place(move |place| place.focus.kept.iter().map(kept).collect()),
             found: RwSignal::new(FoundEvents::default()),
-            told: RwSignal::new(None),
+            found_position: RwSignal::new(None),
             searched: StoredValue::new(String::new()),
         };
         Effect::new(move || {

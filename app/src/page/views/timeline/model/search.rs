@@ -27,7 +27,7 @@ impl Model {
     fn look_for(self, text: String, direction: Direction, goes: bool) {
         self.searched.set_value(text.clone());
         if text.trim().is_empty() && self.found.with_untracked(|found| found.of == 0) {
-            self.told.set(None);
+            self.found_position.set(None);
             return;
         }
         let is_empty = text.trim().is_empty();
@@ -41,8 +41,8 @@ impl Model {
         };
         self.engine.ask(query, move |found| {
             let card = found.card.clone();
-            let told = (!is_empty).then_some((found.position, found.of));
-            let _ = self.told.try_set(told);
+            let position = (!is_empty).then_some((found.position, found.of));
+            let _ = self.found_position.try_set(position);
             if self.found.try_set(found).is_some() {
                 return;
             }

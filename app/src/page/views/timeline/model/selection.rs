@@ -60,7 +60,7 @@ impl Model {
     }
 
     /// Selects the span next to the selected one; without a selection, the one in the middle.
-    pub(crate) fn go_beside(self, towards: Towards) {
+    pub(crate) fn go_to_neighbor(self, towards: Towards) {
         let query = match self.selected_event() {
             Some((side, uid)) => SpanQuery::Beside(side, uid, towards),
             None => {

@@ -155,7 +155,7 @@ impl Model {
         let here = self.focused.get_untracked();
         let go = |way| {
             let to = match here {
-                Some(here) => self.scene.with_untracked(|scene| scene.beside(here, way)),
+                Some(here) => self.scene.with_untracked(|scene| scene.neighbor(here, way)),
                 None => Some(0),
             };
             if let Some(to) = to {

@@ -68,7 +68,7 @@ impl Scene {
     }
 
     /// The block in a direction; `None` if there is none.
-    pub(super) fn beside(&self, from: usize, way: Way) -> Option<usize> {
+    pub(super) fn neighbor(&self, from: usize, way: Way) -> Option<usize> {
         let block = self.blocks.get(from)?;
         let is_same_row = |at: usize| self.blocks.get(at).filter(|other| other.row == block.row);
         match way {
@@ -125,7 +125,7 @@ mod tests {
     fn arrows_lead_to_caller_called_and_siblings() {
         let scene = scene();
         let go = |from: u32, way| {
-            let to = scene.beside(scene.of_node(from)?, way)?;
+            let to = scene.neighbor(scene.of_node(from)?, way)?;
             Some(scene.blocks[to].node)
         };
         let cases = [
