@@ -329,8 +329,9 @@ fn attention_that_both_traces_compute_unfused_is_distinguished_from_what_is_slow
         (120_000, 290_000)
     );
     assert!(waste.advice.contains("scaled_dot_product_attention"));
-    // A fused kernel takes at most a twentieth.
-    assert!(waste.saves.0 > 250_000, "{waste:#?}");
+    // The findings save 170 µs of it, as far as they are about it; a fused kernel takes a twentieth of the rest.
+    assert!(waste.saves.0 > 100_000, "{waste:#?}");
+    assert!(waste.saves.1 < 120_000, "{waste:#?}");
 }
 
 /// `mm` and `addmm` of the same sizes, and a transpose that only the target launches.

@@ -179,7 +179,7 @@ fn what_is_planted_in_an_operation_is_named_with_its_size() {
         (|of| of.longer(20, ONE_CALL_US), Cause::Spread, ONE_CALL_US, "longest"),
         (|of| of.longer(0, ONE_CALL_US), Cause::WarmUp, ONE_CALL_US, "warm-up"),
         (|of| of.helper("void cutlass::transpose_kernel<__nv_bfloat16>"), Cause::Helpers, 48.0 * EACH_CALL_US, "48 layout changes"),
-        (|of| of.helper("void cublasLt::splitKreduce_kernel<32, 16, int>"), Cause::Helpers, 48.0 * EACH_CALL_US, "Helper kernels beside GEMMs"),
+        (|of| of.helper("void cublasLt::splitKreduce_kernel<32, 16, int>"), Cause::Helpers, 48.0 * EACH_CALL_US, "Split-K reductions beside GEMMs"),
         (|of| of.helper("void at::native::unrolled_elementwise_kernel<at::native::direct_copy_kernel_cuda>"), Cause::Helpers, 48.0 * EACH_CALL_US, "48 "),
         (|of| (0..48).for_each(|call| of.longer(call, 2.0 * 84.6)), Cause::Unexplained, 2.0 * all_us, "unexplained"),
     ];

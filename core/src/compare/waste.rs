@@ -59,17 +59,19 @@ pub(crate) fn of_both(sides: Pair<Side>, comparison: &Comparison) -> Vec<Waste> 
     waste
 }
 
-/// The saving on the target, for what both traces lose: no more than the reference's saving for as much work, and
-/// without what a finding of the comparison saves in the same time. Each saving is a low and a high estimate.
+/// The saving on the target, for what both traces lose: no more than the reference's saving for as much work, and the
+/// same share of what findings of the comparison leave of the time. Each saving is a low and a high estimate.
 fn in_both(
     target: (i64, i64),
+    time_ns: i64,
     reference: Option<(i64, i64)>,
     scale: f64,
     found_ns: i64,
 ) -> (i64, i64) {
     let left = |target_ns: i64, reference_ns: Option<i64>| {
         let scaled_ns = reference_ns.map(|ns| (ns as f64 * scale).round() as i64);
-        let left_ns = target_ns.saturating_sub(found_ns).max(0);
+        let left = 1.0 - found_ns as f64 / time_ns.max(1) as f64;
+        let left_ns = (target_ns as f64 * left.clamp(0.0, 1.0)).round() as i64;
         left_ns.min(scaled_ns.unwrap_or(left_ns))
     };
     let high_ns = left(target.1, reference.map(|(_, high)| high));
@@ -171,6 +173,7 @@ fn found_in_both(sides: Pair<Side>, comparison: &Comparison) -> Vec<Waste> {
             times,
             saves: in_both(
                 ends(impact),
+                times.target,
                 reference.impact.map(ends),
                 scale,
                 found_ns(comparison, &target.operations),
@@ -228,7 +231,13 @@ fn idle(comparison: &Comparison) -> Option<Waste> {
     let pieces = comparison.sides.reference.n_gpu_events;
     let scaled_ns = comparison.amount.scaled_idle(times.reference, pieces);
     let scale = scaled_ns as f64 / times.reference.max(1) as f64;
-    let saves = in_both(savings.target, Some(savings.reference), scale, found_ns);
+    let saves = in_both(
+        savings.target,
+        times.target,
+        Some(savings.reference),
+        scale,
+        found_ns,
+    );
     Some(Waste {
         key: "idle",
         title: "Idle GPU".to_owned(),
@@ -292,6 +301,7 @@ fn low_roofline(comparison: &Comparison, known: &[usize]) -> Vec<Waste> {
             .collect();
         let saves = in_both(
             impact(Which::Target)?,
+            times.target,
             impact(Which::Reference),
             scale(comparison),
             found_ns(comparison, &operations),
@@ -415,10 +425,10 @@ mod tests {
 
     #[test]
     fn a_finding_of_the_comparison_is_not_counted_again() {
-        // 352 can be saved on the target, 20 on the reference; a finding saves 315 of it.
-        assert_eq!(in_both((264, 352), Some((10, 20)), 1.0, 315), (0, 20));
+        // Of 400, 200 to 300 can be saved on the target, 20 on the reference; a finding saves three quarters.
+        assert_eq!(in_both((200, 300), 400, Some((10, 20)), 1.0, 300), (10, 20));
         // Twice the work on the reference's hardware.
-        assert_eq!(in_both((264, 352), Some((10, 20)), 2.0, 0), (20, 40));
-        assert_eq!(in_both((264, 352), None, 1.0, 315), (0, 37));
+        assert_eq!(in_both((200, 300), 400, Some((10, 20)), 2.0, 0), (20, 40));
+        assert_eq!(in_both((200, 300), 400, None, 1.0, 300), (50, 75));
     }
 }

@@ -102,7 +102,7 @@ pub(super) const RULES: &[Rule<Seen>] = &[
         applies: |_, seen| !seen.is_short && seen.zero_buffer_ns > seen.row.time_ns / 2,
         title: "Gradient buffers set to zero by kernels",
         issue: "{figures}; it fills buffers of gradients with zeros, to which the backward pass adds.",
-        model: "let the first micro-batch write its gradients into the buffer instead of adding to it: the buffer then needs no zeros. Gradients in 16 bits (`grad_reduce_in_fp32=False`) halve what is filled, and more micro-batches in a step fill it less often.",
+        model: "let the first micro-batch write its gradients into the buffer instead of adding to it: the buffer then needs no zeros. Gradients in BF16 (`grad_reduce_in_fp32=False`) halve what is filled, and more micro-batches in a step fill it less often.",
         kernel: "nothing to gain in a kernel: a fill is as fast as the memory.",
         saves: Saves::AtMost(|_, seen| Some(seen.zero_buffer_ns)),
         has_reproducer: false,

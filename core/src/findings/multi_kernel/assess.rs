@@ -189,6 +189,11 @@ impl Facts {
         (self.hideable.exposed_comm_ns - left_ns).clamp(0, self.free_ns())
     }
 
+    /// Whether most communication overlaps with computation.
+    pub(super) fn is_mostly_hidden(&self) -> bool {
+        self.timeline.exposed_comm_ns < self.timeline.comm_ns / 2
+    }
+
     /// Computation without concurrent communication: how much more can be hidden.
     pub(super) fn free_ns(&self) -> i64 {
         let timeline = &self.hideable;

@@ -19,10 +19,10 @@ const ADVICE: &[Advice] = &[
     (Purpose::Tensors, is_small, SMALL_OF_TENSORS),
     (Purpose::Unknown, |facts| is_small(facts) && facts.collectives.steps.is_some(), SMALL_OF_TENSORS),
     (Purpose::Unknown, is_small, "send fewer, larger messages: join them first (one flat buffer for many tensors; larger buckets of gradients, `bucket_cap_mb`; small parameters that stay on all ranks instead of being gathered, `stage3_param_persistence_threshold`), then start them earlier, on a stream of their own beside kernels that do not depend on them."),
-    (Purpose::Gradients, is_wide, "send half the bytes: reduce gradients in 16 bits (`register_comm_hook(state, bf16_compress_hook)` of `DistributedDataParallel`) where the accuracy allows; then see whether this rank waits for others (analyze the traces of all ranks as one job), and reduce once for several micro-batches (`no_sync()`)."),
-    (Purpose::Fsdp, is_wide, "send half the bytes: gather parameters in 16 bits, and reduce gradients in 16 bits where the accuracy allows (`MixedPrecision(param_dtype=torch.bfloat16, reduce_dtype=torch.bfloat16)`, with `fully_shard`: `MixedPrecisionPolicy`); then gather parameters earlier (`forward_prefetch=True`, `backward_prefetch`, `set_modules_to_forward_prefetch`), and shard only within a node (hybrid sharding)."),
-    (Purpose::Shards, is_wide, "send half the bytes: gather parameters in 16 bits, and reduce gradients in 16 bits where the accuracy allows (`communication_data_type`; `--grad-reduce-in-bf16`); then all-gather parameters ahead of their use, and reduce-scatter gradients during the backward pass."),
-    (Purpose::Gradients, is_mostly_hidden, "gradients are already reduced during the backward pass, and most of that is overlapped: what is exposed is mostly the last bucket, so make buckets smaller (`bucket_cap_mb` of `DistributedDataParallel`); where gradients are accumulated, reduce them in the last micro-batch alone (`no_sync()`)."),
+    (Purpose::Gradients, is_wide, "send half the bytes: reduce gradients in BF16 (`register_comm_hook(state, bf16_compress_hook)` of `DistributedDataParallel`) where the accuracy allows; then see whether this rank waits for others (analyze the traces of all ranks as one job), and reduce once for several micro-batches (`no_sync()`)."),
+    (Purpose::Fsdp, is_wide, "send half the bytes: gather parameters in BF16, and reduce gradients in BF16 where the accuracy allows (`MixedPrecision(param_dtype=torch.bfloat16, reduce_dtype=torch.bfloat16)`, with `fully_shard`: `MixedPrecisionPolicy`); then gather parameters earlier (`forward_prefetch=True`, `backward_prefetch`, `set_modules_to_forward_prefetch`), and shard only within a node (hybrid sharding)."),
+    (Purpose::Shards, is_wide, "send half the bytes: gather parameters in BF16, and reduce gradients in BF16 where the accuracy allows (`communication_data_type`; `--grad-reduce-in-bf16`); then all-gather parameters ahead of their use, and reduce-scatter gradients during the backward pass."),
+    (Purpose::Gradients, Facts::is_mostly_hidden, "gradients are already reduced during the backward pass, and most of that is overlapped: what is exposed is mostly the last bucket, so make buckets smaller (`bucket_cap_mb` of `DistributedDataParallel`); where gradients are accumulated, reduce them in the last micro-batch alone (`no_sync()`)."),
     (Purpose::Gradients, |_| true, "gradients are already reduced during the backward pass: check whether this rank waits for others (analyze the traces of all ranks as one job); then try other bucket sizes (`bucket_cap_mb` of `DistributedDataParallel`), reduce once for several micro-batches (`no_sync()`), and send less (a communication hook that compresses gradients)."),
     (Purpose::Buffers, |_| true, "`DistributedDataParallel` broadcasts the buffers of modules from rank 0 before each forward pass, and all ranks wait for it: set `broadcast_buffers=False` if buffers (such as the running statistics of batch norms) need not be equal on all ranks, and check whether rank 0 is late."),
     (Purpose::Fsdp, |_| true, "gather parameters earlier: prefetch those of the next layers in the forward and the backward pass (`forward_prefetch=True`, `backward_prefetch`, `limit_all_gathers=False`; with `fully_shard`: `set_modules_to_forward_prefetch`), keep them gathered until the backward pass where memory allows (`reshard_after_forward=False`), and shard only within a node (hybrid sharding)."),
@@ -66,10 +66,6 @@ fn is_small(facts: &Facts) -> bool {
 
 fn is_wide(facts: &Facts) -> bool {
     Reason::of(facts) == Some(Reason::Wide)
-}
-
-pub(super) fn is_mostly_hidden(facts: &Facts) -> bool {
-    facts.timeline.exposed_comm_ns < facts.timeline.comm_ns / 2
 }
 
 /// A sentence about what overlap cannot save, if too little computation is left.

@@ -2,7 +2,6 @@
 //! that span hosts.
 
 use super::assess::Facts;
-use super::communication::is_mostly_hidden;
 use super::late;
 use crate::base::format;
 use crate::base::interval::sum;
@@ -30,7 +29,7 @@ impl Reason {
         let is_split = facts.collectives.purpose == Some(Purpose::Tensors);
         // Smaller buckets shorten what is left of gradients that overlap already.
         let is_last_bucket =
-            facts.collectives.purpose == Some(Purpose::Gradients) && is_mostly_hidden(facts);
+            facts.collectives.purpose == Some(Purpose::Gradients) && facts.is_mostly_hidden();
         let is_most = |is_it: fn(&Facts, &Collectives) -> bool| most(facts, is_it).is_some();
         if is_split && is_most(|_, group| group.key.spans_hosts) {
             Some(Reason::AcrossHosts)
@@ -136,7 +135,7 @@ fn wide(facts: &Facts) -> Option<String> {
     let all_ns = facts.of_one_gpu(sum(groups.iter().map(|group| group.time_ns)));
     let (low_ns, high_ns) = saved_by_16_bits(facts)?;
     Some(format!(
-        "{} of it moves FP32 although the GEMMs are in 16 bits or fewer: 16-bit messages are half as large and save {}, as far as it is transfer.",
+        "{} of it moves FP32 although the GEMMs are in BF16, FP16 or narrower types: 16-bit messages are half as large and save {}, as far as it is transfer.",
         format::time_ns(all_ns),
         format::time_range_ns(low_ns, high_ns)
     ))

@@ -413,7 +413,7 @@ pub(super) const RULES: &[Rule<Seen>] = &[
         ..BLOCKING
     },
     Rule {
-        when: "exposed communication is mostly FP32 messages of a computation in 16 bits",
+        when: "exposed communication is mostly FP32 messages beside computation in BF16, FP16 or narrower types",
         applies: |_, seen| seen.blocks_by(Reason::Wide),
         title: "Communication in FP32 beside 16-bit computation",
         ..BLOCKING
