@@ -1,0 +1,184 @@
+use crate::compare::Gap;
+use crate::compare::comparison::Comparison;
+use crate::compare::testing::{self, pair, savings, says};
+use crate::testing::Timetable;
+
+/// GEMMs of 300 µs, each followed by this many idle microseconds.
+fn products(n: u32, idle_us: u32) -> Timetable {
+    (1..=n).fold(Timetable::new(), |table, id| {
+        let gpu = id * (300 + idle_us);
+        table.work("aten::mm", "gemm", gpu..gpu + 300)
+    })
+}
+
+fn compared(reference: &Timetable, target: &Timetable) -> Comparison {
+    testing::compared(reference, target, Some(("MI300X", "MI300X")))
+}
+
+fn found(pattern: &str, reference: &Timetable, target: &Timetable) -> Gap {
+    let gaps = compared(reference, target).gaps;
+    let mut ranked = gaps.ranked.iter();
+    let gap = ranked.find(|gap| gap.pattern == pattern);
+    gap.unwrap_or_else(|| panic!("{gaps:#?}")).clone()
+}
+
+#[test]
+fn more_steps_that_idle_as_before_are_no_defect() {
+    // 5 calls have 4 gaps of 600 µs, 20 calls have 19.
+    let more = compared(&products(5, 600), &products(20, 600));
+    let idle = more.parts.of_kind(super::PartKind::Idle);
+    assert_eq!(idle, pair(2_400_000, 11_400_000));
+    assert!((more.amount.ratio - 4.0).abs() < 1e-12);
+    assert!(more.gaps.ranked.is_empty(), "{:?}", more.gaps.ranked);
+    let said = more.caveats().join(" ");
+    says(&said, "The target does 4.00× as much by its calls");
+}
+
+#[test]
+fn as_many_calls_with_longer_gaps_are_one() {
+    // 19 gaps of 600 µs compared with 19 of 100 µs: 9.5 ms more.
+    let slower = compared(&products(20, 100), &products(20, 600));
+    let expected = [("more_idle", Some(9_500_000))];
+    assert_eq!(savings(&slower.gaps.ranked), expected);
+    assert!(!slower.caveats().join(" ").contains("as much"));
+    // Fewer calls, but longer gaps.
+    let fewer = compared(&products(20, 100), &products(10, 600));
+    assert_eq!(fewer.gaps.ranked[0].pattern, "more_idle");
+}
+
+#[test]
+fn one_call_more_hides_no_idling() {
+    // 99 gaps of 2 µs compared with 100 of 202 µs.
+    let one_more = compared(&products(100, 2), &products(101, 202));
+    let gap = &one_more.gaps.ranked[0];
+    assert_eq!(gap.times, pair(198_000, 20_200_000));
+    // 20.2 ms; between 101 kernels, the reference would be idle for 200 µs.
+    let expected = ("more_idle", Some(20_000_000));
+    assert_eq!(savings(&one_more.gaps.ranked)[0], expected);
+}
+
+#[test]
+fn a_slower_copy_is_counted_once() {
+    let copied = |us: u32| {
+        let name = "Memcpy HtoD (Pinned -> Device)";
+        products(1, 0).work("aten::copy_", name, 1_000..1_000 + us)
+    };
+    let slower = compared(&copied(100), &copied(500));
+    let patterns: Vec<&str> = slower.gaps.ranked.iter().map(|gap| gap.pattern).collect();
+    assert_eq!(patterns, ["more_exposed_copies"]);
+    assert_eq!(slower.gaps.together_ns, 400_000);
+    let said = slower.gaps.ranked[0].reasoning.join(" ");
+    let words = "A call of `aten::copy_` takes 500 µs on the target, 400 % more than the reference\u{2019}s 100 µs.";
+    says(&said, words);
+}
+
+#[test]
+fn pinned_memory_is_advised_where_it_may_not_be_in_use() {
+    for (memory, advice) in [
+        ("Pageable", "Copy from pinned memory"),
+        ("Pinned", "Start copies earlier"),
+    ] {
+        // A copy of 100 µs in one trace, and of 300 µs in the other.
+        let name = format!("Memcpy HtoD ({memory} -> Device)");
+        let [reference, target] = [1_100, 1_300].map(|end| {
+            let table = products(1, 0).launch(50, 15..16);
+            table.copy(50, &name, 1_000..end)
+        });
+        let gap = found("more_exposed_copies", &reference, &target);
+        assert!(gap.model.starts_with(advice), "{}", gap.model);
+    }
+}
+
+#[test]
+fn a_slow_host_is_named_with_its_operator() {
+    // Ten GEMMs of 60 µs; the CPU takes this many microseconds for each.
+    let hosted = |us: u32| {
+        (0..10).fold(Timetable::new(), |table, id| {
+            let (host, gpu) = (id * 500, 100 + id * us.max(60));
+            let table = table.op("aten::mm", host..host + us);
+            let table = table.launch(id + 1, host + 1..host + 2);
+            table.kernel(id + 1, "gemm", gpu..gpu + 60)
+        })
+    };
+    let slower = compared(&hosted(40), &hosted(400));
+    let gap = &slower.gaps.ranked[0];
+    assert_eq!(gap.pattern, "more_idle");
+    let words = "self time of a call: `aten::mm` 400 µs, 40.0 µs on the reference.";
+    says(&gap.reasoning.join(" "), words);
+}
+
+#[test]
+fn idle_time_has_the_cause_and_the_advice_of_the_single_report() {
+    const LOADER: &str = "enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__";
+    // Ten GEMMs of 100 µs, each after this many microseconds in the data loader.
+    let loaded = |us: u32| {
+        (0..10).fold(Timetable::new(), |table, at| {
+            let host = at * (us + 120);
+            let start = host + us + 5;
+            let table = table.op(LOADER, host..host + us);
+            let table = table.op("aten::mm", start..start + 10);
+            table.launched("gemm", start + 1..start + 2, start + 10..start + 110)
+        })
+    };
+    let gap = found("more_idle", &loaded(5), &loaded(900));
+    let words = "By cause it grows most by data loading: 8.";
+    says(&gap.reasoning.join(" "), words);
+    assert!(
+        gap.model.starts_with("Load in worker processes"),
+        "{}",
+        gap.model
+    );
+    assert!(!gap.model.contains("graph"), "{}", gap.model);
+}
+
+#[test]
+fn work_in_graphs_is_not_to_be_recorded_as_a_graph() {
+    let in_graph = |idle_us: u32| {
+        let table = Timetable::new().without_flows();
+        let table = table.runtime("cudaGraphLaunch", 1, 0..10);
+        (1..=20).fold(table, |table, at| {
+            let gpu = at * (300 + idle_us);
+            table.kernel(1, "gemm", gpu..gpu + 300)
+        })
+    };
+    for reference in [&in_graph(100), &products(20, 100)] {
+        let gap = found("more_idle", reference, &in_graph(600));
+        // The gaps are between the kernels of one graph launch.
+        let words = "By cause it grows most by inside GPU graphs: 11.4 ms on the target";
+        says(&gap.reasoning.join(" "), words);
+        assert!(
+            gap.model.starts_with("Fewer, longer kernels"),
+            "{}",
+            gap.model
+        );
+        assert!(!gap.model.contains("GPU graph"), "{}", gap.model);
+    }
+}
+
+/// Twenty GEMMs of 300 µs; after each, code that is named so runs for 40 µs, or not at all.
+fn read_back(is_read: bool) -> Timetable {
+    (0..20).fold(Timetable::new(), |table, at| {
+        let start = at * 400;
+        let table = table.op("aten::mm", start..start + 10);
+        let table = table.launched("gemm", start + 1..start + 2, start + 10..start + 310);
+        match is_read {
+            true => table
+                .frame("debug.py(9): check_finite", start + 311..start + 398)
+                .op("aten::item", start + 312..start + 390)
+                .runtime("cudaStreamSynchronize", 0, start + 313..start + 380),
+            false => table,
+        }
+    })
+}
+
+#[test]
+fn code_that_most_of_the_growth_is_in_is_named_with_its_size() {
+    let [reference, target] = [products(20, 0), read_back(true)];
+    let gap = found("more_idle", &reference, &target);
+    says(&gap.title, "More idle time: `aten::item`");
+    says(&gap.gap, "more are in `aten::item`");
+    says(&gap.model, "`.item()`");
+    // The same gaps without any code in them have no such cause.
+    let without = found("more_idle", &reference, &read_back(false));
+    assert!(!without.title.contains("item"), "{}", without.title);
+}
