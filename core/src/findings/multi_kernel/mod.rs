@@ -10,6 +10,7 @@ mod copies;
 mod late;
 mod messages;
 mod rules;
+mod seen;
 mod tables;
 #[cfg(test)]
 mod tests;
@@ -35,7 +36,7 @@ pub(super) fn run(input: &Input, _: &[Row], outcome: &mut Outcome) {
     outcome.time_ns = sum([timeline.exposed_comm_ns, timeline.exposed_memcpy_ns]);
     add_facts(outcome, &facts);
     outcome.tables = tables::tables(input, &facts);
-    let seen = rules::seen(input, &facts);
+    let seen = seen::seen(input, &facts);
     pattern::add(outcome, &rules::flagged(input, &facts, &seen));
     outcome.findings = rule::find(input, rules::RULES, seen.iter().collect());
     outcome.notes = notes(input, &facts);
