@@ -329,9 +329,9 @@ fn attention_that_both_traces_compute_unfused_is_distinguished_from_what_is_slow
         (120_000, 290_000)
     );
     assert!(waste.advice.contains("scaled_dot_product_attention"));
-    // The findings save 170 µs of it, as far as they are about it; a fused kernel takes a twentieth of the rest.
-    assert!(waste.saves.0 > 100_000, "{waste:#?}");
-    assert!(waste.saves.1 < 120_000, "{waste:#?}");
+    // What the reference takes would be 76 µs at the bandwidth of the target; a fused kernel saves most of that.
+    assert!(waste.saves.0 > 50_000, "{waste:#?}");
+    assert!(waste.saves.1 < 76_000, "{waste:#?}");
 }
 
 /// `mm` and `addmm` of the same sizes, and a transpose that only the target launches.
