@@ -9,7 +9,7 @@
 //!
 //! An autotuner is identified by its own span: a Python function or a range of the compiler. Libraries tune inside of an
 //! operator: they time each candidate with events. Where these were not recorded,
-//! [operations](crate::profile::operations) compares the calls with each other.
+//! [operations](mod@crate::profile::operations) compares the calls with each other.
 
 use std::sync::Arc;
 
