@@ -44,7 +44,6 @@ impl<'a> CodeSeen<'a> {
         let (checks, single): (Vec<&CodeRow>, Vec<&CodeRow>) = single
             .into_iter()
             .partition(|row| is_anomaly_check(input.profile, row));
-        let first_check = checks.first().map(|row| row.event);
         let groups = single.into_iter().map(|row| vec![row]);
         let groups = groups.chain([allocation, checks]).filter_map(|rows| {
             let (&row, others) = rows.split_first()?;
@@ -54,7 +53,7 @@ impl<'a> CodeSeen<'a> {
                 others: others.to_vec(),
                 severity: Severity::Low,
                 step: None,
-                is_anomaly_check: first_check == Some(row.event),
+                is_anomaly_check: false,
             })
         });
         let large = groups.filter(|seen| {
@@ -64,6 +63,7 @@ impl<'a> CodeSeen<'a> {
         let seen = large.map(|seen| CodeSeen {
             severity: idle.severity_of(idle.percent(seen.ns())),
             step: StepCode::of(input.profile, seen.row),
+            is_anomaly_check: is_anomaly_check(input.profile, seen.row),
             ..seen
         });
         let mut seen: Vec<CodeSeen> = seen.collect();

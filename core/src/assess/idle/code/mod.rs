@@ -410,7 +410,8 @@ impl<'a> CodeSearch<'a> {
 }
 
 /// The activity of a span, from the names around it: the nearest one that identifies an activity, except that waiting
-/// for data or reading files within data loading is data loading, and pickling within a checkpoint the checkpoint. Also returns the span that identifies it.
+/// for data or reading files within data loading is data loading, and pickling within a checkpoint the checkpoint. Also
+/// returns the span that identifies it.
 fn identify<'c>(
     deepest: &Candidate,
     outer: &'c Candidate,

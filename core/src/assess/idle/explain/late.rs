@@ -76,7 +76,7 @@ impl<'a> Explainer<'a> {
             .span
             .start_ns
             .saturating_sub(since_ns.max(rest.start_ns));
-        let least_ns = (self.thresholds.idle_host_work_us * 1e3) as i64;
+        let least_ns = self.least_cpu_work_ns();
         let after = match busy_ns > least_ns {
             true => IdleCause::CpuWork,
             false => IdleCause::LaunchBound,
@@ -159,7 +159,7 @@ impl<'a> Explainer<'a> {
         if stretch.allocation_ns > half_ns {
             return late(IdleCause::Allocation);
         }
-        let least_ns = (self.thresholds.idle_host_work_us * 1e3) as i64;
+        let least_ns = self.least_cpu_work_ns();
         let free_since_ns = wait.map(|(_, until_ns)| until_ns);
         // Gaps of one length and one kind have one cause, whatever the length of the kernels before them.
         let since_ns = free_since_ns.max(stretch.since_ns).max(Some(gap.start_ns));
@@ -182,6 +182,11 @@ impl<'a> Explainer<'a> {
             true => late(IdleCause::LaunchBound),
             false => unknown,
         }
+    }
+
+    /// The CPU works for longer than this between two launches where that, and not launching, is the cause.
+    fn least_cpu_work_ns(&self) -> i64 {
+        (self.thresholds.idle_host_work_us * 1e3) as i64
     }
 
     fn is_warm(&self, window: Interval) -> bool {
