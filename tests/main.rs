@@ -14,7 +14,6 @@
 //! | `layers` | which module of the core crate uses which |
 //! | `outputs` | reproducible output: the same bytes twice, the same cells in every form |
 //! | `redaction` | real traces with replaced names give the same results |
-//! | `rocprof` | rocprofv3's format: small files, damaged ones, and a real one to the nanosecond |
 //! | `gpu_choice` | what depends on the GPU, and what does not |
 //! | `checks` | the reports of every trace satisfy their rules |
 //! | `requirements` | the page of requirements matches the source tree |
@@ -49,7 +48,6 @@ mod fuzzing;
 mod golden;
 mod gpu_choice;
 mod idle;
-mod job_inputs;
 mod jobs;
 mod layers;
 mod measuring;
@@ -60,7 +58,6 @@ mod planted;
 mod properties;
 mod redaction;
 mod requirements;
-mod rocprof;
 mod serving;
 mod spellings;
 mod step_findings;

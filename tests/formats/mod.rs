@@ -3,6 +3,7 @@
 mod damage;
 mod perfetto;
 mod reference;
+mod rocprof;
 mod xplane;
 
 /// A call and its kernel, in PyTorch's format.

@@ -5,28 +5,21 @@ use std::path::Path;
 use std::process::Command;
 
 use dormer_core::import::Importer;
+use dormer_core::job::Digest;
 use dormer_core::job::digest::SourceFile;
-use dormer_core::job::overview::JobOverview;
 use dormer_core::job::world::World;
-use dormer_core::job::{Analysis, Digest, Job};
 use dormer_core::output::export::Artifact;
 use dormer_core::profile::Profile;
 use serde_json::Value;
 
+use super::{digest, digest_of, digests, digests_in, files_of, overview_of, sheet};
 use crate::golden::shared_with_python;
-use crate::jobs::{cells, digest, digest_of, digests_of, made, text_of};
 use crate::support::shared;
-
-fn overview(digests: Vec<Digest>) -> JobOverview {
-    let world = World::new(digests);
-    let job = Job::new(world.windows.into_iter().next().unwrap());
-    JobOverview::new(&job, &Analysis::new(&job), &world.set_apart)
-}
 
 /// For collectives with a process group: how many of how many ranks were read, with counts.
 fn counts(files: &[Artifact]) -> Vec<(String, usize)> {
     let mut counts: Vec<(String, usize)> = Vec::new();
-    for row in cells(&text_of(files, "collectives")) {
+    for row in sheet(files, "collectives") {
         if row["group"].is_empty() {
             continue;
         }
@@ -50,7 +43,7 @@ fn a_damaged_rank_hides_no_straggler() {
         return;
     };
     let folder = shared.join("jobs/ranks4");
-    let Some(whole) = digests_of(&folder) else {
+    let Some(whole) = digests_in(&folder) else {
         return;
     };
     let without = |rank: usize| {
@@ -81,8 +74,8 @@ fn a_damaged_rank_hides_no_straggler() {
         ),
     ];
     for (name, digests, expected) in cases {
-        assert_eq!(counts(&made(digests.clone())), expected, "{name}");
-        let cards = overview(digests).cards;
+        assert_eq!(counts(&files_of(digests.clone())), expected, "{name}");
+        let cards = overview_of(digests).cards;
         let slow: Vec<&[u32]> = (cards.iter())
             .filter(|card| card.key == "slow_rank")
             .map(|card| &card.ranks[..])
@@ -130,11 +123,11 @@ fn faults_of_64_ranks_are_found() {
         .unwrap();
     assert!(output.status.success(), "{output:?}");
     let truth: Value = serde_json::from_slice(&output.stdout).unwrap();
-    let Some(digests) = digests_of(&out) else {
+    let Some(digests) = digests_in(&out) else {
         return;
     };
-    let files = made(digests.clone());
-    let ranks = cells(&text_of(&files, "ranks"));
+    let files = files_of(digests.clone());
+    let ranks = sheet(&files, "ranks");
     assert_eq!(ranks.len(), 64);
     let ratio: f64 = ranks[37]["same-work ratio"].parse().unwrap();
     assert!((ratio - 1.24).abs() <= 0.01, "{ratio}");
@@ -150,11 +143,11 @@ fn faults_of_64_ranks_are_found() {
         );
     }
     // The profiler truncates lists of more than 30 ranks.
-    let groups = cells(&text_of(&files, "groups"));
+    let groups = sheet(&files, "groups");
     let world = groups.iter().find(|row| row["group"] == "0").unwrap();
     assert_eq!((&*world["ranks"], &*world["ranks read"]), ("64", "64"));
 
-    let links = cells(&text_of(&files, "links"));
+    let links = sheet(&files, "links");
     let slow = links.iter().filter(|row| !row["times siblings"].is_empty());
     let mut slow: Vec<(&str, &str)> = slow
         .map(|row| {
@@ -166,7 +159,7 @@ fn faults_of_64_ranks_are_found() {
     slow.dedup();
     assert_eq!(slow, [("33", ""), ("41", ""), ("61", "12, 28")]);
 
-    let cards = overview(digests).cards;
+    let cards = overview_of(digests).cards;
     let of = |key: &str| {
         let card = cards.iter().find(|card| card.key == key);
         card.map(|card| card.ranks.clone())
@@ -179,10 +172,7 @@ fn faults_of_64_ranks_are_found() {
 /// corrected, and rank 2 has matrix multiplications that others lack.
 #[test]
 fn windows_and_groups_of_a_job_without_gpus_are_reported() {
-    let Some(shared) = shared::folder() else {
-        return;
-    };
-    let Some(digests) = digests_of(&shared.join("jobs/gloo4")) else {
+    let Some(digests) = digests("gloo4") else {
         return;
     };
     let world = World::new(digests.clone());
@@ -192,8 +182,8 @@ fn windows_and_groups_of_a_job_without_gpus_are_reported() {
         windows.collect::<Vec<_>>(),
         [(4, Some((8, 11))), (4, Some((2, 5)))]
     );
-    let files = made(digests);
-    let groups = cells(&text_of(&files, "groups"));
+    let files = files_of(digests);
+    let groups = sheet(&files, "groups");
     let groups = groups.iter().map(|row| {
         let labels = ["group description", "role", "numbers"];
         labels.map(|label| row[label].as_str())
@@ -208,12 +198,12 @@ fn windows_and_groups_of_a_job_without_gpus_are_reported() {
             ["mesh_tp", "tensor parallel", "2, 3"],
         ]
     );
-    let clocks = cells(&text_of(&files, "clocks"));
+    let clocks = sheet(&files, "clocks");
     assert!(
         clocks.iter().all(|row| row["applied"] == "False"),
         "{clocks:?}"
     );
-    let more = cells(&text_of(&files, "more_work"));
+    let more = sheet(&files, "more_work");
     let products = more
         .iter()
         .find(|row| row["operator"] == "aten::mm")
@@ -230,11 +220,11 @@ fn a_job_gives_the_same_files_however_it_is_given() {
         return;
     };
     let folder = shared.join("jobs/ranks8");
-    let Some(whole) = digests_of(&folder) else {
+    let Some(whole) = digests_in(&folder) else {
         return;
     };
-    let files = made(whole.clone());
-    let again = made(whole.clone());
+    let files = files_of(whole.clone());
+    let again = files_of(whole.clone());
     assert!(files == again);
 
     let chunked = |size: usize| {
@@ -254,7 +244,7 @@ fn a_job_gives_the_same_files_however_it_is_given() {
         });
         digests.collect::<Vec<Digest>>()
     };
-    assert!(files == made(chunked(977)));
+    assert!(files == files_of(chunked(977)));
 
     let mut twice = whole.clone();
     twice.rotate_left(3);
@@ -263,7 +253,7 @@ fn a_job_gives_the_same_files_however_it_is_given() {
         copy.file.name = format!("z copy of {}", copy.file.name);
         copy
     }));
-    let twice = made(twice);
+    let twice = files_of(twice);
     let is_same = |file: &&Artifact| twice.contains(file);
     let differing = files.iter().filter(|file| !is_same(file));
     let differing: Vec<&str> = differing.map(|file| file.path.as_str()).collect();
@@ -279,4 +269,39 @@ fn a_job_gives_the_same_files_however_it_is_given() {
         differing.iter().all(|path| named.contains(path)),
         "{differing:?}"
     );
+}
+
+/// A missing or truncated rank does not affect the others.
+#[test]
+fn a_job_goes_on_without_a_rank() {
+    let Some(whole) = digests("ranks4") else {
+        return;
+    };
+    let rest: Vec<Digest> = whole
+        .iter()
+        .enumerate()
+        .filter(|(at, _)| *at != 2)
+        .map(|(_, one)| one.clone())
+        .collect();
+    let files = files_of(rest);
+    let long = sheet(&files, "nccl_long");
+    let mut ranks: Vec<&str> = long.iter().map(|row| row["rank"].as_str()).collect();
+    ranks.dedup();
+    assert_eq!(ranks, ["0", "1", "3"]);
+    let collectives = sheet(&files, "collectives");
+    let of_group = collectives.iter().filter(|row| row["group"] == "0");
+    let counts: Vec<(&str, &str)> = of_group
+        .map(|row| (row["ranks read"].as_str(), row["ranks"].as_str()))
+        .collect();
+    assert_eq!(counts, [("3", "4"); 12]);
+}
+
+#[test]
+fn files_of_a_job_do_not_depend_on_the_order_of_its_traces() {
+    let Some(mut digests) = digests("ranks8") else {
+        return;
+    };
+    let one = files_of(digests.clone());
+    digests.reverse();
+    assert!(one == files_of(digests));
 }
