@@ -15,7 +15,7 @@
     reason = "shared with the browser tests, which use more of it"
 )]
 mod chromium;
-#[path = "../browser/page.rs"]
+#[path = "../browser/page/mod.rs"]
 #[allow(
     dead_code,
     reason = "shared with the browser tests, which use more of it"
