@@ -318,8 +318,6 @@ pub(crate) struct JudgeArgs {
     pub(crate) micro_idle: Option<f64>,
 }
 
-/// How `dormer fleet` ends.
-
 #[derive(Debug, clap::Args)]
 pub(crate) struct TreeArgs {
     /// The trace; its format is detected from the content. - reads standard input, ARCHIVE:NAME a file in a zip or tar

@@ -44,17 +44,17 @@ fn schema(kind: &TableKind, without: &[&str], metadata: Metadata) -> Schema {
     let fields = fields.filter(|field| !without.contains(&field.name()));
     let fields: Vec<Field> = fields
         .map(|field| {
-            let says = [
+            let notes = [
                 ("label", field.label),
                 ("unit", field.unit()),
                 ("doc", field.doc),
             ];
-            let says = says.into_iter().filter(|(_, text)| !text.is_empty());
-            let says: Metadata = says
+            let notes = notes.into_iter().filter(|(_, text)| !text.is_empty());
+            let notes: Metadata = notes
                 .map(|(key, text)| (key.to_owned(), text.to_owned()))
                 .collect();
             let is_nullable = field.name() != "run_id";
-            Field::new(field.name(), data_type(field.of), is_nullable).with_metadata(says)
+            Field::new(field.name(), data_type(field.of), is_nullable).with_metadata(notes)
         })
         .collect();
     Schema::new(fields).with_metadata(metadata)

@@ -15,17 +15,17 @@ pub(crate) fn options(
     gpu: Option<&Arc<GpuSpec>>,
     profile: &Profile,
 ) -> ReportOptions {
-    let asked = asked(args, gpu);
+    let requested = requested(args, gpu);
     ReportOptions {
-        gpu: asked
+        gpu: requested
             .gpu
             .or_else(|| hardware::detect(&profile.trace.devices).map(Arc::from)),
-        ..asked
+        ..requested
     }
 }
 
 /// The options for any trace: by default, the GPU is the one that each trace names.
-pub(crate) fn asked(args: &JudgeArgs, gpu: Option<&Arc<GpuSpec>>) -> ReportOptions {
+pub(crate) fn requested(args: &JudgeArgs, gpu: Option<&Arc<GpuSpec>>) -> ReportOptions {
     let mut thresholds = Thresholds::default();
     if let Some(us) = args.micro_idle {
         thresholds.micro_idle_us = us;

@@ -1,7 +1,7 @@
 //! `dormer compare`: the differences between two traces, on standard output; files into a folder.
 
 use std::io::{self, Write};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use dormer_core::base::format;
 use dormer_core::compare::{Comparison, Operations, PartKind, Side, Which, names};
@@ -14,7 +14,7 @@ use dormer_core::report::overview::{Overview, SplitKind};
 
 use crate::args::CompareArgs;
 use crate::enclosed::{self, Enclose, Enclosed};
-use crate::output::Wanted;
+use crate::output::Destination;
 use crate::stdout::Out;
 use crate::{Failure, after, choices, input, output, report, table, verdict, window};
 
@@ -32,7 +32,7 @@ const PRINTED: &[(&str, &str)] = &[
 
 /// Analyzes both traces, prints the differences, writes the files.
 pub(crate) fn run(args: &CompareArgs, out: &mut Out) -> Result<(), Failure> {
-    let wanted = output::wanted(args.output.as_deref(), &args.format, PRINTED)?;
+    let destination = output::destination(args.output.as_deref(), &args.format, PRINTED)?;
     let gpus = [args.reference_gpu.as_ref(), args.gpu.as_ref()];
     if output::wants_page(&args.format) {
         enclosed::check(&args.judge, gpus)?;
@@ -44,30 +44,9 @@ pub(crate) fn run(args: &CompareArgs, out: &mut Out) -> Result<(), Failure> {
         let sentence = "only one of the two traces can come from standard input";
         return Err(Failure::Usage(sentence.to_owned()));
     }
-    let (steps, gpus_alone) = (args.step.as_ref(), args.device.as_ref());
-    let profile = |path: &PathBuf, which: Which| -> Result<Profile, Failure> {
-        let step = steps.and_then(|steps| steps[which as usize].as_deref());
-        let profile = window::of_step(Profile::new(input::import(path)?), path, step)?;
-        let gpu = gpus_alone.and_then(|gpus| gpus[which as usize].as_deref());
-        let profile = window::of_gpu(profile, path, gpu)?;
-        let range = args.window.map(|windows| windows[which as usize]);
-        let profile = input::redacted(window::of_range(profile, range), &args.redact);
-        window::check(&profile, path)?;
-        // As in a report: only the steps of a serving engine, unless something else was requested.
-        let is_chosen = args.whole || step.is_some() || gpu.is_some() || range.is_some();
-        let steps = (!is_chosen).then(|| window::of_serving(&profile)).flatten();
-        Ok(match steps {
-            Some(steps) => {
-                // Never freed: that would take longer than exiting.
-                std::mem::forget(profile);
-                steps
-            }
-            None => profile,
-        })
-    };
     let profiles = [
-        profile(&args.reference, Which::Reference)?,
-        profile(&args.target, Which::Target)?,
+        profile_of(args, Which::Reference)?,
+        profile_of(args, Which::Target)?,
     ];
     let [reference, target] = &profiles;
     let judged = |profile, gpu| Report::new(profile, &choices::options(&args.judge, gpu, profile));
@@ -88,7 +67,7 @@ pub(crate) fn run(args: &CompareArgs, out: &mut Out) -> Result<(), Failure> {
     let gaps = || input.comparison().gaps.ranked.iter();
     let found = gaps().map(|gap| (gap.priority, gap.title.as_str()));
     let verdict = verdict::of(&args.check, &judged, found);
-    let is_seen = out.is_terminal() && !matches!(wanted, Wanted::Printed(_));
+    let is_seen = out.is_terminal() && !matches!(destination, Destination::Printed(_));
     if !is_seen {
         for (name, overview) in judged {
             verdict::warn(name, overview);
@@ -98,10 +77,10 @@ pub(crate) fn run(args: &CompareArgs, out: &mut Out) -> Result<(), Failure> {
         true => archive::file_name(archive::REDACTED),
         false => archive::file_name(names.iter().map(String::as_str)),
     };
-    let printed = match wanted {
-        Wanted::Printed(path) => output::print(path, &input, out),
-        Wanted::Summary => summary(&input, true, out).map_err(Failure::from),
-        Wanted::Files(folder) => summary(&input, false, out)
+    let printed = match destination {
+        Destination::Printed(path) => output::print(path, &input, out),
+        Destination::Summary => summary(&input, true, out).map_err(Failure::from),
+        Destination::Files(folder) => summary(&input, false, out)
             .map_err(Failure::from)
             .and_then(|()| output::write(folder, &args.format, &input, archive, out))
             .and_then(|()| match output::wants_page(&args.format) {
@@ -112,6 +91,32 @@ pub(crate) fn run(args: &CompareArgs, out: &mut Out) -> Result<(), Failure> {
     // Never freed: that would take longer than exiting, with millions of events.
     std::mem::forget(profiles);
     after(printed, verdict)
+}
+
+/// The requested part of one of the traces. As in a report, only the steps of a serving engine, unless something else
+/// was requested.
+fn profile_of(args: &CompareArgs, which: Which) -> Result<Profile, Failure> {
+    let path = match which {
+        Which::Reference => &args.reference,
+        Which::Target => &args.target,
+    };
+    let one = |both: &Option<[Option<String>; 2]>| both.as_ref()?[which as usize].clone();
+    let (step, gpu) = (one(&args.step), one(&args.device));
+    let profile = window::of_step(Profile::new(input::import(path)?), path, step.as_deref())?;
+    let profile = window::of_gpu(profile, path, gpu.as_deref())?;
+    let range = args.window.map(|windows| windows[which as usize]);
+    let profile = input::redacted(window::of_range(profile, range), &args.redact);
+    window::check(&profile, path)?;
+    let is_chosen = args.whole || step.is_some() || gpu.is_some() || range.is_some();
+    let steps = (!is_chosen).then(|| window::of_serving(&profile)).flatten();
+    Ok(match steps {
+        Some(steps) => {
+            // Never freed: that would take longer than exiting.
+            std::mem::forget(profile);
+            steps
+        }
+        None => profile,
+    })
 }
 
 /// The page with both traces embedded.

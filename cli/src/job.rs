@@ -15,7 +15,7 @@ use dormer_core::job::{Job, NetworkFigures};
 use dormer_core::output::{archive, export};
 
 use crate::args::JobArgs;
-use crate::output::Wanted;
+use crate::output::Destination;
 use crate::stdout::Out;
 use crate::{Failure, output, stdout, table};
 use files::find;
@@ -32,7 +32,7 @@ const TOP: usize = 5;
 
 /// Reads the ranks, analyzes the job, writes the files, prints the summary.
 pub(crate) fn run(args: &JobArgs, out: &mut Out) -> Result<(), Failure> {
-    let wanted = output::wanted(args.output.as_deref(), &args.format, PRINTED)?;
+    let destination = output::destination(args.output.as_deref(), &args.format, PRINTED)?;
     let files = find(&args.paths)?;
     if let Some(path) = &args.perfetto {
         perfetto::is_no_input(path, &files)?;
@@ -66,7 +66,7 @@ pub(crate) fn run(args: &JobArgs, out: &mut Out) -> Result<(), Failure> {
         between_hosts_gbps: args.network_gbps,
     };
     let outputs = export::job::Input::new(&job, &world.set_apart).with_network(figures);
-    if let Wanted::Printed(path) = wanted {
+    if let Destination::Printed(path) = destination {
         complain_of(&world.set_apart);
         if let Some(path) = &args.perfetto {
             perfetto::write(path, &job, &files)?;
@@ -74,7 +74,7 @@ pub(crate) fn run(args: &JobArgs, out: &mut Out) -> Result<(), Failure> {
         return output::print(path, &outputs, out);
     }
     summary(outputs.overview(), n_windows, out)?;
-    if let Wanted::Files(folder) = wanted {
+    if let Destination::Files(folder) = destination {
         let archive = || archive::file_name(["job"]);
         output::write(folder, &args.format, &outputs, archive, out)?;
     }
@@ -125,14 +125,13 @@ fn summary(overview: &JobOverview, n_windows: usize, out: &mut Out) -> io::Resul
     let bound = bound.filter(|_| n_more > 0).into_iter();
     let cards = cards.chain(bound.map(|card| (card, overview.cards.len())));
     let cards = cards.map(|(card, number)| {
-        let worth = if card.worth.is_empty() {
-            "-"
-        } else {
-            &card.worth
+        let saves = match card.worth.as_str() {
+            "" => "-",
+            saves => saves,
         };
-        [number.to_string(), card.title.clone(), worth.to_owned()]
+        [number.to_string(), card.title.clone(), saves.to_owned()]
     });
-    table::section(out, ["", "finding", "worth"], cards)?;
+    table::section(out, ["", "finding", "saves"], cards)?;
     if n_more > 0 {
         let more = format::counted(n_more as u64, "more finding");
         writeln!(out, "{more} in the report (-o DIR).")?;

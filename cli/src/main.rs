@@ -42,6 +42,7 @@ mod output;
 mod page;
 #[cfg(feature = "parquet")]
 mod parquet;
+mod progress;
 mod report;
 mod stdout;
 mod table;

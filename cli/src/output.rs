@@ -16,7 +16,7 @@ use crate::stdout::Out;
 const JSON: &str = "json";
 
 /// What a command outputs besides its summary.
-pub(crate) enum Wanted<'a> {
+pub(crate) enum Destination<'a> {
     /// Only the summary.
     Summary,
     /// One file, printed instead of the summary: its path.
@@ -25,25 +25,25 @@ pub(crate) enum Wanted<'a> {
     Files(&'a Path),
 }
 
-/// Determines the output, before any trace is read. `printable` are the formats that are one file, with its path.
-pub(crate) fn wanted<'a>(
+/// Determines the destination before any trace is read. `printable` are the formats that are one file, with its path.
+pub(crate) fn destination<'a>(
     folder: Option<&'a Path>,
-    asked: &[String],
+    formats: &[String],
     printable: &[(&str, &'static str)],
-) -> Result<Wanted<'a>, Failure> {
+) -> Result<Destination<'a>, Failure> {
     if let Some(folder) = folder {
         let mut above = folder.ancestors().filter(|path| path.exists());
         return match above.next().filter(|path| !path.is_dir()) {
             Some(file) => Err(Failure::Usage(format!(
-                "{} is a file; -o wants a folder",
+                "{} is a file; -o takes a folder",
                 file.display()
             ))),
-            None => Ok(Wanted::Files(folder)),
+            None => Ok(Destination::Files(folder)),
         };
     }
-    let [format] = asked else {
-        return match asked {
-            [] => Ok(Wanted::Summary),
+    let [format] = formats else {
+        return match formats {
+            [] => Ok(Destination::Summary),
             _ => Err(Failure::Usage(
                 "standard output takes one format; for several, name a folder with --output"
                     .to_owned(),
@@ -51,7 +51,7 @@ pub(crate) fn wanted<'a>(
         };
     };
     let found = printable.iter().find(|(name, _)| name == format);
-    found.map(|(_, path)| Wanted::Printed(path)).ok_or_else(|| {
+    found.map(|(_, path)| Destination::Printed(path)).ok_or_else(|| {
         let names: Vec<&str> = printable.iter().map(|(name, _)| *name).collect();
         Failure::Usage(format!(
             "--format {format} needs a folder, given with --output; without one, standard output takes {}",
@@ -73,40 +73,41 @@ pub(crate) fn print<S: Source>(path: &str, source: &S, out: &mut Out) -> Result<
 }
 
 /// Whether the page with embedded traces was requested.
-pub(crate) fn wants_page(asked: &[String]) -> bool {
-    asked.iter().any(|format| format == PAGE)
+pub(crate) fn wants_page(formats: &[String]) -> bool {
+    formats.iter().any(|format| format == PAGE)
 }
 
 /// Generates and writes the files of the requested formats, all by default, and prints their paths; does nothing if
 /// only formats generated elsewhere were requested. An archive combines them into one file, named by `archive_name`.
 pub(crate) fn write<S: Source>(
     folder: &Path,
-    asked: &[String],
+    formats: &[String],
     source: &S,
     archive_name: impl FnOnce() -> String,
     out: &mut Out,
 ) -> Result<(), Failure> {
-    let is_asked = |format: &str| asked.iter().any(|asked| asked == format);
+    let is_requested = |format: &str| formats.iter().any(|known| known == format);
     let made_elsewhere = [PAGE, PARQUET];
-    let made_here = asked.iter().map(String::as_str);
+    let made_here = formats.iter().map(String::as_str);
     let n_here = made_here
         .filter(|one| !made_elsewhere.contains(one))
         .count();
-    if n_here == 0 && !asked.is_empty() {
+    if n_here == 0 && !formats.is_empty() {
         return Ok(());
     }
-    let is_archive = is_asked(ZIP);
-    let is_all = asked.is_empty() || is_asked(ALL_FORMATS) || (is_archive && n_here == 1);
+    let is_archive = is_requested(ZIP);
+    let is_all = formats.is_empty() || is_requested(ALL_FORMATS) || (is_archive && n_here == 1);
     // For a report, `json` is everything as JSON, including its findings.
-    let is_asked = |format: &str| is_asked(format) || (format == FINDINGS && is_asked(JSON));
+    let is_requested =
+        |format: &str| is_requested(format) || (format == FINDINGS && is_requested(JSON));
     let exporters = S::exporters();
-    let wanted = || {
+    let selected = || {
         let exporters = exporters.iter();
-        exporters.filter(|exporter| is_all || is_asked(exporter.format))
+        exporters.filter(|exporter| is_all || is_requested(exporter.format))
     };
     if is_archive {
         let path = archive_name();
-        let mut files = wanted().flat_map(|exporter| exporter.artifacts(source));
+        let mut files = selected().flat_map(|exporter| exporter.artifacts(source));
         let bytes = archive::zip(&mut files.by_ref().map(|file| (file.path, file.bytes)));
         let bytes = bytes.ok_or_else(|| Failure::Sentence(format!("cannot make {path}")))?;
         write_file(folder, &path, &bytes)?;
@@ -115,7 +116,7 @@ pub(crate) fn write<S: Source>(
         return Ok(());
     }
     let mut n_files = 0;
-    for exporter in wanted() {
+    for exporter in selected() {
         for Listed { path, .. } in (exporter.list)(source) {
             if source.is_streamed(&path) {
                 stream_file(folder, &path, source)?;

@@ -23,16 +23,16 @@ pub(crate) fn write(
     without: &[&str],
     metadata: Metadata,
 ) -> Result<(), ParquetError> {
-    let mut says: Vec<KeyValue> = metadata
+    let mut entries: Vec<KeyValue> = metadata
         .iter()
         .map(|(key, value)| KeyValue::new(key.clone(), value.clone()))
         .collect();
-    says.sort_by(|one, other| one.key.cmp(&other.key));
+    entries.sort_by(|one, other| one.key.cmp(&other.key));
     let batch = arrow::batch(table, without, Metadata::new())?;
     let properties = WriterProperties::builder()
         .set_compression(Compression::SNAPPY)
         .set_created_by(format!("dormer {}", dormer_core::tables::TOOL_VERSION))
-        .set_key_value_metadata(Some(says))
+        .set_key_value_metadata(Some(entries))
         .build();
     let mut writer = ArrowWriter::try_new(to, batch.schema(), Some(properties))?;
     writer.write(&batch)?;
@@ -41,11 +41,11 @@ pub(crate) fn write(
 }
 
 /// The metadata of a file under a key.
-pub(crate) fn said(file: &Path, key: &str) -> Result<Option<String>, ParquetError> {
+pub(crate) fn metadata_value(file: &Path, key: &str) -> Result<Option<String>, ParquetError> {
     let reader = ParquetRecordBatchReaderBuilder::try_new(File::open(file)?)?;
-    let says = reader.metadata().file_metadata().key_value_metadata();
-    let said = says.and_then(|all| all.iter().find(|said| said.key == key));
-    Ok(said.and_then(|said| said.value.clone()))
+    let entries = reader.metadata().file_metadata().key_value_metadata();
+    let found = entries.and_then(|all| all.iter().find(|entry| entry.key == key));
+    Ok(found.and_then(|entry| entry.value.clone()))
 }
 
 /// Reads a table; if columns are named, only those, and the others stay empty.

@@ -23,7 +23,7 @@ use dormer_core::tables::Recorded;
 use crate::args::PARQUET;
 use crate::args::{FINDINGS, ReportArgs};
 use crate::enclosed::{self, Enclose, Enclosed};
-use crate::output::Wanted;
+use crate::output::Destination;
 use crate::stdout::Out;
 use crate::{Failure, after, captures, choices, input, output, table, verdict, window};
 
@@ -40,7 +40,7 @@ const PRINTED: &[(&str, &str)] = &[
 
 /// Analyzes the trace, writes the files, prints the summary.
 pub(crate) fn run(args: &ReportArgs, out: &mut Out) -> Result<(), Failure> {
-    let wanted = output::wanted(args.output.as_deref(), &args.format, PRINTED)?;
+    let destination = output::destination(args.output.as_deref(), &args.format, PRINTED)?;
     if output::wants_page(&args.format) {
         check_page(args)?;
     }
@@ -79,7 +79,7 @@ pub(crate) fn run(args: &ReportArgs, out: &mut Out) -> Result<(), Failure> {
     let found = findings.iter().map(|one| &one.finding);
     let found = found.map(|finding| (finding.priority, finding.title.as_str()));
     let verdict = verdict::of(&args.check, &[(&name, overview)], found);
-    let is_seen = out.is_terminal() && !matches!(wanted, Wanted::Printed(_));
+    let is_seen = out.is_terminal() && !matches!(destination, Destination::Printed(_));
     if !is_seen {
         verdict::warn(&name, overview);
     }
@@ -89,10 +89,10 @@ pub(crate) fn run(args: &ReportArgs, out: &mut Out) -> Result<(), Failure> {
         true => archive::file_name(archive::REDACTED),
         false => archive::file_name([&*name]),
     };
-    let printed = match wanted {
-        Wanted::Printed(path) => output::print(path, &files, out),
-        Wanted::Summary => summary(profile, &report, true, out).map_err(Failure::from),
-        Wanted::Files(folder) => summary(profile, &report, false, out)
+    let printed = match destination {
+        Destination::Printed(path) => output::print(path, &files, out),
+        Destination::Summary => summary(profile, &report, true, out).map_err(Failure::from),
+        Destination::Files(folder) => summary(profile, &report, false, out)
             .map_err(Failure::from)
             .and_then(|()| {
                 output::write(folder, &args.format, &files, archive, out)?;
@@ -130,7 +130,7 @@ fn check_page(args: &ReportArgs) -> Result<(), Failure> {
         (args.shapes_from.is_some(), "--shapes-from"),
         (args.execution_trace.is_some(), "--execution-trace"),
     ];
-    match more.into_iter().find(|(is_asked, _)| *is_asked) {
+    match more.into_iter().find(|(is_given, _)| *is_given) {
         Some((_, option)) => Err(enclosed::not_taken(option)),
         None => enclosed::check(&args.judge, [None, args.gpu.as_ref()]),
     }

@@ -49,8 +49,8 @@ pub(crate) fn run(args: &TablesArgs, out: &mut Out) -> Result<(), Failure> {
 
 /// The options as text.
 pub(crate) fn options_of(args: &RowArgs) -> String {
-    let asked = choices::asked(&args.judge, args.gpu.as_ref());
-    options_text(&asked, args.redact.redact, &[])
+    let requested = choices::requested(&args.judge, args.gpu.as_ref());
+    options_text(&requested, args.redact.redact, &[])
 }
 
 fn analyze(args: &TablesArgs, options_hash: String) -> Tables {
@@ -68,7 +68,7 @@ fn analyze(args: &TablesArgs, options_hash: String) -> Tables {
         ..Source::default()
     };
     #[cfg(debug_assertions)]
-    hang_if_asked(place.as_deref().unwrap_or_default());
+    hang_for_tests(place.as_deref().unwrap_or_default());
     let hashed = match hashed::read(&args.trace) {
         Ok(hashed) => hashed,
         Err(error) => {
@@ -131,8 +131,8 @@ pub(crate) fn write_files(
 ) -> Result<(), Failure> {
     let is_stdin = input::is_stdin(&args.trace);
     let is_redacted = args.redact.redact;
-    let asked = choices::asked(&args.judge, args.gpu.as_ref());
-    let text = options_text(&asked, is_redacted, &more_options(args));
+    let requested = choices::requested(&args.judge, args.gpu.as_ref());
+    let text = options_text(&requested, is_redacted, &more_options(args));
     let source = Source {
         uri: (!is_stdin).then(|| shown(&uri_of(&args.trace), is_redacted)),
         file_bytes: Some(bytes.n),
@@ -298,7 +298,7 @@ fn limit_memory(_mb: Option<u64>) -> Result<(), Failure> {
 
 /// For tests: hangs on a file with this in its name.
 #[cfg(debug_assertions)]
-fn hang_if_asked(uri: &str) {
+fn hang_for_tests(uri: &str) {
     let name = std::env::var("DORMER_TEST_HANG").unwrap_or_default();
     while !name.is_empty() && uri.contains(&name) {
         std::thread::sleep(std::time::Duration::from_secs(1));

@@ -1,5 +1,6 @@
 //! The part of a trace to analyze: a step, one GPU or a time range; by default all of it.
 
+use std::fmt::Display;
 use std::path::Path;
 
 use dormer_core::base::interval::Interval;
@@ -16,12 +17,8 @@ pub(crate) fn of_step(
     trace: &Path,
     step: Option<&str>,
 ) -> Result<Profile, Failure> {
-    let Some(step) = step else {
-        return Ok(profile);
-    };
-    let found = find_step(&profile, step)
-        .map_err(|error| Failure::Usage(format!("{}: {error}", input::name(trace))))?;
-    Ok(windowed(profile, &found))
+    let found = step.map(|step| find_step(&profile, step)).transpose();
+    of_window(profile, trace, found)
 }
 
 /// The profile of one GPU; of all if none is requested.
@@ -30,12 +27,8 @@ pub(crate) fn of_gpu(
     trace: &Path,
     gpu: Option<&str>,
 ) -> Result<Profile, Failure> {
-    let Some(gpu) = gpu else {
-        return Ok(profile);
-    };
-    let found = find_gpu(&profile, gpu)
-        .map_err(|error| Failure::Usage(format!("{}: {error}", input::name(trace))))?;
-    Ok(windowed(profile, &found))
+    let found = gpu.map(|gpu| find_gpu(&profile, gpu)).transpose();
+    of_window(profile, trace, found)
 }
 
 /// The profile of a time range; of the whole trace if none is requested.
@@ -100,6 +93,20 @@ pub(crate) fn check(profile: &Profile, trace: &Path) -> Result<(), Failure> {
         input::name(trace),
         table::printable(&reason)
     )))
+}
+
+/// The profile of the requested window, if there is one.
+fn of_window(
+    profile: Profile,
+    trace: &Path,
+    found: Result<Option<Window>, impl Display>,
+) -> Result<Profile, Failure> {
+    let found =
+        found.map_err(|error| Failure::Usage(format!("{}: {error}", input::name(trace))))?;
+    Ok(match found {
+        Some(window) => windowed(profile, &window),
+        None => profile,
+    })
 }
 
 fn windowed(whole: Profile, window: &Window) -> Profile {

@@ -12,6 +12,7 @@ use dormer_core::tables::TABLES;
 use super::values::gpu_of;
 use super::{JudgeArgs, RedactArgs};
 
+/// How `dormer fleet` ends.
 const EXIT_CODES_OF_FLEET: &str = "\
 Exit codes:
   0  every file has a row in the store, also those that are no traces
@@ -66,7 +67,7 @@ pub(crate) struct SqlArgs {
 
 /// Which runs of a store.
 #[derive(Debug, clap::Args)]
-pub(crate) struct AskedArgs {
+pub(crate) struct QueryArgs {
     /// The store that `dormer fleet PATHS -o STORE` wrote
     #[arg(value_name = "STORE")]
     pub(crate) store: PathBuf,
@@ -86,7 +87,7 @@ pub(crate) struct AskedArgs {
     pub(crate) last: Option<u32>,
 }
 
-impl AskedArgs {
+impl QueryArgs {
     /// The name of the tag that tells builds apart.
     pub(crate) fn tag(&self) -> &str {
         self.by.strip_prefix("tags.").unwrap_or(&self.by)
@@ -96,7 +97,7 @@ impl AskedArgs {
 #[derive(Debug, clap::Args)]
 pub(crate) struct SummaryArgs {
     #[command(flatten)]
-    pub(crate) asked: AskedArgs,
+    pub(crate) query: QueryArgs,
 
     /// The file to write, at most 5 MB: the page opens it
     #[arg(short, long, value_name = "fleet.json.gz")]
@@ -106,7 +107,7 @@ pub(crate) struct SummaryArgs {
 #[derive(Debug, clap::Args)]
 pub(crate) struct RegressionsArgs {
     #[command(flatten)]
-    pub(crate) asked: AskedArgs,
+    pub(crate) query: QueryArgs,
 
     /// Treat this build as the newest: report what changed with it, or before it and still
     /// shows in it [default: what changed in any build]

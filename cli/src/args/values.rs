@@ -15,9 +15,9 @@ use dormer_core::perf::user::{self, UserModels};
 
 /// The name for all formats together.
 pub(crate) const ALL_FORMATS: &str = "all";
-/// The name for what was found, of one trace.
+/// The name for the findings of one trace.
 pub(crate) const FINDINGS: &str = "findings";
-/// The name for one archive of what else is asked for.
+/// The name for one archive of the other requested formats.
 pub(crate) const ZIP: &str = "zip";
 
 /// What `--format` takes: the exporters' names.
@@ -67,8 +67,8 @@ const PRIORITIES: [(&str, Priority); 4] = [
 ];
 
 pub(super) fn priorities() -> impl TypedValueParser<Value = Priority> {
-    PossibleValuesParser::new(PRIORITIES.map(|(name, _)| name)).map(|asked| {
-        let found = PRIORITIES.into_iter().find(|(name, _)| asked == *name);
+    PossibleValuesParser::new(PRIORITIES.map(|(name, _)| name)).map(|name| {
+        let found = PRIORITIES.into_iter().find(|(known, _)| name == *known);
         found.map_or(Priority::Low, |(_, priority)| priority)
     })
 }
@@ -200,10 +200,10 @@ fn gpu_by_name(name: &str) -> Result<&'static GpuSpec, String> {
 }
 
 /// Names that differ by a typing error, or of which one is part of the other.
-fn is_close(asked: &str, known: &str) -> bool {
-    let (asked, known) = (asked.to_lowercase(), known.to_lowercase());
-    let is_part = known.contains(&asked) || asked.contains(&known);
-    !asked.is_empty() && (is_part || strsim::jaro_winkler(&asked, &known) > 0.8)
+fn is_close(name: &str, known: &str) -> bool {
+    let (name, known) = (name.to_lowercase(), known.to_lowercase());
+    let is_part = known.contains(&name) || name.contains(&known);
+    !name.is_empty() && (is_part || strsim::jaro_winkler(&name, &known) > 0.8)
 }
 
 /// A time that can be a limit.

@@ -85,22 +85,6 @@ pub(super) fn tables(
     limits: Limits,
     watch: &Watch,
 ) -> Result<Vec<u8>, Failed> {
-    let mut command = Command::new(program);
-    command.arg("tables").arg(&file.path).args(options);
-    // If names are replaced, the child does it.
-    command.arg("--uri").arg(uri_of(&file.path));
-    if let Some(ns) = file.modified_ns {
-        command.arg("--modified").arg(ns.to_string());
-    }
-    for (name, value) in &file.tags {
-        command.arg("--tag").arg(format!("{name}={value}"));
-    }
-    command
-        .arg("--memory-limit")
-        .arg(limits.memory_mb.to_string())
-        .stdin(Stdio::null())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::null());
     let broken = |error: io::Error| Failed {
         status: Status::Killed,
         kind: ReasonKind::Killed,
@@ -109,6 +93,7 @@ pub(super) fn tables(
             crate::reason(&error)
         ),
     };
+    let mut command = command(program, options, file, limits);
     let mut child = command.spawn().map_err(broken)?;
     let stdout = child.stdout.take();
     let child = Arc::new(Mutex::new(child));
@@ -142,6 +127,28 @@ pub(super) fn tables(
     }
 }
 
+/// `dormer tables` for a file.
+fn command(program: &Path, options: &[OsString], file: &Found, limits: Limits) -> Command {
+    let mut command = Command::new(program);
+    command.arg("tables").arg(&file.path).args(options);
+    // If names are replaced, the child does it.
+    command.arg("--uri").arg(uri_of(&file.path));
+    if let Some(ns) = file.modified_ns {
+        command.arg("--modified").arg(ns.to_string());
+    }
+    for (name, value) in &file.tags {
+        command.arg("--tag").arg(format!("{name}={value}"));
+    }
+    command
+        .arg("--memory-limit")
+        .arg(limits.memory_mb.to_string())
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null());
+    command
+}
+
+/// Why a child failed.
 fn killed(status: ExitStatus, limits: Limits) -> String {
     #[cfg(unix)]
     let signal = std::os::unix::process::ExitStatusExt::signal(&status);

@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashSet};
 use std::ffi::OsString;
-use std::io::{self, IsTerminal, Write};
+use std::io::Write;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc;
@@ -11,24 +11,27 @@ use std::thread;
 
 use dormer_core::base::format;
 use dormer_core::tables::{RUNS, Status, Table, TableKind, options_hash};
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use regex_lite::Regex;
 
 use super::child::Watch;
 use super::known::{self, Known};
 use super::store::{self, read};
 use super::walk::{self, Found};
-use super::worker::{Read1, Shared, duplicate, unpack, work};
+use super::worker::{FileResult, Shared, duplicate, unpack, work};
 use crate::args::{FleetArgs, IngestArgs};
 use crate::stdout::Out;
 use crate::tables::{options_of, shown};
-use crate::{Failure, table};
+use crate::{Failure, progress, table};
 
 /// The most traces in a batch.
 const MOST_TRACES: usize = 1000;
 
 /// The most row bytes in a batch that waits to be written.
 const MOST_BYTES: usize = 64 << 20;
+
+/// The progress bar.
+const PROGRESS: &str =
+    "reading {bar:30} {decimal_bytes} of {decimal_total_bytes}, {decimal_bytes_per_sec}, {msg}";
 
 pub(super) fn run(args: &FleetArgs, out: &mut Out) -> Result<(), Failure> {
     let ingest = &args.ingest;
@@ -37,7 +40,7 @@ pub(super) fn run(args: &FleetArgs, out: &mut Out) -> Result<(), Failure> {
         return Err(Failure::Usage(why.to_owned()));
     };
     if store.is_file() {
-        let why = format!("{} is a file; -o wants a folder", store.display());
+        let why = format!("{} is a file; -o takes a folder", store.display());
         return Err(Failure::Usage(why));
     }
     let mut found = walk::find(paths)?;
@@ -50,7 +53,7 @@ pub(super) fn run(args: &FleetArgs, out: &mut Out) -> Result<(), Failure> {
         file.uri = shown(&file.uri, ingest.rows.redact.redact);
     }
     if !ingest.dry_run {
-        store::settle(store)?;
+        store::complete_compaction(store)?;
     }
     let mut columns = known::COLUMNS.to_vec();
     columns.push(store::DATE);
@@ -58,19 +61,10 @@ pub(super) fn run(args: &FleetArgs, out: &mut Out) -> Result<(), Failure> {
     let options = options_of(&ingest.rows);
     let options_hash = options_hash(&options);
     let known = Known::new(&runs, &options_hash, ingest.retry);
-    let mut there = There::default();
-    found.retain(|file| {
-        let row = known.row(file);
-        if let Some(row) = row {
-            there.n += 1;
-            there.n_failed += u64::from(row.has_failed);
-            there.n_other_tags += u64::from(row.lacks_tags(&runs, &file.tags));
-        }
-        row.is_none()
-    });
+    let stored = Stored::remove(&mut found, &known, &runs);
     drop(runs);
     if ingest.dry_run {
-        return planned(&found, there.n, out);
+        return planned(&found, stored.n, out);
     }
     found.sort_by_key(|file| Reverse(file.bytes));
     let mut fleet = Fleet {
@@ -82,10 +76,10 @@ pub(super) fn run(args: &FleetArgs, out: &mut Out) -> Result<(), Failure> {
         n_bytes: 0,
         counts: BTreeMap::new(),
         reasons: BTreeMap::new(),
-        n_failed_before: there.n_failed,
+        n_failed_before: stored.n_failed,
     };
     fleet.read_all(&found, ingest)?;
-    fleet.summary(there, out)?;
+    fleet.summary(stored, out)?;
     match fleet.n_failed() + fleet.n_failed_before {
         n if n > 0 && ingest.fail_on.is_some() => {
             let files = format::counted(n, "file");
@@ -99,11 +93,33 @@ pub(super) fn run(args: &FleetArgs, out: &mut Out) -> Result<(), Failure> {
 
 /// Files that are in the store already, unchanged.
 #[derive(Debug, Clone, Copy, Default)]
-struct There {
+struct Stored {
     n: u64,
     n_failed: u64,
     /// The number whose rows lack some of the tags given now.
     n_other_tags: u64,
+}
+
+impl Stored {
+    /// Removes these files from `found`, and counts them.
+    fn remove(found: &mut Vec<Found>, known: &Known, runs: &Table) -> Stored {
+        let mut stored = Stored::default();
+        found.retain(|file| {
+            let row = known.row(file);
+            if let Some(row) = row {
+                stored.n += 1;
+                stored.n_failed += u64::from(row.has_failed);
+                stored.n_other_tags += u64::from(row.lacks_tags(runs, &file.tags));
+            }
+            row.is_none()
+        });
+        stored
+    }
+}
+
+/// The size of all files that exist.
+fn total_bytes(found: &[Found]) -> u64 {
+    found.iter().filter_map(|file| file.bytes).sum()
 }
 
 /// Prints what would be read.
@@ -115,13 +131,12 @@ fn planned(found: &[Found], known: u64, out: &mut Out) -> Result<(), Failure> {
             table::printable(&file.path.display().to_string())
         )?;
     }
-    let bytes: u64 = found.iter().filter_map(|file| file.bytes).sum();
     let new = found.len() as u64;
     writeln!(
         out,
         "{} to read ({}), {} in the store already.",
         format::counted(new, "file"),
-        format::bytes(bytes),
+        format::bytes(total_bytes(found)),
         format::count(known)
     )?;
     Ok(())
@@ -133,7 +148,7 @@ struct Fleet<'a> {
     options_hash: String,
     known: Known,
     /// Results that wait to be written.
-    batch: Vec<Read1>,
+    batch: Vec<FileResult>,
     n_bytes: usize,
     counts: BTreeMap<String, u64>,
     reasons: BTreeMap<String, u64>,
@@ -165,7 +180,7 @@ impl Fleet<'_> {
             .collect();
         let cores = thread::available_parallelism().map_or(1, usize::from);
         let n_workers = args.jobs.unwrap_or(cores).clamp(1, found.len());
-        let bar = progress_bar(found);
+        let bar = progress::bar(Some(total_bytes(found)), PROGRESS);
         let (sender, results) = mpsc::channel();
         let known = std::mem::take(&mut self.known);
         let done = thread::scope(|scope| {
@@ -178,15 +193,17 @@ impl Fleet<'_> {
             }
             drop(sender);
             let mut seen = HashSet::new();
-            let done = results.iter().try_for_each(|(at, read): (usize, Read1)| {
-                bar.inc(found.get(at).and_then(|file| file.bytes).unwrap_or(0));
-                self.take(read);
-                bar.set_message(self.progress());
-                match self.batch.len() >= MOST_TRACES || self.n_bytes >= MOST_BYTES {
-                    true => self.flush(known, &mut seen),
-                    false => Ok(()),
-                }
-            });
+            let done = results
+                .iter()
+                .try_for_each(|(at, read): (usize, FileResult)| {
+                    bar.inc(found.get(at).and_then(|file| file.bytes).unwrap_or(0));
+                    self.take(read);
+                    bar.set_message(self.progress());
+                    match self.batch.len() >= MOST_TRACES || self.n_bytes >= MOST_BYTES {
+                        true => self.flush(known, &mut seen),
+                        false => Ok(()),
+                    }
+                });
             shared.is_over.store(true, Ordering::Relaxed);
             shared.watch.end();
             done.and_then(|()| self.flush(known, &mut seen))
@@ -206,13 +223,13 @@ impl Fleet<'_> {
         failed.filter_map(|of| self.counts.get(of.label())).sum()
     }
 
-    fn take(&mut self, read: Read1) {
+    fn take(&mut self, read: FileResult) {
         let runs = match &read {
-            Read1::Tables(bytes, runs) => {
+            FileResult::Tables(bytes, runs) => {
                 self.n_bytes += bytes.len();
                 runs
             }
-            Read1::Row(runs) | Read1::Known(runs) => runs,
+            FileResult::Row(runs) | FileResult::Known(runs) => runs,
         };
         *self.counts.entry(first(runs, "status")).or_default() += 1;
         let reason = first(runs, "reason_kind");
@@ -226,8 +243,8 @@ impl Fleet<'_> {
     fn flush(&mut self, known: &Known, seen: &mut HashSet<String>) -> Result<(), Failure> {
         let mut batch = std::mem::take(&mut self.batch);
         self.n_bytes = 0;
-        let runs = |read: &Read1| match read {
-            Read1::Tables(_, runs) | Read1::Row(runs) | Read1::Known(runs) => {
+        let runs = |read: &FileResult| match read {
+            FileResult::Tables(_, runs) | FileResult::Row(runs) | FileResult::Known(runs) => {
                 ["model_name", "run_id", "uri"].map(|name| first(runs, name))
             }
         };
@@ -235,9 +252,9 @@ impl Fleet<'_> {
         let mut all: Vec<(Table, Option<Vec<u8>>)> = Vec::new();
         for read in batch {
             let (bytes, runs) = match read {
-                Read1::Tables(bytes, runs) => (Some(bytes), runs),
-                Read1::Row(runs) => (None, runs),
-                Read1::Known(runs) => {
+                FileResult::Tables(bytes, runs) => (Some(bytes), runs),
+                FileResult::Row(runs) => (None, runs),
+                FileResult::Known(runs) => {
                     let has_failed = known.has_failed(&first(&runs, "run_id"));
                     self.n_failed_before += u64::from(has_failed);
                     all.push((runs, None));
@@ -286,17 +303,17 @@ impl Fleet<'_> {
         *duplicates.or_default() += 1;
     }
 
-    fn summary(&self, there: There, out: &mut Out) -> Result<(), Failure> {
+    fn summary(&self, stored: Stored, out: &mut Out) -> Result<(), Failure> {
         let n: u64 = self.counts.values().sum();
         let counts = self.counts.iter().filter(|(_, n)| **n > 0);
         let counts: Vec<String> = counts
             .map(|(status, n)| format!("{} {status}", format::count(*n)))
             .collect();
-        let known = match there.n {
+        let known = match stored.n {
             0 => String::new(),
             n => format!("; {} in the store already", format::count(n)),
         };
-        let tags = match there.n_other_tags {
+        let tags = match stored.n_other_tags {
             0 => String::new(),
             n => format!(
                 ", {} with tags of an earlier run, which stay",
@@ -346,21 +363,6 @@ fn forwarded(mut args: impl Iterator<Item = OsString>) -> Vec<OsString> {
         }
     }
     forwarded
-}
-
-/// A progress bar in bytes; hidden unless a person is watching.
-fn progress_bar(found: &[Found]) -> ProgressBar {
-    if !io::stderr().is_terminal() {
-        return ProgressBar::hidden();
-    }
-    let bar = ProgressBar::new(found.iter().filter_map(|file| file.bytes).sum());
-    bar.set_draw_target(ProgressDrawTarget::stderr_with_hz(10));
-    let template =
-        "reading {bar:30} {decimal_bytes} of {decimal_total_bytes}, {decimal_bytes_per_sec}, {msg}";
-    if let Ok(style) = ProgressStyle::with_template(template) {
-        bar.set_style(style);
-    }
-    bar
 }
 
 /// Parses the argument of `--tag-from`.

@@ -7,10 +7,10 @@
 //! A child is `dormer tables` of one trace, with limits on time and memory: whatever happens to it becomes a row. Files
 //! that are already in the store are skipped without reading.
 
-mod asked;
 mod child;
 mod ingest;
 mod known;
+mod query;
 mod regressions;
 mod sql;
 pub(crate) mod store;

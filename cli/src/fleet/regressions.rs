@@ -8,7 +8,7 @@ use dormer_core::fleet::regressions::{Question, Regressions};
 use dormer_core::fleet::{Answer, Metric, words};
 use dormer_core::output::regressions::{to_csv, to_json, to_markdown, to_otava};
 
-use super::asked;
+use super::query;
 use crate::args::{RegressionFormat, RegressionsArgs};
 use crate::stdout::Out;
 use crate::{Failure, stdout, table};
@@ -18,9 +18,9 @@ const METRICS: [Metric; 2] = [Metric::Total, Metric::Category];
 
 /// Prints the regressions.
 pub(crate) fn run(args: &RegressionsArgs, out: &mut Out) -> Result<(), Failure> {
-    let fleet = asked::fleet(&args.asked, true)?;
+    let fleet = query::fleet(&args.query, true)?;
     let builds = Builds::new(&fleet.runs, &fleet.texts);
-    let by = args.asked.tag();
+    let by = args.query.tag();
     let newest = args.new.as_ref().map(|name| {
         let mut all = builds.list.iter().map(|at| at.build);
         all.find(|build| fleet.texts.get(*build) == name)

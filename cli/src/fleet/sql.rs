@@ -6,7 +6,7 @@ use std::path::Path;
 
 use dormer_core::tables::{ColumnType, RUNS, TABLES, TableKind};
 
-use super::store::{parts, settle};
+use super::store::{complete_compaction, parts};
 use crate::Failure;
 use crate::args::SqlArgs;
 use crate::stdout::Out;
@@ -15,7 +15,7 @@ pub(super) fn run(args: &SqlArgs, out: &mut Out) -> Result<(), Failure> {
     let store = args.store.as_deref();
     // A pattern matches all files, so those replaced by a compaction must be gone.
     if let Some(store) = store {
-        settle(store)?;
+        complete_compaction(store)?;
     }
     let place = store.unwrap_or(Path::new("STORE"));
     let mut text = "-- The tables of a fleet as views of DuckDB. runs has all rows, runs_latest one for each file;\n\
@@ -48,7 +48,7 @@ fn view(store: &Path, kind: &TableKind, is_there: bool) -> String {
         // A pattern that matches no file is an error.
         let columns = kind.columns.iter();
         let columns =
-            columns.map(|field| format!("NULL::{} AS \"{}\"", of(field.of), field.name()));
+            columns.map(|field| format!("NULL::{} AS \"{}\"", sql_type(field.of), field.name()));
         let columns: Vec<String> = columns.collect();
         let _ = writeln!(text, "SELECT {} WHERE false;", columns.join(", "));
         return text;
@@ -67,8 +67,9 @@ fn view(store: &Path, kind: &TableKind, is_there: bool) -> String {
     text
 }
 
-fn of(of: ColumnType) -> &'static str {
-    match of {
+/// The type of a column in DuckDB.
+fn sql_type(column: ColumnType) -> &'static str {
+    match column {
         ColumnType::Str => "VARCHAR",
         ColumnType::I32 => "INTEGER",
         ColumnType::I64 => "BIGINT",

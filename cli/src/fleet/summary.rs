@@ -8,7 +8,7 @@ use dormer_core::fleet::summary::{MOST_BYTES, Options};
 use dormer_core::fleet::{Summary, words};
 use dormer_core::tables::TOOL_VERSION;
 
-use super::asked;
+use super::query;
 use crate::args::SummaryArgs;
 use crate::stdout::Out;
 use crate::{Failure, table};
@@ -18,9 +18,9 @@ const TOP: usize = 5;
 
 /// Writes the file; prints the summary sentence, what changed, and what was not read.
 pub(crate) fn run(args: &SummaryArgs, out: &mut Out) -> Result<(), Failure> {
-    let fleet = asked::fleet(&args.asked, false)?;
+    let fleet = query::fleet(&args.query, false)?;
     let options = Options {
-        by: args.asked.tag().to_owned(),
+        by: args.query.tag().to_owned(),
         dormer: TOOL_VERSION.to_owned(),
     };
     let summary = Summary::new(&fleet, &options);

@@ -22,7 +22,7 @@ use crate::tables::now_ns;
 use crate::{Failure, arrow};
 
 /// The result for a file.
-pub(super) enum Read1 {
+pub(super) enum FileResult {
     /// The output of `dormer tables`, with its row of `runs`.
     Tables(Vec<u8>, Table),
     /// Only a row in `runs`.
@@ -48,7 +48,7 @@ pub(super) fn work(
     found: &[Found],
     may_be_known: &[bool],
     known: &Known,
-    sender: &Sender<(usize, Read1)>,
+    sender: &Sender<(usize, FileResult)>,
 ) {
     while !shared.is_over.load(Ordering::Relaxed) {
         let at = shared.next.fetch_add(1, Ordering::Relaxed);
@@ -59,7 +59,7 @@ pub(super) fn work(
             true => bytes_of(file).and_then(|bytes| {
                 let source = source(shared, file, Some(bytes));
                 let run = known.run(&source.run_id())?;
-                Some(Read1::Known(known_row(&source, run.day)))
+                Some(FileResult::Known(known_row(&source, run.day)))
             }),
             false => None,
         };
@@ -71,7 +71,7 @@ pub(super) fn work(
 }
 
 /// Analyzes a file in a separate process.
-fn analyzed(shared: &Shared, file: &Found) -> Read1 {
+fn analyzed(shared: &Shared, file: &Found) -> FileResult {
     let args = shared.args;
     let limits = Limits::new(file.bytes.unwrap_or(0), args.timeout, args.memory);
     let written = child::tables(
@@ -83,7 +83,7 @@ fn analyzed(shared: &Shared, file: &Found) -> Read1 {
     );
     let failed = match written {
         Ok(bytes) => match store::kind(RUNS).and_then(|kind| unpack(&bytes, kind)) {
-            Ok(runs) if runs.len() == 1 => return Read1::Tables(bytes, runs),
+            Ok(runs) if runs.len() == 1 => return FileResult::Tables(bytes, runs),
             _ => Failed {
                 status: Status::Killed,
                 kind: ReasonKind::Killed,
@@ -92,7 +92,7 @@ fn analyzed(shared: &Shared, file: &Found) -> Read1 {
         },
         Err(failed) => failed,
     };
-    Read1::Row(row(&source(shared, file, bytes_of(file)), &failed))
+    FileResult::Row(row(&source(shared, file, bytes_of(file)), &failed))
 }
 
 /// The content of a file; that of a pipe may be endless.
@@ -128,7 +128,7 @@ fn known_row(source: &Source, day: Option<i32>) -> Table {
         reason: String::new(),
     };
     let mut row = duplicate(row(source, &failed));
-    set(&mut row, store::DATE, Column::Date(vec![day]));
+    store::set(&mut row, store::DATE, Column::Date(vec![day]));
     row
 }
 
@@ -136,21 +136,10 @@ fn known_row(source: &Source, day: Option<i32>) -> Table {
 pub(super) fn duplicate(mut runs: Table) -> Table {
     let status = Status::Duplicate.label().to_owned();
     let reason = "its content is that of a file the store already has".to_owned();
-    set(&mut runs, "status", Column::Str(vec![Some(status)]));
-    set(&mut runs, "reason", Column::Str(vec![Some(reason)]));
-    set(&mut runs, "reason_kind", Column::Str(vec![None]));
+    store::set(&mut runs, "status", Column::Str(vec![Some(status)]));
+    store::set(&mut runs, "reason", Column::Str(vec![Some(reason)]));
+    store::set(&mut runs, "reason_kind", Column::Str(vec![None]));
     runs
-}
-
-fn set(table: &mut Table, name: &str, column: Column) {
-    let at = table
-        .kind
-        .columns
-        .iter()
-        .position(|field| field.name() == name);
-    if let Some(of_it) = at.and_then(|at| table.columns.get_mut(at)) {
-        *of_it = column;
-    }
 }
 
 /// A table from the output of `dormer tables`.

@@ -8,7 +8,7 @@ use dormer_core::import::{ImportError, Imported, Member};
 use indicatif::ProgressBar;
 use sha2::{Digest, Sha256};
 
-use super::several::{Meant, meant};
+use super::locate::{Location, locate};
 use crate::Failure;
 
 /// The result of reading a file.
@@ -34,9 +34,9 @@ pub(crate) fn import(trace: &Path) -> Result<(Imported, Bytes), Failure> {
     let unreadable = |error: io::Error| Failure::of_file(&name, &error);
     let file = match super::is_stdin(trace) {
         true => trace.to_owned(),
-        false => match meant(trace)? {
-            Meant::File(file) => file,
-            Meant::Member(archive, member) => {
+        false => match locate(trace)? {
+            Location::File(file) => file,
+            Location::Member(archive, member) => {
                 let imported = super::import(trace)?;
                 let bytes = of_member(&archive, &member).map_err(unreadable)?;
                 return Ok((imported, bytes));

@@ -2,22 +2,22 @@
 
 #[cfg(feature = "parquet")]
 pub(crate) mod hashed;
-mod several;
+mod locate;
 mod threads;
 
 use std::fs::File;
-use std::io::{self, IsTerminal, Read};
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 use dormer_core::import::{ImportError, Imported, Importer, Inflater};
 use dormer_core::{Profile, output::redact};
-use indicatif::{HumanCount, ProgressBar, ProgressDrawTarget, ProgressStyle};
+use indicatif::{HumanCount, ProgressBar};
 
-use crate::Failure;
 use crate::args::RedactArgs;
-use several::{Meant, meant, read_member};
+use crate::{Failure, progress};
+use locate::{Location, locate, read_member};
 
-pub(crate) use several::each_member;
+pub(crate) use locate::each_member;
 
 /// Large enough that the read costs nothing compared with inflating, small enough for the CPU cache.
 const CHUNK_BYTES: usize = 256 << 10;
@@ -44,9 +44,9 @@ pub(crate) fn recorded(trace: &Path) -> Result<Option<PathBuf>, Failure> {
     if is_stdin(trace) {
         return Ok(None);
     }
-    Ok(match meant(trace)? {
-        Meant::File(file) => file.is_file().then_some(file),
-        Meant::Member(..) => None,
+    Ok(match locate(trace)? {
+        Location::File(file) => file.is_file().then_some(file),
+        Location::Member(..) => None,
     })
 }
 
@@ -57,15 +57,15 @@ fn read_with_bar(
     let name = name(trace);
     let unreadable = |error: io::Error| Failure::of_file(&name, &error);
     let file = match is_stdin(trace) {
-        true => Meant::File(trace.to_owned()),
-        false => meant(trace)?,
+        true => Location::File(trace.to_owned()),
+        false => locate(trace)?,
     };
     let read = match file {
-        Meant::File(file) => {
+        Location::File(file) => {
             let (source, total_bytes) = open(&file).map_err(unreadable)?;
             read_source(source, bar(total_bytes)).map_err(unreadable)?
         }
-        Meant::Member(archive, member) => {
+        Location::Member(archive, member) => {
             let bar = bar(None);
             let read = read_member(&archive, &member, |n_bytes, n| update_bar(&bar, n_bytes, n));
             bar.finish_and_clear();
@@ -166,24 +166,11 @@ fn open(trace: &Path) -> io::Result<(Box<dyn Read + Send>, Option<u64>)> {
     Ok((Box::new(file), metadata.is_file().then_some(metadata.len())))
 }
 
-/// A bar if the length is known, otherwise a spinner; hidden unless a person is watching.
+/// A progress bar in bytes.
 fn progress_bar(total_bytes: Option<u64>) -> ProgressBar {
-    if !io::stderr().is_terminal() {
-        return ProgressBar::hidden();
-    }
-    let (bar, template) = match total_bytes {
-        Some(bytes) => (
-            ProgressBar::new(bytes),
-            "reading {bar:30} {decimal_bytes} of {decimal_total_bytes}, {msg}",
-        ),
-        None => (
-            ProgressBar::new_spinner(),
-            "reading {spinner} {decimal_bytes}, {msg}",
-        ),
+    let template = match total_bytes {
+        Some(_) => "reading {bar:30} {decimal_bytes} of {decimal_total_bytes}, {msg}",
+        None => "reading {spinner} {decimal_bytes}, {msg}",
     };
-    bar.set_draw_target(ProgressDrawTarget::stderr_with_hz(10));
-    if let Ok(style) = ProgressStyle::with_template(template) {
-        bar.set_style(style);
-    }
-    bar
+    progress::bar(total_bytes, template)
 }

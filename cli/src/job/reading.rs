@@ -1,17 +1,15 @@
 //! Reads the files of a job: several at once, the largest first, each reduced to its digest and dropped.
 
-use std::io::{self, IsTerminal};
 use std::panic::{self, AssertUnwindSafe};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::thread;
 
 use dormer_core::job::{Digest, digests};
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use super::archives;
 use super::files::{Found, ReadFile};
-use crate::{Failure, input};
+use crate::{Failure, input, progress};
 
 /// The most files read at once; each may take memory of a third of its JSON.
 const MOST_AT_ONCE: usize = 8;
@@ -21,7 +19,10 @@ pub(super) fn read(files: &[Found]) -> Vec<ReadFile> {
     let mut largest_first: Vec<usize> = (0..files.len()).collect();
     largest_first.sort_by_key(|at| std::cmp::Reverse(files.get(*at).map(|file| file.source.bytes)));
     let results: Vec<Mutex<Vec<ReadFile>>> = files.iter().map(|_| Mutex::new(Vec::new())).collect();
-    let bar = progress_bar(files.len());
+    let bar = progress::bar(
+        Some(files.len() as u64),
+        "reading {bar:30} {pos} of {len} files",
+    );
     let next = AtomicUsize::new(0);
     let work = || {
         while let Some(at) = largest_first.get(next.fetch_add(1, Ordering::Relaxed)) {
@@ -70,17 +71,4 @@ fn ranks(file: &Found) -> Result<Vec<ReadFile>, String> {
     Ok(read
         .map(|digest| (digest.file.clone(), Ok(digest)))
         .collect())
-}
-
-/// A progress bar in files; hidden unless a person is watching.
-fn progress_bar(n_files: usize) -> ProgressBar {
-    if !io::stderr().is_terminal() {
-        return ProgressBar::hidden();
-    }
-    let bar = ProgressBar::new(n_files as u64);
-    bar.set_draw_target(ProgressDrawTarget::stderr_with_hz(10));
-    if let Ok(style) = ProgressStyle::with_template("reading {bar:30} {pos} of {len} files") {
-        bar.set_style(style);
-    }
-    bar
 }

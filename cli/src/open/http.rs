@@ -104,7 +104,7 @@ pub(super) enum Body {
 }
 
 /// A response.
-pub(super) struct Answer {
+pub(super) struct Response {
     pub(super) status: Status,
     pub(super) mime: &'static str,
     pub(super) body: Body,
@@ -119,9 +119,9 @@ const HEADERS: &str = "Cache-Control: no-store\r\n\
     Content-Security-Policy: frame-ancestors 'none'\r\n\
     Connection: close\r\n";
 
-impl Answer {
-    pub(super) fn bytes(mime: &'static str, bytes: impl Into<Arc<[u8]>>) -> Answer {
-        Answer {
+impl Response {
+    pub(super) fn bytes(mime: &'static str, bytes: impl Into<Arc<[u8]>>) -> Response {
+        Response {
             status: Status::Done,
             mime,
             body: Body::Bytes(bytes.into()),
@@ -129,7 +129,7 @@ impl Answer {
     }
 
     /// The response to a request that is denied.
-    pub(super) fn refused(status: Status) -> Answer {
+    pub(super) fn refused(status: Status) -> Response {
         let sentence = match status {
             Status::Forbidden => {
                 "Another page asked for this. Type or paste the address that `dormer open` has printed.\n"
@@ -139,9 +139,9 @@ impl Answer {
             }
             _ => "",
         };
-        Answer {
+        Response {
             status,
-            ..Answer::bytes("text/plain; charset=utf-8", sentence.as_bytes())
+            ..Response::bytes("text/plain; charset=utf-8", sentence.as_bytes())
         }
     }
 
@@ -205,7 +205,7 @@ mod tests {
     #[test]
     fn head_gets_no_body() {
         let mut sent = Vec::new();
-        Answer::bytes("text/html", b"abc".as_slice())
+        Response::bytes("text/html", b"abc".as_slice())
             .write(&mut sent, true)
             .unwrap();
         let sent = String::from_utf8(sent).unwrap();

@@ -25,7 +25,7 @@ use std::net::{Ipv4Addr, TcpListener};
 use crate::args::OpenArgs;
 use crate::stdout::Out;
 use crate::{Failure, stdout};
-use rules::Door;
+use rules::Access;
 use server::Server;
 use traces::Traces;
 
@@ -36,16 +36,16 @@ pub(crate) fn run(args: &OpenArgs, out: &mut Out) -> Result<(), Failure> {
     // Any free port, on no other interface: remote users can use `ssh -L`.
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).map_err(cannot_serve)?;
     let port = listener.local_addr().map_err(cannot_serve)?.port();
-    let door = Door::new(port)?;
-    let url = format!("{}{}", door.url(), traces.place());
+    let access = Access::new(port)?;
+    let url = format!("{}{}", access.url(), traces.place());
     let ends = match args.keep {
         true => "It ends with Ctrl-C, or after 12 hours.",
         false => "It ends when the page is closed, with Ctrl-C, or after 12 hours.",
     };
     writeln!(out, "Dormer is at {url}\n{ends}")?;
     out.flush()?;
-    let server = Server::start(listener, door, page, traces).map_err(cannot_serve)?;
-    let has_browser = !args.no_browser && has_screen() && ::open::that_detached(&url).is_ok();
+    let server = Server::start(listener, access, page, traces).map_err(cannot_serve)?;
+    let has_browser = !args.no_browser && has_display() && ::open::that_detached(&url).is_ok();
     if !has_browser && !args.no_browser {
         stdout::complain(&format!(
             "no browser can be started here; from another computer, `ssh -L {port}:127.0.0.1:{port} HOST` makes the address work there"
@@ -60,8 +60,8 @@ fn cannot_serve(error: io::Error) -> Failure {
 }
 
 /// Whether there is a display for a browser. Without one, a text browser would take over the terminal.
-fn has_screen() -> bool {
-    const SCREENS: [&str; 3] = ["DISPLAY", "WAYLAND_DISPLAY", "WSL_DISTRO_NAME"];
+fn has_display() -> bool {
+    const VARIABLES: [&str; 3] = ["DISPLAY", "WAYLAND_DISPLAY", "WSL_DISTRO_NAME"];
     let is_set = |name: &&str| env::var_os(name).is_some_and(|value| !value.is_empty());
-    cfg!(any(windows, target_os = "macos")) || SCREENS.iter().any(is_set)
+    cfg!(any(windows, target_os = "macos")) || VARIABLES.iter().any(is_set)
 }

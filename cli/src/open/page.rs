@@ -1,11 +1,11 @@
-//! The page as it is served: its one file, which may send requests to this server, and to no other.
+//! The page as it is served: one file, whose policy allows requests to this server, and to no other.
 
 use flate2::Compression;
 
 use crate::{Failure, page};
 
 /// What `dormer.html` may connect to, and what the served page may.
-const ASKS: (&str, &str) = ("connect-src 'none'", "connect-src 'self'");
+const POLICIES: (&str, &str) = ("connect-src 'none'", "connect-src 'self'");
 
 /// The information about what serves the page is inserted after this.
 const AFTER: &str = "<meta charset=\"utf-8\">";
@@ -24,7 +24,7 @@ fn for_server(html: &str, lists_runs: bool) -> Option<String> {
     let content = if lists_runs { "runs" } else { "traces" };
     let meta = format!("{AFTER}\n  <meta name=\"dormer-open\" content=\"{content}\">");
     let (head, body) = html.split_at_checked(html.find("<style")?)?;
-    let (none, own) = ASKS;
+    let (none, own) = POLICIES;
     let is_known = head.matches(none).count() == 1 && head.matches(AFTER).count() == 1;
     let head = head.replace(none, own).replace(AFTER, &meta);
     is_known.then(|| head + body)

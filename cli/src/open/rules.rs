@@ -13,31 +13,31 @@ const TOKEN_BYTES: usize = 16;
 
 /// The address of the server, and the token that clients must have.
 #[derive(Debug)]
-pub(super) struct Door {
+pub(super) struct Access {
     host: String,
     token: String,
 }
 
 /// What is requested.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Asked<'a> {
+pub(super) enum Requested<'a> {
     Page,
     /// The runs, as JSON.
     List,
     /// A trace by its number, and its name in the address.
     Trace(usize, &'a str),
     /// The page was closed.
-    Bye,
+    Closed,
 }
 
-impl Door {
+impl Access {
     /// Creates a token.
-    pub(super) fn new(port: u16) -> Result<Door, Failure> {
+    pub(super) fn new(port: u16) -> Result<Access, Failure> {
         let mut random = [0; TOKEN_BYTES];
         getrandom::fill(&mut random).map_err(|error| {
             Failure::Sentence(format!("cannot get random bytes from the system: {error}"))
         })?;
-        Ok(Door {
+        Ok(Access {
             host: format!("127.0.0.1:{port}"),
             token: random.iter().map(|byte| format!("{byte:02x}")).collect(),
         })
@@ -49,7 +49,7 @@ impl Door {
     }
 
     /// What a request asks for, if it is allowed.
-    pub(super) fn asked<'a>(&self, request: &'a Request) -> Result<Asked<'a>, Status> {
+    pub(super) fn check<'a>(&self, request: &'a Request) -> Result<Requested<'a>, Status> {
         let hosts: Vec<&[u8]> = request.values("host").collect();
         if hosts != [self.host.as_bytes()] {
             return Err(Status::WrongHost);
@@ -70,21 +70,21 @@ impl Door {
             return Err(Status::NotFound);
         }
         let parts: Vec<&str> = parts.collect();
-        let asked = match parts.as_slice() {
-            [""] => Asked::Page,
-            ["bye"] => Asked::Bye,
-            ["traces", "list.json"] => Asked::List,
+        let requested = match parts.as_slice() {
+            [""] => Requested::Page,
+            ["bye"] => Requested::Closed,
+            ["traces", "list.json"] => Requested::List,
             ["traces", number, name] => {
-                Asked::Trace(number.parse().map_err(|_| Status::NotFound)?, name)
+                Requested::Trace(number.parse().map_err(|_| Status::NotFound)?, name)
             }
             _ => return Err(Status::NotFound),
         };
         let is_allowed = match request.method.as_str() {
-            "GET" | "HEAD" => asked != Asked::Bye,
-            "POST" => asked == Asked::Bye,
+            "GET" | "HEAD" => requested != Requested::Closed,
+            "POST" => requested == Requested::Closed,
             _ => false,
         };
-        is_allowed.then_some(asked).ok_or(Status::WrongMethod)
+        is_allowed.then_some(requested).ok_or(Status::WrongMethod)
     }
 }
 
@@ -92,22 +92,22 @@ impl Door {
 mod tests {
     use super::*;
 
-    const DOOR: [&str; 2] = ["127.0.0.1:4711", "0123456789abcdef0123456789abcdef"];
+    const SERVER: [&str; 2] = ["127.0.0.1:4711", "0123456789abcdef0123456789abcdef"];
 
     /// The result for a request, given by its first line without the version, and its headers.
-    fn asked(line: &str, headers: &[(&str, &str)]) -> String {
-        let [host, token] = DOOR.map(str::to_owned);
+    fn checked(line: &str, headers: &[(&str, &str)]) -> String {
+        let [host, token] = SERVER.map(str::to_owned);
         let (method, target) = line.split_once(' ').unwrap();
         let request = Request::new(method, &target.replace("TOKEN", &token), headers);
-        match (Door { host, token }).asked(&request) {
-            Ok(asked) => format!("{asked:?}"),
+        match (Access { host, token }).check(&request) {
+            Ok(requested) => format!("{requested:?}"),
             Err(status) => format!("{status:?}"),
         }
     }
 
     #[test]
     fn what_is_named_is_given_to_who_has_the_token() {
-        let host = [("Host", DOOR[0])];
+        let host = [("Host", SERVER[0])];
         for (line, expected) in [
             ("GET /TOKEN/", "Page"),
             ("HEAD /TOKEN/?v=1", "Page"),
@@ -116,7 +116,7 @@ mod tests {
                 "GET /TOKEN/traces/12/a%20b.json",
                 r#"Trace(12, "a%20b.json")"#,
             ),
-            ("POST /TOKEN/bye", "Bye"),
+            ("POST /TOKEN/bye", "Closed"),
             ("GET /TOKEN", "NotFound"),
             ("GET /", "NotFound"),
             ("GET /0123456789abcdef0123456789abcdee/", "NotFound"),
@@ -133,13 +133,13 @@ mod tests {
             ("OPTIONS /TOKEN/", "WrongMethod"),
             ("DELETE /TOKEN/traces/0/a.json", "WrongMethod"),
         ] {
-            assert_eq!(asked(line, &host), expected, "{line}");
+            assert_eq!(checked(line, &host), expected, "{line}");
         }
     }
 
     #[test]
     fn hosts_and_pages_are_distinguished() {
-        let host = ("host", DOOR[0]);
+        let host = ("host", SERVER[0]);
         for (headers, expected) in [
             (&[host][..], "Page"),
             (&[host, ("origin", "http://127.0.0.1:4711")], "Page"),
@@ -163,13 +163,13 @@ mod tests {
                 "Forbidden",
             ),
         ] {
-            assert_eq!(asked("GET /TOKEN/", headers), expected, "{headers:?}");
+            assert_eq!(checked("GET /TOKEN/", headers), expected, "{headers:?}");
         }
     }
 
     #[test]
     fn tokens_have_128_bits_of_their_own() {
-        let [one, other] = [0, 0].map(|_| Door::new(1).unwrap().token);
+        let [one, other] = [0, 0].map(|_| Access::new(1).unwrap().token);
         assert_eq!((one.len(), other.len()), (32, 32));
         assert_ne!(one, other);
     }

@@ -80,7 +80,7 @@ impl Runs {
     }
 
     /// Scans the folders again.
-    pub(super) fn look(&mut self, known: &Mutex<Known>) -> Listing {
+    pub(super) fn scan(&mut self, known: &Mutex<Known>) -> Listing {
         let mut found = Vec::new();
         for path in &self.paths {
             match path.is_dir() {
@@ -311,8 +311,8 @@ mod tests {
         )
     }
 
-    fn look(runs: &mut Runs) -> Value {
-        serde_json::to_value(runs.look(&Mutex::default())).unwrap()
+    fn scan(runs: &mut Runs) -> Value {
+        serde_json::to_value(runs.scan(&Mutex::default())).unwrap()
     }
 
     /// For each run its name, and for each of its traces the given keys.
@@ -346,7 +346,7 @@ mod tests {
             ("new/notes.md", "of no interest"),
             (".git/trace.json", plain),
         ]);
-        let listing = look(&mut Runs::of(vec![root.path().to_owned()]));
+        let listing = scan(&mut Runs::of(vec![root.path().to_owned()]));
         assert_eq!(listing["n_others"], 2);
         assert_eq!(
             values_of(
@@ -381,7 +381,7 @@ mod tests {
         let mut runs = Runs::of(vec![root.path().to_owned()]);
         let known = Mutex::default();
         let mut urls = || {
-            let listing = serde_json::to_value(runs.look(&known)).unwrap();
+            let listing = serde_json::to_value(runs.scan(&known)).unwrap();
             let mut urls = values_of(&listing, &["url", "rank"])[0][1]
                 .as_array()
                 .unwrap()
@@ -409,7 +409,7 @@ mod tests {
             r#"{{"traceEvents": [{events}{{}}], "distributedInfo": {{"rank": 3, "world_size": 4}}}}"#
         );
         let root = folder(&[("run/trace.json", &text)]);
-        let listing = look(&mut Runs::of(vec![root.path().to_owned()]));
+        let listing = scan(&mut Runs::of(vec![root.path().to_owned()]));
         assert_eq!(
             values_of(&listing, &["rank", "world_size"]),
             json!([["run", [[3, 4]]]])
@@ -427,7 +427,7 @@ mod tests {
         symlink(&logs, logs.join("circle")).unwrap();
         symlink(root.path().join("private/b.json"), logs.join("b.json")).unwrap();
         symlink(logs.join("a.json"), logs.join("newest.json")).unwrap();
-        let listing = look(&mut Runs::of(vec![logs]));
+        let listing = scan(&mut Runs::of(vec![logs]));
         assert_eq!(
             values_of(&listing, &["file"]),
             json!([["", [["a.json"], ["newest.json"]]]])

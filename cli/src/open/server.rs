@@ -6,18 +6,18 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use super::http::{Answer, Body, Request, Status};
-use super::rules::{Asked, Door};
+use super::http::{Body, Request, Response, Status};
+use super::rules::{Access, Requested};
 use super::traces::Traces;
 
 /// Clients that have not sent a request by then are disconnected.
-const PATIENCE: Duration = Duration::from_secs(10);
+const READ_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// A reloaded page sends a new request within this time.
-const GRACE: Duration = Duration::from_secs(5);
+const RELOAD_TIME: Duration = Duration::from_secs(5);
 
 /// A forgotten server exits after this time.
-const LONGEST: Duration = Duration::from_secs(12 * 60 * 60);
+const LONGEST_RUN: Duration = Duration::from_secs(12 * 60 * 60);
 
 /// The most concurrent connections; browsers open six.
 const MOST_CONNECTIONS: usize = 64;
@@ -28,28 +28,28 @@ pub(super) struct Server {
 }
 
 struct Shared {
-    door: Door,
+    access: Access,
     page: Arc<[u8]>,
     traces: Traces,
-    life: Mutex<Life>,
+    activity: Mutex<Activity>,
 }
 
 /// The state that determines whether the server is still needed.
-struct Life {
-    began: Instant,
-    last_asked: Instant,
-    was_left: bool,
+struct Activity {
+    started: Instant,
+    last_request: Instant,
+    is_closed: bool,
     n_connections: usize,
     /// Connections on which a response is being sent.
     n_sending: usize,
 }
 
-impl Life {
-    fn new(now: Instant) -> Life {
-        Life {
-            began: now,
-            last_asked: now,
-            was_left: false,
+impl Activity {
+    fn new(now: Instant) -> Activity {
+        Activity {
+            started: now,
+            last_request: now,
+            is_closed: false,
             n_connections: 0,
             n_sending: 0,
         }
@@ -57,14 +57,15 @@ impl Life {
 
     /// Whether it is time to exit.
     fn is_over(&self, now: Instant, keep: bool) -> bool {
-        let is_left = self.was_left && self.n_sending == 0 && now - self.last_asked >= GRACE;
-        is_left && !keep || now - self.began >= LONGEST
+        let is_unused =
+            self.is_closed && self.n_sending == 0 && now - self.last_request >= RELOAD_TIME;
+        is_unused && !keep || now - self.started >= LONGEST_RUN
     }
 
     /// A client with the token has sent a request.
-    fn asked(&mut self, asked: &Asked, now: Instant) {
-        self.was_left = *asked == Asked::Bye;
-        self.last_asked = now;
+    fn on_request(&mut self, requested: &Requested, now: Instant) {
+        self.is_closed = *requested == Requested::Closed;
+        self.last_request = now;
         self.n_sending += 1;
     }
 }
@@ -72,15 +73,15 @@ impl Life {
 impl Server {
     pub(super) fn start(
         listener: TcpListener,
-        door: Door,
+        access: Access,
         page: Vec<u8>,
         traces: Traces,
     ) -> io::Result<Server> {
         let shared = Arc::new(Shared {
-            door,
+            access,
             page: page.into(),
             traces,
-            life: Mutex::new(Life::new(Instant::now())),
+            activity: Mutex::new(Activity::new(Instant::now())),
         });
         let server = Server {
             shared: shared.clone(),
@@ -91,33 +92,33 @@ impl Server {
 
     /// Returns when the server is no longer needed.
     pub(super) fn wait(self, keep: bool) {
-        while !self.shared.life().is_over(Instant::now(), keep) {
+        while !self.shared.activity().is_over(Instant::now(), keep) {
             thread::sleep(Duration::from_millis(100));
         }
     }
 }
 
 impl Shared {
-    fn life(&self) -> MutexGuard<'_, Life> {
-        self.life.lock().unwrap_or_else(PoisonError::into_inner)
+    fn activity(&self) -> MutexGuard<'_, Activity> {
+        self.activity.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Handles the request of a connection.
     fn answer(&self, stream: &mut TcpStream) -> io::Result<()> {
-        stream.set_read_timeout(Some(PATIENCE))?;
+        stream.set_read_timeout(Some(READ_TIMEOUT))?;
         let Some(request) = Request::read(stream)? else {
             return Ok(());
         };
         match &request {
-            Err(status) => Answer::refused(*status).write(stream, false)?,
+            Err(status) => Response::refused(*status).write(stream, false)?,
             Ok(request) => {
                 let is_head = request.method == "HEAD";
-                match self.door.asked(request) {
-                    Err(status) => Answer::refused(status).write(stream, is_head)?,
-                    Ok(asked) => {
-                        self.life().asked(&asked, Instant::now());
-                        let sent = self.what_is_asked(&asked).write(stream, is_head);
-                        self.life().n_sending -= 1;
+                match self.access.check(request) {
+                    Err(status) => Response::refused(status).write(stream, is_head)?,
+                    Ok(requested) => {
+                        self.activity().on_request(&requested, Instant::now());
+                        let sent = self.response(&requested).write(stream, is_head);
+                        self.activity().n_sending -= 1;
                         sent?;
                     }
                 }
@@ -130,21 +131,26 @@ impl Shared {
         Ok(())
     }
 
-    fn what_is_asked(&self, asked: &Asked) -> Answer {
-        let answer = match asked {
-            Asked::Page => Some(Answer::bytes("text/html; charset=utf-8", self.page.clone())),
-            Asked::Bye => Some(Answer::bytes("text/plain", [])),
-            Asked::List => {
+    fn response(&self, requested: &Requested) -> Response {
+        let response = match requested {
+            Requested::Page => Some(Response::bytes(
+                "text/html; charset=utf-8",
+                self.page.clone(),
+            )),
+            Requested::Closed => Some(Response::bytes("text/plain", [])),
+            Requested::List => {
                 let list = self.traces.list();
-                list.map(|list| Answer::bytes("application/json", list))
+                list.map(|list| Response::bytes("application/json", list))
             }
-            Asked::Trace(at, name) => self.traces.open(*at, name).map(|(file, bytes)| Answer {
-                status: Status::Done,
-                mime: "application/octet-stream",
-                body: Body::File(file, bytes),
-            }),
+            Requested::Trace(at, name) => {
+                self.traces.open(*at, name).map(|(file, bytes)| Response {
+                    status: Status::Done,
+                    mime: "application/octet-stream",
+                    body: Body::File(file, bytes),
+                })
+            }
         };
-        answer.unwrap_or_else(|| Answer::refused(Status::NotFound))
+        response.unwrap_or_else(|| Response::refused(Status::NotFound))
     }
 }
 
@@ -156,18 +162,18 @@ fn accept(listener: &TcpListener, shared: &Arc<Shared>) {
             thread::sleep(Duration::from_millis(50));
             continue;
         };
-        if shared.life().n_connections >= MOST_CONNECTIONS {
+        if shared.activity().n_connections >= MOST_CONNECTIONS {
             continue;
         }
-        shared.life().n_connections += 1;
+        shared.activity().n_connections += 1;
         let of_thread = shared.clone();
         let started = thread::Builder::new().spawn(move || {
             // If a browser disconnects midway, there is nobody to report the error to.
             let _ = of_thread.answer(&mut stream);
-            of_thread.life().n_connections -= 1;
+            of_thread.activity().n_connections -= 1;
         });
         if started.is_err() {
-            shared.life().n_connections -= 1;
+            shared.activity().n_connections -= 1;
         }
     }
 }
@@ -180,30 +186,39 @@ mod tests {
     fn it_ends_some_seconds_after_the_page_is_closed() {
         let now = Instant::now();
         let seconds = |n| now + Duration::from_secs(n);
-        let mut life = Life::new(now);
-        assert!(!life.is_over(seconds(600), false), "nobody has closed it");
-        life.asked(&Asked::Bye, seconds(600));
-        life.n_sending -= 1;
-        assert!(!life.is_over(seconds(604), false), "it may be loaded again");
-        assert!(life.is_over(seconds(605), false));
-        assert!(!life.is_over(seconds(605), true), "it is to be kept");
-        life.asked(&Asked::Page, seconds(604));
-        assert!(!life.is_over(seconds(700), false), "it was loaded again");
-        life.asked(&Asked::Bye, seconds(700));
+        let mut activity = Activity::new(now);
         assert!(
-            !life.is_over(seconds(800), false),
+            !activity.is_over(seconds(600), false),
+            "nobody has closed it"
+        );
+        activity.on_request(&Requested::Closed, seconds(600));
+        activity.n_sending -= 1;
+        assert!(
+            !activity.is_over(seconds(604), false),
+            "it may be loaded again"
+        );
+        assert!(activity.is_over(seconds(605), false));
+        assert!(!activity.is_over(seconds(605), true), "it is to be kept");
+        activity.on_request(&Requested::Page, seconds(604));
+        assert!(
+            !activity.is_over(seconds(700), false),
+            "it was loaded again"
+        );
+        activity.on_request(&Requested::Closed, seconds(700));
+        assert!(
+            !activity.is_over(seconds(800), false),
             "another page is being sent"
         );
-        life.n_sending = 0;
-        assert!(life.is_over(seconds(800), false));
+        activity.n_sending = 0;
+        assert!(activity.is_over(seconds(800), false));
     }
 
     #[test]
     fn it_ends_after_half_a_day() {
         let now = Instant::now();
-        let life = Life::new(now);
+        let activity = Activity::new(now);
         let hours = |n: u64| now + Duration::from_secs(n * 3600);
-        assert!(!life.is_over(hours(11), true));
-        assert!(life.is_over(hours(12), true));
+        assert!(!activity.is_over(hours(11), true));
+        assert!(activity.is_over(hours(12), true));
     }
 }

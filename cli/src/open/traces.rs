@@ -85,7 +85,7 @@ impl Traces {
     pub(super) fn list(&self) -> Option<Vec<u8>> {
         let runs = self.runs.as_ref()?;
         let mut runs = runs.lock().unwrap_or_else(PoisonError::into_inner);
-        let listing = runs.look(&self.known);
+        let listing = runs.scan(&self.known);
         serde_json::to_vec(&listing).ok()
     }
 

@@ -1,6 +1,6 @@
 //! `dormer fleet compact`: merges the files of each day into one, and removes unfinished files.
 //!
-//! New files are written beside the old ones, then the pending changes are noted, then carried out: if this is
+//! New files are written next to the old ones, then the pending changes are written to a journal, then carried out: if this is
 //! interrupted in between, the next command finishes it.
 
 use std::collections::{HashMap, HashSet};
@@ -11,9 +11,11 @@ use std::path::Path;
 use dormer_core::base::format;
 use dormer_core::tables::{RUNS, Status, TABLES, Table, TableKind, options_together};
 
-use super::note::{self, Note};
+use super::journal::{self, Journal};
 use super::read::{Row, newest, rows};
-use super::{DATE, ENDING, Part, failed, folder_of, hash_of, is_unfinished, parts, read, settle};
+use super::{
+    DATE, ENDING, Part, complete_compaction, failed, folder_of, hash_of, is_unfinished, parts, read,
+};
 use crate::args::CompactArgs;
 use crate::stdout::Out;
 use crate::{Failure, arrow, parquet};
@@ -24,14 +26,14 @@ pub(crate) fn run(args: &CompactArgs, out: &mut Out) -> Result<(), Failure> {
         let place = store.display();
         return Err(Failure::Usage(format!("{place}: there is no store here")));
     }
-    settle(store)?;
+    complete_compaction(store)?;
     let runs = read::table(store, super::kind(RUNS)?, None)?;
     let kept = kept(&runs, args.drop_old);
     let models = runs.strs("run_id").iter().zip(runs.strs("model_name"));
     let models: HashMap<&str, &str> = models
         .filter_map(|(id, model)| Some((id.as_deref()?, model.as_deref()?)))
         .collect();
-    let (mut before, mut note) = (0_u64, Note::default());
+    let (mut before, mut journal) = (0_u64, Journal::default());
     let mut after = 0_u64;
     for kind in TABLES {
         let all = parts(store, kind).map_err(|error| failed(store, &error))?;
@@ -46,12 +48,12 @@ pub(crate) fn run(args: &CompactArgs, out: &mut Out) -> Result<(), Failure> {
                 day,
                 &of_day,
                 (&kept, &models),
-                &mut note,
+                &mut journal,
             )?);
         }
     }
-    note.write(store)?;
-    settle(store)?;
+    journal.write(store)?;
+    complete_compaction(store)?;
     clean(store)?;
     writeln!(
         out,
@@ -84,7 +86,7 @@ fn merge(
     day: Option<i32>,
     files: &[&Part],
     (kept, models): (&HashSet<Row>, &HashMap<&str, &str>),
-    note: &mut Note,
+    journal: &mut Journal,
 ) -> Result<bool, Failure> {
     let mut all = Table::new(kind);
     for part in files {
@@ -117,27 +119,29 @@ fn merge(
     names.sort();
     let folder = store.join(kind.name).join(folder_of(day));
     let path = folder.join(format!("{}.{ENDING}", hash_of(&names)));
-    note.old.extend(files.iter().map(|part| part.path.clone()));
+    journal
+        .old
+        .extend(files.iter().map(|part| part.path.clone()));
     if all.is_empty() {
         return Ok(false);
     }
-    note.old.retain(|old| *old != path);
+    journal.old.retain(|old| *old != path);
     let mut ids: Vec<String> = all.strs("run_id").iter().flatten().cloned().collect();
     ids.sort();
     ids.dedup();
     super::write(&path, &all, &options_of(files)?, &hash_of(&ids))?;
-    note.new.push(path);
+    journal.new.push(path);
     Ok(true)
 }
 
 /// The options that the traces of some files were analyzed with; if they differ, a list of all.
 fn options_of(files: &[&Part]) -> Result<String, Failure> {
-    let said = files.iter().map(|part| {
-        let said = parquet::said(&part.path, arrow::OPTIONS);
-        said.map_err(|error| read::unreadable(part, &error))
+    let options = files.iter().map(|part| {
+        let options = parquet::metadata_value(&part.path, arrow::OPTIONS);
+        options.map_err(|error| read::unreadable(part, &error))
     });
-    let said: Vec<Option<String>> = said.collect::<Result<_, Failure>>()?;
-    Ok(options_together(said.iter().flatten()))
+    let options: Vec<Option<String>> = options.collect::<Result<_, Failure>>()?;
+    Ok(options_together(options.iter().flatten()))
 }
 
 /// The key that identifies the rows of a run.
@@ -165,7 +169,7 @@ fn key(table: &Table, at: usize) -> String {
 
 /// Removes unfinished files, and folders without files.
 fn clean(store: &Path) -> Result<(), Failure> {
-    note::remove(&note::draft(store))?;
+    journal::remove(&journal::draft(store))?;
     for kind in TABLES {
         let Ok(days) = fs::read_dir(store.join(kind.name)) else {
             continue;
@@ -177,7 +181,7 @@ fn clean(store: &Path) -> Result<(), Failure> {
             let mut is_empty = true;
             for file in files.flatten().map(|file| file.path()) {
                 match is_unfinished(&file) {
-                    true => note::remove(&file)?,
+                    true => journal::remove(&file)?,
                     false => is_empty = false,
                 }
             }

@@ -5,7 +5,7 @@
 //! rows without their run belong to an unfinished batch.
 
 pub(crate) mod compact;
-mod note;
+mod journal;
 pub(crate) mod read;
 
 use std::collections::{BTreeMap, HashSet};
@@ -15,8 +15,8 @@ use std::path::{Path, PathBuf};
 
 use dormer_core::base::calendar;
 use dormer_core::tables::{Column, RUNS, TABLES, Table, TableKind};
-use note::Note;
-pub(crate) use note::settle;
+use journal::Journal;
+pub(crate) use journal::complete_compaction;
 use sha2::{Digest, Sha256};
 
 use crate::{Failure, arrow, parquet};
@@ -51,9 +51,9 @@ pub(super) struct Part {
 pub(super) fn parts(store: &Path, kind: &TableKind) -> io::Result<Vec<Part>> {
     let mut all = Vec::new();
     let folder = store.join(kind.name);
-    let note = Note::read(store)?;
-    let waiting: Vec<&PathBuf> = note.waiting().collect();
-    let replaced: HashSet<&PathBuf> = note.old.iter().chain(waiting.iter().copied()).collect();
+    let journal = Journal::read(store)?;
+    let waiting: Vec<&PathBuf> = journal.waiting().collect();
+    let replaced: HashSet<&PathBuf> = journal.old.iter().chain(waiting.iter().copied()).collect();
     if !folder.is_dir() {
         return Ok(all);
     }
@@ -177,14 +177,16 @@ fn failed(place: &Path, error: &io::Error) -> Failure {
 
 /// Sets the day of all rows.
 fn set_day(table: &mut Table, day: Option<i32>) {
-    let n = table.len();
-    let at = table
-        .kind
-        .columns
-        .iter()
-        .position(|field| field.name() == DATE);
+    let days = vec![day; table.len()];
+    set(table, DATE, Column::Date(days));
+}
+
+/// Replaces a column of a table.
+pub(super) fn set(table: &mut Table, name: &str, values: Column) {
+    let mut fields = table.kind.columns.iter();
+    let at = fields.position(|field| field.name() == name);
     if let Some(column) = at.and_then(|at| table.columns.get_mut(at)) {
-        *column = Column::Date(vec![day; n]);
+        *column = values;
     }
 }
 

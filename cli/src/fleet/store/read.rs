@@ -18,7 +18,6 @@ pub(crate) type Columns<'a> = (&'a str, &'a [&'a str]);
 /// The newest row of each run, with all columns of `runs`, and the rows of other tables that belong to them, with the
 /// requested columns (always `run_id` and `ingested`; an empty list stands for all). Columns and tables that were not
 /// requested are empty.
-#[allow(dead_code, reason = "what is asked of a store reads it so")]
 pub(crate) fn latest(store: &Path, others: &[Columns]) -> Result<Tables, Failure> {
     let mut runs = table(store, kind(RUNS)?, None)?;
     let newest = newest(&runs);
@@ -27,13 +26,13 @@ pub(crate) fn latest(store: &Path, others: &[Columns]) -> Result<Tables, Failure
     let mut tables = Tables::default();
     for (name, columns) in others {
         let kind = kind(name)?;
-        let asked: Vec<&str> = columns
+        let columns_and_keys: Vec<&str> = columns
             .iter()
             .copied()
             .chain(["run_id", "ingested"])
             .collect();
-        let asked = (!columns.is_empty()).then_some(&asked[..]);
-        let mut read = table(store, kind, asked)?;
+        let requested = (!columns.is_empty()).then_some(&columns_and_keys[..]);
+        let mut read = table(store, kind, requested)?;
         let belongs: Vec<bool> = rows(&read).map(|row| keys.contains(&row)).collect();
         read.retain(|at| belongs.get(at) == Some(&true));
         put(&mut tables, read);

@@ -1,7 +1,7 @@
-//! The note of a compaction: which files replace which. It exists from when the new files are written until the old
+//! The journal of a compaction: which files replace which. It exists from when the new files are written until the old
 //! ones are removed.
 //!
-//! Once the note exists, the compaction counts as done: readers use the new files, under either name, and ignore the
+//! Once the journal exists, the compaction counts as done: readers use the new files, under either name, and ignore the
 //! old ones. The next writer completes it.
 
 use std::fs;
@@ -15,28 +15,28 @@ const NAME: &str = ".compacting";
 
 /// The pending changes.
 #[derive(Debug, Default)]
-pub(super) struct Note {
+pub(super) struct Journal {
     /// Written under their unfinished names.
     pub(super) new: Vec<PathBuf>,
     pub(super) old: Vec<PathBuf>,
 }
 
-impl Note {
-    /// The note of a store; empty if no compaction is in progress.
-    pub(super) fn read(store: &Path) -> io::Result<Note> {
-        let mut note = Note::default();
+impl Journal {
+    /// The journal of a store; empty if no compaction is in progress.
+    pub(super) fn read(store: &Path) -> io::Result<Journal> {
+        let mut journal = Journal::default();
         let text = match fs::read_to_string(store.join(NAME)) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(note),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(journal),
             text => text?,
         };
         for (what, below) in text.lines().filter_map(|line| line.split_once('\t')) {
             match what {
-                "new" => note.new.push(store.join(below)),
-                "old" => note.old.push(store.join(below)),
+                "new" => journal.new.push(store.join(below)),
+                "old" => journal.old.push(store.join(below)),
                 _ => {}
             }
         }
-        Ok(note)
+        Ok(journal)
     }
 
     pub(super) fn is_empty(&self) -> bool {
@@ -59,35 +59,35 @@ impl Note {
         let new = self.new.iter().map(|path| line("new", path));
         let old = self.old.iter().map(|path| line("old", path));
         let text: String = new.chain(old).collect();
-        let note = store.join(NAME);
+        let journal = store.join(NAME);
         fs::write(draft(store), text)
-            .and_then(|()| fs::rename(draft(store), &note))
-            .map_err(|error| failed(&note, &error))
+            .and_then(|()| fs::rename(draft(store), &journal))
+            .map_err(|error| failed(&journal, &error))
     }
 }
 
-/// The name of the note until it is complete: if writing it is interrupted, the note is ignored.
+/// The name of the journal until it is complete: if writing it is interrupted, the journal is ignored.
 pub(super) fn draft(store: &Path) -> PathBuf {
     store.join(format!("{NAME}.tmp"))
 }
 
-/// Carries out the note, which remains until everything is done.
-pub(crate) fn settle(store: &Path) -> Result<(), Failure> {
+/// Carries out the journal, which remains until everything is done.
+pub(crate) fn complete_compaction(store: &Path) -> Result<(), Failure> {
     let place = store.join(NAME);
-    let note = Note::read(store).map_err(|error| failed(&place, &error))?;
-    if note.is_empty() {
+    let journal = Journal::read(store).map_err(|error| failed(&place, &error))?;
+    if journal.is_empty() {
         return Ok(());
     }
-    for path in note.waiting() {
+    for path in journal.waiting() {
         finish(path)?;
     }
     // Without the new files, the old ones are the only copy.
-    if let Some(lost) = note.new.iter().find(|path| !path.exists()) {
+    if let Some(lost) = journal.new.iter().find(|path| !path.exists()) {
         let lost = lost.display();
         let why = format!("{lost}: it was written by a compaction, and is gone");
         return Err(Failure::Sentence(why));
     }
-    for path in &note.old {
+    for path in &journal.old {
         remove(path)?;
     }
     remove(&place)
@@ -124,17 +124,17 @@ mod tests {
             parts.map(|part| part.path).collect::<Vec<PathBuf>>()
         };
         assert_eq!(read(), [a.clone(), b.clone()]);
-        let note = Note {
+        let journal = Journal {
             new: vec![new.clone()],
             old: vec![a.clone(), b.clone()],
         };
-        note.write(store).unwrap();
+        journal.write(store).unwrap();
         assert_eq!(read(), [unfinished(&new)]);
         finish(&new).unwrap();
         assert_eq!(read(), std::slice::from_ref(&new));
         remove(&a).unwrap();
         assert_eq!(read(), std::slice::from_ref(&new));
-        settle(store).unwrap();
+        complete_compaction(store).unwrap();
         assert_eq!(read(), std::slice::from_ref(&new));
         assert!(!b.exists() && !store.join(NAME).exists());
     }
@@ -146,19 +146,22 @@ mod tests {
         let old = store.join("old.parquet");
         // A folder cannot be removed as a file.
         fs::create_dir(&old).unwrap();
-        let mut note = Note {
+        let mut journal = Journal {
             new: Vec::new(),
             old: vec![old.clone()],
         };
-        note.write(store).unwrap();
-        settle(store).unwrap_err();
-        assert_eq!(Note::read(store).unwrap().old, std::slice::from_ref(&old));
+        journal.write(store).unwrap();
+        complete_compaction(store).unwrap_err();
+        assert_eq!(
+            Journal::read(store).unwrap().old,
+            std::slice::from_ref(&old)
+        );
         // Nothing is removed if its rows are nowhere else.
         fs::remove_dir(&old).unwrap();
         fs::write(&old, "rows").unwrap();
-        note.new.push(store.join("new.parquet"));
-        note.write(store).unwrap();
-        settle(store).unwrap_err();
+        journal.new.push(store.join("new.parquet"));
+        journal.write(store).unwrap();
+        complete_compaction(store).unwrap_err();
         assert!(old.exists());
     }
 }

@@ -1,4 +1,4 @@
-//! Archives and folders: the traces in them, identified by content, and which one is meant.
+//! Archives and folders: the traces in them, identified by content, and which one a path refers to.
 
 use std::cell::Cell;
 use std::fs::{self, File};
@@ -18,7 +18,7 @@ const HEAD_BYTES: usize = CHUNK_BYTES;
 const MOST_LISTED: usize = 20;
 
 /// What a path refers to.
-pub(super) enum Meant {
+pub(super) enum Location {
     /// A file, which may be an archive with one trace.
     File(PathBuf),
     /// A file in an archive, by its path in it.
@@ -27,14 +27,14 @@ pub(super) enum Meant {
 
 /// The trace that a path refers to: a file, the only trace of a folder or an archive, or one named after it, as in
 /// `ARCHIVE:NAME`.
-pub(super) fn meant(path: &Path) -> Result<Meant, Failure> {
+pub(super) fn locate(path: &Path) -> Result<Location, Failure> {
     let failed = |error: io::Error| Failure::of_file(&name(path), &error);
     let text = path.to_string_lossy();
     if let Some((archive, member)) = text.rsplit_once(':')
         && !path.exists()
         && Path::new(archive).is_file()
     {
-        return Ok(Meant::Member(archive.into(), member.to_owned()));
+        return Ok(Location::Member(archive.into(), member.to_owned()));
     }
     if path.is_dir() {
         let traces = in_folder(path).map_err(failed)?;
@@ -42,8 +42,8 @@ pub(super) fn meant(path: &Path) -> Result<Meant, Failure> {
             [] => Err(Failure::Sentence(format!(
                 "{text}: the folder holds no trace"
             ))),
-            [one] => Ok(Meant::File(one.clone())),
-            _ => Err(which_one(path, &traces)),
+            [one] => Ok(Location::File(one.clone())),
+            _ => Err(ambiguous(path, &traces)),
         };
     }
     // A pipe can only be read once.
@@ -56,14 +56,14 @@ pub(super) fn meant(path: &Path) -> Result<Meant, Failure> {
             let named = traces
                 .iter()
                 .map(|member| format!("{text}:{member}").into());
-            Err(which_one(path, &named.collect::<Vec<PathBuf>>()))
+            Err(ambiguous(path, &named.collect::<Vec<PathBuf>>()))
         }
-        false => Ok(Meant::File(path.to_owned())),
+        false => Ok(Location::File(path.to_owned())),
     }
 }
 
 /// The error for several traces, one of which must be named.
-fn which_one(path: &Path, traces: &[PathBuf]) -> Failure {
+fn ambiguous(path: &Path, traces: &[PathBuf]) -> Failure {
     let listed = traces.iter().take(MOST_LISTED);
     let printable = |one: &PathBuf| table::printable(&one.to_string_lossy());
     let listed: String = listed

@@ -1,4 +1,4 @@
-//! The requested runs of a store, in the form that the core crate analyzes.
+//! The runs of a store that a query selects, in the form that the core crate analyzes.
 
 use dormer_core::base::format;
 use dormer_core::fleet::{Asked, Fleet, tags_of};
@@ -6,7 +6,7 @@ use dormer_core::tables::{FINDINGS, KERNELS, OPS, RUNS, Table};
 
 use super::store::read;
 use crate::Failure;
-use crate::args::AskedArgs;
+use crate::args::QueryArgs;
 
 /// The columns used, for tables with many rows.
 const COLUMNS: [(&str, &[&str]); 3] = [
@@ -41,14 +41,14 @@ const COLUMNS: [(&str, &[&str]); 3] = [
 ];
 
 /// Reads the runs. If builds are requested, it is an error if no run has the tag that identifies them.
-pub(super) fn fleet(args: &AskedArgs, needs_builds: bool) -> Result<Fleet, Failure> {
-    let asked = Asked {
+pub(super) fn fleet(args: &QueryArgs, needs_builds: bool) -> Result<Fleet, Failure> {
+    let query = Asked {
         by: args.by.clone(),
         wheres: args.wheres.clone(),
         last_days: args.last,
     };
     let tables = read::latest(&args.store, &COLUMNS)?;
-    let fleet = Fleet::new(&tables, &asked);
+    let fleet = Fleet::new(&tables, &query);
     if fleet.runs.is_empty() {
         let sentence = match tables.table(RUNS).is_none_or(Table::is_empty) {
             true => "the store has no runs",
@@ -62,7 +62,7 @@ pub(super) fn fleet(args: &AskedArgs, needs_builds: bool) -> Result<Fleet, Failu
             true => "no run has tags; dormer fleet --tag and --tag-from give them".to_owned(),
             false => format!("tags of runs are {}", format::listed(&tags)),
         };
-        let tag = asked.tag();
+        let tag = query.tag();
         return Err(Failure::Usage(format!(
             "no run has the tag {tag}, which --by names: {tags}"
         )));
