@@ -3,7 +3,7 @@
 //! `cargo xtask bench TRACE…` builds what is measured and calls this with
 //!
 //! ```text
-//! bench ARGS…                  measures, prints, saves, compares and writes: `xtask::asked` has the arguments
+//! bench ARGS…                  measures, prints, saves, compares and writes: `xtask::bench_options` has the arguments
 //! tile TRACE N OUT             writes OUT.json.gz, the trace N times
 //! stages TRACE RUNS            what `bench` runs in a process of its own
 //! ```
@@ -48,7 +48,7 @@ use flate2::read::MultiGzDecoder;
 use flate2::write::GzEncoder;
 use opens::With;
 use page::Page;
-use xtask::asked::Asked;
+use xtask::bench_options::BenchOptions;
 
 type Outcome<T = ()> = Result<T, Box<dyn std::error::Error>>;
 
@@ -70,8 +70,8 @@ fn main() -> ExitCode {
             .and_then(|n| tile_file(Path::new(trace), n, Path::new(out))),
         ["bench", ..] => std::env::current_dir()
             .map_err(Into::into)
-            .and_then(|here| Ok(Asked::parse(&args[1..], &here)?))
-            .and_then(|asked| bench(&asked)),
+            .and_then(|here| Ok(BenchOptions::parse(&args[1..], &here)?))
+            .and_then(|options| bench(&options)),
         _ => Err("call it with `cargo xtask bench`".into()),
     };
     match outcome {
@@ -84,29 +84,29 @@ fn main() -> ExitCode {
 }
 
 /// Measures, and processes the figures as requested. Errors in the arguments are reported before measuring.
-fn bench(asked: &Asked) -> Outcome {
-    let earlier = match &asked.check {
+fn bench(options: &BenchOptions) -> Outcome {
+    let earlier = match &options.check {
         Some(file) => Some(serde_json::from_str::<Record>(&read(file)?)?),
         None => None,
     };
-    if let Some(file) = &asked.write {
+    if let Some(file) = &options.write {
         tables::places(&read(file)?)?;
     }
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()?;
     let mut record = Record::default();
-    let outcome = runtime.block_on(measure(asked, &mut record));
+    let outcome = runtime.block_on(measure(options, &mut record));
     // Saved first: the reader of the output may stop before its end. If something fails, what was measured until then
     // is saved.
-    if let Some(file) = &asked.save {
+    if let Some(file) = &options.save {
         fs::write(file, serde_json::to_string_pretty(&record)? + "\n")?;
     }
     if outcome.is_err() {
         print!("{}", tables::all(&record));
         return outcome;
     }
-    if let Some(file) = &asked.write {
+    if let Some(file) = &options.write {
         fs::write(file, tables::written(&read(file)?, &record)?)?;
     }
     print!("{}", tables::all(&record));
@@ -122,24 +122,24 @@ fn bench(asked: &Asked) -> Outcome {
 }
 
 /// Measures every figure.
-async fn measure(asked: &Asked, record: &mut Record) -> Outcome {
+async fn measure(options: &BenchOptions, record: &mut Record) -> Outcome {
     let programs = Programs::find().ok_or("Chromium and chromedriver are not on the path")?;
-    let dist = asked.dist.as_deref().ok_or("there is no page: --dist")?;
+    let dist = options.dist.as_deref().ok_or("there is no page: --dist")?;
     let build = size::build_id(dist)?;
     record.machine = machine::name();
-    record.build = match &asked.build {
+    record.build = match &options.build {
         Some(what) => format!("{what} (page {build})"),
         None => format!("page {build}"),
     };
-    record.n_runs = asked.n_runs;
-    if !asked.frames_only {
+    record.n_runs = options.n_runs;
+    if !options.frames_only {
         size::measure(dist, record)?;
     }
-    if let (Some(trace), false) = (asked.traces.first(), asked.ranks.is_empty()) {
-        let with = with(asked, &programs, dist)?;
-        ranks::measure(&with, trace, &asked.ranks, record).await?;
+    if let (Some(trace), false) = (options.traces.first(), options.ranks.is_empty()) {
+        let with = with(options, &programs, dist)?;
+        ranks::measure(&with, trace, &options.ranks, record).await?;
     }
-    for trace in &asked.traces {
+    for trace in &options.traces {
         let name = trace.file_name().unwrap_or_default().to_string_lossy();
         let name = name.trim_end_matches(".gz").trim_end_matches(".json");
         let busy = machine::busy().filter(|busy| *busy > machine::QUIET);
@@ -150,9 +150,9 @@ async fn measure(asked: &Asked, record: &mut Record) -> Outcome {
             );
             record.busy = record.busy.max(busy);
         }
-        if !asked.frames_only {
+        if !options.frames_only {
             eprintln!("{name}: opens and choices");
-            let with = with(asked, &programs, dist)?;
+            let with = with(options, &programs, dist)?;
             opens::measure(&with, trace, name, record).await?;
         }
         eprintln!("{name}: frames");
@@ -160,7 +160,7 @@ async fn measure(asked: &Asked, record: &mut Record) -> Outcome {
         record.browser = page.browser().await?;
         let opened = page.open(trace).await;
         let outcome = match opened {
-            Ok(_) => frames::measure(&page, asked.n_runs, name, record).await,
+            Ok(_) => frames::measure(&page, options.n_runs, name, record).await,
             Err(error) => Err(error),
         };
         page.close().await?;
@@ -169,13 +169,17 @@ async fn measure(asked: &Asked, record: &mut Record) -> Outcome {
     Ok(())
 }
 
-fn with<'a>(asked: &'a Asked, programs: &'a Programs, dist: &'a Path) -> Outcome<With<'a>> {
-    let dormer = asked.dormer.as_deref();
+fn with<'a>(
+    options: &'a BenchOptions,
+    programs: &'a Programs,
+    dist: &'a Path,
+) -> Outcome<With<'a>> {
+    let dormer = options.dormer.as_deref();
     Ok(With {
         programs,
         dist,
         dormer: dormer.ok_or("there is no dormer: --dormer")?,
-        n_runs: asked.n_runs,
+        n_runs: options.n_runs,
     })
 }
 

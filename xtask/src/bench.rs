@@ -5,38 +5,38 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::{env, fs};
 
-use xtask::asked::Asked;
+use xtask::bench_options::BenchOptions;
 
 use crate::page::{self, Effort, at};
 use crate::project::{Failure, Project, output, run};
 use crate::tools;
 
-/// Measures each trace, natively and in Chromium: the options are in `xtask::asked`.
+/// Measures each trace, natively and in Chromium: the options are in `xtask::bench_options`.
 pub(crate) fn bench(project: &Project, args: &[String]) -> Result<(), Failure> {
-    let mut asked = Asked::parse(args, &here()?).map_err(Failure::Usage)?;
+    let mut options = BenchOptions::parse(args, &here()?).map_err(Failure::Usage)?;
     let mut traces = Vec::new();
-    for trace in &asked.traces {
+    for trace in &options.traces {
         let trace = trace.canonicalize().map_err(at(trace))?;
-        for n in &asked.tiles {
+        for n in &options.tiles {
             traces.push(tiled(project, &trace, *n)?);
         }
     }
-    (asked.traces, asked.tiles) = (traces, vec![1]);
-    if asked.dist.is_none() {
+    (options.traces, options.tiles) = (traces, vec![1]);
+    if options.dist.is_none() {
         page::build(project, Effort::Release)?;
-        asked.dist = Some(project.dist.clone());
-        asked.build = commit(project);
+        options.dist = Some(project.dist.clone());
+        options.build = commit(project);
     }
-    if asked.dormer.is_none() && !asked.frames_only {
+    if options.dormer.is_none() && !options.frames_only {
         run(project
             .cargo()
             .args(["build", "--release", "--package", "dormer"]))?;
         let name = format!("dormer{}", env::consts::EXE_SUFFIX);
-        asked.dormer = Some(project.target.join("release").join(name));
+        options.dormer = Some(project.target.join("release").join(name));
     }
     tools::for_browser(project)?;
     tools::want_brotli(project);
-    Ok(run(program(project).arg("bench").args(asked.args()))?)
+    Ok(run(program(project).arg("bench").args(options.args()))?)
 }
 
 /// Takes the screenshots of the guide.

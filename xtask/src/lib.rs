@@ -6,6 +6,6 @@
 
 #![cfg_attr(test, allow(clippy::unwrap_used, reason = "a test fails by panicking"))]
 
-pub mod asked;
+pub mod bench_options;
 pub mod server;
 pub mod weight;

@@ -2,28 +2,29 @@
 //!
 //! Each sets up what is missing on the machine, announces that first, and then does its work. Modules that are not
 //! commands: `project` has the paths, `tools` the required programs, `page` builds the page, `links` lists its parts,
-//! `stamp` adds the build id, and `trunk` compares with the page that Trunk builds.
+//! `style_sheets` merges its style sheets, `stamp` adds the build id, `one_file` makes one file of it, `bom` lists the
+//! crates in it, and `trunk` compares with the page that Trunk builds.
 
 #![allow(
     clippy::print_stdout,
     clippy::print_stderr,
-    reason = "commands talk to who types them"
+    reason = "commands print for the user"
 )]
 #![cfg_attr(test, allow(clippy::unwrap_used, reason = "a test fails by panicking"))]
 
 mod bench;
+mod bom;
 mod check;
 mod dist;
 mod links;
 mod one_file;
 mod page;
-mod parts;
 mod project;
 mod release;
 mod serve;
-mod sheets;
 mod skips;
 mod stamp;
+mod style_sheets;
 mod tools;
 mod trunk;
 mod wheel;
@@ -45,7 +46,7 @@ const COMMANDS: &[Command] = &[
     Command { name: "serve", args: "[--port N] [--quick]", about: "build the page and serve it on this machine; quick: sooner, but larger and slower", run: serve::serve },
     Command { name: "test", args: "", about: "format, lints, docs, and all tests, those in a browser too", run: |project, _| check::test(project) },
     Command { name: "dist", args: dist::USAGE, about: "build the static site into dist/ and print its sizes; release: all that is published, into release/; verify: build that twice and compare", run: dist::dist },
-    Command { name: "bench", args: xtask::asked::USAGE, about: "measure traces natively and in Chromium, print, save, compare and write the figures", run: bench::bench },
+    Command { name: "bench", args: xtask::bench_options::USAGE, about: "measure traces natively and in Chromium, print, save, compare and write the figures", run: bench::bench },
     Command { name: "screenshots", args: "", about: "take the pictures of docs/guide.md anew", run: |project, _| Ok(bench::screenshots(project)?) },
     Command { name: "tile", args: "TRACE N OUT", about: "write a trace that repeats another N times", run: bench::tile },
     Command { name: "wheel", args: wheel::USAGE, about: "build the page and the Python wheel with it into dist/; test: install it into an environment of its own and run its tests", run: wheel::wheel },
@@ -67,7 +68,7 @@ fn main() -> ExitCode {
         Some(command) => Project::find()
             .map_err(Failure::from)
             .and_then(|project| (command.run)(&project, &args[1..])),
-        None if name.is_empty() => Err(Failure::Usage("which one?".to_owned())),
+        None if name.is_empty() => Err(Failure::Usage("name a command".to_owned())),
         None => Err(Failure::Usage(format!("there is no command `{name}`"))),
     };
     match result {

@@ -38,7 +38,7 @@ pub(crate) fn write(folder: &Path, build: &str) -> Result<(), String> {
     };
     let text = |name: &str| {
         let bytes = read(name)?;
-        String::from_utf8(bytes).map_err(|_| format!("{name} is no text"))
+        String::from_utf8(bytes).map_err(|_| format!("{name} is not text"))
     };
     let blocks = FETCHED
         .iter()
@@ -80,7 +80,7 @@ fn page(
             None => kept = kept + line + "\n",
         }
     }
-    style += &of_part(REPORT);
+    style += &scoped(REPORT);
     let script = script(&text("dormer-app.js")?, &text("boot.js")?, build)?;
     forbid("a style sheet", &style.to_ascii_lowercase(), &["</style"])?;
     let policy = format!(
@@ -102,8 +102,8 @@ fn page(
     Ok(page.replacen("</body>", &end, 1))
 }
 
-/// The style of a whole page, scoped to a part of ours.
-fn of_part(style: &str) -> String {
+/// The style of a report's own page, scoped to the report inside this page.
+fn scoped(style: &str) -> String {
     let style = style.replace(":root {", "& {").replace("body {", "& {");
     format!(".enclosed {{\n{style}}}\n")
 }

@@ -10,8 +10,8 @@ use std::thread;
 use crate::links::{self, Part, Program};
 use crate::one_file;
 use crate::project::{Project, run};
-use crate::sheets;
 use crate::stamp::{build_id, files, hash, stamp, tidy};
+use crate::style_sheets;
 use crate::tools;
 
 /// The compilation target of the page.
@@ -146,7 +146,7 @@ pub(crate) fn finish(project: &Project, staging: &Path, release: bool) -> Result
         optimise(project, staging)?;
     }
     tidy(staging)?;
-    sheets::join(staging)?;
+    style_sheets::join(staging)?;
     let id = build_id(staging)?;
     stamp(staging, &id)?;
     one_file::write(staging, &id)

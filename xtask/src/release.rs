@@ -23,7 +23,7 @@ use tar::{Builder, Header};
 use crate::page::{self, Effort, at};
 use crate::project::{Project, output, run};
 use crate::stamp::files;
-use crate::{one_file, parts};
+use crate::{bom, one_file};
 
 const VERSION: &str = env!("CARGO_PKG_VERSION");
 
@@ -32,7 +32,7 @@ pub(crate) const PROFILE: &str = "dist";
 
 /// Builds everything into `release/`.
 pub(crate) fn release(project: &Project) -> Result<(), String> {
-    let project = &apart(project)?;
+    let project = &for_release(project)?;
     let target = host(project)?;
     page::build(project, Effort::Release)?;
     run(project
@@ -59,12 +59,12 @@ pub(crate) fn release(project: &Project) -> Result<(), String> {
     let site = folder.join(format!("dormer-{VERSION}-site.tar.gz"));
     pack(&project.dist, &site).map_err(at(&site))?;
     let bom = folder.join(format!("dormer-{VERSION}.cdx.json"));
-    fs::write(&bom, parts::bill(project, &target)?).map_err(at(&bom))?;
+    fs::write(&bom, bom::bill_of_materials(project, &target)?).map_err(at(&bom))?;
     let sums = folder.join("SHA256SUMS");
     let text = sums_of(&folder)?;
     fs::write(&sums, &text).map_err(at(&sums))?;
     print!("{text}");
-    println!("What is published is in {}.", folder.display());
+    println!("The published files are in {}.", folder.display());
     Ok(())
 }
 
@@ -107,7 +107,7 @@ pub(crate) fn verify(project: &Project) -> Result<(), String> {
 }
 
 /// The same project with a target folder of its own, where compilers omit paths.
-fn apart(project: &Project) -> Result<Project, String> {
+fn for_release(project: &Project) -> Result<Project, String> {
     let home = match env::var_os("CARGO_HOME") {
         Some(home) => PathBuf::from(home),
         None => {
@@ -139,7 +139,7 @@ fn host(project: &Project) -> Result<String, String> {
     let mut lines = version.lines();
     let host = lines.find_map(|line| line.strip_prefix("host: "));
     host.map(str::to_owned)
-        .ok_or_else(|| "`rustc -vV` does not tell the host".to_owned())
+        .ok_or_else(|| "`rustc -vV` does not name the host".to_owned())
 }
 
 fn copy(from: &Path, to: &Path) -> Result<(), String> {

@@ -14,15 +14,15 @@ const TRIES: u16 = 100;
 /// Builds, then serves `dist/` until interrupted. `--port N` insists on a port; by default, the next free one is used.
 /// `--quick` is for trying out changes to the page.
 pub(crate) fn serve(project: &Project, args: &[String]) -> Result<(), Failure> {
-    let mut wanted = None;
+    let mut port = None;
     let mut effort = Effort::Ready;
     let mut rest = args.iter();
     while let Some(arg) = rest.next() {
         match arg.as_str() {
             "--port" => {
-                let port = rest.next().map_or("", String::as_str);
-                let number = port.parse::<u16>();
-                wanted = Some(number.map_err(|_| Failure::Usage(format!("`{port}` is no port")))?);
+                let text = rest.next().map_or("", String::as_str);
+                let number = text.parse::<u16>();
+                port = Some(number.map_err(|_| Failure::Usage(format!("`{text}` is not a port")))?);
             }
             "--quick" => effort = Effort::Quick,
             _ => return Err(Failure::Usage(format!("unknown: {arg}"))),
@@ -35,7 +35,7 @@ pub(crate) fn serve(project: &Project, args: &[String]) -> Result<(), Failure> {
         println!("The page is larger than it need be: `cargo xtask dist` sets up wasm-opt.");
     }
     // The requested port; otherwise the next free one, or any.
-    let ports: Vec<u16> = match wanted {
+    let ports: Vec<u16> = match port {
         Some(port) => vec![port],
         None => (PORT..PORT + TRIES).chain([0]).collect(),
     };

@@ -40,7 +40,7 @@ pub(crate) fn stamp(folder: &Path, id: &str) -> Result<(), String> {
         let file = folder.join(name);
         let bytes = fs::read(&file).map_err(at(&file))?;
         let text = || {
-            String::from_utf8(bytes.clone()).map_err(|_| format!("{} is no text", file.display()))
+            String::from_utf8(bytes.clone()).map_err(|_| format!("{} is not text", file.display()))
         };
         let stamped = match name.rsplit_once('.') {
             Some((_, "wasm")) => with_section(&bytes, id),

@@ -9,7 +9,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::page::at;
+use crate::page::{TARGET, at};
 use crate::project::{self, Project, output, run};
 
 /// The version of Trunk whose page is compared with ours; `Trunk.toml` requires the same.
@@ -42,9 +42,8 @@ struct Tool<'a> {
 
 /// Sets up what compiling the page needs.
 pub(crate) fn for_page(project: &Project) -> Result<(), String> {
-    const TARGET: &str = "wasm32-unknown-unknown";
     need(&Tool {
-        name: "the Rust target wasm32-unknown-unknown",
+        name: &format!("the Rust target {TARGET}"),
         how: "rustup target add",
         by_hand: "rustup target add wasm32-unknown-unknown (or, with Debian's own Rust: \
                   apt-get install libstd-rust-dev-wasm32 lld)",
@@ -193,32 +192,32 @@ fn need(tool: &Tool) -> Result<(), String> {
     println!("Installing {name} ({how}).");
     let why = match (tool.install)() {
         Ok(()) if (tool.is_present)() => return Ok(()),
-        Ok(()) => "it was installed, and still it cannot be called".to_owned(),
+        Ok(()) => "it was installed but cannot be run".to_owned(),
         Err(why) => why,
     };
     let by_hand = tool.by_hand;
     Err(format!(
-        "{name} is missing and could not be installed: {why}\nby hand: {by_hand}"
+        "{name} is missing and could not be installed: {why}\nto install it manually: {by_hand}"
     ))
 }
 
 /// Used for measuring sizes. Nothing fails without it: a column stays empty.
 pub(crate) fn want_brotli(project: &Project) {
-    let wanted = need(&Tool {
+    let installed = need(&Tool {
         name: "brotli",
         how: "apt-get update and install brotli",
         by_hand: "install brotli so that `brotli` can be called",
         is_present: &|| project.which("brotli").is_some(),
         install: &|| apt_install(project, &["brotli"]),
     });
-    if let Err(why) = wanted {
+    if let Err(why) = installed {
         println!("{why}");
     }
 }
 
 /// The page works without wasm-opt, but is larger: nothing fails without it.
 pub(crate) fn want_wasm_opt(project: &Project) {
-    let wanted = need(&Tool {
+    let installed = need(&Tool {
         name: &format!("wasm-opt {BINARYEN}"),
         how: "npm, package binaryen",
         by_hand: "put wasm-opt of binaryen 116 or later on PATH",
@@ -228,7 +227,7 @@ pub(crate) fn want_wasm_opt(project: &Project) {
             npm_install(project, &npm_folder(project), &package)
         },
     });
-    if let Err(why) = wanted {
+    if let Err(why) = installed {
         println!("{why}\nThe page will be larger.");
     }
 }

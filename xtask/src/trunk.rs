@@ -14,7 +14,7 @@ use crate::tools;
 pub(crate) fn compare(project: &Project) -> Result<(), String> {
     let Some(version) = tools::trunk(project) else {
         println!(
-            "Not compared with Trunk's: there is none of version {}.",
+            "Not compared with a build by Trunk: its version {} is not installed.",
             tools::TRUNK
         );
         return Ok(());

@@ -1,13 +1,13 @@
-//! Makes of a module that rustc wrote one that a browser loads, and the JavaScript around it.
+//! Turns a module compiled by rustc into one that a browser can load, and generates the JavaScript around it.
 //!
-//! It is called as wasm-bindgen's own command is, with the options that Trunk passes, and writes the same bytes. That command
-//! takes minutes to compile, and has a version of its own, which may differ from the crate's; this one takes seconds, and its
-//! version is that of `Cargo.lock`.
+//! It takes the options that Trunk passes to wasm-bindgen's own command, and writes the same bytes. That command takes
+//! minutes to compile, and its version may differ from the crate's; this one takes seconds, and its version is that of
+//! `Cargo.lock`.
 
 #![allow(
     clippy::print_stdout,
     clippy::print_stderr,
-    reason = "a command talks to who calls it"
+    reason = "a command prints for the user"
 )]
 
 use std::process::ExitCode;
@@ -34,7 +34,7 @@ fn main() -> ExitCode {
 
 fn bind(args: &[String]) -> Result<(), String> {
     let mut bindgen = Bindgen::new();
-    // Where the library's defaults are not the command's.
+    // The library's defaults differ from the command's.
     bindgen.typescript(true).omit_default_module_path(false);
     let mut out_dir = None;
     let mut has_input = false;
@@ -58,7 +58,7 @@ fn bind(args: &[String]) -> Result<(), String> {
             ("--keep-debug", None) => {
                 bindgen.keep_debug(true);
             }
-            ("--reference-types" | "--weak-refs", None) => {} // seen from the module by now
+            ("--reference-types" | "--weak-refs", None) => {} // wasm-bindgen detects these from the module.
             _ if option.starts_with('-') || has_input => {
                 return Err(format!("unknown: {arg}\n{USAGE}"));
             }

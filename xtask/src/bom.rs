@@ -14,7 +14,7 @@ fn published(host: &str) -> [(&'static str, &str); 2] {
 }
 
 /// The bill as text; `host` is the target of the command line.
-pub(crate) fn bill(project: &Project, host: &str) -> Result<String, String> {
+pub(crate) fn bill_of_materials(project: &Project, host: &str) -> Result<String, String> {
     let lock = project.root.join("Cargo.lock");
     let lock = fs::read_to_string(&lock).map_err(at(&lock))?;
     let checksums = checksums(&lock);

@@ -8,7 +8,7 @@ pub const USAGE: &str = "TRACE… [--tile N,…] [--ranks N,…] [--runs N] [--f
 
 /// What to measure, with which builds, and where the results go.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Asked {
+pub struct BenchOptions {
     /// The trace files.
     pub traces: Vec<PathBuf>,
     /// Each trace is first repeated this many times, for each of these; 1 is the trace itself.
@@ -33,9 +33,9 @@ pub struct Asked {
     pub write: Option<PathBuf>,
 }
 
-impl Default for Asked {
-    fn default() -> Asked {
-        Asked {
+impl Default for BenchOptions {
+    fn default() -> BenchOptions {
+        BenchOptions {
             traces: Vec::new(),
             tiles: vec![1],
             ranks: Vec::new(),
@@ -51,42 +51,42 @@ impl Default for Asked {
     }
 }
 
-impl Asked {
+impl BenchOptions {
     /// Parses the arguments; file paths are relative to `folder`. An error is a sentence for the user.
-    pub fn parse(args: &[String], folder: &Path) -> Result<Asked, String> {
-        let mut asked = Asked::default();
+    pub fn parse(args: &[String], folder: &Path) -> Result<BenchOptions, String> {
+        let mut options = BenchOptions::default();
         let mut rest = args.iter();
         while let Some(arg) = rest.next() {
             let mut value = || rest.next().ok_or_else(|| format!("{arg} needs a value"));
             match arg.as_str() {
-                "--tile" => asked.tiles = numbers(arg, value()?)?,
-                "--ranks" => asked.ranks = numbers(arg, value()?)?,
+                "--tile" => options.tiles = numbers(arg, value()?)?,
+                "--ranks" => options.ranks = numbers(arg, value()?)?,
                 "--runs" => match numbers(arg, value()?)?.as_slice() {
-                    [n_runs] => asked.n_runs = *n_runs,
+                    [n_runs] => options.n_runs = *n_runs,
                     _ => return Err("--runs needs one number".to_owned()),
                 },
-                "--frames" => asked.frames_only = true,
-                "--dist" => asked.dist = Some(folder.join(value()?)),
-                "--dormer" => asked.dormer = Some(folder.join(value()?)),
-                "--build" => asked.build = Some(value()?.clone()),
-                "--save" => asked.save = Some(folder.join(value()?)),
-                "--check" => asked.check = Some(folder.join(value()?)),
-                "--write" => asked.write = Some(folder.join(value()?)),
+                "--frames" => options.frames_only = true,
+                "--dist" => options.dist = Some(folder.join(value()?)),
+                "--dormer" => options.dormer = Some(folder.join(value()?)),
+                "--build" => options.build = Some(value()?.clone()),
+                "--save" => options.save = Some(folder.join(value()?)),
+                "--check" => options.check = Some(folder.join(value()?)),
+                "--write" => options.write = Some(folder.join(value()?)),
                 option if option.starts_with('-') => return Err(format!("unknown: {option}")),
-                trace => asked.traces.push(folder.join(trace)),
+                trace => options.traces.push(folder.join(trace)),
             }
         }
-        if asked.traces.is_empty() {
+        if options.traces.is_empty() {
             return Err("bench needs a trace".to_owned());
         }
-        if asked.frames_only && asked.write.is_some() {
+        if options.frames_only && options.write.is_some() {
             let why = "--write needs all figures, and --frames takes only some of them";
             return Err(why.to_owned());
         }
-        Ok(asked)
+        Ok(options)
     }
 
-    /// The arguments that [`parse`](Asked::parse) turns into this.
+    /// The arguments that [`parse`](BenchOptions::parse) turns into this.
     pub fn args(&self) -> Vec<OsString> {
         let tiles: Vec<String> = self.tiles.iter().map(u32::to_string).collect();
         let mut args: Vec<OsString> = vec![
@@ -127,38 +127,41 @@ fn numbers(option: &str, text: &str) -> Result<Vec<u32>, String> {
     numbers
         .ok()
         .filter(|numbers| !numbers.contains(&0))
-        .ok_or_else(|| format!("{option} needs numbers from 1 on; `{text}` is none"))
+        .ok_or_else(|| format!("{option} needs numbers above zero, not `{text}`"))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn parse(line: &str) -> Result<Asked, String> {
+    fn parse(line: &str) -> Result<BenchOptions, String> {
         let args: Vec<String> = line.split_whitespace().map(str::to_owned).collect();
-        Asked::parse(&args, Path::new("/here"))
+        BenchOptions::parse(&args, Path::new("/here"))
     }
 
     #[test]
     fn a_trace_alone_is_measured_five_times() {
-        let asked = Asked {
+        let options = BenchOptions {
             traces: vec!["/here/a.json.gz".into()],
-            ..Asked::default()
+            ..BenchOptions::default()
         };
-        assert_eq!(parse("a.json.gz"), Ok(asked));
+        assert_eq!(parse("a.json.gz"), Ok(options));
     }
 
     #[test]
     fn what_is_passed_on_is_read_as_the_same() {
         let line = "a.json b.json --tile 1,5,16 --ranks 8,64 --runs 3 --dist d --dormer p --build x --save s --check c --write w.md";
-        let asked = parse(line).unwrap();
-        assert_eq!(asked.tiles, [1, 5, 16]);
-        assert_eq!(asked.ranks, [8, 64]);
-        assert_eq!(asked.n_runs, 3);
-        assert_eq!(asked.check, Some("/here/c".into()));
-        let words = asked.args().into_iter();
+        let options = parse(line).unwrap();
+        assert_eq!(options.tiles, [1, 5, 16]);
+        assert_eq!(options.ranks, [8, 64]);
+        assert_eq!(options.n_runs, 3);
+        assert_eq!(options.check, Some("/here/c".into()));
+        let words = options.args().into_iter();
         let words: Vec<String> = words.map(|word| word.into_string().unwrap()).collect();
-        assert_eq!(Asked::parse(&words, Path::new("/elsewhere")), Ok(asked));
+        assert_eq!(
+            BenchOptions::parse(&words, Path::new("/elsewhere")),
+            Ok(options)
+        );
     }
 
     #[test]
@@ -166,11 +169,8 @@ mod tests {
         for (line, why) in [
             ("", "bench needs a trace"),
             ("a --save", "--save needs a value"),
-            (
-                "a --tile 1,x",
-                "--tile needs numbers from 1 on; `1,x` is none",
-            ),
-            ("a --tile 0", "--tile needs numbers from 1 on; `0` is none"),
+            ("a --tile 1,x", "--tile needs numbers above zero, not `1,x`"),
+            ("a --tile 0", "--tile needs numbers above zero, not `0`"),
             ("a --runs 1,2", "--runs needs one number"),
             ("a --fast", "unknown: --fast"),
             (
