@@ -25,7 +25,7 @@ def binary() -> str:
     """The path of the command: ``DORMER_BINARY`` if it is set, else the one that was installed
     with this module, else the first on ``PATH``.
 
-    Raises ``FileNotFoundError`` where there is none.
+    Raises ``FileNotFoundError`` if there is none.
     """
     given = os.environ.get("DORMER_BINARY")
     name = "dormer" + (sysconfig.get_config_var("EXE") or "")
@@ -40,8 +40,8 @@ def binary() -> str:
 
 
 def environment() -> dict[str, str]:
-    """What a process inherits: nothing of the site's own variables, tokens and keys among them. ``DORMER_PAGE`` names
-    a built page for a command that carries none."""
+    """The environment of the command: only what it needs, so that it sees no tokens or keys. ``DORMER_PAGE`` names
+    a built page for a command that does not contain one."""
     kept = ("PATH", "LANG", "TMPDIR", "DORMER_PAGE")
     if sys.platform == "win32":
         kept += ("SYSTEMROOT", "TEMP")
@@ -51,13 +51,13 @@ def environment() -> dict[str, str]:
 def job(paths: Paths, *, output: str | os.PathLike[str] | None = None) -> dict[str, Any]:
     """``job.json`` of the ranks of one job: traces, digests, or folders of them.
 
-    With ``output``, all files of the job are written into that folder, too. Raises
-    ``CommandFailed`` where no file is a rank of a job.
+    With ``output``, all files of the job are also written into that folder. Raises
+    ``CommandFailed`` if no file is a rank of a job.
     """
     given = [paths] if isinstance(paths, (str, os.PathLike)) else list(paths)
     arguments = ["job", *(os.fspath(path) for path in given)]
     if output is not None:
-        _printed([*arguments, "--output", os.fspath(output)])
+        printed([*arguments, "--output", os.fspath(output)])
         return _read(Path(output, "job.json"))
     return _parsed([*arguments, "--format", "json"])
 
@@ -71,28 +71,29 @@ def compare(
 ) -> dict[str, Any]:
     """``comparison.json``: where ``target`` is slower or faster than ``reference``.
 
-    With ``output``, all files of the comparison are written into that folder, too. Raises
-    ``CommandFailed`` where one of the traces cannot be read.
+    With ``output``, all files of the comparison are also written into that folder. Raises
+    ``CommandFailed`` if one of the traces cannot be read.
     """
     arguments = ["compare", "--reference", os.fspath(reference), os.fspath(target)]
     if gpu is not None:
         arguments += ["--gpu", gpu]
     if output is not None:
-        _printed([*arguments, "--output", os.fspath(output)])
+        printed([*arguments, "--output", os.fspath(output)])
         return _read(Path(output, "comparison.json"))
     return _parsed([*arguments, "--format", "json"])
 
 
-def _printed(arguments: list[str]) -> bytes:
+def printed(arguments: list[str]) -> bytes:
+    """The standard output of the command. Raises ``CommandFailed`` if it ends with an error."""
     done = subprocess.run([binary(), *arguments], capture_output=True, env=environment(), check=False)
     if done.returncode != 0:
-        said = done.stderr.decode(errors="replace").strip()
-        raise CommandFailed(said or f"dormer ended with {done.returncode}")
+        message = done.stderr.decode(errors="replace").strip()
+        raise CommandFailed(message or f"dormer ended with exit code {done.returncode}")
     return done.stdout
 
 
 def _parsed(arguments: list[str]) -> dict[str, Any]:
-    parsed: dict[str, Any] = json.loads(_printed(arguments))
+    parsed: dict[str, Any] = json.loads(printed(arguments))
     return parsed
 
 

@@ -1,7 +1,7 @@
-"""What clusters move: the tables of many traces as rows of one table.
+"""The tables of many traces as rows of one table, which clusters can move.
 
 A cluster's own writer commits its own files, so work that it does twice after a failure neither
-loses nor doubles rows. It takes two stages: paths become rows of an *envelope*, one for each table of
+loses nor duplicates rows. It takes two stages: paths become rows of an *envelope*, one for each table of
 a trace; then, table by table, envelopes are unpacked and written.
 """
 
@@ -38,7 +38,7 @@ def unpack(envelopes: pa.Table, table: str) -> pa.Table:
 def spread(paths: Sequence[str | os.PathLike[str]], pieces: int) -> list[list[str]]:
     """Paths of files in at most ``pieces`` lists of about as many bytes each, the largest first.
 
-    The time a trace takes goes with its bytes, so lists of as many *files* each end far apart.
+    Reading time is proportional to bytes, so lists with equal numbers of *files* would take different times.
     """
     lists: list[list[str]] = [[] for _ in range(max(1, pieces))]
     bytes_in = [0] * len(lists)
@@ -51,7 +51,7 @@ def spread(paths: Sequence[str | os.PathLike[str]], pieces: int) -> list[list[st
 
 
 def _size(path: str) -> int:
-    """Of what is not on this machine it is not asked for: such paths are spread by their number."""
+    """The size of a file on this machine; 0 for other paths, which are therefore spread by their number."""
     try:
         return os.path.getsize(path)
     except OSError:

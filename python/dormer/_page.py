@@ -8,12 +8,12 @@ import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
-from ._command import _printed
+from ._command import printed
 
 
 @dataclass(frozen=True)
 class Page:
-    """The page as one file, with a trace and its report inside. A notebook shows it where it is the last
+    """The page as one file that contains a trace and its report. A notebook shows it if it is the last
     value of a cell."""
 
     text: str
@@ -27,7 +27,7 @@ class Page:
         return path
 
     def _repr_html_(self) -> str:
-        # A frame of its own: neither the notebook's style nor its scripts come in, and none of the page's come out.
+        # In a separate frame, styles and scripts of the notebook and of the page do not affect each other.
         return (
             '<iframe sandbox="allow-scripts allow-downloads" title="Dormer" loading="lazy" '
             f'style="width: 100%; height: {self.height}px; border: 0" srcdoc="{html.escape(self.text)}"></iframe>'
@@ -47,8 +47,8 @@ def show(
     """The page with a trace, to be shown in a notebook or saved as one HTML file.
 
     ``gpu`` is a name that ``dormer gpus`` lists, or a JSON file; ``redact`` replaces names; ``height`` is that of the
-    frame in pixels. What a notebook shows is kept in it: 4.4 MB, and the trace. Raises ``CommandFailed`` where the
-    trace cannot be read, or the command carries no page.
+    frame in pixels. The notebook stores the page: 4.4 MB plus the trace. Raises ``CommandFailed`` if the trace cannot
+    be read or the command does not contain the page.
     """
     with tempfile.TemporaryDirectory() as folder:
         arguments = ["report", os.fspath(trace), "--format", "page", "--output", folder]
@@ -56,6 +56,6 @@ def show(
             arguments += ["--gpu", gpu]
         if redact:
             arguments.append("--redact")
-        _printed(arguments)
+        printed(arguments)
         (file,) = Path(folder).glob("*.html")
         return Page(file.read_text(encoding="utf-8"), height)

@@ -51,8 +51,8 @@ class Report(Mapping[str, pa.Table]):
 
     @property
     def run_id(self) -> str:
-        """The first 16 hexadecimal digits of the SHA-256 of the trace's bytes; where they could not be
-        read, a hash of the place."""
+        """The first 16 hexadecimal digits of the SHA-256 of the trace's bytes; if they could not be
+        read, a hash of its location."""
         return str(self._of_run("run_id"))
 
     def _of_run(self, column: str) -> object:
@@ -75,9 +75,9 @@ def report(
 
     ``source`` is a path, a URL that fsspec can open, bytes, or a binary file. ``timeout`` is in
     seconds, ``memory_mb`` in MB (10⁶ bytes); without them there is no limit. ``gpu`` is a name that
-    ``dormer gpus`` lists, or a JSON file; ``perf_models`` a TOML file; ``redact`` replaces names, and the place
-    by a hash. ``ingested_ns`` is the time that rows carry, in nanoseconds since 1970, in place of now: rows that are
-    made again go with the first.
+    ``dormer gpus`` lists, or a JSON file; ``perf_models`` a TOML file; ``redact`` replaces names, and the
+    location by a hash. ``ingested_ns`` is the time recorded in the rows, in nanoseconds since 1970, instead of the
+    current time: rows that are made again then equal the first ones.
 
     A trace that cannot be read does not raise: check ``status`` and ``reason``. Raises ``ValueError`` and ``TypeError``
     for wrong arguments.
@@ -87,16 +87,16 @@ def report(
         with opened(source, uri) as trace:
             return _report(trace, options, timeout, memory_mb)
     except OSError as error:
-        return _unread(name_of(source, uri), options, error)
+        return _unreadable(name_of(source, uri), options, error)
 
 
 @cache
 def schema(table: str) -> pa.Schema:
     """Columns of a table: names, types, and in their metadata a label and what they mean.
 
-    Raises ``KeyError`` for what is none of ``TABLES``.
+    Raises ``KeyError`` for a name that is not in ``TABLES``.
     """
-    return _run_of_nothing().get_schema(table)
+    return _tables_of_missing_file().get_schema(table)
 
 
 class _Tables:
@@ -141,25 +141,25 @@ def _report(trace: Input, options: tuple[str, ...], timeout: float | None, memor
         raise ended.failed
     if ended.is_late:
         reason = f"not done after {timeout:g} s"
-        return _without_tables(trace.uri, options, "timeout", "timeout", reason, _whole(trace, ended))
+        return _without_tables(trace.uri, options, "timeout", "timeout", reason, _sha256_and_size(trace, ended))
     if ended.code == 2:
-        raise ValueError(ended.said)
+        raise ValueError(ended.message)
     if ended.failed is not None:
-        return _unread(trace.uri, options, ended.failed)
+        return _unreadable(trace.uri, options, ended.failed)
     if ended.code != 0:
         how = f"signal {-ended.code}" if ended.code < 0 else f"exit code {ended.code}"
-        reason = f"the process ended with {how}" + (f": {ended.said}" if ended.said else "")
-        return _without_tables(trace.uri, options, "killed", "killed", reason, _whole(trace, ended))
+        reason = f"the process ended with {how}" + (f": {ended.message}" if ended.message else "")
+        return _without_tables(trace.uri, options, "killed", "killed", reason, _sha256_and_size(trace, ended))
     return Report(_Tables(ended.printed).read())
 
 
-def _whole(trace: Input, ended: _Ended) -> tuple[str, int] | None:
-    """SHA-256 and size of a trace, where it can be read to its end: what stalled once may stall again."""
+def _sha256_and_size(trace: Input, ended: _Ended) -> tuple[str, int] | None:
+    """SHA-256 and size of a trace if it can be read to its end; one that has stalled may stall again."""
     if ended.is_stuck or trace.may_stall() and (ended.is_late or trace.path is not None):
         return None
     try:
         return trace.drain()
-    except Exception:  # storages have errors of their own
+    except Exception:  # storage libraries raise their own errors
         return None
 
 
@@ -169,16 +169,16 @@ class _Ended:
 
     code: int
     printed: bytes
-    said: str
+    message: str
     is_late: bool
     is_stuck: bool
-    """Whether the trace is still being read, where it is piped."""
+    """Whether a piped trace is still being read."""
     failed: Exception | None
-    """Why it could not be read to its end, where it is piped."""
+    """Why a piped trace could not be read to its end."""
 
 
 JOIN_S = 5.0
-"""How long a piece of a trace may take to come once nobody waits for it."""
+"""How long to wait for the current piece of a trace after the command has ended."""
 
 
 def _run(trace: Input, options: tuple[str, ...], timeout: float | None) -> _Ended:
@@ -187,8 +187,8 @@ def _run(trace: Input, options: tuple[str, ...], timeout: float | None) -> _Ende
     is_late = threading.Event()
     failures: list[Exception] = []
     with (
-        tempfile.TemporaryFile() as said,
-        subprocess.Popen(arguments, stdin=stdin, stdout=subprocess.PIPE, stderr=said, env=environment()) as process,
+        tempfile.TemporaryFile() as messages,
+        subprocess.Popen(arguments, stdin=stdin, stdout=subprocess.PIPE, stderr=messages, env=environment()) as process,
     ):
 
         def stop() -> None:
@@ -209,17 +209,17 @@ def _run(trace: Input, options: tuple[str, ...], timeout: float | None) -> _Ende
                 feeder.join(JOIN_S)
                 _close(process.stdin)
         finally:
-            process.kill()  # nothing where it has ended
+            process.kill()  # does nothing if it has ended
             for thread in threads:
                 thread.cancel()
-        said.seek(0)
-        sentence = said.read().decode(errors="replace").strip()
+        messages.seek(0)
+        message = messages.read().decode(errors="replace").strip()
     failed = failures[0] if failures else None
-    return _Ended(code, printed, sentence, is_late.is_set(), feeder.is_alive(), failed)
+    return _Ended(code, printed, message, is_late.is_set(), feeder.is_alive(), failed)
 
 
 def _feed(trace: Input, process: subprocess.Popen[bytes], failures: list[Exception]) -> None:
-    """Pipes the trace. A process that has ended reads no more, which is no failure of the trace."""
+    """Pipes the trace. That a process has ended and reads no more is not a failure of the trace."""
     assert process.stdin
     pieces = trace.pieces()
     try:
@@ -228,7 +228,7 @@ def _feed(trace: Input, process: subprocess.Popen[bytes], failures: list[Excepti
                 process.stdin.write(piece)
             except OSError:
                 return
-    except Exception as error:  # storages have errors of their own
+    except Exception as error:  # storage libraries raise their own errors
         failures.append(error)
         process.kill()
     finally:
@@ -236,39 +236,41 @@ def _feed(trace: Input, process: subprocess.Popen[bytes], failures: list[Excepti
 
 
 def _close(pipe: IO[bytes]) -> None:
-    """Closes a pipe that may be closed already, or be read by nobody."""
+    """Closes a pipe that may be closed already, or whose reader has ended."""
     try:
         pipe.close()
     except OSError:
         pass
 
 
-def _run_of_nothing(uri: str = "", options: tuple[str, ...] = ()) -> _Tables:
-    """The tables of a file that is not there: its row in ``runs`` says where it was looked for."""
+def _tables_of_missing_file(uri: str = "", options: tuple[str, ...] = ()) -> _Tables:
+    """The tables of a file that does not exist: only a row in ``runs``."""
     with tempfile.TemporaryDirectory() as folder:
         ended = _run(Input(uri, path=os.path.join(folder, "none")), options, None)
     if ended.code == 2:
-        raise ValueError(ended.said)
+        raise ValueError(ended.message)
     return _Tables(ended.printed)
 
 
 def _without_tables(
-    uri: str, options: tuple[str, ...], status: str, kind: str, reason: str, whole: tuple[str, int] | None = None
+    uri: str, options: tuple[str, ...], status: str, kind: str, reason: str, content: tuple[str, int] | None = None
 ) -> Report:
-    """A report that has a row in ``runs`` alone. ``whole``: SHA-256 and size of the trace, where they are known."""
-    tables = _run_of_nothing(uri, options).read()
+    """A report that only has a row in ``runs``. ``content``: SHA-256 and size of the trace, if known."""
+    tables = _tables_of_missing_file(uri, options).read()
     known: dict[str, object] = {"status": status, "reason": reason, "reason_kind": kind}
-    if whole is not None:
-        sha256, n_bytes = whole
+    if content is not None:
+        sha256, n_bytes = content
         known |= {"run_id": sha256[:16], "file_sha256": sha256, "file_bytes": n_bytes}
     tables["runs"] = _replaced(tables["runs"], known)
     return Report(tables)
 
 
-def _unread(uri: str, options: tuple[str, ...], error: Exception) -> Report:
-    """The report of a trace that could not be read. What a system or storage says names the place."""
-    said = getattr(error, "strerror", None) if "--redact" in options else None
-    reason = said or (type(error).__name__ if "--redact" in options else f"{error}")
+def _unreadable(uri: str, options: tuple[str, ...], error: Exception) -> Report:
+    """The report of a trace that could not be read. With ``--redact``, its reason must not contain the location, which
+    the messages of systems and storages do."""
+    reason = f"{error}"
+    if "--redact" in options:
+        reason = getattr(error, "strerror", None) or type(error).__name__
     return _without_tables(uri, options, "rejected", "io", reason)
 
 

@@ -25,13 +25,13 @@ class Input:
 
     uri: str
     path: str | None = None
-    """The file on this machine, where it is one."""
+    """The file, if it is on this machine."""
     stream: BinaryIO | None = None
     _sha256: "hashlib._Hash" = field(default_factory=hashlib.sha256)
     n_bytes: int = 0
 
     def pieces(self) -> Iterator[bytes]:
-        """The bytes of ``stream`` as they are piped, one MiB at most at a time."""
+        """The bytes of ``stream`` as they are piped, at most one MiB at a time."""
         assert self.stream is not None
         while piece := self.stream.read(PIECE):
             if isinstance(piece, str):
@@ -41,7 +41,7 @@ class Input:
             yield piece
 
     def may_stall(self) -> bool:
-        """Whether reading may never end: neither of a file on this machine nor of bytes."""
+        """Whether reading may never end, as it can unless the trace is a local file or bytes."""
         return not (os.path.isfile(self.path) if self.path is not None else isinstance(self.stream, io.BytesIO))
 
     def drain(self) -> tuple[str, int]:
@@ -55,7 +55,7 @@ class Input:
 
 
 def name_of(source: Source, uri: str | None) -> str:
-    """Where a trace comes from, as its row says it: of a file on this machine the whole path."""
+    """The location of a trace, as in its row: for a local file, its absolute path."""
     if uri is not None:
         return uri
     if isinstance(source, (bytes, bytearray, memoryview)):
@@ -69,11 +69,10 @@ def name_of(source: Source, uri: str | None) -> str:
 
 @contextmanager
 def opened(source: Source, uri: str | None) -> Iterator[Input]:
-    """The trace, opened where it must be; what is opened here is closed here.
+    """The trace, opened if necessary; a file that is opened here is also closed here.
 
-    Raises ``TypeError`` for what is none of the four, ``OSError`` where a URL cannot be opened,
-    ``ModuleNotFoundError`` where fsspec is not installed, which opens URLs, and what it raises where it knows
-    nothing of such URLs.
+    Raises ``TypeError`` for other types, ``OSError`` if a URL cannot be opened, ``ModuleNotFoundError`` if fsspec,
+    which opens URLs, is not installed, and fsspec's own errors for unknown kinds of URLs.
     """
     uri = name_of(source, uri)
     if isinstance(source, (bytes, bytearray, memoryview)):
@@ -94,7 +93,7 @@ def opened(source: Source, uri: str | None) -> Iterator[Input]:
                 stream = stack.enter_context(file)
             except OSError:
                 raise
-            except Exception as error:  # storages have errors of their own
+            except Exception as error:  # storage libraries raise their own errors
                 raise OSError(f"{error}") from error
             yield Input(uri, stream=cast(BinaryIO, stream))
     elif hasattr(source, "read"):

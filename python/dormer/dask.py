@@ -38,8 +38,8 @@ def task(path: Source, **options: Any) -> pa.Table: ...
 def task(path: Source | None = None, **options: Any) -> Any:
     """The envelope of one trace; the options are those of ``dormer.report``.
 
-    Without a trace, a function that makes it. Its rows carry the time of this call, so that those that
-    Dask makes again go with the first.
+    Without a trace, a function that makes the envelope of one. All its rows carry the time of this call, so that rows
+    that Dask makes again equal the first ones.
     """
     if path is None:
         return functools.partial(task, **{"ingested_ns": time.time_ns(), **options})
@@ -50,11 +50,11 @@ def write(client: Client, envelopes: Sequence[Future[pa.Table]], store: str) -> 
     """Writes a store: one Parquet file for each table and date, a task for each table."""
     written = [client.submit(_write, list(envelopes), table, f"{store}/{table}", retries=3) for table in TABLES]
     for each in written:
-        each.result()  # raises what went wrong
+        each.result()  # raises the error of a failed task
 
 
 def _write(envelopes: list[pa.Table], table: str, to: str) -> None:
-    # What is written again, after a failure, has the same name.
+    # A file that is written again after a failure has the same name.
     pyarrow.dataset.write_dataset(
         _envelope.unpack(pa.concat_tables(envelopes), table),
         to,
@@ -67,6 +67,6 @@ def _write(envelopes: list[pa.Table], table: str, to: str) -> None:
 
 
 def _name(envelopes: list[pa.Table]) -> str:
-    """The same for the same runs."""
+    """A name that depends only on the runs."""
     runs = {run for envelope in envelopes for run in envelope["run_id"].to_pylist()}
     return hashlib.sha256("".join(sorted(runs)).encode()).hexdigest()[:16]

@@ -37,8 +37,8 @@ def envelope(batch: pa.Table, *, column: str = "item", **options: Any) -> pa.Tab
 def envelope(batch: pa.Table | None = None, *, column: str = "item", **options: Any) -> Any:
     """The envelope of a batch of paths or URLs; the options are those of ``dormer.report``.
 
-    Without a batch, a function that makes it. Its rows carry the time of this call, so that those that
-    Ray makes again go with the first.
+    Without a batch, a function that makes the envelope of one. All its rows carry the time of this call, so that rows
+    that Ray makes again equal the first ones.
     """
     if batch is None:
         return functools.partial(envelope, column=column, **{"ingested_ns": time.time_ns(), **options})
@@ -51,7 +51,7 @@ def unpack(batch: pa.Table, *, table: str) -> pa.Table:
 
 
 def write(envelopes: ray.data.Dataset, store: str, *, files: int = 1) -> None:
-    """Writes a store: for each table and date as many Parquet files as ``files`` says, at most."""
+    """Writes a store: at most ``files`` Parquet files for each table and date."""
     envelopes = envelopes.repartition(files)
     for table in TABLES:
         rows = envelopes.map_batches(functools.partial(unpack, table=table), batch_size=None, batch_format="pyarrow")

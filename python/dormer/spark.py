@@ -8,8 +8,8 @@
     envelopes = paths.mapInArrow(ds.envelope(), ds.ENVELOPE).persist()
     ds.write(envelopes, store)
 
-Spark has no unsigned integers and no nanoseconds in timestamps: 64-bit keys come with the same bits
-as signed integers, and timestamps in microseconds. Durations are integers of nanoseconds as ever.
+Spark has no unsigned integers and no nanoseconds in timestamps: 64-bit keys become signed integers with the
+same bits, and timestamps are in microseconds. Durations remain integers of nanoseconds.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ Batches = Iterator[pa.RecordBatch]
 
 
 def paths(spark: SparkSession, files: Sequence[str | os.PathLike[str]], *, pieces: int) -> DataFrame:
-    """A data frame of paths in partitions of about as many bytes each; ``pieces`` is some four times
+    """A data frame of paths in partitions of about equal size in bytes; ``pieces`` should be about four times
     the number of workers."""
     lists = _envelope.spread(files, pieces)
     rows = spark.sparkContext.parallelize(lists, len(lists)).flatMap(lambda each: [(path,) for path in each])
@@ -45,7 +45,7 @@ def paths(spark: SparkSession, files: Sequence[str | os.PathLike[str]], *, piece
 def envelope(*, path: str = "path", **options: Any) -> Callable[[Batches], Batches]:
     """Makes envelopes of the paths in a column; the options are those of ``dormer.report``.
 
-    Their rows carry the time of this call, so that those that Spark makes again go with the first.
+    All rows carry the time of this call, so that rows that Spark makes again equal the first ones.
     """
     options = {"ingested_ns": time.time_ns(), **options}
 
@@ -75,7 +75,7 @@ def ddl(table: str) -> str:
 
 
 def write(envelopes: DataFrame, store: str, *, files: int = 1) -> None:
-    """Appends to a store: for each table and date as many Parquet files as ``files`` says, at most."""
+    """Appends to a store: at most ``files`` Parquet files for each table and date."""
     for table in TABLES:
         rows = envelopes.where(f"table = '{table}'").coalesce(files).mapInArrow(unpack(table), ddl(table))
         rows.write.partitionBy("date").mode("append").parquet(f"{store}/{table}")

@@ -1,4 +1,4 @@
-"""Clusters: every file has a row, and none has two, though a worker is killed midway.
+"""Clusters: every file has exactly one row, even if a worker is killed midway.
 
 Each engine's test is skipped where the engine is not installed.
 """
@@ -33,7 +33,7 @@ def complete(store: Path, corpus: list[str]) -> None:
             continue
         rows = ds.dataset(store / table, partitioning="hive").to_table(["run_id"])
         assert rows.num_rows == n_ok * one[table].num_rows, table
-        # As the views join them.
+        # The views join tables by run and time.
         assert analyses(store, table) <= analyses(store, "runs"), table
     for table in dormer.TABLES:
         files = list((store / table).rglob("*.parquet"))
@@ -50,7 +50,7 @@ def analyses(store: Path, table: str) -> set[tuple[str, int]]:
 
 @contextmanager
 def killing(find: Callable[[], list[int]], after: Callable[[], bool]) -> Iterator[list[int]]:
-    """Kills the first process that ``find`` gives, once ``after`` holds; gives those it killed."""
+    """Kills the first process that ``find`` returns once ``after`` holds; yields the ids of killed processes."""
     killed: list[int] = []
     done = threading.Event()
 

@@ -17,7 +17,7 @@ def page(sample: Path) -> dormer.Page:
         return dormer.show(sample, height=500)
     except dormer.CommandFailed as error:
         if "DORMER_PAGE" in str(error):
-            pytest.skip("the command carries no page, and DORMER_PAGE names none")
+            pytest.skip("the command does not contain the page, and DORMER_PAGE is not set")
         raise
 
 
