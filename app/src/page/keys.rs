@@ -234,13 +234,13 @@ mod tests {
     use super::*;
 
     /// The string literals before the arrows of matches on a key, and those that a key is compared with.
-    fn heard(source: &str) -> BTreeSet<String> {
-        let mut heard = BTreeSet::new();
+    fn keys_in(source: &str) -> BTreeSet<String> {
+        let mut keys = BTreeSet::new();
         let mut take = |code: &str| {
             let literals = code.split('"').skip(1).step_by(2);
-            heard.extend(literals.map(str::to_owned));
+            keys.extend(literals.map(str::to_owned));
             if code.contains("DIGITS") {
-                heard.extend(DIGITS.iter().map(|digit| (*digit).to_owned()));
+                keys.extend(DIGITS.iter().map(|digit| (*digit).to_owned()));
             }
         };
         let mut end = None;
@@ -258,7 +258,7 @@ mod tests {
                 take(pattern);
             }
         }
-        heard
+        keys
     }
 
     fn sources(folder: &Path, found: &mut BTreeMap<String, String>) {
@@ -292,7 +292,10 @@ mod tests {
             match other { "z" => 1 }
         "#;
         let expected = [" ", "Enter", "Escape", "h", "n"].iter().chain(DIGITS);
-        assert_eq!(heard(code), expected.map(|key| (*key).to_owned()).collect());
+        assert_eq!(
+            keys_in(code),
+            expected.map(|key| (*key).to_owned()).collect()
+        );
     }
 
     #[test]
@@ -309,17 +312,17 @@ mod tests {
                 .iter()
                 .flat_map(|row| row.keys.iter().map(|key| (*key).to_owned()))
                 .collect();
-            let mut heard_here = BTreeSet::new();
+            let mut keys_here = BTreeSet::new();
             for source in group.sources {
                 let text = all.remove(*source).unwrap_or_default();
-                heard_here.extend(heard(&text));
+                keys_here.extend(keys_in(&text));
             }
-            assert_eq!(heard_here, listed, "{}", group.title);
+            assert_eq!(keys_here, listed, "{}", group.title);
         }
         // A source in no group handles no key.
         for (name, text) in all {
-            let n_heard = text.matches("event.key()").count();
-            assert_eq!(n_heard, 0, "{name} hears keys that no group lists");
+            let n_handled = text.matches("event.key()").count();
+            assert_eq!(n_handled, 0, "{name} handles keys that no group lists");
         }
     }
 

@@ -7,7 +7,7 @@ pub use leptos::prelude::*;
 pub use super::browser;
 pub use super::components::buttons::{StepButton, Steps, Switch, copy_button, copy_made, icon};
 pub use super::components::charts::{bar_list, bars, facts_table, gaps, split_bar, waterfall};
-pub use super::components::dialog::{ReadFile, show_while};
+pub use super::components::dialog::{ReadFile, dialog_header, show_while};
 pub use super::components::findings::{evidence_list, findings};
 pub use super::components::limits::limits;
 pub use super::components::op_details::{self, details_button};

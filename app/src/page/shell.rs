@@ -35,7 +35,7 @@ pub fn app() -> impl IntoView {
     if browser::served_for().is_some() {
         browser::say_bye_at_the_end();
     }
-    engine.hear_senders();
+    engine.listen_to_senders();
     look_for_copy(state);
     browser::ask_before_leaving(move || state.would_lose());
     browser::follow_links();
@@ -51,7 +51,7 @@ pub fn app() -> impl IntoView {
         }
         browser::catch_focus(has_left.then_some("#op-details"), &IN_VIEW, "main");
     });
-    key_sheet::hear_keys(state);
+    key_sheet::listen_to_keys(state);
     browser::on_drag(move |drag| {
         state.dragging.set(match drag {
             Drag::Over(half) => Some(half),
@@ -62,7 +62,7 @@ pub fn app() -> impl IntoView {
         }
     });
     browser::on_launch(move |files| engine.open_together(files));
-    browser::take_held(move |dropped| take_dropped(state, engine, dropped, Half::Left));
+    browser::take_waiting_drop(move |dropped| take_dropped(state, engine, dropped, Half::Left));
     Effect::new(move || browser::set_theme(state.theme().get()));
     Effect::new(move || browser::set_title(&title(state)));
     Effect::watch(

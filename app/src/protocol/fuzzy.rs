@@ -79,12 +79,12 @@ const MAX_EARLY: i32 = 20;
 /// The score of a match position: at the start of the text or of a word, and early.
 fn at(start: usize, letters: &[char]) -> i32 {
     let before = start.checked_sub(1).and_then(|before| letters.get(before));
-    let worth = match before {
+    let bonus = match before {
         None => TEXT_START,
         Some(letter) if !letter.is_alphanumeric() => WORD_START,
         Some(_) => 0,
     };
-    worth - i32::try_from(start).unwrap_or(MAX_EARLY).min(MAX_EARLY)
+    bonus - i32::try_from(start).unwrap_or(MAX_EARLY).min(MAX_EARLY)
 }
 
 /// The `most` best texts by score, best first; ties keep their order.

@@ -84,6 +84,16 @@ pub struct Failure {
     pub at_byte: Option<String>,
 }
 
+impl Failure {
+    /// A failure that is not at a certain byte.
+    pub fn new(sentence: impl Into<String>) -> Failure {
+        Failure {
+            sentence: sentence.into(),
+            at_byte: None,
+        }
+    }
+}
+
 /// A file that was not opened or added, although others may have been.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LeftOut {
@@ -119,7 +129,7 @@ pub type IsAnotherOpen = bool;
 
 /// Removes a capture that is merged with the open trace, or the configuration of its model.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub struct TakeOff {
+pub struct RemoveCapture {
     /// The capture's name; `None` for the configuration.
     pub name: Option<String>,
     /// The user's options.

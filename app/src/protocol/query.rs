@@ -22,7 +22,7 @@ pub trait Query: Into<AnyQuery> {
     type Answer: Serialize + DeserializeOwned + 'static;
 
     /// Encodes an answer to it.
-    fn said(&self, answer: &Self::Answer) -> JsValue {
+    fn encoded(&self, answer: &Self::Answer) -> JsValue {
         to_js(answer)
     }
 }
@@ -83,7 +83,7 @@ queries! {
     DiffRowsQuery -> TreePage<DiffRow>;
     SwapTraces -> Option<Swapped>;
     CloseReference -> ();
-    TakeOff -> Option<Box<Opened>>;
+    RemoveCapture -> Option<Box<Opened>>;
     DocumentQuery -> Document;
     ReproducerQuery -> Option<Reproducer>;
     ArtifactsQuery -> Vec<Offer>;

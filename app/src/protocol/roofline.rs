@@ -31,7 +31,7 @@ pub struct RooflineChart {
     /// How much of the time is not drawn.
     pub left_out: Option<String>,
     /// What has no roofline and is also not drawn: communication, copies over a link.
-    pub without_roof: Option<String>,
+    pub without_roofline: Option<String>,
 }
 
 /// Why there is no roofline.

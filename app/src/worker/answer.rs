@@ -16,85 +16,89 @@ impl Traces {
     pub fn answer(&mut self, query: AnyQuery) -> (JsValue, Option<Vec<u8>>) {
         let mut bytes = None;
         let value = match query {
-            AnyQuery::Choice(query) => query.said(&self.choose(&query)),
+            AnyQuery::Choice(query) => query.encoded(&self.choose(&query)),
             AnyQuery::GpuText(query) => {
                 let gpu = hardware::parse(&query.text).map(|gpu| gpu.name.to_string());
-                query.said(&gpu.map_err(|error| error.to_string()))
+                query.encoded(&gpu.map_err(|error| error.to_string()))
             }
             AnyQuery::ModelsText(query) => {
                 let target = self.target();
                 let checked = check(&query.text, target.analyzed());
-                query.said(&checked)
+                query.encoded(&checked)
             }
-            AnyQuery::RowsQuery(query) => query.said(&self.rows(&query)),
-            AnyQuery::RowQuery(query) => query.said(&self.row(&query)),
-            AnyQuery::TotalsQuery(query) => query.said(&self.totals(&query)),
-            AnyQuery::GroupsQuery(query) => query.said(&self.groups(&query)),
-            AnyQuery::FindInTrace(query) => query.said(&self.target().find(&query.text)),
-            AnyQuery::DetailsQuery(query) => query.said(&self.target().details(&query)),
-            AnyQuery::TreeQuery(query) if query.of_both => query.said(&self.diff_step(&query.step)),
+            AnyQuery::RowsQuery(query) => query.encoded(&self.rows(&query)),
+            AnyQuery::RowQuery(query) => query.encoded(&self.row(&query)),
+            AnyQuery::TotalsQuery(query) => query.encoded(&self.totals(&query)),
+            AnyQuery::GroupsQuery(query) => query.encoded(&self.groups(&query)),
+            AnyQuery::FindInTrace(query) => query.encoded(&self.target().find(&query.text)),
+            AnyQuery::DetailsQuery(query) => query.encoded(&self.target().details(&query)),
+            AnyQuery::TreeQuery(query) if query.of_both => {
+                query.encoded(&self.diff_step(&query.step))
+            }
             AnyQuery::TreeQuery(query) => {
                 let (tree, profile) = self.target().tree();
-                query.said(&tree.step(profile, &query.step))
+                query.encoded(&tree.step(profile, &query.step))
             }
             AnyQuery::TreeRowsQuery(query) => {
                 let (tree, profile) = self.target().tree();
-                query.said(&tree.rows(profile, &query))
+                query.encoded(&tree.rows(profile, &query))
             }
             AnyQuery::FlameQuery(query) => {
                 let (tree, profile) = self.target().tree();
                 let (flame, blocks) = tree.flame(profile, &query);
                 bytes = Some(blocks);
-                query.said(&flame)
+                query.encoded(&flame)
             }
             AnyQuery::RooflineQuery(query) => {
                 let target = self.target();
-                query.said(&roofline(target.analyzed(), &target.report))
+                query.encoded(&roofline(target.analyzed(), &target.report))
             }
-            AnyQuery::SystemQuery(query) => query.said(&system(&self.target().report)),
-            AnyQuery::MemoryQuery(query) => query.said(&memory_view(self.target().analyzed())),
-            AnyQuery::StepsQuery(query) => query.said(&self.target().step_times()),
+            AnyQuery::SystemQuery(query) => query.encoded(&system(&self.target().report)),
+            AnyQuery::MemoryQuery(query) => query.encoded(&memory_view(self.target().analyzed())),
+            AnyQuery::StepsQuery(query) => query.encoded(&self.target().step_times()),
             AnyQuery::TimelineQuery(query) => {
                 self.below = query.below;
-                query.said(&self.timelines().outline())
+                query.encoded(&self.timelines().outline())
             }
             AnyQuery::DrawQuery(query) => {
                 let (drawn, blocks) = self.timelines().draw(&query);
                 bytes = Some(blocks);
-                query.said(&drawn)
+                query.encoded(&drawn)
             }
-            AnyQuery::GlanceQuery(query) => query.said(&self.timelines().glance(&query)),
-            AnyQuery::SpanQuery(query) => query.said(&self.timelines().span(&query)),
-            AnyQuery::RangeQuery(query) => query.said(&self.timelines().range(&query)),
-            AnyQuery::FindEvents(query) => query.said(&self.timelines().find(&query)),
-            AnyQuery::EventAtQuery(query) => query.said(&self.target().event_at(&query)),
+            AnyQuery::GlanceQuery(query) => query.encoded(&self.timelines().glance(&query)),
+            AnyQuery::SpanQuery(query) => query.encoded(&self.timelines().span(&query)),
+            AnyQuery::RangeQuery(query) => query.encoded(&self.timelines().range(&query)),
+            AnyQuery::FindEvents(query) => query.encoded(&self.timelines().find(&query)),
+            AnyQuery::EventAtQuery(query) => query.encoded(&self.target().event_at(&query)),
             AnyQuery::MomentQuery(query) => {
                 self.moment = Some(query);
-                query.said(&())
+                query.encoded(&())
             }
-            AnyQuery::CompareQuery(query) => query.said(&self.compare()),
-            AnyQuery::DiffRowsQuery(query) => query.said(&self.diff_rows(&query)),
-            AnyQuery::SwapTraces(query) => query.said(&self.swap(&query.choice)),
-            AnyQuery::CloseReference(query) => query.said(&self.close_reference()),
-            AnyQuery::TakeOff(query) => query.said(&self.take_off(&query).map(Box::new)),
-            AnyQuery::DocumentQuery(query) => query.said(&self.target().document(query)),
+            AnyQuery::CompareQuery(query) => query.encoded(&self.compare()),
+            AnyQuery::DiffRowsQuery(query) => query.encoded(&self.diff_rows(&query)),
+            AnyQuery::SwapTraces(query) => query.encoded(&self.swap(&query.choice)),
+            AnyQuery::CloseReference(query) => query.encoded(&self.close_reference()),
+            AnyQuery::RemoveCapture(query) => {
+                query.encoded(&self.remove_capture(&query).map(Box::new))
+            }
+            AnyQuery::DocumentQuery(query) => query.encoded(&self.target().document(query)),
             AnyQuery::ReproducerQuery(query) => {
                 let target = self.target();
                 let made = reproducer(target.analyzed(), &target.report, query);
                 let (reproducer, zip) = made.unzip();
                 bytes = zip.flatten();
-                query.said(&reproducer)
+                query.encoded(&reproducer)
             }
-            AnyQuery::ArtifactsQuery(query) => query.said(&self.artifacts(query)),
+            AnyQuery::ArtifactsQuery(query) => query.encoded(&self.artifacts(query)),
             AnyQuery::ArtifactQuery(query) => {
                 let (made, content) = self.artifact(&query).unzip();
                 bytes = content.filter(|_| !query.is_measured);
-                query.said(&made)
+                query.encoded(&made)
             }
-            AnyQuery::EnclosedQuery(query) => query.said(&self.enclosed(&query)),
+            AnyQuery::EnclosedQuery(query) => query.encoded(&self.enclosed(&query)),
             AnyQuery::WrittenTraceQuery(query) => {
                 bytes = self.written(query);
-                query.said(&())
+                query.encoded(&())
             }
         };
         (value, bytes)

@@ -12,7 +12,7 @@ pub(super) enum Chunks {
     /// The worker reads it.
     Own(ReadableStreamDefaultReader),
     /// The page reads it: `app/src/page/browser/ports.rs`.
-    Asked(MessagePort),
+    FromPage(MessagePort),
 }
 
 /// The property of a file with the port to ask the page for its bytes.
@@ -26,7 +26,7 @@ pub(super) fn ask_page(file: &File, port: &JsValue) {
 impl Chunks {
     pub(super) fn of(file: &File) -> Chunks {
         match part(file, PORT).dyn_into() {
-            Ok(port) => Chunks::Asked(port),
+            Ok(port) => Chunks::FromPage(port),
             Err(_) => Chunks::Own(file.stream().get_reader().unchecked_into()),
         }
     }
@@ -35,7 +35,7 @@ impl Chunks {
     pub(super) async fn next(&self) -> Result<Option<Vec<u8>>, JsValue> {
         let chunk = match self {
             Chunks::Own(reader) => JsFuture::from(reader.read()).await?,
-            Chunks::Asked(port) => asked(port).await?,
+            Chunks::FromPage(port) => next_from_page(port).await?,
         };
         if part(&chunk, "done").is_truthy() {
             return Ok(None);
@@ -46,10 +46,10 @@ impl Chunks {
 }
 
 /// The next chunk, in the format of the file's own reader.
-async fn asked(port: &MessagePort) -> Result<JsValue, JsValue> {
-    let heard = Promise::new(&mut |resolve, _| port.set_onmessage(Some(&resolve)));
+async fn next_from_page(port: &MessagePort) -> Result<JsValue, JsValue> {
+    let reply = Promise::new(&mut |resolve, _| port.set_onmessage(Some(&resolve)));
     port.post_message(&JsValue::NULL)?;
-    let chunk = part(&JsFuture::from(heard).await?, "data");
+    let chunk = part(&JsFuture::from(reply).await?, "data");
     let error = part(&chunk, "error");
     match error.is_undefined() {
         true => Ok(chunk),

@@ -88,10 +88,7 @@ impl Group {
                 Ok(Content::Execution(execution)) => group.executions.push((name, execution)),
                 Ok(Content::Config(Ok(config))) => group.config = Some((name, config)),
                 Ok(Content::Config(Err(why))) => group.leave_out(name, &why),
-                Err(failure) => group.left_out.push(LeftOut {
-                    name: Some(name),
-                    failure,
-                }),
+                Err(failure) => group.left_out.push(LeftOut::new(name, failure)),
             }
         }
         if group.captures.is_empty() {
@@ -148,14 +145,10 @@ impl Group {
             self.runs.push(self.captures.remove(at));
             return Ok(self);
         }
-        let failure = |sentence: &str| Failure {
-            sentence: sentence.to_owned(),
-            at_byte: None,
-        };
         Err(match (self.captures.len(), self.left_out.pop()) {
             (0, Some(left_out)) => left_out.failure,
-            (0, None) => failure("no file was given"),
-            _ => failure(why),
+            (0, None) => Failure::new("no file was given"),
+            _ => Failure::new(why),
         })
     }
 
@@ -169,13 +162,8 @@ impl Group {
 
     /// Records why a file is not used.
     pub(super) fn leave_out(&mut self, name: String, sentence: &str) {
-        self.left_out.push(LeftOut {
-            name: Some(name),
-            failure: Failure {
-                sentence: sentence.to_owned(),
-                at_byte: None,
-            },
-        });
+        self.left_out
+            .push(LeftOut::new(name, Failure::new(sentence)));
     }
 }
 
@@ -184,10 +172,7 @@ impl LeftOut {
     pub(super) fn captures(why: &str) -> LeftOut {
         LeftOut {
             name: None,
-            failure: Failure {
-                sentence: why.trim_end_matches('.').to_owned(),
-                at_byte: None,
-            },
+            failure: Failure::new(why.trim_end_matches('.')),
         }
     }
 }

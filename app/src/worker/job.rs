@@ -49,14 +49,14 @@ async fn digest_of(file: &File, request: DigestRequest) -> Result<(Vec<Vec<u8>>,
     if Digest::from_file(&head).is_some() {
         let bytes = bytes_of(file, file.size()).await?;
         return match Digest::from_file(&bytes) {
-            Some(Err(why)) => Err(failure(why)),
+            Some(Err(why)) => Err(Failure::new(why)),
             _ => Ok((vec![bytes], true)),
         };
     }
     let mut reporter = ProgressReporter::of(Reply::Progress, std::slice::from_ref(file));
     let content = read_one(file, &mut reporter, request.has_second).await?;
     let Some(Content::Recording(imported)) = content else {
-        return Err(failure("it is not a trace".to_owned()));
+        return Err(Failure::new("it is not a trace"));
     };
     reporter.report(OpeningStep::Profiling);
     let source = SourceFile {
@@ -69,7 +69,7 @@ async fn digest_of(file: &File, request: DigestRequest) -> Result<(Vec<Vec<u8>>,
 
 /// Keeps, for each file with several merged ranks, only the rank that its name specifies; `false` if a name specifies
 /// none.
-pub(super) fn take_apart(files: &mut [Incoming]) -> bool {
+pub(super) fn select_named_ranks(files: &mut [Incoming]) -> bool {
     files.iter_mut().all(|file| {
         let Ok(Content::Recording(imported)) = &mut file.content else {
             return true;
@@ -77,13 +77,6 @@ pub(super) fn take_apart(files: &mut [Incoming]) -> bool {
         let rank = one_rank(std::mem::take(&mut **imported), &file.name);
         rank.map(|rank| **imported = rank).is_some()
     })
-}
-
-fn failure(sentence: String) -> Failure {
-    Failure {
-        sentence,
-        at_byte: None,
-    }
 }
 
 /// The job that this worker holds.
@@ -112,9 +105,8 @@ pub(super) fn open(digests: &JsValue, request: JobRequest) {
     });
     let reply = match opened {
         Some(opened) => Reply::JobOpened(Box::new(opened)),
-        None => Reply::JobFailed(failure(
-            "none of the files is a rank of a job: neither their metadata nor their file names contain a rank number"
-                .to_owned(),
+        None => Reply::JobFailed(Failure::new(
+            "none of the files is a rank of a job: neither their metadata nor their file names contain a rank number",
         )),
     };
     send(&reply, &[]);

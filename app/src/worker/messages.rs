@@ -41,7 +41,7 @@ pub fn start() {
         ONE_FILE | OF_JOB | OF_FLEET => {}
         _ => reading::prepare(),
     }
-    let hear = Closure::<dyn FnMut(MessageEvent)>::new(|event: MessageEvent| {
+    let on_message = Closure::<dyn FnMut(MessageEvent)>::new(|event: MessageEvent| {
         let message = event.data();
         let id = part(&message, "id");
         match from_js(&part(&message, "body")) {
@@ -75,9 +75,9 @@ pub fn start() {
             Err(error) => wasm_bindgen::throw_str(&error.to_string()),
         }
     });
-    scope().set_onmessage(Some(hear.as_ref().unchecked_ref()));
+    scope().set_onmessage(Some(on_message.as_ref().unchecked_ref()));
     // It lives as long as the worker.
-    hear.forget();
+    on_message.forget();
 }
 
 /// The files in a message.
@@ -97,7 +97,7 @@ async fn open_files(files: Vec<File>, choice: Choice, is_another_open: bool) {
     let Some(mut incoming) = read_all(files, &mut reporter, || true).await else {
         return;
     };
-    match job::take_apart(&mut incoming) {
+    match job::select_named_ranks(&mut incoming) {
         true => finish(incoming, &mut reporter, &choice, is_another_open),
         false => send(&Reply::IsJob, &[]),
     }
@@ -154,7 +154,7 @@ async fn open_below(files: Vec<File>, choice: Choice, request: BelowRequest) {
     let Some(mut incoming) = read_all(files, &mut reporter, || true).await else {
         return;
     };
-    job::take_apart(&mut incoming);
+    job::select_named_ranks(&mut incoming);
     let failure = match Analysis::of_run(incoming, &choice) {
         Ok(analysis) => {
             TRACES.with_borrow_mut(|traces| {

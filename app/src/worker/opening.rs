@@ -10,7 +10,7 @@ use super::analysis::configured;
 use super::incoming::{Group, Incoming, NO_REPLAYS};
 use super::{Analysis, Traces};
 use crate::protocol::{
-    Choice, Failure, FileNames, LeftOut, Opened, OpeningStep, TOO_MANY, TakeOff,
+    Choice, Failure, FileNames, LeftOut, Opened, OpeningStep, RemoveCapture, TOO_MANY,
 };
 
 /// Why captures alone are not a trace.
@@ -73,10 +73,7 @@ impl Traces {
         let mut runs = std::mem::take(&mut group.runs).into_iter();
         let (Some((name, target)), reference, None) = (runs.next(), runs.next(), runs.next())
         else {
-            return Err(Failure {
-                sentence: TOO_MANY.to_owned(),
-                at_byte: None,
-            });
+            return Err(Failure::new(TOO_MANY));
         };
         on_event(OpeningEvent::Step(OpeningStep::Profiling));
         let (target, why) = merged(target, &captures);
@@ -220,7 +217,7 @@ impl Traces {
     }
 
     /// Removes a capture, or the model's sizes; `None` if it is not used.
-    pub fn take_off(&mut self, query: &TakeOff) -> Option<Opened> {
+    pub fn remove_capture(&mut self, query: &RemoveCapture) -> Option<Opened> {
         let Some(name) = &query.name else {
             self.config.take()?;
             self.configure(&query.choice);

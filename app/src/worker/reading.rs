@@ -164,10 +164,7 @@ async fn execution_trace(file: &File) -> Option<Result<Content, Failure>> {
     let bytes = bytes_of(file, file.size()).await;
     Some(bytes.and_then(|bytes| {
         let read = ExecutionTrace::read(&bytes);
-        read.map(Content::Execution).map_err(|sentence| Failure {
-            sentence,
-            at_byte: None,
-        })
+        read.map(Content::Execution).map_err(Failure::new)
     }))
 }
 
@@ -180,11 +177,8 @@ pub(super) async fn bytes_of(file: &File, up_to: f64) -> Result<Vec<u8>, Failure
 }
 
 fn unreadable(error: &JsValue) -> Failure {
-    Failure {
-        sentence: format!(
-            "the browser could not read the file ({}); it may have changed or moved",
-            error_text(error)
-        ),
-        at_byte: None,
-    }
+    Failure::new(format!(
+        "the browser could not read the file ({}); it may have changed or moved",
+        error_text(error)
+    ))
 }

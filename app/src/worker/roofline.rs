@@ -62,7 +62,7 @@ pub(super) fn roofline(profile: &Profile, report: &Report) -> RooflineChart {
             )
         }),
         left_out: left_out(profile, report, share),
-        without_roof: without_roof(profile, report),
+        without_roofline: without_roofline(profile, report),
         marks: marks.collect(),
         memory: Some(roof.memory),
         ceilings: roof.ceilings,
@@ -138,7 +138,7 @@ fn families(drawn: &[charts::Mark], share: impl Fn(i64) -> f64) -> Vec<FamilyTim
 }
 
 /// A note on operations without a roofline, if there are any.
-fn without_roof(profile: &Profile, report: &Report) -> Option<String> {
+fn without_roofline(profile: &Profile, report: &Report) -> Option<String> {
     let copies = counted(profile, report).filter(|(_, judged)| judged.is_over_link);
     let n_link_copies = copies.count();
     let families = report.overview.families.iter();

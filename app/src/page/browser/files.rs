@@ -66,7 +66,7 @@ pub fn on_drag(then: impl Fn(Drag) + Clone + 'static) {
     let innermost: std::rc::Rc<RefCell<Option<web_sys::EventTarget>>> = Default::default();
     for kind in ["dragenter", "dragover", "dragleave", "drop"] {
         let (innermost, then) = (innermost.clone(), then.clone());
-        let hear = move |event: &web_sys::Event| {
+        let on_event = move |event: &web_sys::Event| {
             let Some(event) = event.dyn_ref().filter(|event| carries_files(event)) else {
                 return;
             };
@@ -92,7 +92,7 @@ pub fn on_drag(then: impl Fn(Drag) + Clone + 'static) {
             }
         };
         let options = EventListenerOptions::enable_prevent_default();
-        let listener = EventListener::new_with_options(&window(), kind, options, hear);
+        let listener = EventListener::new_with_options(&window(), kind, options, on_event);
         keep(listener);
     }
 }
@@ -116,7 +116,7 @@ fn take(event: &DragEvent, then: impl FnOnce(Dropped) + 'static) {
 }
 
 /// Takes what was dropped before the app was loaded; the loader in `boot.js` has kept it.
-pub fn take_held(then: impl FnOnce(Dropped) + 'static) {
+pub fn take_waiting_drop(then: impl FnOnce(Dropped) + 'static) {
     let held = part(&part(&js_sys::global(), "dormer"), "dropped");
     let list = |name| part(&held, name).dyn_into::<Array>().unwrap_or_default();
     let files: Vec<File> = list("files").iter().map(JsCast::unchecked_into).collect();

@@ -129,6 +129,11 @@ pub fn types_text(event: &web_sys::Event) -> bool {
     })
 }
 
+/// Whether a key is pressed together with Ctrl, Meta or Alt.
+pub fn has_modifier(event: &web_sys::KeyboardEvent) -> bool {
+    event.ctrl_key() || event.meta_key() || event.alt_key()
+}
+
 /// Whether a modal dialog is open.
 pub fn has_open_dialog() -> bool {
     first("dialog[open]").is_some()

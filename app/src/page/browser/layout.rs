@@ -48,6 +48,17 @@ pub fn follow_size(element: NodeRef<Div>, then: impl Fn(f64, f64) + Clone + 'sta
     });
 }
 
+/// The width of an element, updated when it changes noticeably.
+pub fn width_of(element: NodeRef<Div>) -> RwSignal<f64> {
+    let width = RwSignal::new(0.0_f64);
+    follow_size(element, move |now, _| {
+        if (width.get_untracked() - now).abs() > 0.5 {
+            width.set(now);
+        }
+    });
+    width
+}
+
 /// The pointer's position relative to an element's upper left corner.
 pub fn pointer_in(element: &web_sys::Element, event: &web_sys::MouseEvent) -> (f64, f64) {
     let corner = element.get_bounding_client_rect();

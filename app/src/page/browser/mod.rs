@@ -49,24 +49,24 @@ pub use enclosed::{
 pub use fetched::{Found, fetched, found};
 pub use files::{
     Drag, Dropped, Half, choose_file, choose_folder, choose_reference, click, copy, download,
-    download_file, on_drag, read_text, take_files, take_folder, take_held,
+    download_file, on_drag, read_text, take_files, take_folder, take_waiting_drop,
 };
 pub use focus::{
-    catch_focus, focus_leaves, focus_on, has_open_dialog, keep_focus, on_key, remember_focus,
-    return_focus, reveal, types_text,
+    catch_focus, focus_leaves, focus_on, has_modifier, has_open_dialog, keep_focus, on_key,
+    remember_focus, return_focus, reveal, types_text,
 };
 pub use heads::{head_of, n_cores};
 pub use kept::{KeptTrace, forget_trace, keep_trace, kept_trace, kept_traces};
 pub use layout::{
     bring_into_view, capture_pointer, colors_of, design_px, follow_size, go_to_element,
-    is_wider_than, last_passed, mono_letter, on_scroll, pointer_in, scroll_to_top,
+    is_wider_than, last_passed, mono_letter, on_scroll, pointer_in, scroll_to_top, width_of,
 };
 pub use offline::{
     FrontPage, build, can_be_kept, copy_bytes, forget_build, front_page, keep_build, kept_build,
     offer_as_app, on_launch,
 };
 pub use ports::post;
-pub use senders::{Said, Sender, SentTrace, on_said};
+pub use senders::{Sender, SenderMessage, SentTrace, on_sender_message};
 pub use served::{
     PageSource, is_visible, json_of, local_time, page_source, say_bye_at_the_end, served_for,
 };

@@ -33,7 +33,7 @@ fn port_of(file: &File) -> Result<MessagePort, JsValue> {
     let here = channel.port1();
     let reader: ReadableStreamDefaultReader = file.stream().get_reader().unchecked_into();
     let answers = here.clone();
-    let hear = Closure::<dyn FnMut()>::new(move || {
+    let on_message = Closure::<dyn FnMut()>::new(move || {
         let (reader, port) = (reader.clone(), answers.clone());
         spawn_local(async move {
             let chunk = JsFuture::from(reader.read()).await;
@@ -42,8 +42,8 @@ fn port_of(file: &File) -> Result<MessagePort, JsValue> {
             let _ = port.post_message(&chunk);
         });
     });
-    here.set_onmessage(Some(hear.as_ref().unchecked_ref()));
+    here.set_onmessage(Some(on_message.as_ref().unchecked_ref()));
     // It lives as long as the worker may ask.
-    hear.forget();
+    on_message.forget();
     Ok(channel.port2())
 }

@@ -73,7 +73,7 @@ impl Sender {
 }
 
 /// A message from another window.
-pub enum Said {
+pub enum SenderMessage {
     /// It asks whether the page is there.
     Ping,
     /// It wants status messages about its traces.
@@ -94,10 +94,10 @@ pub struct SentTrace {
     pub wants_status: bool,
 }
 
-impl Said {
-    fn of(data: &JsValue) -> Option<Said> {
+impl SenderMessage {
+    fn of(data: &JsValue) -> Option<SenderMessage> {
         if data.as_string().as_deref() == Some("PING") {
-            return Some(Said::Ping);
+            return Some(SenderMessage::Ping);
         }
         if part(data, "perfettoIgnore").is_truthy() {
             return None;
@@ -106,7 +106,7 @@ impl Said {
         let trace = |bytes: JsValue, about: &JsValue, size| {
             let name = [part(about, "fileName"), part(about, "title")];
             let name = name.iter().find_map(JsValue::as_string);
-            Said::Trace(SentTrace {
+            SenderMessage::Trace(SentTrace {
                 bytes,
                 name: plain(&name.unwrap_or_default()),
                 size,
@@ -127,7 +127,7 @@ impl Said {
             let size = part(&about, "bytesTotal").as_f64();
             return Some(trace(stream, &about, size.filter(|size| *size > 0.0)));
         }
-        wants_status.then_some(Said::WantsStatus)
+        wants_status.then_some(SenderMessage::WantsStatus)
     }
 }
 
@@ -168,10 +168,10 @@ fn plain(name: &str) -> String {
 }
 
 /// Calls back with messages from other windows that belong to this one.
-pub fn on_said(then: impl Fn(Said, Sender) + 'static) {
+pub fn on_sender_message(then: impl Fn(SenderMessage, Sender) + 'static) {
     keep(EventListener::new(&window(), "message", move |event| {
         let event = event.dyn_ref::<MessageEvent>();
-        let said = event.and_then(|event| Sender::of(event).zip(Said::of(&event.data())));
+        let said = event.and_then(|event| Sender::of(event).zip(SenderMessage::of(&event.data())));
         if let Some((sender, said)) = said {
             then(said, sender);
         }

@@ -1,23 +1,37 @@
-//! Dialogs, shown and hidden by a signal, and file inputs.
+//! Dialogs, shown and hidden by a signal, their headers, and file inputs.
 
 use leptos::html::Dialog;
 use web_sys::File;
 
 use crate::page::prelude::*;
 
-/// Shows a dialog while `wanted` is set. The dialog's `close` event must reset it: the browser also closes dialogs by
+/// Shows a dialog while `is_open` is set. The dialog's `close` event must reset it: the browser also closes dialogs by
 /// itself.
-pub fn show_while(dialog: NodeRef<Dialog>, wanted: RwSignal<bool>) {
+pub fn show_while(dialog: NodeRef<Dialog>, is_open: RwSignal<bool>) {
     Effect::new(move || {
-        let wanted = wanted.get();
+        let is_open = is_open.get();
         if let Some(dialog) = dialog.get() {
-            match wanted {
+            match is_open {
                 true if !dialog.open() => drop(dialog.show_modal()),
                 false if dialog.open() => dialog.close(),
                 _ => {}
             }
         }
     });
+}
+
+/// The header of a dialog: its title, with an id, and a button that closes it.
+pub fn dialog_header(
+    id: &'static str,
+    title: impl IntoView + 'static,
+    close: impl Fn() + 'static,
+) -> impl IntoView {
+    view! {
+        <header role="presentation">
+            <h2 id=id>{title}</h2>
+            <button type="button" class="ghost square" aria-label="Close" on:click=move |_| close()>"\u{d7}"</button>
+        </header>
+    }
 }
 
 /// The hidden input behind a button that opens a file; [`browser::click`] opens its file dialog.

@@ -101,10 +101,7 @@ pub fn file_chooser() -> impl IntoView {
     view! {
         <dialog class="dialog file-chooser" id="file-chooser" aria-labelledby="file-chooser-title" node_ref=dialog on:close=move |_| close()>
             <form novalidate on:submit=open>
-                <header role="presentation">
-                    <h2 id="file-chooser-title">{move || format!("{}: which one is the trace?", format::counted(state.candidates.with(Vec::len) as u64, "file"))}</h2>
-                    <button type="button" class="ghost square" aria-label="Close" on:click=move |_| close()>"×"</button>
-                </header>
+                {dialog_header("file-chooser-title", move || format!("{}: which one is the trace?", format::counted(state.candidates.with(Vec::len) as u64, "file")), close)}
                 {move || is_many().then(|| view! { <p>{as_job("main")}</p> })}
                 <div class="wide" tabindex="0">
                     <table class="list">

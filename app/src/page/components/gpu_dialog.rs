@@ -118,10 +118,7 @@ pub fn gpu_dialog(dialog: NodeRef<Dialog>, wants_file: RwSignal<bool>) -> impl I
     view! {
         <dialog class="dialog gpu-dialog" id="gpu-dialog" aria-labelledby="gpu-dialog-title" node_ref=dialog on:close=move |_| error.set(None)>
             <form novalidate on:submit=submit>
-                <header role="presentation">
-                    <h2 id="gpu-dialog-title">"Custom GPU"</h2>
-                    <button type="button" class="ghost square" aria-label="Close" on:click=move |_| close()>"×"</button>
-                </header>
+                {dialog_header("gpu-dialog-title", "Custom GPU", close)}
                 <p class="soft fine">"Starts with the figures of the chosen GPU."</p>
                 <ReadFile
                     id="gpu-file"

@@ -7,13 +7,13 @@ use crate::page::prelude::*;
 use crate::page::views::VIEWS;
 
 /// Handles the keys that work wherever the keyboard focus is.
-pub fn hear_keys(state: AppState) {
+pub fn listen_to_keys(state: AppState) {
     browser::on_key(move |event| pressed(state, event));
 }
 
 fn pressed(state: AppState, event: &KeyboardEvent) {
     let with_command = (event.ctrl_key() || event.meta_key()) && !event.alt_key();
-    let alone = !(event.ctrl_key() || event.meta_key() || event.alt_key());
+    let alone = !browser::has_modifier(event);
     // Typed letters are not commands, and a dialog handles its own keys.
     let is_on = state.single_keys.get_untracked();
     let is_free = is_on && alone && !browser::types_text(event) && !browser::has_open_dialog();
@@ -82,10 +82,7 @@ pub fn key_sheet() -> impl IntoView {
     view! {
         <dialog class="dialog key-sheet" id="key-sheet" aria-labelledby="key-sheet-title" node_ref=dialog on:close=move |_| state.key_sheet.set(false)>
             <div>
-                <header>
-                    <h2 id="key-sheet-title">"Keyboard shortcuts"</h2>
-                    <button type="button" class="ghost square" aria-label="Close" on:click=move |_| state.key_sheet.set(false)>"×"</button>
-                </header>
+                {dialog_header("key-sheet-title", "Keyboard shortcuts", move || state.key_sheet.set(false))}
                 {move || state.key_sheet.get().then(groups)}
                 <label class="single-keys">
                     <input

@@ -127,10 +127,7 @@ pub fn models_dialog() -> impl IntoView {
             }
         >
             <div>
-                <header>
-                    <h2 id="models-title">"Custom perf models"</h2>
-                    <button type="button" class="ghost square" aria-label="Close" on:click=move |_| state.models_dialog.set(false)>"\u{d7}"</button>
-                </header>
+                {dialog_header("models-title", "Custom perf models", move || state.models_dialog.set(false))}
                 <p>"FLOPs and bytes for operations that Dormer has no model for, or models differently. They fill in FLOPs, bytes and % of roofline."</p>
                 <ReadFile
                     id="models-file"

@@ -75,10 +75,7 @@ pub fn offline_dialog() -> impl IntoView {
     view! {
         <dialog class="dialog offline" id="offline-dialog" aria-labelledby="offline-title" node_ref=dialog on:close=move |_| close()>
             <div>
-                <header>
-                    <h2 id="offline-title">"Offline and sites"</h2>
-                    <button type="button" class="ghost square" aria-label="Close" on:click=move |_| close()>"×"</button>
-                </header>
+                {dialog_header("offline-title", "Offline and sites", close)}
                 {copy()}
                 {sites()}
             </div>
@@ -132,7 +129,7 @@ fn copy() -> impl IntoView {
                 (true, true) => kept().into_any(),
                 (true, false) => not_kept().into_any(),
             }}
-            <p class="fine" role="status" data-testid="offline-said">{move || state.offline.with(|copy| copy.said.clone())}</p>
+            <p class="fine" role="status" data-testid="offline-said">{move || state.offline.with(|copy| copy.message.clone())}</p>
         </section>
     }
 }
@@ -193,7 +190,7 @@ fn work(
 ) {
     state.offline.update(|copy| {
         copy.is_busy = true;
-        doing.clone_into(&mut copy.said);
+        doing.clone_into(&mut copy.message);
     });
     wasm_bindgen_futures::spawn_local(async move {
         let done = work.await;
@@ -201,7 +198,7 @@ fn work(
             Ok(new) => *copy = new,
             Err(why) => {
                 copy.is_busy = false;
-                copy.said = format!("That failed: {why}.");
+                copy.message = format!("That failed: {why}.");
             }
         });
     });
@@ -218,17 +215,17 @@ fn keep(state: AppState, is_this_build: bool) {
             );
         }
         let show_progress = |n: usize| {
-            let said = format!("{} kept so far\u{2026}", format::counted(n as u64, "file"));
-            state.offline.update(|copy| copy.said = said);
+            let message = format!("{} kept so far\u{2026}", format::counted(n as u64, "file"));
+            state.offline.update(|copy| copy.message = message);
         };
         browser::keep_build(front, show_progress).await?;
-        let said = match build == browser::build() {
+        let message = match build == browser::build() {
             true => "Kept.",
             false => "Kept. Reload the page to use it.",
         };
         Ok(OfflineCopy {
             kept: Some(build),
-            said: said.to_owned(),
+            message: message.to_owned(),
             ..OfflineCopy::default()
         })
     });
@@ -241,9 +238,9 @@ fn look_for_newer(state: AppState) {
         let mut copy = state.offline.get_untracked();
         copy.is_busy = false;
         if copy.kept.as_ref() == Some(&found) {
-            "The server has the same build.".clone_into(&mut copy.said);
+            "The server has the same build.".clone_into(&mut copy.message);
         } else {
-            copy.said = format!("The server has build {found}.");
+            copy.message = format!("The server has build {found}.");
             copy.newer = Some(found);
         }
         Ok(copy)
@@ -254,7 +251,7 @@ fn forget(state: AppState) {
     work(state, "Forgetting\u{2026}", async move {
         browser::forget_build().await?;
         Ok(OfflineCopy {
-            said: "The copy is forgotten.".to_owned(),
+            message: "The copy is forgotten.".to_owned(),
             ..OfflineCopy::default()
         })
     });

@@ -34,10 +34,7 @@ pub fn recent_dialog() -> impl IntoView {
     view! {
         <dialog class="dialog" id="recent-dialog" aria-labelledby="recent-title" node_ref=dialog on:close=move |_| close()>
             <div>
-                <header>
-                    <h2 id="recent-title">"Recent traces"</h2>
-                    <button type="button" class="ghost square" aria-label="Close" on:click=move |_| close()>"×"</button>
-                </header>
+                {dialog_header("recent-title", "Recent traces", close)}
                 {keep_switch()}
                 {recent_list()}
                 <Show when=move || state.kept_traces.with(Vec::is_empty)>

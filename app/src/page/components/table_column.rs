@@ -230,10 +230,10 @@ fn share(percent: Option<f64>) -> Option<String> {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
 
-    const COLUMNS: &[TableColumn] = &[
+    pub(in crate::page::components) const COLUMNS: &[TableColumn] = &[
         TableColumn::new("name", "Name", Width::Rest),
         TableColumn::new("category", "Category", Width::Label).rank(3),
         TableColumn::new("time", "Time", Width::Figure).rank(1),

@@ -53,7 +53,7 @@ pub fn grip(
     };
     let release = move |_: PointerEvent| drag.set_value(None);
     let on_key = move |event: KeyboardEvent| {
-        if event.ctrl_key() || event.meta_key() || event.alt_key() {
+        if browser::has_modifier(&event) {
             return;
         }
         let now_px = px.get_untracked();

@@ -153,7 +153,7 @@ pub struct TableLayout {
     /// The width of each column, in design pixels.
     pub px: Vec<f64>,
     /// The number of columns that stay fixed at the left.
-    pub n_held: usize,
+    pub n_fixed: usize,
 }
 
 impl TableLayout {
@@ -192,7 +192,7 @@ impl TableLayout {
             px.iter_mut().for_each(|px| *px = (*px * factor).floor());
         }
         TableLayout {
-            n_held: held(&px, n_pinned, window_px),
+            n_fixed: n_fixed(&px, n_pinned, window_px),
             px,
         }
     }
@@ -212,7 +212,7 @@ impl TableLayout {
 const NAME_SHARE: f64 = 0.18;
 
 /// How many of the pinned columns stay fixed: none if nothing scrolls, and only as many as leave enough space.
-fn held(px: &[f64], n_pinned: usize, window_px: f64) -> usize {
+fn n_fixed(px: &[f64], n_pinned: usize, window_px: f64) -> usize {
     let all_px: f64 = px.iter().sum();
     if all_px <= window_px + 0.5 {
         return 0;
@@ -229,13 +229,7 @@ fn held(px: &[f64], n_pinned: usize, window_px: f64) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    const COLUMNS: &[TableColumn] = &[
-        TableColumn::new("name", "Name", Width::Rest),
-        TableColumn::new("category", "Category", Width::Label).rank(3),
-        TableColumn::new("time", "Time", Width::Figure).rank(1),
-        TableColumn::new("share", "Share", Width::Share).rank(2),
-    ];
+    use crate::page::components::table_column::tests::COLUMNS;
 
     fn all() -> Vec<&'static TableColumn> {
         COLUMNS.iter().collect()
@@ -280,10 +274,10 @@ mod tests {
 
     #[test]
     fn no_more_columns_are_pinned_than_leave_something_to_scroll() {
-        assert_eq!(held(&[300.0, 90.0, 90.0], 1, 480.0), 0, "all of it fits");
-        assert_eq!(held(&[100.0, 90.0, 400.0], 2, 400.0), 2);
-        assert_eq!(held(&[200.0, 90.0, 400.0], 2, 400.0), 1);
-        assert_eq!(held(&[300.0, 90.0, 400.0], 2, 400.0), 0);
+        assert_eq!(n_fixed(&[300.0, 90.0, 90.0], 1, 480.0), 0, "all of it fits");
+        assert_eq!(n_fixed(&[100.0, 90.0, 400.0], 2, 400.0), 2);
+        assert_eq!(n_fixed(&[200.0, 90.0, 400.0], 2, 400.0), 1);
+        assert_eq!(n_fixed(&[300.0, 90.0, 400.0], 2, 400.0), 0);
     }
 
     #[track_caller]

@@ -124,7 +124,7 @@ impl VirtualTable {
         };
         let (pressed, clicked, clicked_twice) = (self.act.clone(), self.act.clone(), self.act);
         let press = move |event: KeyboardEvent| {
-            if event.ctrl_key() || event.meta_key() || event.alt_key() {
+            if browser::has_modifier(&event) {
                 return;
             }
             let is_done = match moved(&event, window) {
@@ -160,11 +160,11 @@ impl VirtualTable {
             layout.map(|layout| layout.with(|layout| format!("{:.2}", read(layout))))
         };
         let class = move || {
-            let held = layout.map(|layout| layout.with(|layout| layout.n_held));
-            match held {
+            let n_fixed = layout.map(|layout| layout.with(|layout| layout.n_fixed));
+            match n_fixed {
                 None => format!("sheet {}", self.class),
                 Some(0) => format!("sheet laid {}", self.class),
-                Some(n_held) => format!("sheet laid held held-{n_held} {}", self.class),
+                Some(n_fixed) => format!("sheet laid held held-{n_fixed} {}", self.class),
             }
         };
         let column = move |(at, width): (usize, &'static str)| {

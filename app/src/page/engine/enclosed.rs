@@ -98,7 +98,7 @@ impl Engine {
     async fn asked<Q: Query>(self, query: Q) -> Result<(Q::Answer, Option<Uint8Array>), String> {
         let answer = Rc::new(RefCell::new(None));
         let mut query = Some(query);
-        let heard = Promise::new(&mut |resolve, _| {
+        let reply = Promise::new(&mut |resolve, _| {
             let (answer, query) = (Rc::clone(&answer), query.take());
             if let Some(query) = query {
                 self.ask_for_bytes(query, move |said, bytes| {
@@ -107,7 +107,7 @@ impl Engine {
                 });
             }
         });
-        let _ = JsFuture::from(heard).await;
+        let _ = JsFuture::from(reply).await;
         let answer = answer.take();
         answer.ok_or_else(|| "the worker gave no answer".to_owned())
     }

@@ -8,7 +8,7 @@ use web_sys::File;
 use super::fleet::{is_fleet, may_be_fleet};
 use super::{Engine, TraceSource, called, left_out, total_bytes};
 use crate::page::browser::{self, Dropped};
-use crate::protocol::{CandidateFile, Failure, Opened, Progress, Request, TOO_MANY, TakeOff};
+use crate::protocol::{CandidateFile, Failure, Opened, Progress, RemoveCapture, Request, TOO_MANY};
 
 /// At most this many files are inspected to determine whether they belong to one job.
 const MOST_HEADS: usize = 16;
@@ -200,7 +200,7 @@ impl Engine {
     }
 
     /// Removes a capture that is merged with the open trace, or its model's configuration.
-    pub fn take_off(self, name: Option<String>) {
+    pub fn remove_capture(self, name: Option<String>) {
         let choice = untrack(|| self.state.whole_choice());
         self.inner.update_value(|inner| {
             inner.chosen_at_ms = browser::now_ms();
@@ -210,7 +210,7 @@ impl Engine {
                 files.remove(at);
             }
         });
-        self.ask(TakeOff { name, choice }, move |opened| {
+        self.ask(RemoveCapture { name, choice }, move |opened| {
             if let Some(opened) = opened {
                 self.merged(opened);
             }

@@ -5,9 +5,9 @@ use std::sync::Arc;
 use gloo::events::EventListener;
 use leptos::prelude::*;
 use wasm_bindgen::prelude::*;
-use web_sys::{ErrorEvent, File, MessageEvent, Worker};
+use web_sys::{File, Worker};
 
-use super::workers::message_of;
+use super::workers::{listen, message_of};
 use super::{Engine, Waiting};
 use crate::page::browser;
 use crate::page::fleet::{FleetStage, VIEW};
@@ -88,17 +88,11 @@ impl Engine {
     }
 
     fn fleet_worker(self, worker: Worker, name: String) -> FleetWorker {
-        let listeners = [
-            EventListener::new(&worker, "message", move |event| {
-                if let Some(event) = event.dyn_ref::<MessageEvent>() {
-                    self.hear_fleet(&event.data());
-                }
-            }),
-            EventListener::new(&worker, "error", move |event| {
-                let reason = event.dyn_ref::<ErrorEvent>().map(ErrorEvent::message);
-                self.fleet_failed(reason.unwrap_or_default());
-            }),
-        ];
+        let listeners = listen(
+            &worker,
+            move |message| self.on_fleet_message(message),
+            move |reason| self.fleet_failed(reason.to_owned()),
+        );
         FleetWorker {
             worker,
             name,
@@ -108,7 +102,7 @@ impl Engine {
         }
     }
 
-    fn hear_fleet(self, message: &JsValue) {
+    fn on_fleet_message(self, message: &JsValue) {
         if let Some(reason) = wire::part(message, "crash").as_string() {
             self.fleet_failed(format!("reading it stopped ({reason})"));
             return;
@@ -143,10 +137,9 @@ impl Engine {
 
     fn fleet_failed(self, sentence: String) {
         self.inner.update_value(|inner| inner.fleet = None);
-        self.state.fleet.set(FleetStage::Failed(Failure {
-            sentence,
-            at_byte: None,
-        }));
+        self.state
+            .fleet
+            .set(FleetStage::Failed(Failure::new(sentence)));
     }
 
     /// Queries runs of the summary.

@@ -8,10 +8,10 @@ use gloo::timers::callback::Timeout;
 use js_sys::{Array, Uint8Array};
 use leptos::prelude::*;
 use wasm_bindgen::prelude::*;
-use web_sys::{ErrorEvent, MessageEvent, Worker};
+use web_sys::Worker;
 
 use super::ranks::Ranks;
-use super::workers::message_of;
+use super::workers::{listen, message_of};
 use super::{Engine, left_out};
 use crate::page::browser;
 use crate::page::ranks::{JobStage, OpenJob};
@@ -40,7 +40,7 @@ impl Drop for JobWorker {
 
 /// A request to combine the digests.
 #[derive(Clone, Copy)]
-pub(super) struct Asked {
+pub(super) struct JobUpdate {
     n_digests: usize,
     n_unread: usize,
     is_last: bool,
@@ -58,7 +58,7 @@ impl Ranks {
             0 => self.chosen_at_ms + f64::from(super::ranks::SOON_MS),
             _ => at_ms + PAUSE * took_ms,
         };
-        let is_free = self.asked.is_empty() && !self.is_together;
+        let is_free = self.updates.is_empty() && !self.is_together;
         (is_more && is_free).then_some((at_ms - now_ms).max(0.0))
     }
 
@@ -173,7 +173,7 @@ impl Engine {
             let worker = &ranks.worker.as_ref()?.worker;
             let posted = worker.post_message_with_transfer(&message, &given);
             ranks.digests.clear();
-            ranks.asked.push_back(Asked {
+            ranks.updates.push_back(JobUpdate {
                 n_digests: ranks.n_digests,
                 n_unread: ranks.files.len() - ranks.n_read - ranks.unreadable.len(),
                 is_last,
@@ -189,17 +189,11 @@ impl Engine {
     }
 
     fn job_worker(self, worker: Worker) -> JobWorker {
-        let listeners = [
-            EventListener::new(&worker, "message", move |event| {
-                if let Some(event) = event.dyn_ref::<MessageEvent>() {
-                    self.hear_job(&event.data());
-                }
-            }),
-            EventListener::new(&worker, "error", move |event| {
-                let reason = event.dyn_ref::<ErrorEvent>().map(ErrorEvent::message);
-                self.job_crashed(&reason.unwrap_or_default());
-            }),
-        ];
+        let listeners = listen(
+            &worker,
+            move |message| self.on_job_message(message),
+            move |reason| self.job_crashed(reason),
+        );
         JobWorker {
             worker,
             requests: 0,
@@ -207,7 +201,7 @@ impl Engine {
         }
     }
 
-    fn hear_job(self, message: &JsValue) {
+    fn on_job_message(self, message: &JsValue) {
         if let Some(reason) = wire::part(message, "crash").as_string() {
             self.job_crashed(&reason);
             return;
@@ -241,7 +235,7 @@ impl Engine {
         self.inner.update_value(|inner| {
             if let Some(ranks) = &mut inner.ranks {
                 ranks.worker = None;
-                ranks.asked.clear();
+                ranks.updates.clear();
             }
         });
         let sentence = format!(
@@ -256,7 +250,7 @@ impl Engine {
     fn job_opened(self, opened: JobOpened) {
         let open = self.take(|inner| {
             let ranks = inner.ranks.as_mut()?;
-            let asked = ranks.asked.pop_front()?;
+            let asked = ranks.updates.pop_front()?;
             let now_ms = browser::now_ms();
             ranks.shown = (asked.n_digests, now_ms - asked.at_ms, now_ms);
             ranks.number += 1;
@@ -292,7 +286,7 @@ impl Engine {
     }
 
     fn job_failed(self, failure: Failure) {
-        let asked = self.take(|inner| inner.ranks.as_mut()?.asked.pop_front());
+        let asked = self.take(|inner| inner.ranks.as_mut()?.updates.pop_front());
         // Files that are still being read may form a job.
         if asked.is_some_and(|asked| !asked.is_last) {
             return;

@@ -10,9 +10,9 @@ mod enclosed;
 mod fetching;
 mod files;
 mod fleet;
-mod heard;
 mod job;
 mod keeping;
+mod messages;
 mod ranks;
 mod reference;
 mod senders;
@@ -136,10 +136,9 @@ impl Engine {
                 engine.warm_up_soon();
             },
             move |reason| {
-                state.stage.set(Stage::Failed(Failure {
-                    sentence: format!("the page did not load completely ({reason}); reload it"),
-                    at_byte: None,
-                }));
+                state.stage.set(Stage::Failed(Failure::new(format!(
+                    "the page did not load completely ({reason}); reload it"
+                ))));
             },
         );
         engine
@@ -316,13 +315,9 @@ fn called(files: &[File]) -> String {
 
 /// A file that is not opened, and why.
 fn left_out(name: impl Into<Option<String>>, sentence: String) -> LeftOut {
-    let failure = Failure {
-        sentence,
-        at_byte: None,
-    };
     LeftOut {
         name: name.into(),
-        failure,
+        failure: Failure::new(sentence),
     }
 }
 

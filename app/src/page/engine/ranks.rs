@@ -8,10 +8,10 @@ use gloo::events::EventListener;
 use js_sys::{Array, Uint8Array};
 use leptos::prelude::*;
 use wasm_bindgen::prelude::*;
-use web_sys::{ErrorEvent, File, MessageEvent, Worker};
+use web_sys::{File, Worker};
 
-use super::job::{Asked, JobWorker};
-use super::workers::message_of;
+use super::job::{JobUpdate, JobWorker};
+use super::workers::{listen, message_of};
 use super::{Engine, TraceSource};
 use crate::page::browser;
 use crate::page::ranks::queue::Queue;
@@ -69,7 +69,7 @@ pub(super) struct Ranks {
     /// Combines the digests.
     pub(super) worker: Option<JobWorker>,
     /// The pending requests to it.
-    pub(super) asked: VecDeque<Asked>,
+    pub(super) updates: VecDeque<JobUpdate>,
     /// Its last result: the number of digests, how long it took, when it arrived.
     pub(super) shown: (usize, f64, f64),
     /// The profiler window that is shown.
@@ -232,17 +232,11 @@ impl Engine {
     }
 
     fn reader(self, number: u32, worker: Worker) -> Reader {
-        let listeners = [
-            EventListener::new(&worker, "message", move |event| {
-                if let Some(event) = event.dyn_ref::<MessageEvent>() {
-                    self.hear_rank(number, &event.data());
-                }
-            }),
-            EventListener::new(&worker, "error", move |event| {
-                let reason = event.dyn_ref::<ErrorEvent>().map(ErrorEvent::message);
-                self.rank_read(number, true, Err(reason.unwrap_or_default()));
-            }),
-        ];
+        let listeners = listen(
+            &worker,
+            move |message| self.on_rank_message(number, message),
+            move |reason| self.rank_read(number, true, Err(reason.to_owned())),
+        );
         Reader {
             number,
             at: None,
@@ -253,7 +247,7 @@ impl Engine {
         }
     }
 
-    fn hear_rank(self, number: u32, message: &JsValue) {
+    fn on_rank_message(self, number: u32, message: &JsValue) {
         if let Some(reason) = wire::part(message, "crash").as_string() {
             let why =
                 format!("the analysis stopped ({reason}); it may need more memory than there is");

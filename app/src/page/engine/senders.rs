@@ -6,7 +6,7 @@
 use leptos::prelude::*;
 
 use super::Engine;
-use crate::page::browser::{self, Said, Sender, SentTrace};
+use crate::page::browser::{self, Sender, SenderMessage, SentTrace};
 use crate::page::fleet::FleetStage;
 use crate::page::ranks::JobStage;
 use crate::page::state::{SenderQuestion, Stage};
@@ -33,8 +33,8 @@ struct Waiting {
 
 impl Engine {
     /// Listens to other windows from now on.
-    pub fn hear_senders(self) {
-        browser::on_said(move |said, sender| self.hear_sender(said, sender));
+    pub fn listen_to_senders(self) {
+        browser::on_sender_message(move |message, sender| self.on_sender_message(message, sender));
         let state = self.state;
         Effect::new(move || {
             let n_loads = state.loads.get();
@@ -57,7 +57,7 @@ impl Engine {
         });
     }
 
-    fn hear_sender(self, said: Said, sender: Sender) {
+    fn on_sender_message(self, message: SenderMessage, sender: Sender) {
         let senders = self.inner.with_value(|inner| {
             let senders = &inner.senders;
             (
@@ -69,22 +69,22 @@ impl Engine {
         let (false, is_asking, is_ready) = senders else {
             return;
         };
-        match said {
-            Said::Ping if is_ready => sender.answer(&"PONG".into()),
-            Said::Ping => {}
-            Said::WantsStatus => self
+        match message {
+            SenderMessage::Ping if is_ready => sender.answer(&"PONG".into()),
+            SenderMessage::Ping => {}
+            SenderMessage::WantsStatus => self
                 .inner
                 .update_value(|inner| inner.senders.wants_status = true),
-            Said::Trace(trace) if is_asking => trace.refuse(),
-            Said::Trace(trace) if trace.size == Some(0.0) => {
+            SenderMessage::Trace(trace) if is_asking => trace.refuse(),
+            SenderMessage::Trace(trace) if trace.size == Some(0.0) => {
                 if self.wants_status(&trace) {
                     sender.send_status("failed", &trace.name);
                 }
             }
-            Said::Trace(trace) if sender.is_own() || self.trusts(&sender) => {
+            SenderMessage::Trace(trace) if sender.is_own() || self.trusts(&sender) => {
                 self.accept(sender, trace)
             }
-            Said::Trace(trace) => {
+            SenderMessage::Trace(trace) => {
                 self.state.sender_question.set(Some(SenderQuestion {
                     origin: sender.has_origin().then(|| sender.origin.clone()),
                     name: trace.name.clone(),

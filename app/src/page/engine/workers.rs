@@ -7,7 +7,7 @@ use gloo::events::EventListener;
 use gloo::timers::callback::Timeout;
 use js_sys::{Array, Object};
 use leptos::prelude::*;
-use wasm_bindgen::JsCast;
+use wasm_bindgen::{JsCast, JsValue};
 use web_sys::{ErrorEvent, File, MessageEvent, Worker};
 
 use super::{Engine, Inner};
@@ -40,6 +40,25 @@ impl Drop for Warming {
     fn drop(&mut self) {
         self.0.terminate();
     }
+}
+
+/// Listens to the messages of a worker, and to errors that end it, with their reason.
+pub(super) fn listen(
+    worker: &Worker,
+    on_message: impl Fn(&JsValue) + 'static,
+    on_error: impl Fn(&str) + 'static,
+) -> [EventListener; 2] {
+    [
+        EventListener::new(worker, "message", move |event| {
+            if let Some(event) = event.dyn_ref::<MessageEvent>() {
+                on_message(&event.data());
+            }
+        }),
+        EventListener::new(worker, "error", move |event| {
+            let reason = event.dyn_ref::<ErrorEvent>().map(ErrorEvent::message);
+            on_error(&reason.unwrap_or_default());
+        }),
+    ]
 }
 
 impl Engine {
@@ -81,17 +100,11 @@ impl Engine {
             Some(browser::start_worker(files, ""))
         });
         let made = |worker: Worker| {
-            let listeners = [
-                EventListener::new(&worker, "message", move |event| {
-                    if let Some(event) = event.dyn_ref::<MessageEvent>() {
-                        self.hear(&event.data());
-                    }
-                }),
-                EventListener::new(&worker, "error", move |event| {
-                    let reason = event.dyn_ref::<ErrorEvent>().map(ErrorEvent::message);
-                    self.crashed(&reason.unwrap_or_default());
-                }),
-            ];
+            let listeners = listen(
+                &worker,
+                move |message| self.on_message(message),
+                move |reason| self.crashed(reason),
+            );
             Running {
                 worker,
                 used: false,

@@ -66,7 +66,7 @@ pub struct OfflineCopy {
     /// A different build on the server.
     pub newer: Option<String>,
     /// Progress or outcome of the current action.
-    pub said: String,
+    pub message: String,
     /// An action is in progress.
     pub is_busy: bool,
 }

@@ -362,7 +362,7 @@ fn merged_files(captures: CaptureFacts) -> impl IntoView {
                 <li>
                     <p class="name" title=name.clone()>{name.clone()}</p>
                     <p class="fine">{says}</p>
-                    <button type="button" class="small" aria-label=label on:click=move |_| engine.take_off(file.clone())>
+                    <button type="button" class="small" aria-label=label on:click=move |_| engine.remove_capture(file.clone())>
                         "Remove"
                     </button>
                 </li>

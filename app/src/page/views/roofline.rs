@@ -3,7 +3,7 @@
 use dormer_core::report::overview::FamilyTime;
 
 use super::operations::SHEET;
-use crate::page::components::roofline_chart::roof_chart;
+use crate::page::components::roofline_chart::roofline_chart;
 use crate::page::prelude::*;
 use crate::protocol::{BOUND, FAMILY, Missing, RooflineChart, RooflineQuery, SHAPES, TIME};
 
@@ -54,7 +54,7 @@ fn drawn(chart: Memo<RooflineChart>) -> impl IntoView {
             let sentences = [
                 chart.without_flops.clone(),
                 chart.left_out.clone(),
-                chart.without_roof.clone(),
+                chart.without_roofline.clone(),
             ];
             let sentences = sentences.into_iter().flatten();
             sentences.map(|text| view! { <p>{text}</p> }).collect_view()
@@ -72,7 +72,7 @@ fn drawn(chart: Memo<RooflineChart>) -> impl IntoView {
         <p class="lead-line" data-testid="roof-lead">{move || chart.with(|chart| chart.lead.clone())}</p>
         {legend(families, only)}
         <section class="card chart">
-            {roof_chart(chart, only, selected, move |row| state.look_at(|focus| focus.row = row))}
+            {roofline_chart(chart, only, selected, move |row| state.look_at(|focus| focus.row = row))}
         </section>
         <div class="fine asides" data-testid="roof-asides">
             <p>"Mark area is GPU time; the smallest marks are enlarged."</p>

@@ -25,10 +25,7 @@ thread_local! {
 pub(super) async fn open(file: Option<File>) {
     let Some(file) = file else { return };
     let read = match bytes_of(&file, file.size()).await {
-        Ok(bytes) => Summary::read(&bytes).map_err(|bad| Failure {
-            sentence: bad.to_string(),
-            at_byte: None,
-        }),
+        Ok(bytes) => Summary::read(&bytes).map_err(|bad| Failure::new(bad.to_string())),
         Err(failure) => Err(failure),
     };
     let reply = match read {

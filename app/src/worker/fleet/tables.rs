@@ -1,8 +1,8 @@
 //! Tables of a summary, as text.
 
 use dormer_core::base::{calendar, format};
-use dormer_core::fleet::Summary;
 use dormer_core::fleet::words::gpu_time;
+use dormer_core::fleet::{Summary, Text as TextId};
 use dormer_core::report::fact_table::CellKind::{self, Name, Number, Text};
 use dormer_core::report::fact_table::{FactRow, FactTable};
 
@@ -36,6 +36,11 @@ fn table(
     FactTable::new(title, columns, rows.collect())
 }
 
+/// A text of the summary; empty if unknown.
+fn text(of: &Summary, id: Option<TextId>) -> String {
+    of.text_of(id).unwrap_or_default().to_owned()
+}
+
 fn count(n: u32) -> String {
     format::count(u64::from(n))
 }
@@ -49,7 +54,7 @@ pub(super) fn carriers(of: &Summary, change: usize) -> Option<FactTable> {
     let rows = of.carriers_of(change).map(|carrier| {
         vec![
             of.text(carrier.name).to_owned(),
-            of.text_of(carrier.dims).unwrap_or_default().to_owned(),
+            text(of, carrier.dims),
             format::capitalized(carrier.part.label()),
             time(Some(carrier.base_ns)),
             time(Some(carrier.new_ns)),
@@ -125,8 +130,8 @@ fn ops(of: &Summary) -> Option<FactTable> {
     let rows = of.ops.iter().map(|op| {
         vec![
             of.text(op.name).to_owned(),
-            of.text_of(op.dims).unwrap_or_default().to_owned(),
-            of.text_of(op.category).unwrap_or_default().to_owned(),
+            text(of, op.dims),
+            text(of, op.category),
             gpu_time(op.kernel_ns),
             format::percent(op.share_percent),
             format::count(op.calls.unsigned_abs()),
@@ -149,8 +154,8 @@ fn kernels(of: &Summary) -> Option<FactTable> {
     let rows = of.kernels.iter().map(|kernel| {
         vec![
             of.text(kernel.name).to_owned(),
-            of.text_of(kernel.category).unwrap_or_default().to_owned(),
-            of.text_of(kernel.library).unwrap_or_default().to_owned(),
+            text(of, kernel.category),
+            text(of, kernel.library),
             gpu_time(kernel.kernel_ns),
             format::percent(kernel.share_percent),
             format::count(kernel.calls.unsigned_abs()),
@@ -174,9 +179,9 @@ fn slowest(of: &Summary) -> Option<FactTable> {
         let run = of.text(job.run).to_owned();
         vec![
             of.text_of(job.job).map_or(run, str::to_owned),
-            of.text_of(job.model).unwrap_or_default().to_owned(),
-            of.text_of(job.gpu).unwrap_or_default().to_owned(),
-            of.text_of(job.build).unwrap_or_default().to_owned(),
+            text(of, job.model),
+            text(of, job.gpu),
+            text(of, job.build),
             time(Some(job.total_ns)),
             time(job.idle_ns),
             times(job.ratio),
@@ -206,7 +211,7 @@ fn outliers(of: &Summary) -> Option<FactTable> {
         let interval = interval.map(|(low, high)| format!("{low:.2}\u{2013}{high:.2}\u{d7}"));
         vec![
             of.text(machine.host).to_owned(),
-            of.text_of(machine.gpu).unwrap_or_default().to_owned(),
+            text(of, machine.gpu),
             times(Some(machine.ratio)),
             interval.unwrap_or_default(),
             count(machine.n_runs),
@@ -228,9 +233,9 @@ fn weeks(of: &Summary) -> Option<FactTable> {
     let rows = of.weeks.iter().map(|week| {
         vec![
             week.week_ns.map_or_else(String::new, calendar::date_of),
-            of.text_of(week.model).unwrap_or_default().to_owned(),
-            of.text_of(week.gpu).unwrap_or_default().to_owned(),
-            of.text_of(week.build).unwrap_or_default().to_owned(),
+            text(of, week.model),
+            text(of, week.gpu),
+            text(of, week.build),
             count(week.n_runs),
             time(week.total_ns),
             time(week.idle_ns),
@@ -255,7 +260,7 @@ fn rejected(of: &Summary) -> Option<FactTable> {
             rejected.status.label().to_owned(),
             plain(of.text_of(reason).unwrap_or_default()),
             count(rejected.count),
-            of.text_of(rejected.uri).unwrap_or_default().to_owned(),
+            text(of, rejected.uri),
         ]
     });
     let columns = [

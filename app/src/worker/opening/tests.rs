@@ -121,12 +121,16 @@ fn a_capture_is_merged_with_the_open_trace_and_taken_off_again() {
     let chosen = traces.choose(&Choice::default());
     assert_eq!(chosen.captures, merged.overview.captures);
 
-    let take_off = |name: &str| TakeOff {
+    let remove_capture = |name: &str| RemoveCapture {
         name: Some(name.to_owned()),
         choice: Choice::default(),
     };
-    assert!(traces.take_off(&take_off("other.json")).is_none());
-    let without = traces.take_off(&take_off("c.json")).unwrap();
+    assert!(
+        traces
+            .remove_capture(&remove_capture("other.json"))
+            .is_none()
+    );
+    let without = traces.remove_capture(&remove_capture("c.json")).unwrap();
     assert_eq!(without.overview, bare.overview);
 }
 
@@ -211,13 +215,15 @@ fn the_configuration_of_the_model_is_given_and_taken_off() {
         panic!("not merged")
     };
     assert_eq!(model(&both), model(&with));
-    let take_off = |name: Option<&str>| TakeOff {
+    let remove_capture = |name: Option<&str>| RemoveCapture {
         name: name.map(str::to_owned),
         choice: Choice::default(),
     };
-    let without = traces.take_off(&take_off(Some("c.json"))).unwrap();
+    let without = traces
+        .remove_capture(&remove_capture(Some("c.json")))
+        .unwrap();
     assert_eq!(model(&without), model(&with));
-    let without = traces.take_off(&take_off(None)).unwrap();
+    let without = traces.remove_capture(&remove_capture(None)).unwrap();
     assert_eq!(without.overview, bare.overview);
 
     // The same together with the trace; a trace without graph replays does not use it.
@@ -260,11 +266,18 @@ fn two_traces_are_compared_each_with_its_captures() {
     );
     let sides = traces.compare().sides;
     assert_eq!(sides.len(), 2);
-    let query = TakeOff {
+    let query = RemoveCapture {
         name: Some("c.json".to_owned()),
         choice: Choice::default(),
     };
-    assert!(traces.take_off(&query).unwrap().overview.captures.is_wanted);
+    assert!(
+        traces
+            .remove_capture(&query)
+            .unwrap()
+            .overview
+            .captures
+            .is_wanted
+    );
 }
 
 #[test]

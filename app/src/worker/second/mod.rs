@@ -107,11 +107,11 @@ impl Second {
         let worker = Worker::new_with_options(&script, &options).ok()?;
         worker.post_message(&wasm_bindgen::module()).ok()?;
         let inbox = Inbox::default();
-        let [heard, failed] = [inbox.clone(), inbox.clone()];
+        let [received, failed] = [inbox.clone(), inbox.clone()];
         let listeners = [
             EventListener::new(&worker, "message", move |event| {
                 if let Some(event) = event.dyn_ref::<MessageEvent>() {
-                    heard.put(event.data());
+                    received.put(event.data());
                 }
             }),
             EventListener::new(&worker, "error", move |event| {
@@ -164,7 +164,7 @@ impl Second {
 /// Serves the first worker from now on.
 pub(super) fn serve() {
     let spares = Inbox::default();
-    let hear = Closure::<dyn FnMut(MessageEvent)>::new(move |event: MessageEvent| {
+    let on_message = Closure::<dyn FnMut(MessageEvent)>::new(move |event: MessageEvent| {
         let data = event.data();
         match part(&data, "file").dyn_into::<File>() {
             Ok(file) => {
@@ -181,9 +181,9 @@ pub(super) fn serve() {
             Err(_) => spares.put(part(&data, "spare")),
         }
     });
-    scope().set_onmessage(Some(hear.as_ref().unchecked_ref()));
+    scope().set_onmessage(Some(on_message.as_ref().unchecked_ref()));
     // It lives as long as the worker.
-    hear.forget();
+    on_message.forget();
 }
 
 fn post(message: &JsValue, transfer: &Array) {

@@ -110,9 +110,9 @@ impl Pieces {
 /// Lets pending messages arrive: a worker receives none while it is busy.
 async fn turn() -> Result<(), JsValue> {
     let channel = MessageChannel::new()?;
-    let heard = Promise::new(&mut |resolve, _| channel.port1().set_onmessage(Some(&resolve)));
+    let reply = Promise::new(&mut |resolve, _| channel.port1().set_onmessage(Some(&resolve)));
     channel.port2().post_message(&JsValue::NULL)?;
-    JsFuture::from(heard).await?;
+    JsFuture::from(reply).await?;
     channel.port1().close();
     Ok(())
 }

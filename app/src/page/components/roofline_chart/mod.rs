@@ -18,7 +18,7 @@ use drawing::{Drawing, MarkPlace};
 use marks::{card, draw, ring, spoken};
 
 /// The chart of operations under the roofline.
-pub fn roof_chart(
+pub fn roofline_chart(
     chart: Memo<RooflineChart>,
     only: Memo<Vec<String>>,
     selected: Memo<Option<u32>>,
@@ -26,12 +26,7 @@ pub fn roof_chart(
 ) -> impl IntoView {
     let state = expect_context::<AppState>();
     let frame = NodeRef::<Div>::new();
-    let width = RwSignal::new(0.0_f64);
-    browser::follow_size(frame, move |now, _| {
-        if (width.get_untracked() - now).abs() > 0.5 {
-            width.set(now);
-        }
-    });
+    let width = browser::width_of(frame);
     let drawing = Memo::new(move |_| {
         chart.with(|chart| only.with(|only| Drawing::new(chart, only, width.get())))
     });
@@ -81,7 +76,7 @@ pub fn roof_chart(
         }
     };
     let on_key = move |event: KeyboardEvent| {
-        if event.ctrl_key() || event.meta_key() || event.alt_key() {
+        if browser::has_modifier(&event) {
             return;
         }
         let here = cursor.get_untracked();

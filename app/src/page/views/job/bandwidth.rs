@@ -175,12 +175,7 @@ fn network(gbps: Option<f64>) -> impl IntoView {
 
 fn chart_of(chart: BandwidthChart) -> AnyView {
     let frame = NodeRef::<Div>::new();
-    let width = RwSignal::new(0.0_f64);
-    browser::follow_size(frame, move |now, _| {
-        if (width.get_untracked() - now).abs() > 0.5 {
-            width.set(now);
-        }
-    });
+    let width = browser::width_of(frame);
     let table = figures(&chart);
     let chart = chart.drawn();
     let n_marks = chart.marks.len();
@@ -199,7 +194,7 @@ fn chart_of(chart: BandwidthChart) -> AnyView {
         }
     };
     let on_key = move |event: KeyboardEvent| {
-        if event.ctrl_key() || event.meta_key() || event.alt_key() {
+        if browser::has_modifier(&event) {
             return;
         }
         let (here, last) = (cursor.get_untracked(), n_marks - 1);

@@ -177,7 +177,7 @@ pub(super) fn heatmap(job: Arc<OpenJob>, measure: Memo<usize>) -> AnyView {
         }
     };
     let on_key = move |event: KeyboardEvent| {
-        if event.ctrl_key() || event.meta_key() || event.alt_key() {
+        if browser::has_modifier(&event) {
             return;
         }
         let last = grid.get_untracked().n_rows.saturating_sub(1);

@@ -22,6 +22,21 @@ fn strips(n: usize) -> impl Iterator<Item = (f64, f64)> {
     (0..n).map(move |at| (at as f64 * high, (at + 1) as f64 * high))
 }
 
+/// Paints a canvas of this width, if it still exists.
+fn painted(
+    canvas: NodeRef<Canvas>,
+    width: RwSignal<f64>,
+    paint: impl Fn(&web_sys::CanvasRenderingContext2d, f64),
+) {
+    if let (Some(canvas), Some(wide)) = (
+        canvas.try_get_untracked().flatten(),
+        width.try_get_untracked(),
+    ) && let Some(brush) = brush(&canvas, wide, HEIGHT_PX, text_px())
+    {
+        paint(&brush, wide);
+    }
+}
+
 /// The minimap. It handles the same keys as the lanes.
 pub(super) fn minimap(model: Model) -> impl IntoView {
     let canvas = NodeRef::<Canvas>::new();
@@ -39,29 +54,13 @@ pub(super) fn minimap(model: Model) -> impl IntoView {
         width.track();
         model.stage.palette.track();
         model.outline.track();
-        below.repaint(move || {
-            if let (Some(canvas), Some(wide)) = (
-                ground.try_get_untracked().flatten(),
-                width.try_get_untracked(),
-            ) && let Some(brush) = brush(&canvas, wide, HEIGHT_PX, text_px())
-            {
-                paint_busy(model, &brush, wide);
-            }
-        });
+        below.repaint(move || painted(ground, width, |brush, wide| paint_busy(model, brush, wide)));
     });
     Effect::new(move || {
         width.track();
         model.stage.palette.track();
         model.track();
-        own.repaint(move || {
-            if let (Some(canvas), Some(wide)) = (
-                canvas.try_get_untracked().flatten(),
-                width.try_get_untracked(),
-            ) && let Some(brush) = brush(&canvas, wide, HEIGHT_PX, text_px())
-            {
-                paint(model, &brush, wide);
-            }
-        });
+        own.repaint(move || painted(canvas, width, |brush, wide| paint(model, brush, wide)));
     });
     let x_of = move |event: &PointerEvent| {
         let element = frame.get_untracked()?;

@@ -239,7 +239,7 @@ fn stage(model: Model) -> impl IntoView {
 }
 
 fn pressed(model: Model, event: &KeyboardEvent) {
-    if event.ctrl_key() || event.meta_key() || event.alt_key() {
+    if browser::has_modifier(event) {
         return;
     }
     let go_to = |towards| model.go_to_neighbor(towards);

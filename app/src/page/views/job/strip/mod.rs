@@ -265,7 +265,7 @@ fn chart(job: StoredValue<Arc<OpenJob>>, shown: Memo<Shown>, step: Memo<usize>) 
         }
     };
     let on_key = move |event: KeyboardEvent| {
-        if event.ctrl_key() || event.meta_key() || event.alt_key() {
+        if browser::has_modifier(&event) {
             return;
         }
         let here = chosen.get_untracked();

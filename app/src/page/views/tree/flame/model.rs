@@ -149,7 +149,7 @@ impl Model {
     }
 
     pub(super) fn press(self, event: &KeyboardEvent) {
-        if event.ctrl_key() || event.meta_key() || event.alt_key() {
+        if browser::has_modifier(event) {
             return;
         }
         let here = self.focused.get_untracked();

@@ -10,7 +10,7 @@ use crate::protocol::wire;
 use crate::protocol::{Failure, Judged, LeftOut, Opened, Reply};
 
 impl Engine {
-    pub(super) fn hear(self, message: &JsValue) {
+    pub(super) fn on_message(self, message: &JsValue) {
         if let Some(reason) = wire::part(message, "crash").as_string() {
             self.crashed(&reason);
             return;
@@ -177,13 +177,10 @@ impl Engine {
     /// The worker trapped: it ran out of memory, or has a bug.
     pub(super) fn crashed(self, reason: &str) {
         self.end_worker();
-        let failure = Failure {
-            sentence: format!(
-                "the analysis stopped ({reason}); the trace may need more memory than the browser \
+        let failure = Failure::new(format!(
+            "the analysis stopped ({reason}); the trace may need more memory than the browser \
                  gives a page (4 GB): record fewer steps, or use the command line"
-            ),
-            at_byte: None,
-        };
+        ));
         let state = self.state;
         let source = self.inner.with_value(|inner| inner.source.clone());
         let is_second = matches!(state.reference.get_untracked(), Stage::Loading(_));
