@@ -6,7 +6,9 @@ use web_sys::File;
 use crate::page::browser::{Drag, Dropped, Half};
 use crate::page::components::dialog::file_input;
 use crate::page::components::file_chooser::file_chooser;
-use crate::page::components::header::{carried_bar, header, navigation, wanted_bar, window_bar};
+use crate::page::components::header::{
+    carried_bar, header, linked_trace_bar, navigation, window_bar,
+};
 use crate::page::components::key_sheet::{self, key_sheet};
 use crate::page::components::models_dialog::{self, models_dialog};
 use crate::page::components::offline::{look_for_copy, offline_dialog};
@@ -67,7 +69,7 @@ pub fn app() -> impl IntoView {
     Effect::new(move || browser::set_title(&title(state)));
     Effect::watch(
         move || state.choice().get(),
-        move |choice, _, _| judge_anew(state, engine, choice),
+        move |choice, _, _| analyze_again(state, engine, choice),
         false,
     );
     let is_open = Memo::new(move |_| state.shows_trace());
@@ -97,7 +99,7 @@ pub fn app() -> impl IntoView {
             {versus()}
             {window_bar()}
             {carried_bar()}
-            {wanted_bar()}
+            {linked_trace_bar()}
         </div>
         <Show when=move || is_open.get()>
             {navigation()}
@@ -245,7 +247,7 @@ fn on_paper(state: AppState) -> String {
 }
 
 /// Another GPU, population of GPU events or threshold: the same trace, analyzed again.
-fn judge_anew(state: AppState, engine: Engine, choice: &Choice) {
+fn analyze_again(state: AppState, engine: Engine, choice: &Choice) {
     let is_open = untrack(|| state.is_open());
     if is_open {
         engine.ask(choice.clone(), move |overview| {

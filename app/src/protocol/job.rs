@@ -10,7 +10,7 @@ pub struct DigestRequest {
     /// Its name, including its folders.
     pub path: String,
     /// Whether another worker decompresses it in parallel.
-    pub has_second: bool,
+    pub has_inflater: bool,
 }
 
 /// Combines the digests sent with the message with earlier ones.

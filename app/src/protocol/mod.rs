@@ -107,10 +107,10 @@ pub enum Request {
 pub enum Reply {
     /// Progress of opening.
     Progress(Progress),
-    /// The trace is open. If its findings are still being computed, [`Reply::Judged`] follows.
+    /// The trace is open. If its findings are still being computed, [`Reply::Analyzed`] follows.
     Opened(Box<Opened>),
     /// The findings of a trace that was opened without them.
-    Judged(Box<Judged>),
+    Analyzed(Box<Analyzed>),
     /// The file cannot be analyzed.
     Failed(Failure),
     /// The file contains several merged ranks: it is a job.

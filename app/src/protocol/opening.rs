@@ -170,7 +170,7 @@ pub struct Opened {
 
 /// What a trace was opened without: everything that depends on its findings.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Judged {
+pub struct Analyzed {
     /// The complete report with the user's options.
     pub overview: Overview,
     /// Wasm memory of the worker, in bytes.

@@ -51,11 +51,11 @@ pub mod tree_sort {
     /// GPU time including calls below.
     pub const GPU: &str = "gpu";
     /// GPU self time.
-    pub const GPU_OWN: &str = "gpu-own";
+    pub const GPU_SELF: &str = "gpu-own";
     /// CPU time including calls below.
     pub const CPU: &str = "cpu";
     /// CPU self time.
-    pub const CPU_OWN: &str = "cpu-own";
+    pub const CPU_SELF: &str = "cpu-own";
     /// Number of calls.
     pub const CALLS: &str = "calls";
     /// Number of kernels, copies and fills.
@@ -64,7 +64,7 @@ pub mod tree_sort {
 
 /// How the tree is displayed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct TreeLook {
+pub struct TreeSettings {
     /// How calls are grouped.
     pub mode: TreeMode,
     /// The order of siblings; `None` for that of the trace.
@@ -178,7 +178,7 @@ pub enum TreeStep {
     /// Searches the next node with a name.
     Find(FindInTree),
     /// Changes how the call tree is displayed; all later queries refer to that.
-    Look(TreeLook),
+    Settings(TreeSettings),
     /// Opens all nodes above an event's call, or the call that launched it: `N` of `dormer tree --uid N`.
     RevealEvent(u32),
     /// Follows the child with the most GPU time, from a node or from the top, down to the call that launches GPU

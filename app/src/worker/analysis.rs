@@ -112,7 +112,7 @@ impl Analysis {
     /// Analyzes the trace with another choice, which may select a part of it.
     pub fn choose(&mut self, choice: &Choice) -> Overview {
         let wanted = self.steps.wanted(choice);
-        self.judge(options(choice, self.detected), wanted);
+        self.analyze(options(choice, self.detected), wanted);
         self.overview()
     }
 
@@ -125,13 +125,13 @@ impl Analysis {
             false => step.and_then(|step| other.steps.same_step(step, &self.steps)),
         };
         match choice {
-            Some(choice) => self.judge(options(choice, self.detected), wanted),
+            Some(choice) => self.analyze(options(choice, self.detected), wanted),
             None if wanted == self.chosen => {}
-            None => self.judge(self.report.options.clone(), wanted),
+            None => self.analyze(self.report.options.clone(), wanted),
         }
     }
 
-    fn judge(&mut self, options: ReportOptions, wanted: Option<Window>) {
+    fn analyze(&mut self, options: ReportOptions, wanted: Option<Window>) {
         if wanted != self.chosen {
             let window = wanted.as_ref();
             self.part = window.and_then(|window| part(&self.whole, window));
@@ -142,7 +142,7 @@ impl Analysis {
         self.of_tables = OnceCell::new();
         self.rows = Rows::default();
         if let Some(timeline) = &mut self.timeline {
-            timeline.judged_anew();
+            timeline.forget_gaps();
         }
     }
 

@@ -54,7 +54,7 @@ async fn digest_of(file: &File, request: DigestRequest) -> Result<(Vec<Vec<u8>>,
         };
     }
     let mut reporter = ProgressReporter::of(Reply::Progress, std::slice::from_ref(file));
-    let content = read_one(file, &mut reporter, request.has_second).await?;
+    let content = read_one(file, &mut reporter, request.has_inflater).await?;
     let Some(Content::Recording(imported)) = content else {
         return Err(Failure::new("it is not a trace"));
     };

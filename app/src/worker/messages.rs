@@ -17,11 +17,12 @@ use super::chunks::ask_page;
 use super::reading::{self, read_all};
 use super::replies::{ProgressReporter, scope, send};
 use super::{
-    Added, Analysis, Content, Incoming, OpeningEvent, Traces, analysis, fleet, job, second, warm_up,
+    Added, Analysis, Content, Incoming, OpeningEvent, Traces, analysis, fleet, inflater, job,
+    warm_up,
 };
 use crate::protocol::wire::{from_js, part, to_js};
 use crate::protocol::{
-    AnyQuery, BelowRequest, Choice, FileNames, Judged, OF_FLEET, OF_JOB, ONE_FILE, Opened,
+    Analyzed, AnyQuery, BelowRequest, Choice, FileNames, OF_FLEET, OF_JOB, ONE_FILE, Opened,
     OpeningStep, Reply, Request,
 };
 
@@ -36,7 +37,7 @@ thread_local! {
 /// Starts as the worker's name says: handles the page's messages, unless the name says otherwise.
 pub fn start() {
     match scope().name().as_str() {
-        second::NAME => return second::serve(),
+        inflater::NAME => return inflater::serve(),
         warm_up::NAME => return warm_up::run(),
         ONE_FILE | OF_JOB | OF_FLEET => {}
         _ => reading::prepare(),
@@ -198,7 +199,7 @@ fn finish(
         Ok((traces, opened)) => {
             TRACES.set(Some(traces));
             match has_preview {
-                true => Reply::Judged(Box::new(Judged {
+                true => Reply::Analyzed(Box::new(Analyzed {
                     overview: opened.overview,
                     wasm_bytes: wasm_bytes(),
                 })),

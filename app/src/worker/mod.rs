@@ -7,15 +7,15 @@
 //! | `reading` | reads files and identifies their content |
 //! | `job` | converts files to the digests of ranks, and those to a job |
 //! | `fleet` | the summary of many traces |
-//! | `second` | another worker, which inflates the file for this one and parses some of it |
+//! | `inflater` | another worker, which inflates the file for this one and parses some of it |
 //! | `warm_up` | another worker, which has all code compiled before the first trace |
 //! | [`Traces`] | the open traces: the one to improve, and the reference |
 //! | [`Analysis`] | one open trace |
 //! | `answer` | dispatches queries to the other modules |
 //! | the others | the answers of the view they are named after |
 //!
-//! Modules that touch the browser (`messages`, `job`, `fleet`, `reading`, `chunks`, `replies`, `second`, `warm_up`) are
-//! tested in one; all others natively.
+//! Modules that touch the browser (`messages`, `job`, `fleet`, `reading`, `chunks`, `replies`, `inflater`, `warm_up`)
+//! are tested in one; all others natively.
 
 mod analysis;
 mod answer;
@@ -28,6 +28,7 @@ mod files;
 mod findings;
 mod fleet;
 mod incoming;
+mod inflater;
 mod job;
 mod matching;
 mod messages;
@@ -44,7 +45,6 @@ mod replies;
 mod reproducer;
 mod roofline;
 mod rows;
-mod second;
 mod step_pivot;
 mod steps;
 mod system;

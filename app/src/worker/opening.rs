@@ -200,7 +200,7 @@ impl Traces {
         if merged.iter().all(Result::is_err) {
             return merged.into_iter().next().unwrap_or(Ok(()));
         }
-        self.judge_reference(choice);
+        self.analyze_reference(choice);
         Ok(())
     }
 
@@ -213,7 +213,7 @@ impl Traces {
                 side.configure(config.as_ref(), choice);
             }
         }
-        self.judge_reference(choice);
+        self.analyze_reference(choice);
     }
 
     /// Removes a capture, or the model's sizes; `None` if it is not used.
@@ -232,11 +232,11 @@ impl Traces {
             side.merge_only(&captures, choice);
         }
         self.captures = captures;
-        self.judge_reference(&query.choice);
+        self.analyze_reference(&query.choice);
         Some(self.opened())
     }
 
-    fn judge_reference(&mut self, choice: &Choice) {
+    fn analyze_reference(&mut self, choice: &Choice) {
         self.forget();
         if let Some(reference) = &mut self.reference {
             let choice = choice.of_reference();

@@ -10,8 +10,8 @@ use web_sys::{File, wasm_bindgen::JsValue};
 use super::analysis;
 use super::chunks::Chunks;
 use super::incoming::{Content, Incoming, MOST_ASIDE_BYTES};
+use super::inflater::{Inflater, Received};
 use super::replies::ProgressReporter;
-use super::second::{Arrived, Second};
 use crate::protocol::Failure;
 use crate::protocol::wire::error_text;
 
@@ -19,12 +19,12 @@ use crate::protocol::wire::error_text;
 const HEAD_BYTES: f64 = 4096.0;
 
 thread_local! {
-    static SECOND: RefCell<Option<Second>> = const { RefCell::new(None) };
+    static INFLATER: RefCell<Option<Inflater>> = const { RefCell::new(None) };
 }
 
-/// Starts the second worker before it is needed.
+/// Starts the inflater before it is needed.
 pub(super) fn prepare() {
-    SECOND.set(Second::start());
+    INFLATER.set(Inflater::start());
 }
 
 /// Reads files one after another, as long as they are wanted.
@@ -49,7 +49,7 @@ pub(super) async fn read_all(
         });
     }
     // A new one is started if more files come.
-    SECOND.set(None);
+    INFLATER.set(None);
     Some(incoming)
 }
 
@@ -57,39 +57,38 @@ pub(super) async fn read_all(
 pub(super) async fn read_one(
     file: &File,
     reporter: &mut ProgressReporter,
-    has_second: bool,
+    has_inflater: bool,
 ) -> Result<Option<Content>, Failure> {
-    match has_second {
+    match has_inflater {
         true => read(file, reporter, &|| true).await,
         false => read_alone(file, reporter, &|| true).await,
     }
 }
 
-/// Reads a file to its end; `None` if it is no longer wanted. A second worker inflates files that are large enough to
-/// be worth it.
+/// Reads a file to its end; `None` if it is no longer wanted. Large files are inflated by another worker.
 async fn read(
     file: &File,
     reporter: &mut ProgressReporter,
     is_wanted: &impl Fn() -> bool,
 ) -> Result<Option<Content>, Failure> {
     if file.size() > MOST_ASIDE_BYTES
-        && let Some(second) = SECOND.take().or_else(Second::start)
-        && second.inflate(file)
+        && let Some(inflater) = INFLATER.take().or_else(Inflater::start)
+        && inflater.inflate(file)
     {
-        match second.next().await {
-            Ok(Arrived::Alone) => SECOND.set(Some(second)),
-            Ok(first) => return read_inflated(second, first, reporter, is_wanted).await,
-            // The second worker is not available: nothing of the file has been read yet.
+        match inflater.next().await {
+            Ok(Received::Alone) => INFLATER.set(Some(inflater)),
+            Ok(first) => return read_inflated(inflater, first, reporter, is_wanted).await,
+            // The inflater is not available: nothing of the file has been read yet.
             Err(_) => {}
         }
     }
     read_alone(file, reporter, is_wanted).await
 }
 
-/// Reads what a second worker inflates.
+/// Reads what the inflater sends.
 async fn read_inflated(
-    second: Second,
-    mut arrived: Arrived,
+    inflater: Inflater,
+    mut received: Received,
     reporter: &mut ProgressReporter,
     is_wanted: &impl Fn() -> bool,
 ) -> Result<Option<Content>, Failure> {
@@ -100,8 +99,8 @@ async fn read_inflated(
         if !is_wanted() {
             return Ok(None);
         }
-        match arrived {
-            Arrived::Piece {
+        match received {
+            Received::Piece {
                 text,
                 part,
                 bytes_read,
@@ -111,18 +110,18 @@ async fn read_inflated(
                     text.copy_to(&mut buffer);
                     importer.push(&buffer).map_err(failure)?;
                 }
-                second.give_back(&text);
+                inflater.give_back(&text);
                 reporter.has_read(&importer, bytes_read);
             }
-            Arrived::End(inflated) => {
-                SECOND.set(Some(second));
+            Received::End(inflated) => {
+                INFLATER.set(Some(inflater));
                 let imported = importer.finish_inflated(&inflated).map_err(failure)?;
                 return Ok(Some(Content::Recording(Box::new(imported))));
             }
-            Arrived::Alone => {}
+            Received::Alone => {}
         }
-        let next = second.next().await;
-        arrived = next.map_err(|reason| unreadable(&reason.into()))?;
+        let next = inflater.next().await;
+        received = next.map_err(|reason| unreadable(&reason.into()))?;
     }
 }
 

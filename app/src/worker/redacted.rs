@@ -10,21 +10,21 @@ use super::files::Files;
 
 /// The open traces without their names.
 pub(super) struct Redacted {
-    target: Judged,
-    reference: Option<Judged>,
+    target: RedactedTrace,
+    reference: Option<RedactedTrace>,
     cache: Cache,
 }
 
 /// A trace and its report.
-struct Judged {
+struct RedactedTrace {
     profile: Profile,
     report: Report,
 }
 
-impl Judged {
-    fn new(analysis: &Analysis) -> Judged {
+impl RedactedTrace {
+    fn new(analysis: &Analysis) -> RedactedTrace {
         let profile = redact(analysis.analyzed());
-        Judged {
+        RedactedTrace {
             report: Report::new(&profile, &analysis.report.options),
             profile,
         }
@@ -35,8 +35,8 @@ impl Redacted {
     /// Analyzes everything again, which takes as long as opening the traces, except for reading them.
     pub(super) fn new(target: &Analysis, reference: Option<&Analysis>) -> Redacted {
         Redacted {
-            target: Judged::new(target),
-            reference: reference.map(Judged::new),
+            target: RedactedTrace::new(target),
+            reference: reference.map(RedactedTrace::new),
             cache: Cache::default(),
         }
     }

@@ -17,7 +17,7 @@ use super::notes::note;
 use crate::protocol::{FAMILY, Note};
 
 /// The column of the sheet of operations for the percentage of roofline.
-const OF_ROOF: &str = "Pct Roofline";
+const PCT_ROOFLINE: &str = "Pct Roofline";
 
 /// The columns of kernel sheets for the category of a kernel, and for how it was determined.
 const CATEGORY: &str = "Dormer category";
@@ -90,7 +90,7 @@ impl<'a> Table<'a> {
         }
         // GPU memory bandwidth is not the roofline of a copy over a link.
         let is_over_link = |judged: &Judged| judged.is_over_link;
-        if label == OF_ROOF
+        if label == PCT_ROOFLINE
             && self.sheet.name == OPERATIONS
             && self.judged(row).is_some_and(is_over_link)
         {
@@ -128,7 +128,7 @@ impl<'a> Table<'a> {
         let amount: fn(&Judged) -> Option<f64> = match of {
             "TB/s" => |judged| Some(judged.work?.bytes? / 1e3),
             "TFLOPS/s" => |judged| Some(judged.work?.flops / 1e3),
-            OF_ROOF => |judged| Some(judged.roof?.time_us * 1e3 * 100.0),
+            PCT_ROOFLINE => |judged| Some(judged.roof?.time_us * 1e3 * 100.0),
             _ => return None,
         };
         let reads_less = self.judged(row)?.reads_less;
@@ -233,7 +233,7 @@ impl<'a> Table<'a> {
     /// The note on a cell.
     pub(super) fn note(&self, row: usize, label: &str) -> Option<Note> {
         match label {
-            OF_ROOF => note(self.judged(row)?, &self.report()?.options),
+            PCT_ROOFLINE => note(self.judged(row)?, &self.report()?.options),
             FAMILY if self.certainty(row) == Certainty::ByKernelName => {
                 Some(Note::Guess(format!("Inferred from {BY_KERNEL_NAME}")))
             }

@@ -22,7 +22,8 @@ use dormer_core::trace::{EventId, StringId};
 
 use super::families::{Families, launched_collectives};
 use crate::protocol::{
-    FindInTree, Sort, TreeChange, TreeLook, TreeMode, TreePage, TreeRow, TreeRowsQuery, TreeStep,
+    FindInTree, Sort, TreeChange, TreeMode, TreePage, TreeRow, TreeRowsQuery, TreeSettings,
+    TreeStep,
 };
 use search::Search;
 use shape::{Calls, Item, Shape};
@@ -113,30 +114,30 @@ impl TreeView {
     }
 
     /// Sets how calls are aggregated and sorted.
-    fn look(&mut self, profile: &Profile, look: &TreeLook) -> Option<Item> {
-        let mut keep = look.keep;
-        let is_other_mode = self.mode != look.mode;
-        if is_other_mode || self.sort != look.sort || self.shape.is_none() {
+    fn apply(&mut self, profile: &Profile, settings: &TreeSettings) -> Option<Item> {
+        let mut keep = settings.keep;
+        let is_other_mode = self.mode != settings.mode;
+        if is_other_mode || self.sort != settings.sort || self.shape.is_none() {
             self.search = Search::default();
         }
         if is_other_mode {
             let call = keep
                 .zip(self.calls(profile))
                 .and_then(|(item, calls)| calls.call(item));
-            self.mode = look.mode;
+            self.mode = settings.mode;
             self.shape = None;
             self.unfolded.clear();
-            self.sort = look.sort.clone();
-            self.all_rows = look.all_rows;
+            self.sort = settings.sort.clone();
+            self.all_rows = settings.all_rows;
             let calls = self.calls(profile);
             keep = calls
                 .zip(call)
                 .and_then(|(calls, call)| calls.of_call(call));
         }
-        self.sort = look.sort.clone();
+        self.sort = settings.sort.clone();
         let calls = self.calls(profile)?;
-        if self.all_rows != look.all_rows {
-            self.all_rows = look.all_rows;
+        if self.all_rows != settings.all_rows {
+            self.all_rows = settings.all_rows;
             self.part.start(&calls, self.hides());
         }
         self.renew(&calls);
@@ -205,8 +206,8 @@ impl TreeView {
 
     /// The row that a step leads to.
     fn stepped(&mut self, profile: &Profile, step: &TreeStep) -> Option<Item> {
-        if let TreeStep::Look(look) = step {
-            return self.look(profile, look);
+        if let TreeStep::Settings(settings) = step {
+            return self.apply(profile, settings);
         }
         let calls = &self.calls(profile)?;
         match *step {

@@ -8,7 +8,7 @@ use web_sys::{
     RequestCredentials, RequestInit, RequestRedirect, Response, Url,
 };
 
-use super::served::{GONE, PageSource, page_source};
+use super::served::{NO_ANSWER, PageSource, page_source};
 use super::worker::file_of;
 use super::{document, policy, window};
 use crate::protocol::wire::part;
@@ -57,8 +57,8 @@ pub async fn fetched(
     options.set_cache(RequestCache::NoStore);
     options.set_referrer_policy(ReferrerPolicy::NoReferrer);
     options.set_signal(Some(stop));
-    let asked = window().fetch_with_str_and_init(&found.url, &options);
-    let response: Response = JsFuture::from(asked)
+    let request = window().fetch_with_str_and_init(&found.url, &options);
+    let response: Response = JsFuture::from(request)
         .await
         .map_err(|_| unreachable().to_owned())?
         .unchecked_into();
@@ -91,7 +91,7 @@ pub async fn fetched(
 
 fn unreachable() -> &'static str {
     match page_source() {
-        PageSource::Command => GONE,
+        PageSource::Command => NO_ANSWER,
         PageSource::Site | PageSource::OneFile => {
             "the server cannot be reached, or it redirects the request"
         }

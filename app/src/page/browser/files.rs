@@ -67,7 +67,7 @@ pub fn on_drag(then: impl Fn(Drag) + Clone + 'static) {
     for kind in ["dragenter", "dragover", "dragleave", "drop"] {
         let (innermost, then) = (innermost.clone(), then.clone());
         let on_event = move |event: &web_sys::Event| {
-            let Some(event) = event.dyn_ref().filter(|event| carries_files(event)) else {
+            let Some(event) = event.dyn_ref().filter(|event| has_files(event)) else {
                 return;
             };
             event.prevent_default();
@@ -237,7 +237,7 @@ pub fn choose_folder() {
     click("folder-input");
 }
 
-fn carries_files(event: &DragEvent) -> bool {
+fn has_files(event: &DragEvent) -> bool {
     event
         .data_transfer()
         .is_some_and(|data| data.types().includes(&"Files".into(), 0))

@@ -30,7 +30,7 @@ pub fn page_source() -> PageSource {
 }
 
 /// The error if `dormer open` does not answer.
-pub(super) const GONE: &str = "`dormer open` has ended, or cannot be reached: start it again";
+pub(super) const NO_ANSWER: &str = "`dormer open` has ended, or cannot be reached: start it again";
 
 /// What `dormer open` serves the page for: `traces` or `runs`; `None` if something else serves it.
 pub fn served_for() -> Option<String> {
@@ -46,17 +46,17 @@ pub fn say_bye_at_the_end() {
 
 /// Requests a JSON file beside the page; otherwise, the reason why it is not available.
 pub async fn json_of(file: &str) -> Result<JsValue, String> {
-    let gone = |_| GONE.to_owned();
+    let no_answer = |_| NO_ANSWER.to_owned();
     let response = JsFuture::from(window().fetch_with_str(file)).await;
-    let response: Response = response.map_err(gone)?.unchecked_into();
+    let response: Response = response.map_err(no_answer)?.unchecked_into();
     if !response.ok() {
         return Err(format!(
             "the list of traces could not be loaded (status {})",
             response.status()
         ));
     }
-    let json = response.json().map_err(gone)?;
-    JsFuture::from(json).await.map_err(gone)
+    let json = response.json().map_err(no_answer)?;
+    JsFuture::from(json).await.map_err(no_answer)
 }
 
 /// Whether the page is visible, not in a background tab.

@@ -139,7 +139,7 @@ fn finding_card(card: Card) -> impl IntoView {
                         {sure}
                     </span>
                 </span>
-                {worth_figures(card.worth, card.memory)}
+                {saving_figures(card.worth, card.memory)}
             </summary>
             <div class="body">
                 <div class="advice">
@@ -161,7 +161,7 @@ fn finding_card(card: Card) -> impl IntoView {
 }
 
 /// What acting on a finding saves.
-fn worth_figures(worth: Option<Worth>, memory: Option<String>) -> AnyView {
+fn saving_figures(worth: Option<Worth>, memory: Option<String>) -> AnyView {
     let Some(worth) = worth else {
         return match memory {
             Some(memory) => view! {

@@ -163,16 +163,16 @@ pub fn carried_bar() -> impl IntoView {
 }
 
 /// The trace that a link refers to, if it is not open.
-pub fn wanted_bar() -> impl IntoView {
+pub fn linked_trace_bar() -> impl IntoView {
     let state = expect_context::<AppState>();
     move || {
-        let wanted = state.wanted_trace.get()?;
+        let wanted = state.linked_trace.get()?;
         Some(view! {
             <section class="versus" aria-label="The trace of this link" data-testid="wanted">
                 <p role="status">"This link belongs to " <b>{wanted}</b> ", which is not open. Choose or drop that file to go to the linked place."</p>
                 <span class="grow"></span>
                 <button type="button" class="small" on:click=|_| browser::choose_file()>"Choose the file"</button>
-                <button type="button" class="small" aria-label="Close" on:click=move |_| state.wanted_trace.set(None)>"\u{2715}"</button>
+                <button type="button" class="small" aria-label="Close" on:click=move |_| state.linked_trace.set(None)>"\u{2715}"</button>
             </section>
         })
     }

@@ -89,7 +89,7 @@ impl<T: VirtualRow> TreeRows<T> {
         let is_other_list = matches!(step, TreeStep::CloseAll | TreeStep::ToDepth(_));
         let is_near = matches!(step, TreeStep::Toggle(_) | TreeStep::Parent(_));
         // With another look, the caller renews the rows at once.
-        let is_renewed = matches!(step, TreeStep::Look(_));
+        let is_renewed = matches!(step, TreeStep::Settings(_));
         let of_both = self.of_both;
         self.engine.ask(TreeQuery { of_both, step }, move |change| {
             if self.rows.are_gone() {

@@ -23,7 +23,7 @@ impl Engine {
     pub async fn enclose(self, is_redacted: bool) -> Result<Blob, String> {
         let page = browser::page_file().await?;
         let view = self.state.view_to_send(is_redacted);
-        let (parts, _) = self.asked(EnclosedQuery { is_redacted, view }).await?;
+        let (parts, _) = self.answer_of(EnclosedQuery { is_redacted, view }).await?;
         let Parts {
             before,
             inside,
@@ -79,7 +79,7 @@ impl Engine {
                 is_redacted,
                 is_reference,
             };
-            let (_, bytes) = self.asked(query).await?;
+            let (_, bytes) = self.answer_of(query).await?;
             let bytes = bytes.ok_or("the trace could not be written")?;
             let blob = Blob::new_with_u8_array_sequence(&Array::of1(&bytes));
             let blob = blob.map_err(|_| "the trace takes too much memory")?;
@@ -95,14 +95,17 @@ impl Engine {
     }
 
     /// Queries the worker, and waits for the answer and the bytes with it.
-    async fn asked<Q: Query>(self, query: Q) -> Result<(Q::Answer, Option<Uint8Array>), String> {
+    async fn answer_of<Q: Query>(
+        self,
+        query: Q,
+    ) -> Result<(Q::Answer, Option<Uint8Array>), String> {
         let answer = Rc::new(RefCell::new(None));
         let mut query = Some(query);
         let reply = Promise::new(&mut |resolve, _| {
             let (answer, query) = (Rc::clone(&answer), query.take());
             if let Some(query) = query {
-                self.ask_for_bytes(query, move |said, bytes| {
-                    answer.replace(Some((said, bytes)));
+                self.ask_for_bytes(query, move |answered, bytes| {
+                    answer.replace(Some((answered, bytes)));
                     let _ = resolve.call0(&JsValue::UNDEFINED);
                 });
             }

@@ -57,7 +57,7 @@ impl Engine {
             }
             self.stop_fetching();
             if files.is_empty() {
-                self.nothing_came(missing);
+                self.not_fetched(missing);
                 return;
             }
             self.inner.update_value(|inner| {
@@ -107,7 +107,7 @@ impl Engine {
     }
 
     /// Shows why there is nothing to open: in place of the page if nothing is open, otherwise in a bar.
-    pub(super) fn nothing_came(self, left_out: Vec<LeftOut>) {
+    pub(super) fn not_fetched(self, left_out: Vec<LeftOut>) {
         let state = self.state;
         let is_free = state.stage.with_untracked(|stage| !stage.is_open());
         match left_out.as_slice() {

@@ -96,7 +96,7 @@ impl Engine {
             ranks.map_or(0, |ranks| ranks.n_digests)
         });
         if n_read > 1 {
-            self.put_together(true);
+            self.combine(true);
             return;
         }
         self.inner.update_value(|inner| inner.ranks = None);
@@ -109,22 +109,22 @@ impl Engine {
 
     /// Shows another profiler window.
     pub fn choose_job_window(self, window: u32) {
-        self.put_together_with(|ranks| ranks.window = window);
+        self.combine_with(|ranks| ranks.window = window);
     }
 
     /// Compares links between nodes with this bandwidth per rank, in GB/s; `None` if unknown.
     pub fn choose_network(self, gbps: Option<f64>) {
-        self.put_together_with(|ranks| ranks.network_gbps = gbps);
+        self.combine_with(|ranks| ranks.network_gbps = gbps);
     }
 
-    fn put_together_with(self, change: impl FnOnce(&mut Ranks)) {
+    fn combine_with(self, change: impl FnOnce(&mut Ranks)) {
         let is_reading = self.state.job.with_untracked(JobStage::is_reading);
         self.inner.update_value(|inner| {
             if let Some(ranks) = &mut inner.ranks {
                 change(ranks);
             }
         });
-        self.put_together(!is_reading);
+        self.combine(!is_reading);
     }
 
     /// Shows what has been read so far, if that is due.
@@ -136,7 +136,7 @@ impl Engine {
         });
         match due.flatten() {
             Some(wait_ms) if wait_ms > 0.0 => {}
-            Some(_) => self.put_together(false),
+            Some(_) => self.combine(false),
             None => {}
         }
     }
@@ -147,7 +147,7 @@ impl Engine {
     }
 
     /// Combines what was read; `is_last` if there will be no more.
-    pub(super) fn put_together(self, is_last: bool) {
+    pub(super) fn combine(self, is_last: bool) {
         let failures = self.take(|inner| {
             let ranks = inner.ranks.as_mut()?;
             ranks.is_together |= is_last;

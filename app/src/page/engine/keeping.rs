@@ -43,7 +43,7 @@ impl Engine {
                 Some(file) if is_free || !is_of_link => self.open(TraceSource::Files(vec![file])),
                 Some(_) => {}
                 None => state
-                    .wanted_trace
+                    .linked_trace
                     .set(Some(name).filter(|_| is_free || !is_of_link)),
             }
         });
@@ -57,7 +57,7 @@ impl Engine {
         if state.place.with_untracked(|place| !place.urls.is_empty()) {
             self.open_link(state.place.get_untracked());
         } else if wanted == SAMPLE {
-            state.wanted_trace.set(Some(wanted));
+            state.linked_trace.set(Some(wanted));
         } else if !wanted.is_empty() {
             self.open_kept(wanted, true);
         }

@@ -7,7 +7,7 @@ use super::{Engine, TraceSource, called};
 use crate::page::browser;
 use crate::page::state::Stage;
 use crate::protocol::wire;
-use crate::protocol::{Failure, Judged, LeftOut, Opened, Reply};
+use crate::protocol::{Analyzed, Failure, LeftOut, Opened, Reply};
 
 impl Engine {
     pub(super) fn on_message(self, message: &JsValue) {
@@ -21,7 +21,7 @@ impl Engine {
         match wire::from_js(&wire::part(message, "body")) {
             Ok(Reply::Progress(progress)) => self.state.stage.set(Stage::Loading(progress)),
             Ok(Reply::Opened(opened)) => self.opened(opened),
-            Ok(Reply::Judged(judged)) => self.judged(judged),
+            Ok(Reply::Analyzed(analyzed)) => self.on_analyzed(analyzed),
             Ok(Reply::Failed(failure)) => {
                 self.offer_where_too_many(&failure);
                 self.failed(failure);
@@ -116,16 +116,16 @@ impl Engine {
     /// Shows what is open; its findings may follow.
     pub(super) fn show(self, mut opened: Box<Opened>) {
         let state = self.state;
-        let is_judged = opened.overview.findings.is_some();
+        let has_findings = opened.overview.findings.is_some();
         state.overview.set(opened.overview.clone());
         state.opened_in_ms.set(self.since_chosen_ms());
         state.loads.update(|loads| *loads += 1);
         state.report.update(|report| *report += 1);
-        self.inner.update_value(|inner| inner.before = None);
+        self.inner.update_value(|inner| inner.previous = None);
         let wasm_bytes = opened.wasm_bytes;
         let left_out = std::mem::take(&mut opened.left_out);
         state.stage.set(Stage::Open(opened));
-        if is_judged {
+        if has_findings {
             self.is_shown(wasm_bytes);
         }
         if !left_out.is_empty() {
@@ -134,19 +134,19 @@ impl Engine {
     }
 
     /// The findings of the open trace, or of the one that was open before another was chosen.
-    pub(super) fn judged(self, judged: Box<Judged>) {
+    pub(super) fn on_analyzed(self, analyzed: Box<Analyzed>) {
         let state = self.state;
         if !state.stage.with_untracked(Stage::is_open) {
             self.inner.update_value(|inner| {
-                if let Some(before) = &mut inner.before {
-                    before.judged = Some(judged);
+                if let Some(previous) = &mut inner.previous {
+                    previous.analyzed = Some(analyzed);
                 }
             });
             return;
         }
-        state.overview.set(judged.overview);
+        state.overview.set(analyzed.overview);
         state.opened_in_ms.set(self.since_chosen_ms());
-        self.is_shown(judged.wasm_bytes);
+        self.is_shown(analyzed.wasm_bytes);
     }
 
     /// Everything that is shown first of a trace has arrived.

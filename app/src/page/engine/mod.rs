@@ -4,7 +4,6 @@
 //! worker is ended, with everything it holds, once the next trace is open. Messages of an ended worker are never seen:
 //! its listener is dropped with it.
 
-mod before;
 mod drill;
 mod enclosed;
 mod fetching;
@@ -13,6 +12,7 @@ mod fleet;
 mod job;
 mod keeping;
 mod messages;
+mod previous;
 mod ranks;
 mod reference;
 mod senders;
@@ -31,8 +31,8 @@ use crate::page::state::{AppState, Stage};
 use crate::page::url::Place;
 use crate::protocol::wire;
 use crate::protocol::{Failure, LeftOut, Query, Request};
-use before::Before;
 use fleet::FleetWorker;
+use previous::Previous;
 use ranks::Ranks;
 pub use ranks::ranks_of;
 use senders::Senders;
@@ -68,7 +68,7 @@ struct Inner {
     /// Waits for the next trace.
     spare: Option<Running>,
     /// What was open before, while another trace is being read.
-    before: Option<Before>,
+    previous: Option<Previous>,
     /// What to open as soon as the worker's files have arrived.
     wanted: Option<TraceSource>,
     /// A link whose files are fetched as soon as the worker's have arrived.
@@ -186,7 +186,7 @@ impl Engine {
         if let Some(link) = link {
             state.go(|place| *place = link);
         }
-        state.wanted_trace.set(None);
+        state.linked_trace.set(None);
         state.candidates.set(Vec::new());
         self.say_not_fetched();
         state.reference.set(Stage::Empty);
@@ -214,7 +214,7 @@ impl Engine {
     pub fn cancel(self) {
         self.stop_fetching();
         self.inner.update_value(|inner| inner.wanted = None);
-        if !self.bring_back() {
+        if !self.restore() {
             self.renew_worker();
             self.state.stage.set(Stage::Empty);
             if self.state.job.with_untracked(JobStage::is_shown) {
@@ -271,7 +271,7 @@ impl Engine {
         });
         match source {
             TraceSource::Files(files) => {
-                let is_another_open = self.inner.with_value(|inner| inner.before.is_some());
+                let is_another_open = self.inner.with_value(|inner| inner.previous.is_some());
                 self.send(&Request::OpenFiles(choice, is_another_open), files, None);
             }
             TraceSource::Sample => self.send(&Request::OpenSample(choice), &[], None),

@@ -194,8 +194,8 @@ impl Engine {
             while let Some(at) = ranks.queue.start() {
                 let (path, file) = ranks.files.get(at)?.clone();
                 let bytes = file.size();
-                let has_second = ranks.queue.at_once() == 1 && browser::n_cores() > 1;
-                let request = Request::Digest(DigestRequest { path, has_second });
+                let has_inflater = ranks.queue.at_once() == 1 && browser::n_cores() > 1;
+                let request = Request::Digest(DigestRequest { path, has_inflater });
                 let message = message_of(0, &request, &[file]);
                 let waiting = ranks.readers.iter().position(|reader| reader.at.is_none());
                 let reader = match waiting {
@@ -226,7 +226,7 @@ impl Engine {
             Some(ranks.queue.is_over() && !ranks.is_together)
         });
         match is_over {
-            Some(true) => self.put_together(true),
+            Some(true) => self.combine(true),
             _ => self.show_so_far(),
         }
     }

@@ -102,7 +102,7 @@ pub struct AppState {
     /// The dialog about the offline copy is shown.
     pub offline_dialog: RwSignal<bool>,
     /// The trace that a link refers to, while it is not open.
-    pub wanted_trace: RwSignal<Option<String>>,
+    pub linked_trace: RwSignal<Option<String>>,
     /// The GPU stays chosen when another trace is opened.
     pub gpu_is_pinned: RwSignal<bool>,
     /// The choices carried over when another trace was opened, in words.

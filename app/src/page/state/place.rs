@@ -126,7 +126,7 @@ impl AppState {
             place.file = open;
         } else if place.file != open && untrack(|| self.is_open()) {
             // The link is to a place in another trace; this one has no such place.
-            self.wanted_trace.set(Some(place.file));
+            self.linked_trace.set(Some(place.file));
             place.file = open;
         }
         self.place.set(place);

@@ -15,7 +15,7 @@ use crate::protocol::{CaptureFacts, GpuFacts, Overview, TopOperation};
 /// only when its content changes: a GPU or a threshold affects few of them.
 pub fn overview() -> impl IntoView {
     let state = expect_context::<AppState>();
-    let is_judged = Memo::new(move |_| state.overview.with(|of| of.findings.is_some()));
+    let has_findings = Memo::new(move |_| state.overview.with(|of| of.findings.is_some()));
     let work = Memo::new(move |_| state.overview.with(of_work));
     let answer = move || {
         state.overview.with(|of| {
@@ -32,8 +32,8 @@ pub fn overview() -> impl IntoView {
             <section class="lead">{answer} {move || work.with(time_split)}</section>
             {move || work.with(key_facts)}
             {facts}
-            {move || match is_judged.get() {
-                true => judged(work).into_any(),
+            {move || match has_findings.get() {
+                true => after_analysis(work).into_any(),
                 false => coming().into_any(),
             }}
         </div>
@@ -87,7 +87,7 @@ fn coming() -> impl IntoView {
 }
 
 /// What arrives last is shown last, so that nothing moves.
-fn judged(work: Memo<Overview>) -> impl IntoView {
+fn after_analysis(work: Memo<Overview>) -> impl IntoView {
     let state = expect_context::<AppState>();
     let shown = move || {
         state.overview.with(|of| ShownFindings {

@@ -39,11 +39,11 @@ pub fn runs() -> impl IntoView {
         unfolded: RwSignal::new(BTreeSet::new()),
     };
     // Requests are counted from then on.
-    browser::after_paint(move || look(state));
+    browser::after_paint(move || refresh(state));
     // Dropped with the view.
     StoredValue::new_local(Interval::new(EVERY_MS, move || {
         if browser::is_visible() {
-            look(state);
+            refresh(state);
         }
     }));
     let listed = Memo::new(move |_| state.runs.with(|runs| runs.as_ref()?.listed.clone()));
@@ -71,7 +71,7 @@ pub fn runs() -> impl IntoView {
 }
 
 /// Requests the list; an unchanged list is not redrawn.
-fn look(state: AppState) {
+fn refresh(state: AppState) {
     wasm_bindgen_futures::spawn_local(async move {
         let answer = browser::json_of(LIST).await;
         let _ = state.runs.try_update(|runs| {

@@ -58,7 +58,7 @@ fn card(comparison: &Comparison, gap: &Gap) -> Card {
         },
         model: gap.model.clone(),
         kernel: gap.kernel.clone(),
-        worth: gap.saving.map(|saving| worth(comparison, saving)),
+        worth: gap.saving.map(|saving| savings(comparison, saving)),
         basis: match gap.saving {
             Some(Saving {
                 roof_ns: Some(_),
@@ -108,7 +108,7 @@ pub(super) fn waste(comparison: &Comparison) -> Vec<SharedWaste> {
     waste.collect()
 }
 
-fn worth(comparison: &Comparison, saving: Saving) -> Worth {
+fn savings(comparison: &Comparison, saving: Saving) -> Worth {
     let total_ns = comparison.parts.total.target.max(1) as f64;
     let low_ns = saving.matching_ns;
     let high_ns = saving.roof_ns.unwrap_or(low_ns).max(low_ns);

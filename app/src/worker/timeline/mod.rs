@@ -94,7 +94,7 @@ impl Open {
     }
 
     /// Another report has other GPU events, and other thresholds for gaps.
-    pub(super) fn judged_anew(&mut self) {
+    pub(super) fn forget_gaps(&mut self) {
         self.gaps = None;
     }
 }

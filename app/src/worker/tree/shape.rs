@@ -282,9 +282,9 @@ impl Calls<'_> {
             let of = self.figures(*item);
             match sort.column.as_str() {
                 tree_sort::GPU => of.all.gpu_ns,
-                tree_sort::GPU_OWN => of.own.gpu_ns,
+                tree_sort::GPU_SELF => of.own.gpu_ns,
                 tree_sort::CPU => of.all.cpu_ns,
-                tree_sort::CPU_OWN => of.own.cpu_ns,
+                tree_sort::CPU_SELF => of.own.cpu_ns,
                 tree_sort::CALLS => i64::from(of.n_calls.unwrap_or(0)),
                 tree_sort::KERNELS => i64::try_from(of.all.n_work).unwrap_or(i64::MAX),
                 _ => 0,

@@ -22,7 +22,7 @@ const LEAST_RADIUS: f64 = 2.5;
 /// How near the pointer must be to a mark.
 const REACH: f64 = 9.0;
 /// The smallest distance between the numbers of an axis.
-const APART: f64 = 44.0;
+const TICK_DISTANCE: f64 = 44.0;
 /// The height of a line of text.
 const LINE: f64 = 15.0;
 /// Below this width, the roofline's labels are only figures.
@@ -44,7 +44,7 @@ pub(super) struct Drawing {
     /// Labels: position, anchor and class.
     pub(super) texts: Vec<Text>,
     /// The roofline: a path for memory, and one for each ceiling.
-    pub(super) roof: Vec<String>,
+    pub(super) roofline: Vec<String>,
     /// The positions of the marks, in the chart's order; `None` if a filter hides the mark.
     pub(super) places: Vec<Option<MarkPlace>>,
 }
@@ -118,7 +118,7 @@ impl Drawing {
         let band_middle = drawing.height - BOTTOM - (BAND - BOTTOM - 14.0) / 2.0;
         if has_roof {
             drawing.axes(&across, &up);
-            drawing.roof(chart, &across, &up);
+            drawing.roofline(chart, &across, &up);
         }
         if has_band {
             let label = drawing.name(memory.short(), memory.label());
@@ -220,11 +220,11 @@ impl Drawing {
     /// Grid lines and numbers at the powers of ten.
     fn axes(&mut self, across: &LogScale, up: &LogScale) {
         let (floor, right) = (self.floor, self.width - RIGHT);
-        for (x, text) in across.ticks(APART) {
+        for (x, text) in across.ticks(TICK_DISTANCE) {
             self.lines.push([x, TOP, x, floor]);
             self.text(x, floor + LINE, "tick middle", text);
         }
-        for (y, text) in up.ticks(APART / 2.0) {
+        for (y, text) in up.ticks(TICK_DISTANCE / 2.0) {
             self.lines.push([LEFT, y, right, y]);
             self.text(LEFT - 8.0, y + 4.0, "tick end", text);
         }
@@ -235,7 +235,7 @@ impl Drawing {
     /// The panel of operations that only have a bandwidth.
     fn band(&mut self, band: &LogScale, tb_per_s: f64, label: &str) {
         let (top, floor) = (self.height - BAND + 14.0, self.height - BOTTOM);
-        for (x, text) in band.ticks(APART) {
+        for (x, text) in band.ticks(TICK_DISTANCE) {
             self.lines.push([x, top, x, floor]);
             self.text(x, floor + LINE, "tick middle", text);
         }
@@ -247,13 +247,13 @@ impl Drawing {
             "TB/s, no FLOPs",
         );
         let x = band.px(tb_per_s);
-        self.roof
+        self.roofline
             .push(format!("M{x:.1} {top:.1}L{x:.1} {floor:.1}"));
         self.text(x - 6.0, top + 10.0, "name end", label);
     }
 
     /// The memory slope up to the farthest ridge point, and the ceilings from their ridge points on.
-    fn roof(&mut self, chart: &RooflineChart, across: &LogScale, up: &LogScale) {
+    fn roofline(&mut self, chart: &RooflineChart, across: &LogScale, up: &LogScale) {
         let Some(memory) = &chart.memory else {
             return;
         };
@@ -270,7 +270,8 @@ impl Drawing {
         };
         let at = |intensity: f64| (across.px(intensity), up.px(intensity * memory.tb_per_s()));
         let ((x1, y1), (x2, y2)) = (at(start), at(end));
-        self.roof.push(format!("M{x1:.1} {y1:.1}L{x2:.1} {y2:.1}"));
+        self.roofline
+            .push(format!("M{x1:.1} {y1:.1}L{x2:.1} {y2:.1}"));
         let angle = (y2 - y1).atan2(x2 - x1).to_degrees();
         // The label of the slope is at its lower end, where there is space.
         let (x, y) = (x1 + (x2 - x1) * 0.06, y1 + (y2 - y1) * 0.06);
@@ -286,7 +287,8 @@ impl Drawing {
         let mut lowest_name = f64::NEG_INFINITY;
         for ceiling in &chart.ceilings {
             let (x, y) = (across.px(ceiling.ridge), up.px(ceiling.tflops));
-            self.roof.push(format!("M{x:.1} {y:.1}L{right:.1} {y:.1}"));
+            self.roofline
+                .push(format!("M{x:.1} {y:.1}L{right:.1} {y:.1}"));
             // Labels of ceilings that are close together go below each other.
             let name_y = (y - 6.0).max(lowest_name + LINE);
             lowest_name = name_y;
@@ -356,10 +358,18 @@ mod tests {
         assert!((places[2].radius - LEAST_RADIUS).abs() < 1e-9);
         // Both are on the roofline: one at the ridge point, one on the slope.
         let ridge = format!("{:.1} {:.1}", places[0].x, places[0].y);
-        assert!(drawing.roof[0].ends_with(&ridge), "{:?}", drawing.roof);
-        assert!(drawing.roof[1].starts_with(&format!("M{ridge}")));
+        assert!(
+            drawing.roofline[0].ends_with(&ridge),
+            "{:?}",
+            drawing.roofline
+        );
+        assert!(drawing.roofline[1].starts_with(&format!("M{ridge}")));
         let slope = format!("M{:.1} {:.1}", places[1].x, places[1].y);
-        assert!(drawing.roof[0].starts_with(&slope), "{:?}", drawing.roof);
+        assert!(
+            drawing.roofline[0].starts_with(&slope),
+            "{:?}",
+            drawing.roofline
+        );
         assert!(places[2].y > drawing.floor);
     }
 

@@ -20,7 +20,7 @@ pub(super) fn draw(drawing: &Drawing, chart: &RooflineChart) -> impl IntoView + 
             </text>
         }
     });
-    let roof = drawing.roof.join("");
+    let roofline = drawing.roofline.join("");
     let pairs = || chart.marks.iter().zip(&drawing.places);
     // The longest first: small marks are drawn on top of large ones.
     let single = pairs()
@@ -64,7 +64,7 @@ pub(super) fn draw(drawing: &Drawing, chart: &RooflineChart) -> impl IntoView + 
     view! {
         <svg aria-hidden="true" width=drawing.width height=drawing.height>
             <path class="grid" d=lines></path>
-            <path class="eaves" d=roof></path>
+            <path class="eaves" d=roofline></path>
             {single}
             {rest}
             {texts}

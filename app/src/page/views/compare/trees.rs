@@ -33,7 +33,7 @@ struct Trees {
 }
 
 impl Trees {
-    fn look(self) {
+    fn show_differences(self) {
         let only = self.only_differences.get_untracked();
         self.list.step(TreeStep::OnlyDifferences(only));
     }
@@ -71,7 +71,7 @@ pub(super) fn both_trees() -> AnyView {
         only_differences: state
             .of_place(|place| place.focus.only.iter().any(|only| only == DIFFERENT)),
     };
-    trees.look();
+    trees.show_differences();
     if let Some(node) = state.place.with_untracked(|place| place.focus.row) {
         list.step(TreeStep::Reveal(node));
     }
@@ -83,7 +83,7 @@ pub(super) fn both_trees() -> AnyView {
                 list.rows.restart();
             }
             list.found.set(None);
-            trees.look();
+            trees.show_differences();
         },
         false,
     );

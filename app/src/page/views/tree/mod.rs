@@ -48,7 +48,11 @@ const LEVELS: std::ops::RangeInclusive<u32> = 1..=8;
 fn modes(tree: TreeState) -> AnyView {
     let button = |(mode, slug, title): (TreeMode, &'static str, &'static str)| {
         let choose = move |_| tree.show_as(|focus| focus.table = slug.to_owned());
-        let is_shown = move || tree.look.with(|look| look.mode == mode).to_string();
+        let is_shown = move || {
+            tree.settings
+                .with(|settings| settings.mode == mode)
+                .to_string()
+        };
         view! { <button type="button" class="small" data-mode=slug aria-pressed=is_shown on:click=choose>{title}</button> }
     };
     let drawing = |(of, slug, title): (Drawing, &'static str, &'static str)| {
@@ -101,7 +105,7 @@ fn tools(tree: TreeState) -> AnyView {
 
 /// The switch for rows without GPU time, with their number.
 fn hiding(tree: TreeState) -> AnyView {
-    let all_rows = Memo::new(move |_| tree.look.with(|look| look.all_rows));
+    let all_rows = Memo::new(move |_| tree.settings.with(|settings| settings.all_rows));
     let hidden = Memo::new(move |_| tree.list.last_change.with(|change| change.hidden));
     let says = move || match (all_rows.get(), hidden.get()) {
         (true, _) | (false, 0) => String::new(),
@@ -181,7 +185,7 @@ fn about(tree: TreeState) -> AnyView {
                         Drawing::Table => "Arrow keys move, right expands, left collapses, H follows the hottest path, / searches",
                         _ => "Click or Enter zooms into a call, Escape zooms out, arrow keys move, / searches",
                     }}
-                    {move || match tree.look.with(|look| look.mode) {
+                    {move || match tree.settings.with(|settings| settings.mode) {
                         TreeMode::BottomUp => " names and the visible callers.",
                         _ => ".",
                     }}

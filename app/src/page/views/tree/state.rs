@@ -2,7 +2,7 @@
 
 use crate::page::prelude::*;
 use crate::protocol::{
-    Branch, Sort, TreeLook, TreeMode, TreeRow, TreeRowsQuery, TreeStep, tree_sort,
+    Branch, Sort, TreeMode, TreeRow, TreeRowsQuery, TreeSettings, TreeStep, tree_sort,
 };
 
 impl VirtualRow for TreeRow {
@@ -16,7 +16,7 @@ impl VirtualRow for TreeRow {
 }
 
 /// The tree's settings for a place in the URL. Aggregated calls are sorted by GPU time, highest first.
-fn look(focus: &Focus) -> TreeLook {
+fn settings(focus: &Focus) -> TreeSettings {
     let mode = TreeMode::of(&focus.table);
     let usual = || {
         (mode != TreeMode::Recorded).then(|| Sort {
@@ -25,7 +25,7 @@ fn look(focus: &Focus) -> TreeLook {
         })
     };
     let sort = focus.sort.clone().or_else(usual);
-    TreeLook {
+    TreeSettings {
         mode,
         sort: sort.filter(|sort| sort.column != tree_sort::RECORDED),
         keep: None,
@@ -69,7 +69,7 @@ impl Drawing {
 #[derive(Clone, Copy)]
 pub(super) struct TreeState {
     pub(super) list: TreeRows<TreeRow>,
-    pub(super) look: Memo<TreeLook>,
+    pub(super) settings: Memo<TreeSettings>,
     pub(super) drawing: Memo<Drawing>,
     /// The node to keep selected when the tree's settings change.
     keep: StoredValue<Option<u32>>,
@@ -84,12 +84,12 @@ impl TreeState {
         let list = TreeRows::new(state, engine, false, query);
         let tree = TreeState {
             list,
-            look: state.of_place(|place| look(&place.focus)),
+            settings: state.of_place(|place| settings(&place.focus)),
             drawing: state.of_place(|place| Drawing::of(&place.focus.section)),
             keep: StoredValue::new(None),
             rearranged: RwSignal::new(0),
         };
-        tree.send_look(None);
+        tree.send_settings(None);
         // The URL may name a node in a folded part of the tree, or an event.
         let (event, node) = state
             .place
@@ -99,18 +99,18 @@ impl TreeState {
             list.step(reveal);
         }
         Effect::watch(
-            move || (tree.look.get(), state.report.get()),
+            move || (tree.settings.get(), state.report.get()),
             move |new, old, _| {
                 list.found.set(None);
                 match old {
                     Some(old) if old.0 != new.0 => {
                         list.rows.window.cursor.set(None);
                         let keep = tree.keep.try_update_value(Option::take).flatten();
-                        tree.send_look(keep);
+                        tree.send_settings(keep);
                         list.rows.restart();
                     }
                     _ => {
-                        tree.send_look(None);
+                        tree.send_settings(None);
                         list.rows.renew();
                     }
                 }
@@ -122,9 +122,10 @@ impl TreeState {
 
     /// Sends the tree's settings to the worker; all later queries use them. A selected call stays selected if the new
     /// tree contains it.
-    fn send_look(self, keep: Option<u32>) {
-        let look = self.look.get_untracked();
-        self.list.step(TreeStep::Look(TreeLook { keep, ..look }));
+    fn send_settings(self, keep: Option<u32>) {
+        let settings = self.settings.get_untracked();
+        self.list
+            .step(TreeStep::Settings(TreeSettings { keep, ..settings }));
     }
 
     /// Changes the tree's settings; the selected call stays selected if the new tree contains it.
@@ -143,8 +144,8 @@ impl TreeState {
     pub(super) fn draw_as(self, drawing: Drawing) {
         let slug = drawing.slug().to_owned();
         let is_recorded = self
-            .look
-            .with_untracked(|look| look.mode == TreeMode::Recorded);
+            .settings
+            .with_untracked(|settings| settings.mode == TreeMode::Recorded);
         let was_table = self.drawing.get_untracked() == Drawing::Table;
         if drawing != Drawing::Table && was_table && is_recorded {
             self.show_as(|focus| {

@@ -44,10 +44,10 @@ fn number(text: &str) -> AnyView {
 const COLUMNS: [Column; 8] = [
     Column { title: "Kind", sort: "", width: "w-label", least_px: 700.0, doc: "", cell: |row| text_cell("soft", row.kind.clone()) },
     Column { title: "GPU time", sort: tree_sort::GPU, width: "w-share", least_px: 0.0, doc: "Total duration of the kernels, copies and fills launched by the call and its children. The bar is the share of the row above", cell: |row| share_cell(row.gpu_percent, row.gpu_time.clone()) },
-    Column { title: "GPU self time", sort: tree_sort::GPU_OWN, width: "w-number", least_px: 960.0, doc: "Total duration of the kernels, copies and fills that the call launched itself", cell: |row| number(&row.gpu_own) },
+    Column { title: "GPU self time", sort: tree_sort::GPU_SELF, width: "w-number", least_px: 960.0, doc: "Total duration of the kernels, copies and fills that the call launched itself", cell: |row| number(&row.gpu_own) },
     Column { title: "Kernels", sort: tree_sort::KERNELS, width: "w-small", least_px: 860.0, doc: "Kernels, copies and fills launched by the call and its children", cell: |row| number(&row.gpu_count) },
     Column { title: "CPU time", sort: tree_sort::CPU, width: "w-number", least_px: 560.0, doc: "CPU time of the call and its children", cell: |row| number(&row.cpu_time) },
-    Column { title: "CPU self time", sort: tree_sort::CPU_OWN, width: "w-number", least_px: 1290.0, doc: "CPU time of the call without its children", cell: |row| number(&row.cpu_own) },
+    Column { title: "CPU self time", sort: tree_sort::CPU_SELF, width: "w-number", least_px: 1290.0, doc: "CPU time of the call without its children", cell: |row| number(&row.cpu_own) },
     Column { title: "Per module", sort: "", width: "w-spread", least_px: 1080.0, doc: "", cell: |row| text_cell("n", row.instances.as_ref().map(spread).unwrap_or_default()) },
     Column { title: "Calls", sort: tree_sort::CALLS, width: "w-small", least_px: 780.0, doc: "Number of merged calls", cell: |row| number(&row.calls) },
 ];
@@ -69,7 +69,7 @@ fn fitting(width_px: f64, mode: TreeMode) -> Vec<&'static Column> {
 pub(super) fn table(tree: TreeState) -> AnyView {
     let rows = tree.list.rows;
     let columns = Memo::new(move |_| {
-        let mode = tree.look.with(|look| look.mode);
+        let mode = tree.settings.with(|settings| settings.mode);
         fitting(rows.window.width_px.get(), mode)
     });
     let widths = move || {
@@ -163,7 +163,7 @@ fn heading(
         column,
         !is_name,
         Signal::stored(Some(doc.to_owned())),
-        Signal::derive(move || tree.look.with(|look| look.sort.clone())),
+        Signal::derive(move || tree.settings.with(|settings| settings.sort.clone())),
         move |sort| {
             let sort = sort.or_else(|| is_name.then(recorded));
             tree.show_as(|focus| focus.sort = sort);

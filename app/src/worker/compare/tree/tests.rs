@@ -67,7 +67,7 @@ impl Trees {
         text
     }
 
-    fn look(&mut self, only_differences: bool) -> TreeChange {
+    fn show(&mut self, only_differences: bool) -> TreeChange {
         self.step(TreeStep::OnlyDifferences(only_differences))
     }
 
@@ -106,7 +106,7 @@ fn a_fused_kernel_stands_beside_the_four_it_replaces() {
         &layer(&["bmm", "mul", "softmax", "bmm"]),
         &layer(&["flash"]),
     );
-    let change = trees.look(false);
+    let change = trees.show(false);
     assert_eq!(change.says, "1 difference");
     // It is open down to the difference.
     assert_eq!(
@@ -135,7 +135,7 @@ fn a_fused_kernel_stands_beside_the_four_it_replaces() {
     assert_eq!((flash.branch.position, flash.branch.siblings), (5, 5));
     assert_eq!(flash.only, "target");
 
-    trees.look(true);
+    trees.show(true);
     let names: Vec<String> = trees.rows().into_iter().map(|row| row.name).collect();
     let differing = "All threads, Thread, sdpa, bmm, mul, softmax, bmm, flash";
     assert_eq!(names.join(", "), differing);
@@ -154,7 +154,7 @@ fn a_wrapper_of_one_side_is_called_so_and_is_no_difference_in_work() {
         .op("mm", 30..34)
         .launched("mm_kernel", 31..32, 1030..1040);
     let mut trees = Trees::of(&plain, &wrapped);
-    let change = trees.look(true);
+    let change = trees.show(true);
     assert!(
         change
             .says
@@ -175,14 +175,14 @@ fn a_wrapper_of_one_side_is_called_so_and_is_no_difference_in_work() {
 fn a_trace_against_itself_has_no_difference() {
     let trace = layer(&["flash"]);
     let mut trees = Trees::of(&trace, &trace);
-    let change = trees.look(false);
+    let change = trees.show(false);
     assert!(change.says.starts_with("No difference: "));
     assert_eq!(change.of, 0);
     assert!(trees.rows().iter().all(|row| row.mark.is_empty()
         && row.difference == "0 µs"
         && row.percent.abs() < f64::EPSILON));
     assert_eq!(trees.step(TreeStep::Difference(1)).target, None);
-    assert_eq!(trees.look(true).total, 0);
+    assert_eq!(trees.show(true).total, 0);
 }
 
 #[test]
@@ -270,6 +270,6 @@ fn equal_calls_of_other_times_are_open_down_to_the_largest_change() {
         text.ends_with("      slow 30.0 µs | 50.0 µs | +20.0 µs\n"),
         "{text}"
     );
-    let summary = trees.look(false).says;
+    let summary = trees.show(false).says;
     assert!(summary.starts_with("The same calls"), "{summary}");
 }

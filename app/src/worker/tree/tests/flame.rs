@@ -24,7 +24,7 @@ fn narrow_and_wide() -> Tree {
 #[test]
 fn blocks_are_as_wide_as_their_time_and_stand_below_their_caller() {
     let mut tree = narrow_and_wide();
-    tree.look(TreeMode::TopDown, None);
+    tree.show(TreeMode::TopDown, None);
     let (flame, blocks) = tree.flame(None, 200.0, false);
     let expected = "0 block 0+100, 0 other 100+100, 1 wide 0+96, 1 short 96+4";
     assert_eq!(texts(&blocks).join(", "), expected);
@@ -76,7 +76,7 @@ fn a_call_at_the_top_fills_the_width_and_its_callers_are_the_way_to_it() {
 #[test]
 fn bottom_up_a_name_is_as_wide_as_what_it_cost_itself() {
     let mut tree = narrow_and_wide();
-    tree.look(TreeMode::BottomUp, Some((tree_sort::GPU_OWN, true)));
+    tree.show(TreeMode::BottomUp, Some((tree_sort::GPU_SELF, true)));
     let (flame, blocks) = tree.flame(None, 200.0, false);
     // `block` called two of them.
     assert_eq!(
@@ -95,7 +95,7 @@ fn bottom_up_a_name_is_as_wide_as_what_it_cost_itself() {
 #[test]
 fn bottom_up_names_are_searched_and_the_callers_that_are_shown() {
     let mut tree = narrow_and_wide();
-    tree.look(TreeMode::BottomUp, None);
+    tree.show(TreeMode::BottomUp, None);
     let n_found = |tree: &mut Tree, text| {
         let found = tree.find(text, None, Direction::Here);
         found.map(|found| found.matches)

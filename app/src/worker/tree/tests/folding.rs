@@ -3,7 +3,7 @@
 use dormer_core::testing::Timetable;
 
 use super::{Tree, texts};
-use crate::protocol::{Direction, TreeLook, TreeMode, TreeRow, TreeStep, tree_sort};
+use crate::protocol::{Direction, TreeMode, TreeRow, TreeSettings, TreeStep, tree_sort};
 
 /// Three layers of one class with a kernel each, of 10, 20 and 30 µs, below three frames that each call only the next,
 /// and a call without GPU activity.
@@ -41,8 +41,8 @@ fn shown(rows: &[TreeRow]) -> Vec<String> {
 #[test]
 fn modules_of_a_class_are_one_row_below_the_folded_stack() {
     let mut tree = three_layers();
-    let look = tree.look(TreeMode::TopDown, Some((tree_sort::GPU, true)));
-    let stack: Vec<&str> = look.stack.iter().map(|(_, name)| name.as_str()).collect();
+    let change = tree.show(TreeMode::TopDown, Some((tree_sort::GPU, true)));
+    let stack: Vec<&str> = change.stack.iter().map(|(_, name)| name.as_str()).collect();
     // Without the empty call, the last one of the stack would have a single child.
     assert_eq!(
         stack,
@@ -56,7 +56,7 @@ fn modules_of_a_class_are_one_row_below_the_folded_stack() {
     let layers = "0 Layer ×3, 20.0 µs (10.0–30.0 µs)";
     let rows = tree.rows();
     assert_eq!(shown(&rows), [layers, "1 aten::mm"]);
-    assert_eq!((&*rows[0].kind, look.hidden), ("modules", 1));
+    assert_eq!((&*rows[0].kind, change.hidden), ("modules", 1));
 
     // Split into instances.
     let split = tree.unfold(TreeStep::Instances(rows[0].node)).unwrap();
@@ -72,7 +72,7 @@ fn modules_of_a_class_are_one_row_below_the_folded_stack() {
     assert_eq!(flame.path.len(), 5);
 
     // A call of the stack is shown, and folded again.
-    let first = look.stack[2].0;
+    let first = change.stack[2].0;
     tree.unfold(TreeStep::StartAt(Some(first)));
     let rows = tree.rows();
     let code: Vec<&str> = rows.iter().take(2).map(|row| &*row.code).collect();
@@ -89,21 +89,21 @@ fn modules_of_a_class_are_one_row_below_the_folded_stack() {
 fn calls_without_gpu_time_are_hidden_until_they_are_asked_for_or_gone_to() {
     let mut tree = three_layers();
     let has_empty = |tree: &mut Tree| tree.rows().iter().any(|row| row.name == "aten::empty");
-    tree.look(TreeMode::TopDown, None);
+    tree.show(TreeMode::TopDown, None);
     assert!(!has_empty(&mut tree));
     let found = tree.find("aten::empty", None, Direction::Here).unwrap();
     let row = tree.rows().swap_remove(found.target.row);
     assert_eq!((&*row.name, row.node), ("aten::empty", found.target.node));
     // Another mode hides it again; the switch shows all.
-    tree.look(TreeMode::Modules, None);
+    tree.show(TreeMode::Modules, None);
     assert!(!has_empty(&mut tree));
-    let look = TreeStep::Look(TreeLook {
+    let step = TreeStep::Settings(TreeSettings {
         mode: TreeMode::Modules,
         sort: None,
         keep: None,
         all_rows: true,
     });
-    let change = tree.view.step(&tree.profile, &look);
+    let change = tree.view.step(&tree.profile, &step);
     assert_eq!(change.hidden, 0);
     tree.unfold(TreeStep::ToDepth(9));
     assert!(has_empty(&mut tree));
@@ -114,9 +114,9 @@ fn the_hottest_call_is_at_the_top_bottom_up() {
     let mut tree = three_layers();
     let launch = tree.unfold(TreeStep::Hottest(None)).unwrap();
     assert_eq!(launch.kind, "runtime call");
-    let by_time = Some((tree_sort::GPU_OWN, true));
-    let look = tree.look_and_keep(TreeMode::BottomUp, by_time, Some(launch.node));
-    let target = look.target.unwrap();
+    let by_time = Some((tree_sort::GPU_SELF, true));
+    let change = tree.show_and_keep(TreeMode::BottomUp, by_time, Some(launch.node));
+    let target = change.target.unwrap();
     let row = tree.rows().swap_remove(target.row);
     // What the launch led to belongs to its operator.
     assert_eq!((target.row, &*row.name), (0, "aten::mm"));

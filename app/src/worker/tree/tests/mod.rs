@@ -11,8 +11,8 @@ use dormer_core::{Profile, Report, ReportOptions, sample};
 use super::super::families::Families;
 use super::TreeView;
 use crate::protocol::{
-    Direction, FindInTree, Flame, FlameBlock, FlameQuery, Sort, TreeChange, TreeLook, TreeMode,
-    TreeRow, TreeRowsQuery, TreeStep, TreeTarget,
+    Direction, FindInTree, Flame, FlameBlock, FlameQuery, Sort, TreeChange, TreeMode, TreeRow,
+    TreeRowsQuery, TreeSettings, TreeStep, TreeTarget,
 };
 
 /// A block of the flame graph.
@@ -70,11 +70,11 @@ impl Tree {
         self.view.rows(&self.profile, &all).rows
     }
 
-    fn look(&mut self, mode: TreeMode, sort: Option<(&str, bool)>) -> TreeChange {
-        self.look_and_keep(mode, sort, None)
+    fn show(&mut self, mode: TreeMode, sort: Option<(&str, bool)>) -> TreeChange {
+        self.show_and_keep(mode, sort, None)
     }
 
-    fn look_and_keep(
+    fn show_and_keep(
         &mut self,
         mode: TreeMode,
         sort: Option<(&str, bool)>,
@@ -84,13 +84,13 @@ impl Tree {
             column: column.to_owned(),
             descending,
         });
-        let look = TreeStep::Look(TreeLook {
+        let step = TreeStep::Settings(TreeSettings {
             mode,
             sort,
             keep,
             all_rows: false,
         });
-        self.view.step(&self.profile, &look)
+        self.view.step(&self.profile, &step)
     }
 
     /// Performs a step, and returns the row it leads to.

@@ -9,7 +9,7 @@ use crate::protocol::{Direction, TreeMode, TreeStep, tree_sort};
 fn every_way_to_put_calls_together_has_rows_and_they_are_found() {
     let mut tree = Tree::of_sample();
     for (mode, ..) in TreeMode::ALL {
-        let facts = tree.look(mode, Some((tree_sort::GPU, true)));
+        let facts = tree.show(mode, Some((tree_sort::GPU, true)));
         assert_eq!(facts.says, "", "{mode:?}");
         assert_eq!(facts.total, tree.rows().len(), "{mode:?}");
         let found = tree.find("aten::addmm", None, Direction::Here).unwrap();
@@ -24,7 +24,7 @@ fn every_way_to_put_calls_together_has_rows_and_they_are_found() {
 #[test]
 fn siblings_are_sorted_and_levels_open_at_once() {
     let mut tree = Tree::of_sample();
-    tree.look(TreeMode::TopDown, Some((tree_sort::NAME, false)));
+    tree.show(TreeMode::TopDown, Some((tree_sort::NAME, false)));
     tree.unfold(TreeStep::ToDepth(2));
     let rows = tree.rows();
     assert_eq!(rows.iter().map(|row| row.branch.depth).max(), Some(2));
@@ -32,7 +32,7 @@ fn siblings_are_sorted_and_levels_open_at_once() {
     let names: Vec<String> = roots.map(|row| row.name.to_lowercase()).collect();
     assert!(names.is_sorted() && !names.is_empty(), "{names:?}");
     // Another order keeps what is open.
-    tree.look(TreeMode::TopDown, Some((tree_sort::GPU, true)));
+    tree.show(TreeMode::TopDown, Some((tree_sort::GPU, true)));
     assert_eq!(tree.rows().len(), rows.len());
     let rows = tree.rows();
     let roots = rows.iter().filter(|row| row.branch.depth == 0);
@@ -48,12 +48,12 @@ fn a_trace_without_a_backward_pass_says_so() {
         (TreeMode::Modules, "This trace has no modules"),
         (TreeMode::Backward, "This trace has no backward pass"),
     ] {
-        let facts = tree.look(mode, None);
+        let facts = tree.show(mode, None);
         assert_eq!(facts.total, 0);
         assert!(facts.says.starts_with(begins));
         assert_eq!(tree.unfold(TreeStep::Hottest(None)), None);
     }
-    assert_eq!(tree.look(TreeMode::Recorded, None).says, "");
+    assert_eq!(tree.show(TreeMode::Recorded, None).says, "");
 }
 
 #[test]
@@ -71,7 +71,7 @@ fn the_selected_call_is_kept_where_another_way_has_it() {
     let second = last.target.node;
     let mut keep = Some(second);
     let mut kept = |tree: &mut Tree, mode| {
-        let facts = tree.look_and_keep(mode, None, keep);
+        let facts = tree.show_and_keep(mode, None, keep);
         let target = facts.target.unwrap();
         keep = Some(target.node);
         let row = tree.rows().swap_remove(target.row);
@@ -89,6 +89,6 @@ fn the_selected_call_is_kept_where_another_way_has_it() {
     assert_eq!(kept(&mut tree, TreeMode::Recorded), first);
     // Another order of the same tree keeps the node.
     let by_time = Some((tree_sort::GPU, true));
-    let facts = tree.look_and_keep(TreeMode::Recorded, by_time, Some(second));
+    let facts = tree.show_and_keep(TreeMode::Recorded, by_time, Some(second));
     assert_eq!(facts.target.map(|target| target.node), Some(second));
 }

@@ -122,7 +122,7 @@ fn communication_has_its_color() {
         .work("aten::mm", "gemm", 60..70);
     for mode in [TreeMode::Recorded, TreeMode::TopDown] {
         let mut tree = Tree::of(trace.profile());
-        tree.look(mode, None);
+        tree.show(mode, None);
         let rows = tree.rows();
         for (name, token) in [("record_param_comms", "comm"), ("aten::mm", "gemm")] {
             let mut named = rows.iter().filter(|row| row.name == name);

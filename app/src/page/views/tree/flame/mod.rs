@@ -188,7 +188,7 @@ fn way(model: Model) -> AnyView {
                 </li>
                 {steps}
             </ol>
-            <span class="fine">{move || meaning(model.tree.look.with(|look| look.mode), model.by_cpu.get())}</span>
+            <span class="fine">{move || meaning(model.tree.settings.with(|settings| settings.mode), model.by_cpu.get())}</span>
             <span class="count" data-testid="flame-total">{total}</span>
         </nav>
     }

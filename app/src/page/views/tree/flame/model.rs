@@ -62,7 +62,7 @@ impl Model {
 
     fn ask(self) {
         let (width_px, _) = self.stage.size.get();
-        self.tree.look.track();
+        self.tree.settings.track();
         self.tree.rearranged.track();
         self.tree.list.state.report.track();
         let query = FlameQuery {

@@ -1,8 +1,7 @@
-//! A second worker beside the one that reads a file: it inflates the file for the first one, and parses some of it if
-//! the first one does not keep up.
+//! A worker that inflates a file for the one that reads it, and parses some of it if that one does not keep up.
 //!
 //! ```text
-//! first                              second
+//! reading worker                     inflater
 //!   { file: File }            ─→
 //!                             ←─     { text, read, part? }   pieces, a few on their way at a time
 //!   { spare: ArrayBuffer }    ─→                             what a piece came in, for another one
@@ -10,7 +9,7 @@
 //! ```
 //!
 //! It runs the same module and script, distinguished by its name. If it is not available, as in browsers without nested
-//! workers, the first one does everything itself.
+//! workers, the reading worker does everything itself.
 
 mod pieces;
 
@@ -68,21 +67,21 @@ impl Inbox {
     }
 }
 
-/// The first worker's handle to the second one. The second worker ends when this is dropped.
-pub(super) struct Second {
+/// The reading worker's handle to the inflater, which ends when this is dropped.
+pub(super) struct Inflater {
     worker: Worker,
     inbox: Inbox,
     _listeners: [EventListener; 2],
 }
 
-impl Drop for Second {
+impl Drop for Inflater {
     fn drop(&mut self) {
         self.worker.terminate();
     }
 }
 
 /// A message about a file.
-pub(super) enum Arrived {
+pub(super) enum Received {
     /// A piece of its text.
     Piece {
         /// In the buffer it came in.
@@ -98,9 +97,9 @@ pub(super) enum Arrived {
     Alone,
 }
 
-impl Second {
+impl Inflater {
     /// Starts one; `None` if that is not possible.
-    pub(super) fn start() -> Option<Second> {
+    pub(super) fn start() -> Option<Inflater> {
         let script = part(&part(&js_sys::global(), "location"), "href").as_string()?;
         let options = WorkerOptions::new();
         options.set_name(NAME);
@@ -118,7 +117,7 @@ impl Second {
                 failed.put(message(&[("failed", part(event, "message"))]).into());
             }),
         ];
-        Some(Second {
+        Some(Inflater {
             worker,
             inbox,
             _listeners: listeners,
@@ -132,20 +131,20 @@ impl Second {
     }
 
     /// The next piece, or why there is none.
-    pub(super) async fn next(&self) -> Result<Arrived, String> {
+    pub(super) async fn next(&self) -> Result<Received, String> {
         let message = self.inbox.take().await;
         if let Ok(text) = part(&message, "text").dyn_into::<Uint8Array>() {
-            return Ok(Arrived::Piece {
+            return Ok(Received::Piece {
                 text,
                 part: from_js(&part(&message, "part")).ok(),
                 bytes_read: part(&message, "read").as_f64().unwrap_or(0.0),
             });
         }
         if part(&message, "alone").is_truthy() {
-            return Ok(Arrived::Alone);
+            return Ok(Received::Alone);
         }
         match from_js(&part(&message, "end")) {
-            Ok(inflated) => Ok(Arrived::End(inflated)),
+            Ok(inflated) => Ok(Received::End(inflated)),
             Err(_) => {
                 let reasons = ["failed", "crash"].map(|name| part(&message, name).as_string());
                 Err(reasons.into_iter().flatten().next().unwrap_or_default())
@@ -161,7 +160,7 @@ impl Second {
     }
 }
 
-/// Serves the first worker from now on.
+/// Serves the reading worker from now on.
 pub(super) fn serve() {
     let spares = Inbox::default();
     let on_message = Closure::<dyn FnMut(MessageEvent)>::new(move |event: MessageEvent| {

@@ -9,14 +9,14 @@ use super::{Engine, Running, TraceSource};
 use crate::page::browser;
 use crate::page::state::Stage;
 use crate::page::url::{Focus, Place};
-use crate::protocol::{Failure, Judged, LeftOut, Opened, ReferenceOpened};
+use crate::protocol::{Analyzed, Failure, LeftOut, Opened, ReferenceOpened};
 
 /// An open trace, its worker, and what the page showed of it.
-pub(super) struct Before {
+pub(super) struct Previous {
     running: Running,
     opened: Box<Opened>,
     /// The findings that its worker sent since then.
-    pub(super) judged: Option<Box<Judged>>,
+    pub(super) analyzed: Option<Box<Analyzed>>,
     opened_in_ms: f64,
     source: Option<TraceSource>,
     file_name: String,
@@ -40,10 +40,10 @@ impl Engine {
                 return;
             };
             inner.past_requests += running.requests;
-            inner.before = Some(Before {
+            inner.previous = Some(Previous {
                 running,
                 opened,
-                judged: None,
+                analyzed: None,
                 opened_in_ms: state.opened_in_ms.get_untracked(),
                 source: inner.source.take(),
                 file_name: state.file_name.get_untracked(),
@@ -61,27 +61,27 @@ impl Engine {
     }
 
     /// Restores what was open before, if anything, and stops whatever is being read.
-    pub(super) fn bring_back(self) -> bool {
-        let Some(before) = self.take(|inner| inner.before.take()) else {
+    pub(super) fn restore(self) -> bool {
+        let Some(previous) = self.take(|inner| inner.previous.take()) else {
             return false;
         };
         self.end_worker();
         self.inner.update_value(|inner| {
-            inner.past_requests -= before.running.requests;
-            inner.running = Some(before.running);
-            inner.source = before.source;
+            inner.past_requests -= previous.running.requests;
+            inner.running = Some(previous.running);
+            inner.source = previous.source;
         });
         let state = self.state;
-        state.file_name.set(before.file_name);
-        state.opened_in_ms.set(before.opened_in_ms);
-        state.reference.set(before.reference);
-        state.reference_name.set(before.reference_name);
-        state.left_behind.set(before.left_behind);
-        state.folds.set(before.folds);
-        state.go(|place| *place = before.place);
-        state.stage.set(Stage::Open(before.opened));
-        if let Some(judged) = before.judged {
-            self.judged(judged);
+        state.file_name.set(previous.file_name);
+        state.opened_in_ms.set(previous.opened_in_ms);
+        state.reference.set(previous.reference);
+        state.reference_name.set(previous.reference_name);
+        state.left_behind.set(previous.left_behind);
+        state.folds.set(previous.folds);
+        state.go(|place| *place = previous.place);
+        state.stage.set(Stage::Open(previous.opened));
+        if let Some(analyzed) = previous.analyzed {
+            self.on_analyzed(analyzed);
         }
         true
     }
@@ -90,7 +90,7 @@ impl Engine {
     pub(super) fn failed(self, failure: Failure) {
         let state = self.state;
         let name = state.file_name.get_untracked();
-        match self.bring_back() {
+        match self.restore() {
             true => self.not_opened(vec![LeftOut::new(name, failure)]),
             false => state.stage.set(Stage::Failed(failure)),
         }

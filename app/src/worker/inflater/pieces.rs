@@ -1,4 +1,4 @@
-//! The second worker's side: splits a file into pieces of text, and parses some of them.
+//! The inflater's side: splits a file into pieces of text, and parses some of them.
 
 use dormer_core::import::{Cutter, Inflated, Inflater, PartReader, Piece};
 use js_sys::{Array, ArrayBuffer, Promise, Uint8Array};
