@@ -137,7 +137,7 @@ pub(crate) struct ReportArgs {
     pub(crate) gpu: Option<Arc<GpuSpec>>,
 
     #[command(flatten)]
-    pub(crate) judge: JudgeArgs,
+    pub(crate) analysis: AnalysisArgs,
 
     /// What was recorded while GPU graphs were captured: a trace, or a folder of such; can be given
     /// more than once. The kernels that the graphs replay get their operators, shapes and modules from
@@ -250,7 +250,7 @@ pub(crate) struct CompareArgs {
     pub(crate) reference_gpu: Option<Arc<GpuSpec>>,
 
     #[command(flatten)]
-    pub(crate) judge: JudgeArgs,
+    pub(crate) analysis: AnalysisArgs,
 
     /// Compare one step of each alone, as in `dormer report`; one value is for both, an empty one
     /// for the whole trace
@@ -295,7 +295,7 @@ pub(crate) struct CompareArgs {
 
 /// Options of the analysis, in addition to the GPU.
 #[derive(Debug, clap::Args)]
-pub(crate) struct JudgeArgs {
+pub(crate) struct AnalysisArgs {
     /// Which rates of the GPU to compute the roofline from, where known
     #[arg(
         long,

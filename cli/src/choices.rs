@@ -7,11 +7,11 @@ use dormer_core::hardware::{self, GpuSpec};
 use dormer_core::profile::Profile;
 use dormer_core::report::{ReportOptions, SheetEvents};
 
-use crate::args::JudgeArgs;
+use crate::args::AnalysisArgs;
 
 /// The options for one trace. By default, the GPU is the one that the trace names.
 pub(crate) fn options(
-    args: &JudgeArgs,
+    args: &AnalysisArgs,
     gpu: Option<&Arc<GpuSpec>>,
     profile: &Profile,
 ) -> ReportOptions {
@@ -25,7 +25,7 @@ pub(crate) fn options(
 }
 
 /// The options for any trace: by default, the GPU is the one that each trace names.
-pub(crate) fn requested(args: &JudgeArgs, gpu: Option<&Arc<GpuSpec>>) -> ReportOptions {
+pub(crate) fn requested(args: &AnalysisArgs, gpu: Option<&Arc<GpuSpec>>) -> ReportOptions {
     let mut thresholds = Thresholds::default();
     if let Some(us) = args.micro_idle {
         thresholds.micro_idle_us = us;

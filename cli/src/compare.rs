@@ -35,7 +35,7 @@ pub(crate) fn run(args: &CompareArgs, out: &mut Out) -> Result<(), Failure> {
     let destination = output::destination(args.output.as_deref(), &args.format, PRINTED)?;
     let gpus = [args.reference_gpu.as_ref(), args.gpu.as_ref()];
     if output::wants_page(&args.format) {
-        enclosed::check(&args.judge, gpus)?;
+        enclosed::check(&args.analysis, gpus)?;
     }
     if [&args.reference, &args.target]
         .iter()
@@ -49,8 +49,9 @@ pub(crate) fn run(args: &CompareArgs, out: &mut Out) -> Result<(), Failure> {
         profile_of(args, Which::Target)?,
     ];
     let [reference, target] = &profiles;
-    let judged = |profile, gpu| Report::new(profile, &choices::options(&args.judge, gpu, profile));
-    let reports = [judged(reference, gpus[0]), judged(target, gpus[1])];
+    let report =
+        |profile, gpu| Report::new(profile, &choices::options(&args.analysis, gpu, profile));
+    let reports = [report(reference, gpus[0]), report(target, gpus[1])];
     let names = match &args.names {
         Some(names) => names.clone(),
         None if args.redact.redact => ["reference", "target"].map(str::to_owned),
@@ -63,13 +64,13 @@ pub(crate) fn run(args: &CompareArgs, out: &mut Out) -> Result<(), Failure> {
         &cache,
     );
     let overviews = reports.each_ref().map(|report| &report.overview);
-    let judged = [(&*names[0], overviews[0]), (&*names[1], overviews[1])];
+    let traces = [(&*names[0], overviews[0]), (&*names[1], overviews[1])];
     let gaps = || input.comparison().gaps.ranked.iter();
     let found = gaps().map(|gap| (gap.priority, gap.title.as_str()));
-    let verdict = verdict::of(&args.check, &judged, found);
+    let verdict = verdict::of(&args.check, &traces, found);
     let is_seen = out.is_terminal() && !matches!(destination, Destination::Printed(_));
     if !is_seen {
-        for (name, overview) in judged {
+        for (name, overview) in traces {
             verdict::warn(name, overview);
         }
     }
@@ -141,7 +142,7 @@ fn page(args: &CompareArgs, input: &Input, folder: &Path, out: &mut Out) -> Resu
     let page = Enclosed {
         traces: &traces,
         report: input.comparison().illustrated(),
-        view: enclosed::view("compare", &args.judge, gpus, part.flatten()),
+        view: enclosed::view("compare", &args.analysis, gpus, part.flatten()),
         is_redacted: args.redact.redact,
     };
     page.write(folder, out)

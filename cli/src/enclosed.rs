@@ -17,7 +17,7 @@ use flate2::Compression;
 use flate2::write::GzEncoder;
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 
-use crate::args::JudgeArgs;
+use crate::args::AnalysisArgs;
 use crate::stdout::Out;
 use crate::{Failure, input, page};
 
@@ -134,12 +134,12 @@ fn write_blocks(
 }
 
 /// Rejects options that the page does not support; called before any trace is read.
-pub(crate) fn check(judge: &JudgeArgs, gpus: [Option<&Arc<GpuSpec>>; 2]) -> Result<(), Failure> {
+pub(crate) fn check(args: &AnalysisArgs, gpus: [Option<&Arc<GpuSpec>>; 2]) -> Result<(), Failure> {
     let chosen = gpus.into_iter().flatten();
     let is_own =
         |gpu: &&Arc<GpuSpec>| hardware::find(&gpu.name).is_none_or(|of_table| *of_table != ***gpu);
     let own = chosen.filter(is_own).count();
-    let what = match (own, &judge.perf_models) {
+    let what = match (own, &args.perf_models) {
         (0, None) => return Ok(()),
         (0, Some(_)) => "--perf-models",
         _ => "figures of your own with --gpu",
@@ -157,7 +157,7 @@ pub(crate) fn not_taken(what: &str) -> Failure {
 /// Where the page opens: a view, with the same GPU, part of the trace and thresholds as the report.
 pub(crate) fn view(
     slug: &str,
-    judge: &JudgeArgs,
+    args: &AnalysisArgs,
     gpus: [Option<&Arc<GpuSpec>>; 2],
     part: Option<(&str, String)>,
 ) -> View {
@@ -166,10 +166,9 @@ pub(crate) fn view(
         gpu.map(|name| ("gpu", name)),
         reference.map(|name| ("reference", name)),
         part,
-        (judge.basis == Basis::Peak).then(|| ("basis", "peak".to_owned())),
-        judge.all_gpu_events.then(|| ("events", "all".to_owned())),
-        judge
-            .micro_idle
+        (args.basis == Basis::Peak).then(|| ("basis", "peak".to_owned())),
+        args.all_gpu_events.then(|| ("events", "all".to_owned())),
+        args.micro_idle
             .map(|us| ("t.micro_idle_us", us.to_string())),
     ];
     let pairs = pairs.into_iter().flatten();

@@ -70,8 +70,8 @@ pub(crate) fn run(args: &ReportArgs, out: &mut Out) -> Result<(), Failure> {
     let is_chosen = args.whole || is_part;
     let steps = (!is_chosen).then(|| window::of_serving(&chosen)).flatten();
     let profile = steps.as_ref().unwrap_or(&chosen);
-    let options = choices::options(&args.judge, args.gpu.as_ref(), profile);
-    let report = judged(profile, &options);
+    let options = choices::options(&args.analysis, args.gpu.as_ref(), profile);
+    let report = report_of(profile, &options);
     // Tables cover the whole recording if no part of it was requested.
     let of_tables = steps.as_ref().map(|_| Report::new(&chosen, &options));
     let name = input::name(&args.trace);
@@ -115,7 +115,7 @@ pub(crate) fn run(args: &ReportArgs, out: &mut Out) -> Result<(), Failure> {
 
 /// The report. The tree with Python frames, which nearly all analyses need and which depends on nothing else, is built
 /// in parallel.
-fn judged(profile: &Profile, options: &ReportOptions) -> Report {
+fn report_of(profile: &Profile, options: &ReportOptions) -> Report {
     thread::scope(|scope| {
         scope.spawn(|| profile.full_tree());
         Report::new(profile, options)
@@ -132,7 +132,7 @@ fn check_page(args: &ReportArgs) -> Result<(), Failure> {
     ];
     match more.into_iter().find(|(is_given, _)| *is_given) {
         Some((_, option)) => Err(enclosed::not_taken(option)),
-        None => enclosed::check(&args.judge, [None, args.gpu.as_ref()]),
+        None => enclosed::check(&args.analysis, [None, args.gpu.as_ref()]),
     }
 }
 
@@ -157,7 +157,7 @@ fn page(
     let page = Enclosed {
         traces: &[trace],
         report: files.illustrated(),
-        view: enclosed::view("", &args.judge, [None, args.gpu.as_ref()], part),
+        view: enclosed::view("", &args.analysis, [None, args.gpu.as_ref()], part),
         is_redacted: args.redact.redact,
     };
     page.write(folder, out)

@@ -49,7 +49,7 @@ pub(crate) fn run(args: &TablesArgs, out: &mut Out) -> Result<(), Failure> {
 
 /// The options as text.
 pub(crate) fn options_of(args: &RowArgs) -> String {
-    let requested = choices::requested(&args.judge, args.gpu.as_ref());
+    let requested = choices::requested(&args.analysis, args.gpu.as_ref());
     options_text(&requested, args.redact.redact, &[])
 }
 
@@ -100,7 +100,7 @@ fn analyze(args: &TablesArgs, options_hash: String) -> Tables {
         true => redact::redact(&plain),
         false => plain,
     };
-    let options = choices::options(&args.rows.judge, args.rows.gpu.as_ref(), &whole);
+    let options = choices::options(&args.rows.analysis, args.rows.gpu.as_ref(), &whole);
     let report = Report::new(&whole, &options);
     let steps = window::of_serving(&whole);
     let of_steps = steps.as_ref().map(|steps| Report::new(steps, &options));
@@ -131,7 +131,7 @@ pub(crate) fn write_files(
 ) -> Result<(), Failure> {
     let is_stdin = input::is_stdin(&args.trace);
     let is_redacted = args.redact.redact;
-    let requested = choices::requested(&args.judge, args.gpu.as_ref());
+    let requested = choices::requested(&args.analysis, args.gpu.as_ref());
     let text = options_text(&requested, is_redacted, &more_options(args));
     let source = Source {
         uri: (!is_stdin).then(|| shown(&uri_of(&args.trace), is_redacted)),

@@ -13,14 +13,14 @@ pub(crate) fn warn(trace: &str, overview: &Overview) {
     }
 }
 
-/// The result of the checks: `judged` are the traces with their overviews, `found` the priorities and titles of the
+/// The result of the checks of traces with their overviews; `found` are the priorities and titles of the
 /// findings.
 pub(crate) fn of<'a>(
     args: &CheckArgs,
-    judged: &[(&str, &Overview)],
+    traces: &[(&str, &Overview)],
     found: impl Iterator<Item = (Priority, &'a str)>,
 ) -> Result<(), Failure> {
-    let lossy = || judged.iter().find(|(_, overview)| is_lossy(overview));
+    let lossy = || traces.iter().find(|(_, overview)| is_lossy(overview));
     if let Some((trace, overview)) = lossy().filter(|_| args.strict) {
         let first = losses(overview).next().unwrap_or_default();
         return Err(Failure::Lost(format!(

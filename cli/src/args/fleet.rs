@@ -10,7 +10,7 @@ use dormer_core::hardware::GpuSpec;
 use dormer_core::tables::TABLES;
 
 use super::values::gpu_of;
-use super::{JudgeArgs, RedactArgs};
+use super::{AnalysisArgs, RedactArgs};
 
 /// How `dormer fleet` ends.
 const EXIT_CODES_OF_FLEET: &str = "\
@@ -247,13 +247,13 @@ pub(crate) struct RowArgs {
     #[arg(long = "tag", value_name = "K=V", value_parser = tag_of)]
     pub(crate) tags: Vec<(String, String)>,
 
-    /// The GPU to judge by: a name that `dormer gpus` lists, or a JSON file with its figures
+    /// The GPU to analyze for: a name that `dormer gpus` lists, or a JSON file with its figures
     /// [default: the one the trace names]
     #[arg(long, value_name = "NAME|FILE.json", value_parser = gpu_of)]
     pub(crate) gpu: Option<Arc<GpuSpec>>,
 
     #[command(flatten)]
-    pub(crate) judge: JudgeArgs,
+    pub(crate) analysis: AnalysisArgs,
 
     #[command(flatten)]
     pub(crate) redact: RedactArgs,
