@@ -9,15 +9,21 @@ use super::{compared, pair, reversed};
 use crate::support::opened::{Opened, broken_rules};
 use crate::support::shared;
 
+/// The parts of both traces and the rest are their total time.
+fn assert_parts_sum_up(comparison: &Comparison, names: &str) {
+    let parts = &comparison.parts;
+    let all = parts.parts.iter().map(|part| part.times);
+    let sum = all.fold(Pair::default(), Pair::plus).plus(parts.rest);
+    assert_eq!(sum, parts.total, "{names}");
+}
+
 #[test]
 fn parts_sum_up_and_partners_explain_the_difference() {
     for model in ["qwen", "timesformer"] {
         let Some(pair) = pair(model) else { return };
         let comparison = compared(&pair);
         let parts = &comparison.parts;
-        let all = parts.parts.iter().map(|part| part.times);
-        let sum = all.fold(Pair::default(), Pair::plus).plus(parts.rest);
-        assert_eq!(sum, parts.total, "{model}");
+        assert_parts_sum_up(&comparison, model);
         assert_eq!(parts.rest, Pair::default(), "{model}");
         let steps = parts.waterfall(12);
         let ends = (steps[0].from_ns, steps[steps.len() - 1].to_ns);
@@ -102,10 +108,7 @@ fn every_pair_of_traces_gives_whole_documents() {
         for target in &opened[at + 1..] {
             let comparison = Comparison::new(reference.side(), target.side());
             let names = format!("{} and {}", reference.name, target.name);
-            let parts = &comparison.parts;
-            let all = parts.parts.iter().map(|part| part.times);
-            let sum = all.fold(Pair::default(), Pair::plus).plus(parts.rest);
-            assert_eq!(sum, parts.total, "{names}");
+            assert_parts_sum_up(&comparison, &names);
             for document in [comparison.illustrated(), comparison.rough()] {
                 let text = markdown(&document);
                 assert!(

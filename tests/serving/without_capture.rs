@@ -143,6 +143,12 @@ fn confirmed(alone: &Profile, merged: &Profile) -> (usize, usize, usize) {
     (gemms, attentions, others)
 }
 
+/// The shapes of a trace's capture, used as an eager trace.
+fn shapes_of_capture(name: &str) -> Arc<EagerShapes> {
+    let capture = shared::serving(&format!("{name}.capture")).unwrap();
+    EagerShapes::of(&profile(capture)).unwrap()
+}
+
 /// Results from a diffusion transformer's configuration match what its capture recorded; so do results from the capture
 /// used as the eager trace.
 #[test]
@@ -151,8 +157,7 @@ fn the_work_of_denoising_steps_without_their_capture() {
     let (Some(trace), Some(merged)) = (shared::serving(name), captured(name)) else {
         return;
     };
-    let capture = shared::serving(&format!("{name}.capture")).unwrap();
-    let eager = EagerShapes::of(&profile(capture)).unwrap();
+    let eager = shapes_of_capture(name);
     let config = ShapeSources {
         config: Some(Arc::new(model_config::parse(FLUX).unwrap())),
         ..ShapeSources::default()
@@ -185,8 +190,7 @@ fn the_work_of_a_decode_step_by_an_eager_trace() {
     let (Some(trace), Some(merged)) = (shared::serving(name), captured(name)) else {
         return;
     };
-    let capture = shared::serving(&format!("{name}.capture")).unwrap();
-    let eager = EagerShapes::of(&profile(capture)).unwrap();
+    let eager = shapes_of_capture(name);
     let alone = profile(trace).with_sources(ShapeSources {
         eager: Some(eager),
         ..ShapeSources::default()

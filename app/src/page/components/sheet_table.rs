@@ -92,11 +92,7 @@ pub fn SheetTable(
             if own_order.with_untracked(|order| *order != page.own_order) {
                 own_order.set(page.own_order);
             }
-            wanted.set_value(None);
-            if let Some(position) = page.located {
-                rows.window.cursor.set(Some(position));
-                rows.window.show_in_middle(position);
-            }
+            rows.show_wanted(wanted, page.located);
         });
     });
     let window = rows.window;

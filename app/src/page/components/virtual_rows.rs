@@ -136,6 +136,15 @@ impl<T: VirtualRow> VirtualRows<T> {
         );
     }
 
+    /// Moves the cursor to the `wanted` row, whose position has arrived if the list contains it.
+    pub fn show_wanted(self, wanted: StoredValue<Option<u32>>, located: Option<usize>) {
+        wanted.set_value(None);
+        if let Some(position) = located {
+            self.window.cursor.set(Some(position));
+            self.window.show_in_middle(position);
+        }
+    }
+
     /// Whether the view with these rows was left, which a late answer has to check.
     pub fn are_gone(self) -> bool {
         self.list.try_get_untracked().is_none()

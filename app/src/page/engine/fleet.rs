@@ -7,7 +7,7 @@ use leptos::prelude::*;
 use wasm_bindgen::prelude::*;
 use web_sys::{File, Worker};
 
-use super::workers::{listen, message_of};
+use super::workers::{listen, message_of, new_requests};
 use super::{Engine, Waiting};
 use crate::page::browser;
 use crate::page::fleet::{FleetStage, VIEW};
@@ -110,8 +110,7 @@ impl Engine {
         if let Some(requests) = wire::part(message, "requests").as_f64() {
             self.inner.update_value(|inner| {
                 if let Some(fleet) = &mut inner.fleet {
-                    let before = std::mem::replace(&mut fleet.requests, requests as u32);
-                    inner.past_requests += fleet.requests.saturating_sub(before);
+                    inner.past_requests += new_requests(&mut fleet.requests, requests as u32);
                 }
             });
         }

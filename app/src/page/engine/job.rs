@@ -11,7 +11,7 @@ use wasm_bindgen::prelude::*;
 use web_sys::Worker;
 
 use super::ranks::Ranks;
-use super::workers::{listen, message_of};
+use super::workers::{listen, message_of, new_requests};
 use super::{Engine, left_out};
 use crate::page::browser;
 use crate::page::ranks::{JobStage, OpenJob};
@@ -209,8 +209,7 @@ impl Engine {
         if let Some(requests) = wire::part(message, "requests").as_f64() {
             self.inner.update_value(|inner| {
                 if let Some(worker) = inner.ranks.as_mut().and_then(|of| of.worker.as_mut()) {
-                    let before = std::mem::replace(&mut worker.requests, requests as u32);
-                    inner.past_requests += worker.requests.saturating_sub(before);
+                    inner.past_requests += new_requests(&mut worker.requests, requests as u32);
                 }
             });
         }

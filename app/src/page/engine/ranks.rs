@@ -11,7 +11,7 @@ use wasm_bindgen::prelude::*;
 use web_sys::{File, Worker};
 
 use super::job::{JobUpdate, JobWorker};
-use super::workers::{listen, message_of};
+use super::workers::{listen, message_of, new_requests};
 use super::{Engine, TraceSource};
 use crate::page::browser;
 use crate::page::ranks::queue::Queue;
@@ -270,8 +270,7 @@ impl Engine {
                     let n_requests = n_requests.unwrap_or(0.0) as u32;
                     let readers = inner.ranks.iter_mut().flat_map(|ranks| &mut ranks.readers);
                     for reader in readers.filter(|reader| reader.number == number) {
-                        let before = std::mem::replace(&mut reader.requests, n_requests);
-                        inner.past_requests += n_requests.saturating_sub(before);
+                        inner.past_requests += new_requests(&mut reader.requests, n_requests);
                     }
                 });
                 let digests = wire::part(message, "digests").unchecked_into();

@@ -156,6 +156,12 @@ impl Engine {
     }
 }
 
+/// Sets a worker's number of requests, and returns how many of them are new.
+pub(super) fn new_requests(known: &mut u32, now: u32) -> u32 {
+    let before = std::mem::replace(known, now);
+    now.saturating_sub(before)
+}
+
 /// A request as a message, with its files.
 pub(super) fn message_of(id: u32, request: &Request, files: &[File]) -> Object {
     let mut parts = vec![("id", id.into()), ("body", wire::to_js(request))];

@@ -90,17 +90,21 @@ fn step_chart(chart: StepChart) -> impl IntoView {
     }
 }
 
+/// `aria-current` of the row whose steps are analyzed.
+fn current(state: AppState, window: Option<(u64, u64)>) -> impl Fn() -> Option<&'static str> {
+    move || {
+        let is_analyzed = state.place.with(|place| place.choice.window == window);
+        is_analyzed.then_some("true")
+    }
+}
+
 /// Steps under a steady load, which can be analyzed together.
 fn loads(choices: Vec<StepChoice>) -> impl IntoView {
     let state = expect_context::<AppState>();
     let rows = each(choices, |choice| {
         let window = Some(choice.window);
-        let here = move || {
-            let is_analyzed = state.place.with(|place| place.choice.window == window);
-            is_analyzed.then_some("true")
-        };
         view! {
-            <tr aria-current=here>
+            <tr aria-current=current(state, window)>
                 <th scope="row">
                     <button type="button" class="link" title="Analyze these steps alone" on:click=move |_| state.analyze(window)>
                         {choice.label}
@@ -163,10 +167,6 @@ fn table(columns: Vec<String>, steps: Vec<StepTime>) -> impl IntoView {
 fn row(step: StepTime) -> AnyView {
     let state = expect_context::<AppState>();
     let window = Some(step.line.window);
-    let here = move || {
-        let is_analyzed = state.place.with(|place| place.choice.window == window);
-        is_analyzed.then_some("true")
-    };
     let bar = each(step.parts.iter(), |part| {
         view! { <span class=format!("c-{}", part.kind.token()) style:flex-grow=format!("{:.4}", part.percent)></span> }
     });
@@ -177,7 +177,7 @@ fn row(step: StepTime) -> AnyView {
         view! { <td class="n" title=part.share()>{part.time()}</td> }
     });
     view! {
-        <tr aria-current=here>
+        <tr aria-current=current(state, window)>
             <th scope="row">
                 <button type="button" class="link" title="Analyze this step alone" on:click=move |_| state.analyze(window)>
                     {step.line.name}

@@ -38,11 +38,7 @@ pub(super) fn runs(n_runs: u32) -> AnyView {
             if !rows.accept(list, page.matching, page.offset, page.rows) {
                 return;
             }
-            wanted.set_value(None);
-            if let Some(position) = page.located {
-                rows.window.cursor.set(Some(position));
-                rows.window.show_in_middle(position);
-            }
+            rows.show_wanted(wanted, page.located);
         });
     });
     let window = rows.window;
