@@ -45,7 +45,7 @@ fn models_count_nearly_all_time() {
         let gpu = hardware::detect(&profile.trace.devices);
         let gpu = gpu.map_or("unknown GPU", |gpu| &gpu.name);
         eprintln!(
-            "{name} ({gpu}): {counted:.1} % counted, {too_fast:.2} % above 110 % of its roof"
+            "{name} ({gpu}): {counted:.1} % counted, {too_fast:.2} % above 110 % of its roofline"
         );
         if counted < LEAST_PERCENT {
             low.push(format!("{name}: {counted:.1} %"));

@@ -295,7 +295,7 @@ mod tests {
     /// A parsed search as text: words unchanged, fields with their first name.
     fn read(typed: &str) -> Vec<String> {
         let terms = Search::parse(typed).terms.into_iter();
-        let said = terms.map(|term| {
+        let texts = terms.map(|term| {
             let not = if term.is_not { "not " } else { "" };
             let test = match term.test {
                 Test::Word(word) => word,
@@ -306,7 +306,7 @@ mod tests {
             };
             format!("{not}{test}")
         });
-        said.collect()
+        texts.collect()
     }
 
     #[test]

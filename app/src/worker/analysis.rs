@@ -69,7 +69,7 @@ impl Analysis {
         let detected = hardware::detect(&profile.trace.devices);
         let options = options(choice, detected);
         let steps = Steps::new(&profile);
-        let chosen = steps.wanted(choice);
+        let chosen = steps.requested(choice);
         let part = chosen.as_ref().and_then(|window| part(&profile, window));
         let analyzed = part.as_ref().unwrap_or(&profile);
         let first = |of: &Profile| report::Overview::first(of, &options);
@@ -111,8 +111,8 @@ impl Analysis {
 
     /// Analyzes the trace with another choice, which may select a part of it.
     pub fn choose(&mut self, choice: &Choice) -> Overview {
-        let wanted = self.steps.wanted(choice);
-        self.analyze(options(choice, self.detected), wanted);
+        let requested = self.steps.requested(choice);
+        self.analyze(options(choice, self.detected), requested);
         self.overview()
     }
 
@@ -120,22 +120,22 @@ impl Analysis {
     /// if there is one; otherwise the whole trace. Without a choice, keeps the previous settings.
     pub(super) fn choose_as_reference_of(&mut self, other: &Analysis, choice: Option<&Choice>) {
         let step = other.chosen.as_ref().filter(|_| other.part.is_some());
-        let wanted = match step == other.steps.usual.as_ref() {
+        let requested = match step == other.steps.usual.as_ref() {
             true => self.steps.usual.clone(),
             false => step.and_then(|step| other.steps.same_step(step, &self.steps)),
         };
         match choice {
-            Some(choice) => self.analyze(options(choice, self.detected), wanted),
-            None if wanted == self.chosen => {}
-            None => self.analyze(self.report.options.clone(), wanted),
+            Some(choice) => self.analyze(options(choice, self.detected), requested),
+            None if requested == self.chosen => {}
+            None => self.analyze(self.report.options.clone(), requested),
         }
     }
 
-    fn analyze(&mut self, options: ReportOptions, wanted: Option<Window>) {
-        if wanted != self.chosen {
-            let window = wanted.as_ref();
+    fn analyze(&mut self, options: ReportOptions, requested: Option<Window>) {
+        if requested != self.chosen {
+            let window = requested.as_ref();
             self.part = window.and_then(|window| part(&self.whole, window));
-            self.chosen = wanted;
+            self.chosen = requested;
             self.tree = TreeView::new(self.analyzed(), &self.families);
         }
         self.report = Report::new(self.analyzed(), &options);

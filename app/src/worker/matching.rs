@@ -81,10 +81,10 @@ impl Matcher {
                 let is_token = *label == FAMILY && table.family(row).token() == text;
                 (has || is_token) != term.is_not
             }
-            (Test::Compares(_, than, wanted), Place::Column(label)) => {
+            (Test::Compares(_, than, value), Place::Column(label)) => {
                 let known = in_us(table, row, label);
                 // An unknown value matches neither a condition nor its negation.
-                known.is_some_and(|known| compares(known, *than, *wanted) != term.is_not)
+                known.is_some_and(|known| compares(known, *than, *value) != term.is_not)
             }
             _ => false,
         })
@@ -100,13 +100,13 @@ fn in_us(table: &Table, row: usize, label: &str) -> Option<f64> {
     Some(number(&table.cell(row, label)?)? * factor)
 }
 
-fn compares(known: f64, than: Than, wanted: f64) -> bool {
+fn compares(known: f64, than: Than, value: f64) -> bool {
     match than {
-        Than::More => known > wanted,
-        Than::AtLeast => known >= wanted,
-        Than::Less => known < wanted,
-        Than::AtMost => known <= wanted,
-        Than::Is => (known - wanted).abs() <= 1e-9 * wanted.abs().max(1.0),
+        Than::More => known > value,
+        Than::AtLeast => known >= value,
+        Than::Less => known < value,
+        Than::AtMost => known <= value,
+        Than::Is => (known - value).abs() <= 1e-9 * value.abs().max(1.0),
     }
 }
 

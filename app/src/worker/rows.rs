@@ -45,16 +45,16 @@ impl Rows {
                 ..RowsPage::default()
             };
         };
-        let wanted = (
+        let requested = (
             query.sheet.clone(),
             query.find.clone(),
             query.only.clone(),
             query.sort.clone(),
         );
-        self.known = self.known.take().filter(|(order, _)| *order == wanted);
+        self.known = self.known.take().filter(|(order, _)| *order == requested);
         let (_, matching) = self.known.get_or_insert_with(|| {
             let rows = order(table, &query.find, &query.only, query.sort.as_ref());
-            (wanted, rows)
+            (requested, rows)
         });
         for (label, room) in query.columns.iter().zip(&query.rooms) {
             Names::prepare(&mut self.names, table, label, *room);
@@ -81,7 +81,7 @@ impl Rows {
                 .collect(),
             located: query
                 .locate
-                .and_then(|wanted| matching.iter().position(|row| *row == wanted)),
+                .and_then(|linked| matching.iter().position(|row| *row == linked)),
             total: table.sheet.rows.len(),
             matching: matching.len(),
             offset: query.offset,

@@ -157,9 +157,9 @@ impl<'a> Table<'a> {
         if let Some(operation) = self.operation(row) {
             return operation.family;
         }
-        if let Some(said) = self.text(row, CATEGORY) {
+        if let Some(label) = self.text(row, CATEGORY) {
             let mut all = Family::ALL.into_iter();
-            let family = all.find(|family| family.label() == said);
+            let family = all.find(|family| family.label() == label);
             return family.unwrap_or(Family::Other);
         }
         let name = self.text(row, "name");

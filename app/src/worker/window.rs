@@ -46,7 +46,7 @@ impl Steps {
     }
 
     /// What is analyzed for a choice; `None` for the whole trace.
-    pub(super) fn wanted(&self, choice: &Choice) -> Option<Window> {
+    pub(super) fn requested(&self, choice: &Choice) -> Option<Window> {
         let gpu = choice.device.as_deref().and_then(|device| self.gpu(device));
         let chosen = || choice.window.map(|window| self.window(window));
         gpu.or_else(chosen).or_else(|| self.usual.clone())
@@ -311,13 +311,13 @@ mod tests {
             reference: "old.json".to_owned(),
         };
         traces.compare_with(two_gpus(15), names.clone());
-        let said = traces.compare().sentences.join(" ");
+        let sentences = traces.compare().sentences.join(" ");
         let expected = "The comparison covers `GPU 5` alone (15.0 µs) of the reference and `GPU 5` alone (10.0 µs) of the target.";
-        assert!(said.contains(expected), "{said}");
+        assert!(sentences.contains(expected), "{sentences}");
         traces.compare_with(two_steps(), names);
-        let said = traces.compare().sentences.join(" ");
+        let sentences = traces.compare().sentences.join(" ");
         let expected = "The reference has no such GPU among several";
-        assert!(said.contains(expected), "{said}");
+        assert!(sentences.contains(expected), "{sentences}");
     }
 
     #[test]
@@ -374,15 +374,15 @@ mod tests {
         // Opened beside a step, then another step is chosen.
         traces.compare_with(steps(["ProfilerStep#2", "ProfilerStep#3"]), names.clone());
         assert_eq!(sides(&mut traces), ["40.0 µs", "40.0 µs"]);
-        let said = traces.compare().sentences.join(" ");
+        let sentences = traces.compare().sentences.join(" ");
         let expected = "The comparison covers `Step 2` alone (40.0 µs) of the reference and `Step 2` alone (40.0 µs) of the target.";
-        assert!(said.contains(expected), "{said}");
+        assert!(sentences.contains(expected), "{sentences}");
         // It has no first step: all of it is compared.
         traces.choose(&window(0));
         assert_eq!(sides(&mut traces), ["50.0 µs", "40.0 µs"]);
-        let said = traces.compare().sentences.join(" ");
+        let sentences = traces.compare().sentences.join(" ");
         let expected = "The reference has no step of that name";
-        assert!(said.contains(expected), "{said}");
+        assert!(sentences.contains(expected), "{sentences}");
         traces.choose(&Choice::default());
         assert_eq!(sides(&mut traces), ["50.0 µs", "50.0 µs"]);
         // Parts with the same name are compared in order.

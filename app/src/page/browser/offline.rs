@@ -141,8 +141,8 @@ pub async fn front_page() -> Result<FrontPage, String> {
 pub(super) async fn fetched(url: &str, cache: RequestCache) -> Result<Response, String> {
     let options = RequestInit::new();
     options.set_cache(cache);
-    let asked = JsFuture::from(window().fetch_with_str_and_init(url, &options)).await;
-    let response = asked.map_err(|_| "the server cannot be reached".to_owned())?;
+    let response = JsFuture::from(window().fetch_with_str_and_init(url, &options)).await;
+    let response = response.map_err(|_| "the server cannot be reached".to_owned())?;
     let response: Response = response.unchecked_into();
     match response.ok() && !part(&response, "redirected").is_truthy() {
         true => Ok(response),

@@ -171,9 +171,10 @@ fn plain(name: &str) -> String {
 pub fn on_sender_message(then: impl Fn(SenderMessage, Sender) + 'static) {
     keep(EventListener::new(&window(), "message", move |event| {
         let event = event.dyn_ref::<MessageEvent>();
-        let said = event.and_then(|event| Sender::of(event).zip(SenderMessage::of(&event.data())));
-        if let Some((sender, said)) = said {
-            then(said, sender);
+        let received =
+            event.and_then(|event| Sender::of(event).zip(SenderMessage::of(&event.data())));
+        if let Some((sender, received)) = received {
+            then(received, sender);
         }
     }));
 }

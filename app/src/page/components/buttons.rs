@@ -117,7 +117,7 @@ pub fn Steps(
     go: Callback<bool>,
     /// The current position: which one of how many.
     #[prop(into)]
-    said: Signal<String>,
+    status: Signal<String>,
     /// The test id of that text.
     testid: &'static str,
 ) -> impl IntoView {
@@ -141,7 +141,7 @@ pub fn Steps(
     };
     view! {
         <div class="steps">{steps.into_iter().zip([false, true]).map(button).collect_view()}</div>
-        <p class="count" role="status" data-testid=testid>{move || said.get()}</p>
+        <p class="count" role="status" data-testid=testid>{move || status.get()}</p>
     }
 }
 

@@ -55,7 +55,7 @@ pub fn column_list(columns: SheetColumns, shown: Memo<Vec<&'static TableColumn>>
         arranged,
         ..
     } = columns;
-    let said = RwSignal::new(String::new());
+    let announced = RwSignal::new(String::new());
     let toggle = move |label: &'static str| {
         let mut labels: Vec<&'static str> =
             shown.with_untracked(|shown| shown.iter().map(|column| column.label).collect());
@@ -77,7 +77,7 @@ pub fn column_list(columns: SheetColumns, shown: Memo<Vec<&'static TableColumn>>
             (Act::Pin, false) => "no longer pinned, ",
             _ => "",
         };
-        said.set(format!("{}: {pinned}column {place} of {n}", column.heading));
+        announced.set(format!("{}: {pinned}column {place} of {n}", column.heading));
         // The list is redrawn.
         let id = id_of(what, column);
         browser::after_paint(move || browser::focus_on(&id));
@@ -147,7 +147,7 @@ pub fn column_list(columns: SheetColumns, shown: Memo<Vec<&'static TableColumn>>
                 on:click=reset
             >"Reset columns"</button>
             <ol>{move || each(arranged.get(), item)}</ol>
-            <p class="unseen" role="status">{said}</p>
+            <p class="unseen" role="status">{announced}</p>
         </fieldset>
     };
     menu("columns", summary, inside)

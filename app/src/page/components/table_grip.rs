@@ -70,7 +70,7 @@ pub fn grip(
         event.stop_propagation();
         set(wanted);
     };
-    let said = move || {
+    let value_text = move || {
         let automatic = if is_own.get() { "" } else { ", automatic" };
         format!("{:.0} px{automatic}", px.get())
     };
@@ -85,7 +85,7 @@ pub fn grip(
             aria-valuemin=LEAST_PX.to_string()
             aria-valuemax=MOST_PX.to_string()
             aria-valuenow=move || format!("{:.0}", px.get())
-            aria-valuetext=said
+            aria-valuetext=value_text
             title="Drag to resize, double click to fit. Keys: arrows resize, Enter fits"
             on:pointerdown=press
             on:pointermove=pull

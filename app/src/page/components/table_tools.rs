@@ -98,7 +98,7 @@ pub fn copy_table(
     let state = expect_context::<AppState>();
     let engine = expect_context::<Engine>();
     let focus = state.focus();
-    let said = RwSignal::new(String::new());
+    let message = RwSignal::new(String::new());
     let copy = move |write: fn(&TableText) -> String| {
         let columns = shown.get_untracked();
         let query = focus.with_untracked(|focus| RowsQuery {
@@ -129,12 +129,12 @@ pub fn copy_table(
             };
             let n_rows = format::counted(table.rows.len() as u64, "row");
             browser::copy(&write(&table), move |copied| {
-                let _ = said.try_set(match copied {
+                let _ = message.try_set(match copied {
                     true => format!("{n_rows} copied"),
                     false => "The browser does not allow copying".to_owned(),
                 });
                 Timeout::new(2400, move || {
-                    let _ = said.try_set(String::new());
+                    let _ = message.try_set(String::new());
                 })
                 .forget();
             });
@@ -142,7 +142,7 @@ pub fn copy_table(
     };
     view! {
         <span class="copy-table">
-            <span class="fine" role="status" data-testid="copied">{said}</span>
+            <span class="fine" role="status" data-testid="copied">{message}</span>
             <button type="button" id="copy-table" title="Copy what is shown, with tabs between cells, for a spreadsheet" on:click=move |_| copy(TableText::tabbed)>"Copy table"</button>
             <button type="button" id="copy-markdown" title="Copy what is shown as a Markdown table" on:click=move |_| copy(TableText::markdown)>"Markdown"</button>
         </span>

@@ -218,7 +218,7 @@ pub fn tree_search(
             Direction::Previous
         })
     });
-    let said = Signal::derive(move || match found.get() {
+    let status = Signal::derive(move || match found.get() {
         None => String::new(),
         Some((_, 0)) => "No match".to_owned(),
         Some((position, matches)) => {
@@ -242,6 +242,6 @@ pub fn tree_search(
                 on:keydown=pressed
             />
         </label>
-        <Steps steps=STEPS none=Signal::stored(false) go said testid="matches"/>
+        <Steps steps=STEPS none=Signal::stored(false) go status testid="matches"/>
     }
 }

@@ -48,7 +48,7 @@ pub struct VirtualRows<T: VirtualRow> {
     pub window: RowWindow,
     list: RwSignal<u32>,
     pages: RwSignal<BTreeMap<usize, Page<T>>>,
-    asked: StoredValue<BTreeSet<usize>>,
+    requested: StoredValue<BTreeSet<usize>>,
 }
 
 impl<T: VirtualRow> Clone for VirtualRows<T> {
@@ -67,7 +67,7 @@ impl<T: VirtualRow> VirtualRows<T> {
             window: RowWindow::at_start(),
             list: RwSignal::new(0),
             pages: RwSignal::new(BTreeMap::new()),
-            asked: StoredValue::new(BTreeSet::new()),
+            requested: StoredValue::new(BTreeSet::new()),
         };
         Effect::new(move || {
             let list = rows.list.get();
@@ -75,7 +75,9 @@ impl<T: VirtualRow> VirtualRows<T> {
             // The first page says how many rows there are.
             let wanted = drawn.start / PAGE..=drawn.end.saturating_sub(1) / PAGE;
             for page in wanted {
-                let is_new = rows.asked.try_update_value(|asked| asked.insert(page));
+                let is_new = rows
+                    .requested
+                    .try_update_value(|requested| requested.insert(page));
                 if is_new == Some(true) {
                     fetch(rows, list, page * PAGE, PAGE);
                 }
@@ -110,7 +112,7 @@ impl<T: VirtualRow> VirtualRows<T> {
 
     /// The list has changed: another order, filter or trace.
     pub fn renew(self) {
-        self.asked.update_value(BTreeSet::clear);
+        self.requested.update_value(BTreeSet::clear);
         self.list.update(|list| *list += 1);
     }
 
@@ -165,8 +167,8 @@ impl<T: VirtualRow> VirtualRows<T> {
                     break;
                 };
                 pages.remove(&farthest);
-                self.asked.update_value(|asked| {
-                    asked.remove(&farthest);
+                self.requested.update_value(|requested| {
+                    requested.remove(&farthest);
                 });
             }
         });

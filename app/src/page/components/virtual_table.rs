@@ -305,13 +305,13 @@ pub fn sort_heading(
             descending,
         }));
     };
-    let said = move || match is_descending.get() {
+    let direction = move || match is_descending.get() {
         None => "none",
         Some(true) => "descending",
         Some(false) => "ascending",
     };
     view! {
-        <th scope="col" class:n=is_number aria-sort=said>
+        <th scope="col" class:n=is_number aria-sort=direction>
             <button type="button" title=move || doc.get() data-sort=column on:click=click>
                 <span>
                     {title}

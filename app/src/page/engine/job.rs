@@ -249,9 +249,9 @@ impl Engine {
     fn job_opened(self, opened: JobOpened) {
         let open = self.take(|inner| {
             let ranks = inner.ranks.as_mut()?;
-            let asked = ranks.updates.pop_front()?;
+            let update = ranks.updates.pop_front()?;
             let now_ms = browser::now_ms();
-            ranks.shown = (asked.n_digests, now_ms - asked.at_ms, now_ms);
+            ranks.shown = (update.n_digests, now_ms - update.at_ms, now_ms);
             ranks.number += 1;
             let has_trace = opened.overview.ranks.iter().map(|rank| {
                 let at = ranks.file_of(&rank.file);
@@ -261,8 +261,8 @@ impl Engine {
                 has_trace: has_trace.collect(),
                 opened,
                 number: ranks.number,
-                n_unread: asked.n_unread,
-                is_partial: !asked.is_last,
+                n_unread: update.n_unread,
+                is_partial: !update.is_last,
                 n_files: ranks.files.len(),
                 opened_in_ms: now_ms - ranks.chosen_at_ms,
             };
@@ -285,9 +285,9 @@ impl Engine {
     }
 
     fn job_failed(self, failure: Failure) {
-        let asked = self.take(|inner| inner.ranks.as_mut()?.updates.pop_front());
+        let update = self.take(|inner| inner.ranks.as_mut()?.updates.pop_front());
         // Files that are still being read may form a job.
-        if asked.is_some_and(|asked| !asked.is_last) {
+        if update.is_some_and(|update| !update.is_last) {
             return;
         }
         let first = LeftOut {

@@ -15,14 +15,14 @@ impl Engine {
         };
         let state = self.state;
         wasm_bindgen_futures::spawn_local(async move {
-            let mut said = String::new();
+            let mut error = String::new();
             for file in files {
                 let name = file.name();
                 if let Err(why) = browser::keep_trace(file).await {
-                    said = format!("{name} is not kept: {why}.");
+                    error = format!("{name} is not kept: {why}.");
                 }
             }
-            state.keep_error.set(said);
+            state.keep_error.set(error);
             self.look_for_kept().await;
         });
     }

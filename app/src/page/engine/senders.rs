@@ -19,7 +19,7 @@ pub(super) struct Senders {
     /// A sender wants status messages about its traces.
     wants_status: bool,
     /// The current question to the user.
-    asked: Option<(Sender, SentTrace)>,
+    question: Option<(Sender, SentTrace)>,
     /// A trace that is being opened, whose sender waits for its status.
     waiting: Option<Waiting>,
 }
@@ -62,7 +62,7 @@ impl Engine {
             let senders = &inner.senders;
             (
                 senders.is_over,
-                senders.asked.is_some(),
+                senders.question.is_some(),
                 inner.files.is_some(),
             )
         });
@@ -91,7 +91,7 @@ impl Engine {
                     bytes: trace.size,
                 }));
                 self.inner
-                    .update_value(|inner| inner.senders.asked = Some((sender, trace)));
+                    .update_value(|inner| inner.senders.question = Some((sender, trace)));
             }
         }
     }
@@ -104,7 +104,7 @@ impl Engine {
     /// The user's answer: open the trace or not, and whether to always trust its sender.
     pub fn answer_question(self, is_opened: bool, is_trusted: bool) {
         self.state.sender_question.set(None);
-        let Some((sender, trace)) = self.take(|inner| inner.senders.asked.take()) else {
+        let Some((sender, trace)) = self.take(|inner| inner.senders.question.take()) else {
             return;
         };
         if is_trusted && sender.has_origin() {

@@ -129,8 +129,8 @@ fn no_chart(missing: Missing) -> impl IntoView {
         ),
         Missing::Activity => {
             let none = state.overview.with_untracked(|overview| overview.no_gpu);
-            let said = none.map(|none| (none.why().to_owned(), none.hint().to_owned()));
-            let (why, hint) = said.unwrap_or_default();
+            let texts = none.map(|none| (none.why().to_owned(), none.hint().to_owned()));
+            let (why, hint) = texts.unwrap_or_default();
             (why, hint, "A roofline needs kernels with their times.".to_owned())
         }
         Missing::Operators => (

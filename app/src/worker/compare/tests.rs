@@ -175,8 +175,8 @@ fn without_a_gpu_nothing_is_predicted_on_another_device() {
     let keys: Vec<&str> = facts.verdicts.iter().map(|one| &*one.key).collect();
     assert_eq!(keys, ["not_judged"]);
     // The reason is given.
-    let said = facts.sentences.join(" ");
-    assert!(said.contains("GPU"), "{said}");
+    let sentences = facts.sentences.join(" ");
+    assert!(sentences.contains("GPU"), "{sentences}");
 }
 
 #[test]

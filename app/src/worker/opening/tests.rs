@@ -59,7 +59,7 @@ fn add(traces: &mut Traces, name: &str, text: &str) -> Added {
 }
 
 /// The messages about files that are not used.
-fn said(left_out: &[LeftOut]) -> Vec<String> {
+fn reasons(left_out: &[LeftOut]) -> Vec<String> {
     let each = left_out.iter().map(|LeftOut { name, failure }| {
         let name = name.as_ref().map(|name| format!("{name}: "));
         format!("{}{}", name.unwrap_or_default(), failure.sentence)
@@ -91,7 +91,7 @@ fn a_trace_and_its_capture_come_together_in_any_order() {
         assert!(!captures.is_wanted);
         let matched = "2 of 2 kernels matched".to_owned();
         assert_eq!(captures.merged, [("capture.json".to_owned(), matched)]);
-        assert_eq!(said(&opened.left_out), [""; 0]);
+        assert_eq!(reasons(&opened.left_out), [""; 0]);
     }
 }
 
@@ -176,8 +176,11 @@ fn what_cannot_be_merged_leaves_everything_as_it_is() {
         let Added::Refused(left_out) = add(&mut traces, name, text) else {
             panic!("{name} is used")
         };
-        let said = said(&left_out);
-        assert!(said.len() == 1 && said[0].starts_with(sentence), "{said:?}");
+        let reasons = reasons(&left_out);
+        assert!(
+            reasons.len() == 1 && reasons[0].starts_with(sentence),
+            "{reasons:?}"
+        );
         assert_eq!(traces.opened().overview, open.overview, "{name}");
     }
 
@@ -190,7 +193,7 @@ fn what_cannot_be_merged_leaves_everything_as_it_is() {
         panic!("merged twice")
     };
     assert_eq!(
-        said(&left_out),
+        reasons(&left_out),
         ["All GPU graph replays of the trace have operators from captures already"]
     );
 }
@@ -232,7 +235,7 @@ fn the_configuration_of_the_model_is_given_and_taken_off() {
     let eager = Timetable::new().work("my::op", "kernel", 10..20).json();
     let (_, eager) = opened(&[("config.json", CONFIG), ("eager.json", &eager)]).unwrap();
     assert_eq!(
-        said(&eager.left_out),
+        reasons(&eager.left_out),
         [format!("config.json: {NO_REPLAYS}")]
     );
 }

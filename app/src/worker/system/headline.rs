@@ -91,7 +91,7 @@ pub(super) fn lead(report: &Report) -> Vec<String> {
         true => "",
         false => " per GPU on average",
     };
-    let said = |number: u64, [one, many]: [&str; 2], ns: i64, exposed_ns: i64| {
+    let sentence = |number: u64, [one, many]: [&str; 2], ns: i64, exposed_ns: i64| {
         (number > 0).then(|| {
             let takes = match number {
                 1 => format!("1 {one} takes"),
@@ -109,13 +109,13 @@ pub(super) fn lead(report: &Report) -> Vec<String> {
         })
     };
     [
-        said(
+        sentence(
             count("collective_count"),
             ["collective", "collectives"],
             of_one.comm_ns,
             of_one.exposed_comm_ns,
         ),
-        said(
+        sentence(
             count("total_memcpy_count"),
             ["memory copy", "memory copies"],
             of_one.memcpy_ns,

@@ -132,8 +132,8 @@ fn copies_and_collectives_have_their_figures() {
     assert_eq!(cells(by_direction, "Direction"), "GPU to host");
     assert_eq!(cells(by_direction, "Size"), "4.00 kB");
     assert_eq!(cells(by_direction, "Bandwidth"), "0.080 GB/s");
-    let asked = &copies.tables[1];
-    assert_eq!(cells(asked, "Launched by"), "aten::item");
-    assert_eq!(cells(asked, "Host memory"), "pageable");
-    assert!(asked.rows[0].event.is_some());
+    let copied = &copies.tables[1];
+    assert_eq!(cells(copied, "Launched by"), "aten::item");
+    assert_eq!(cells(copied, "Host memory"), "pageable");
+    assert!(copied.rows[0].event.is_some());
 }

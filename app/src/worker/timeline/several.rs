@@ -61,15 +61,15 @@ impl<'a> Timelines<'a> {
         mut target: Option<Timeline<'a>>,
         target_name: &str,
         below: Vec<Below<'a>>,
-        wanted: Align,
+        requested: Align,
     ) -> Timelines<'a> {
         let reference = below.first();
         let aligns = Align::ALL.into_iter().filter(|align| {
             reference.is_some_and(|of| of.anchors(target.as_ref(), *align).is_some())
         });
         let aligns: Vec<Align> = aligns.collect();
-        let align = match aligns.contains(&wanted) {
-            true => wanted,
+        let align = match aligns.contains(&requested) {
+            true => requested,
             false => Align::Start,
         };
         if let Some(target) = &mut target {
@@ -231,8 +231,8 @@ impl<'a> Timelines<'a> {
                 Some(_) => marks_below.push(of.marks.clone()),
             }
         }
-        let wanted = found.iter().position(|(side, _)| *side == query.side);
-        found.rotate_left(wanted.unwrap_or(0));
+        let requested = found.iter().position(|(side, _)| *side == query.side);
+        found.rotate_left(requested.unwrap_or(0));
         let first = found.into_iter().map(|(_, of)| of);
         let first = first.reduce(|first, next| if first.of > 0 { first } else { next });
         FoundEvents {

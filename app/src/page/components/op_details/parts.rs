@@ -170,9 +170,9 @@ fn place_view(place: PlaceLink) -> AnyView {
         .into_iter()
         .filter_map(|(view, uid)| Some((view, uid?)));
     let ways = ways.map(|(view, uid)| {
-        let said = format!("{} run in ", place.label);
+        let prefix = format!("{} run in ", place.label);
         let title = title_of(view);
-        view! { <ViewLink view focus=Focus::at_event(uid)><span class="unseen">{said}</span> {title}</ViewLink> }
+        view! { <ViewLink view focus=Focus::at_event(uid)><span class="unseen">{prefix}</span> {title}</ViewLink> }
     });
     let ways = ways.collect_view();
     view! { <li><span>{place.label}</span> <b>{place.time}</b> <span class="places">{ways}</span></li> }.into_any()

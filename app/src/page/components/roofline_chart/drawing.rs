@@ -388,9 +388,14 @@ mod tests {
         let drawing = Drawing::new(&chart, &[], 1000.0);
         let place = drawing.places[3].unwrap();
         assert!((place.y - drawing.floor).abs() < 1e-9);
-        let said = |drawing: &Drawing| drawing.texts.iter().any(|text| text.text.contains("edge"));
-        assert!(said(&drawing));
-        assert!(!said(&Drawing::new(&chart, &["gemm".to_owned()], 1000.0)));
+        let is_noted =
+            |drawing: &Drawing| drawing.texts.iter().any(|text| text.text.contains("edge"));
+        assert!(is_noted(&drawing));
+        assert!(!is_noted(&Drawing::new(
+            &chart,
+            &["gemm".to_owned()],
+            1000.0
+        )));
         // The same operation with some time has a mark.
         chart.marks.swap(0, 3);
         chart.marks[0].percent = 64.0;
@@ -401,7 +406,7 @@ mod tests {
         chart.marks[0].spot = near;
         let drawing = Drawing::new(&chart, &[], 1000.0);
         assert!(drawing.places[0].unwrap().y <= drawing.floor + 1e-9);
-        assert!(!said(&drawing));
+        assert!(!is_noted(&drawing));
     }
 
     /// One operation takes most of the time and has almost no FLOPs, such as a long kernel with one thread.

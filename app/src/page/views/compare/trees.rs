@@ -138,7 +138,7 @@ fn tools(trees: Trees) -> impl IntoView {
     };
     let has_none = Signal::derive(move || trees.list.difference.get().1 == 0);
     let go = move |on| trees.go_to_difference(on);
-    let said = Signal::derive(move || match trees.list.difference.get() {
+    let status = Signal::derive(move || match trees.list.difference.get() {
         (0, _) => String::new(),
         (here, of) => format!("Difference {here} of {of}"),
     });
@@ -156,7 +156,7 @@ fn tools(trees: Trees) -> impl IntoView {
             >
                 "Only differences"
             </button>
-            <Steps steps=STEPS none=has_none go said testid="difference"/>
+            <Steps steps=STEPS none=has_none go status testid="difference"/>
             <button type="button" id="close-trees" on:click=move |_| trees.list.step(TreeStep::CloseAll)>
                 "Collapse all"
             </button>

@@ -208,8 +208,8 @@ fn differences_are_gone_through_from_the_largest_and_around() {
         assert_eq!(change.says, "2 differences, the largest first");
         let row = trees.led_to(&change);
         let (at, kernels) = (change.position, row.kernels.join(" | "));
-        let said = format!("{at} {} [{}] {kernels}", row.name, row.mark);
-        assert_eq!(said, expected);
+        let line = format!("{at} {} [{}] {kernels}", row.name, row.mark);
+        assert_eq!(line, expected);
     }
     trees.step(TreeStep::CloseAll);
     assert_eq!(

@@ -22,7 +22,7 @@ pub(super) struct Model {
     pub(super) drawing: RwSignal<Drawing>,
     pub(super) scene: RwSignal<Scene>,
     /// Counts the queries: an answer to an older one is ignored.
-    asked: StoredValue<u32>,
+    last_request: StoredValue<u32>,
     pub(super) stage: Stage,
     pub(super) hovered: RwSignal<Option<(usize, f64, f64)>>,
     pub(super) focused: RwSignal<Option<usize>>,
@@ -37,7 +37,7 @@ impl Model {
             root: tree.list.state.of_place(|place| place.focus.top),
             drawing: RwSignal::new(Drawing::default()),
             scene: RwSignal::new(Scene::default()),
-            asked: StoredValue::new(0),
+            last_request: StoredValue::new(0),
             stage: Stage::default(),
             hovered: RwSignal::new(None),
             focused: RwSignal::new(None),
@@ -73,10 +73,10 @@ impl Model {
         if width_px < 1.0 {
             return;
         }
-        let number = self.asked.get_value() + 1;
-        self.asked.set_value(number);
+        let number = self.last_request.get_value() + 1;
+        self.last_request.set_value(number);
         self.engine.ask_for_bytes(query, move |drawing, bytes| {
-            if self.asked.try_get_value() != Some(number) {
+            if self.last_request.try_get_value() != Some(number) {
                 return;
             }
             let bytes = bytes.map(|bytes| bytes.to_vec()).unwrap_or_default();
