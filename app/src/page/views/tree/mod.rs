@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! worker ─rows──→ VirtualRows ─ table ┐
-//!        ─blocks→ Scene ────── flame  ├─ one selection, told in `about`
+//!        ─blocks→ Scene ────── flame  ├─ one selection, described in `about`
 //! tools, keys ──→ TreeState ──────────┘
 //! ```
 //!

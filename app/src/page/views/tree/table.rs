@@ -115,7 +115,7 @@ fn shown_name(tree: TreeState, row: &TreeRow) -> String {
     }
 }
 
-/// The number of modules that a row stands for: a button that splits them into rows of their own, or merges them again.
+/// The number of modules in a row: a button that splits them into rows of their own, or merges them again.
 fn instances(tree: TreeState, node: u32, of: &TreeInstances) -> AnyView {
     let step = move |event: MouseEvent| {
         event.stop_propagation();
