@@ -227,8 +227,8 @@ pub(crate) struct RedactArgs {
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct CompareArgs {
-    /// The trace to improve; its format is detected from the content. - reads standard input, ARCHIVE:NAME a file in a zip
-    /// or tar archive
+    /// The trace to improve; its format is detected from the content. - reads standard input, ARCHIVE:NAME a file in a
+    /// zip or tar archive
     #[arg(value_name = "TARGET")]
     pub(crate) target: PathBuf,
 

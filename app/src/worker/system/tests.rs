@@ -13,8 +13,8 @@ fn section<'a>(facts: &'a SystemFacts, key: &str) -> &'a SystemSection {
     sections.find(|section| section.key == key).unwrap()
 }
 
-/// Two kernels of 10 µs, 30 µs apart. The CPU waits for the first in a call of 16 µs, and launches the second 27 µs after
-/// that.
+/// Two kernels of 10 µs, 30 µs apart. The CPU waits for the first in a call of 16 µs, and launches the second 27 µs
+/// after that.
 fn waiting() -> Profile {
     Timetable::new()
         .frame("train.py(12): step", 0..100)

@@ -1,7 +1,7 @@
 //! `dormer fleet compact`: merges the files of each day into one, and removes unfinished files.
 //!
-//! New files are written next to the old ones, then the pending changes are written to a journal, then carried out: if this is
-//! interrupted in between, the next command finishes it.
+//! New files are written next to the old ones, then the pending changes are written to a journal, then carried out: if
+//! this is interrupted in between, the next command finishes it.
 
 use std::collections::{HashMap, HashSet};
 use std::fs;
