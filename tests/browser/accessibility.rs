@@ -14,19 +14,42 @@ use crate::support::skipped::partly_skipped;
 const AXE: &str = "DORMER_AXE";
 
 /// axe-core with some of its rules.
+#[derive(Clone)]
 pub(super) struct Axe {
     text: String,
-    run: serde_json::Value,
+    rules: Rules,
 }
 
 /// Which rules of axe-core to check.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Rules {
     All,
-    /// Those that depend on the theme; each is as slow as all others together.
+    AllButColors,
+    /// Those that depend on the theme. They take as long as all others together.
     OfColors,
     /// Those that depend on the window size.
     OfSize,
+}
+
+impl Rules {
+    /// The options of `axe.run`.
+    fn options(self) -> serde_json::Value {
+        const OF_COLORS: [&str; 2] = ["color-contrast", "link-in-text-block"];
+        // Style sheets are not fetched a second time: no rule that runs needs their text.
+        let mut options = json!({"resultTypes": ["violations"], "preload": false});
+        let mut only =
+            |rules: &[&str]| options["runOnly"] = json!({"type": "rule", "values": rules});
+        match self {
+            Rules::All => {}
+            Rules::AllButColors => {
+                let off = OF_COLORS.map(|rule| (rule.to_owned(), json!({"enabled": false})));
+                options["rules"] = serde_json::Map::from_iter(off).into();
+            }
+            Rules::OfColors => only(&OF_COLORS),
+            Rules::OfSize => only(&["scrollable-region-focusable"]),
+        }
+        options
+    }
 }
 
 impl Axe {
@@ -39,28 +62,32 @@ impl Axe {
             return None;
         };
         let text = std::fs::read_to_string(&file);
-        let only = |rules: &[&str]| json!({"resultTypes": ["violations"], "runOnly": {"type": "rule", "values": rules}});
         Some(Axe {
             text: text.unwrap_or_else(|error| panic!("{}: {error}", file.display())),
-            run: match rules {
-                Rules::All => json!({"resultTypes": ["violations"]}),
-                Rules::OfColors => only(&["color-contrast", "link-in-text-block"]),
-                Rules::OfSize => only(&["scrollable-region-focusable"]),
-            },
+            rules,
         })
     }
 
-    /// The violations on screen.
+    /// The same, without rules of colors if it has others.
+    pub(super) fn without_colors(&self) -> Axe {
+        let mut axe = self.clone();
+        if let Rules::All = axe.rules {
+            axe.rules = Rules::AllButColors;
+        }
+        axe
+    }
+
+    /// The violations on screen. An open dialog is checked alone: what it covers is a state of its own.
     pub(super) async fn wrong(&self, page: &Page) -> Vec<String> {
         if page.value("!window.axe").await {
             page.js(&self.text).await;
         }
         let script = "
             const says = rule => `${rule.id}: ${rule.help}: ${rule.nodes.map(node => node.target.join(' ')).slice(0, 5).join(', ')}`;
-            axe.run(document, arguments[0])
+            axe.run($('dialog[open]') ?? document, arguments[0])
               .then(({ violations }) => done(violations.map(says)), error => done([String(error)]));";
         settled(async || {
-            let found = page.js_async(script, vec![self.run.clone()]).await;
+            let found = page.js_async(script, vec![self.rules.options()]).await;
             serde_json::from_value(found).unwrap()
         })
         .await

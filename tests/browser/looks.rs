@@ -26,17 +26,13 @@ fn all_is_well_in_light() {
 
 #[test]
 fn all_is_well_in_dark() {
-    all_is_well(&Opened::ALL, WIDE, "dark", Rules::OfColors);
+    all_is_well(Opened::SHORT, WIDE, "dark", Rules::OfColors);
 }
 
+// Neither colors depend on the size nor sizes on the theme: each is checked in one of the other.
 #[test]
 fn all_is_well_in_a_narrow_window() {
-    all_is_well(&Opened::ALL, NARROW, "light", Rules::All);
-}
-
-#[test]
-fn all_is_well_in_a_narrow_window_in_dark() {
-    all_is_well(Opened::SHORT, NARROW, "dark", Rules::OfColors);
+    all_is_well(&Opened::ALL, NARROW, "light", Rules::AllButColors);
 }
 
 #[test]
@@ -53,10 +49,16 @@ fn all_is_well_in_a_large_window() {
 /// violation.
 fn all_is_well(all: &[Opened], (size, width, height): Size, theme: &str, rules: Rules) {
     let axe = Axe::new(rules);
+    // Longer texts in the same components: their colors are those of the sample.
+    let axe_of_real = axe.as_ref().map(Axe::without_colors);
     with_page(&format!("looks-{theme}-{size}"), async |page| {
         let mut wrong = Vec::new();
         page.resize(width, height).await;
         for &opened in all {
+            let axe = match opened {
+                Opened::Real => &axe_of_real,
+                _ => &axe,
+            };
             visit(page, opened, theme, async |page, state| {
                 let name = format!("{state}-{theme}-{size}");
                 page.screenshot(&format!("{name}.png")).await;
