@@ -119,6 +119,24 @@ impl Movement {
     }
 }
 
+/// Whether an operator samples an image at other positions.
+pub(crate) fn is_resampling(name: &str) -> bool {
+    holds(
+        name,
+        &["upsample", "grid_sampl", "interpolate", "roi_align"],
+    )
+}
+
+/// Whether an operator draws random numbers.
+pub(crate) fn is_random(name: &str) -> bool {
+    #[rustfmt::skip]
+    const NAMES: &[&str] = &[
+        "bernoulli", "cauchy", "exponential", "geometric", "log_normal", "normal", "rand", "rand_like", "randint",
+        "randn", "randn_like", "random", "uniform",
+    ];
+    NAMES.contains(&ElementwiseKind::base_name(name))
+}
+
 /// Whether an operator only writes one value into a tensor.
 pub(crate) fn is_fill(name: &str) -> bool {
     matches!(ElementwiseKind::base_name(name), "fill" | "zero")
