@@ -110,10 +110,12 @@ impl Movement {
     /// From the name of an operator.
     pub(crate) fn of_name(name: &str) -> Option<Movement> {
         match ElementwiseKind::base_name(name) {
-            "cat" | "stack" => Some(Movement::Concatenation),
+            "cat" | "concat" | "concatenate" | "hstack" | "stack" | "vstack" => {
+                Some(Movement::Concatenation)
+            }
             "roll" | "flip" | "rot90" => Some(Movement::Shift),
-            "repeat" => Some(Movement::Repetition),
-            "constant_pad_nd" => Some(Movement::Padding),
+            "repeat" | "repeat_interleave" | "tile" => Some(Movement::Repetition),
+            "constant_pad_nd" | "pad" => Some(Movement::Padding),
             _ => None,
         }
     }

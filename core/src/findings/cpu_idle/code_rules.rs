@@ -79,6 +79,16 @@ pub(super) const RULES: &[Rule<CodeSeen>] = &[
     },
     Rule {
         key: "gpu_synchronization",
+        when: "copies from or to pageable memory wait for the GPU",
+        applies: |_, seen| seen.is(Synchronization) && seen.is_pageable_copy(),
+        title: "{part} of idle time: copies in {place}",
+        issue: "Copies from or to pageable memory make the CPU wait in {place}{by}: the GPU is idle for {time}.",
+        model: "copy with `non_blocking=True` from and to pinned memory (`pin_memory()`), join many small values in one tensor and copy it once, and create constants and masks on the GPU (`device=\"cuda\"`).",
+        kernel: "a kernel that takes the value from GPU memory makes the wait unnecessary.",
+        ..CODE
+    },
+    Rule {
+        key: "gpu_synchronization",
         when: "an operator of one place waits for the GPU",
         applies: |_, seen| seen.is(Synchronization) && seen.is_operator(),
         issue: "The CPU waits until the GPU is done in {place}, and launches only then: the GPU is idle for {time}.",

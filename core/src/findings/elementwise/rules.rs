@@ -389,6 +389,16 @@ pub(super) const RULES: &[Rule<Seen>] = &[
         ..Rule::SMALL_KERNELS
     },
     Rule {
+        key: "clipping_not_fused",
+        when: "many short kernels clip gradients one parameter after another",
+        applies: |input, seen| seen.is_short && is_of_clipping(input, seen),
+        title: "Gradients clipped one parameter after another",
+        issue: "{calls} of a few microseconds scale gradients one by one: {time}{at}.",
+        model: "clip all gradients at once: `torch.nn.utils.clip_grad_norm_(…, foreach=True)` computes norms and scales gradients in a few kernels on lists.",
+        notes: &[AT_MOST],
+        ..Rule::SMALL_KERNELS
+    },
+    Rule {
         when: "there are many short kernels of other operations",
         applies: |input, seen| seen.is_short && seen.could_be_merged(input),
         title: "Many short element-wise kernels",
@@ -469,4 +479,27 @@ fn together(group: &Group<Seen<'static>>) -> &'static str {
     } else {
         "step on lists of parameters (`torch._foreach_add_` and its like), or compile the step with `torch.compile`"
     }
+}
+
+/// Whether a trace has functions that clip gradients.
+struct HasClipping(bool);
+
+/// Whether its first call clips gradients, by the Python functions around it.
+fn is_of_clipping(input: &Input, seen: &Seen) -> bool {
+    const NAME: &str = "clip_grad";
+    let trace = &input.profile.trace;
+    // Most traces have none, and need no tree of Python frames.
+    let has_any = input.profile.once(|| {
+        let mut names = trace.strings.iter();
+        HasClipping(names.any(|(_, name)| name.contains(NAME)))
+    });
+    if !has_any.0 {
+        return false;
+    }
+    let tree = input.profile.full_tree();
+    let call = seen.operation.first().map(|call| call.event);
+    let node = call.and_then(|event| tree.node_of(event)).into_iter();
+    let callers = node.flat_map(|node| tree.ancestors(node));
+    let mut names = callers.filter_map(|node| Some(trace.name(tree.event(node)?)));
+    names.any(|name| name.contains(NAME))
 }

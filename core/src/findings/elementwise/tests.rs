@@ -532,3 +532,20 @@ fn steps_of_other_optimizers_are_worth_their_passes() {
     says(&finding.model, &["torch.compile(optimizer.step)"]);
     assert!(!patterns(&step(&ops[..2])).contains(&"optimizer_in_parts"));
 }
+
+#[test]
+fn gradients_clipped_one_by_one_are_told_by_what_calls_them() {
+    let scaled = |frame: &str| {
+        let calls = short("aten::mul_");
+        let calls = calls.with(|timetable| timetable.frame(frame, 0..100_000));
+        let outcome = calls.outcome("elementwise");
+        outcome.findings[0].clone()
+    };
+    let clipped = scaled("torch/nn/utils/clip_grad.py(20): clip_grad_norm_");
+    assert_eq!(clipped.pattern, "clipping_not_fused");
+    says(&clipped.model, &["foreach=True"]);
+    assert_eq!(
+        scaled("model.py(20): forward").pattern,
+        "many_small_kernels"
+    );
+}

@@ -81,17 +81,17 @@ pub(super) const ATEN: &[Row] = &[
     ours(index::embedding_bag_backward, "aten::_embedding_bag_dense_backward"),
     ours(index::index_put, "aten::_index_put_impl_ aten::index_put aten::index_put_"),
     ours(index::search, "aten::bucketize aten::searchsorted"),
-    ours(index::cat, "aten::cat aten::stack"),
+    ours(index::cat, "aten::cat aten::concat aten::concatenate aten::hstack aten::stack aten::vstack"),
     ours(index::constant_pad, "
         aten::constant_pad_nd aten::pad aten::reflection_pad1d aten::reflection_pad2d aten::reflection_pad3d"),
     // The views among them have kernels only where a trace names the kernel after its caller.
     ours(index::copy, "
-        aten::clone aten::contiguous aten::diag_embed aten::flip aten::native_channel_shuffle
+        aten::clone aten::contiguous aten::diag_embed aten::flatten aten::flip aten::native_channel_shuffle
         aten::permute aten::pixel_shuffle aten::pixel_unshuffle aten::reshape aten::roll aten::rot90
         aten::transpose"),
     ours(index::embedding, "aten::embedding"),
-    ours(index::embedding_backward, "aten::embedding_dense_backward"),
-    ours(|call| index::gather(call, 2), "aten::gather aten::take_along_dim"),
+    ours(index::embedding_backward, "aten::embedding_backward aten::embedding_dense_backward"),
+    ours(|call| index::gather(call, 2), "aten::gather"),
     ours(index::index, "aten::index"),
     ours(|call| index::index_copy(call, 3.0), "aten::index_add aten::index_add_ aten::index_reduce aten::index_reduce_"),
     ours(|call| index::index_copy(call, 2.0), "aten::index_copy aten::index_copy_"),
@@ -102,7 +102,7 @@ pub(super) const ATEN: &[Row] = &[
     ours(|call| index::scatter(call, 1.0), "aten::scatter aten::scatter_"),
     ours(|call| index::scatter(call, 2.0), "
         aten::scatter_add aten::scatter_add_ aten::scatter_reduce aten::scatter_reduce_"),
-    ours(|call| index::gather(call, 1), "aten::take"),
+    ours(|call| index::gather(call, 1), "aten::take aten::take_along_dim"),
     ours(index::triangle, "aten::tril aten::tril_ aten::triu aten::triu_"),
 
     ours(|call| linalg::factorised(call, |_, n| n * n * n / 3.0), "aten::cholesky aten::linalg_cholesky_ex"),

@@ -26,7 +26,7 @@ pub(super) const ATEN_ELEMENTWISE: &[Row] = &[
         aten::hardtanh_backward aten::heaviside aten::huber_loss_backward aten::hypot aten::i0
         aten::igamma aten::igammac aten::imag aten::kl_div aten::l1_loss_backward aten::lcm aten::ldexp
         aten::leaky_relu aten::leaky_relu_backward aten::lerp aten::lgamma aten::log aten::log10
-        aten::log1p aten::log2 aten::log_sigmoid_backward aten::log_sigmoid_forward aten::logaddexp
+        aten::log1p aten::log2 aten::log_sigmoid aten::log_sigmoid_backward aten::log_sigmoid_forward aten::logaddexp
         aten::logaddexp2 aten::logit aten::logit_backward aten::masked_fill aten::maximum aten::minimum
         aten::mish aten::mish_backward aten::mse_loss_backward aten::mvlgamma aten::nan_to_num
         aten::native_dropout_backward aten::nextafter aten::normal aten::poisson aten::polygamma

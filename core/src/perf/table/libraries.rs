@@ -73,6 +73,8 @@ pub(super) const LIBRARIES: &[Row] = &[
     // `FusedRoPEFunc(x, …)`.
     reference(Rope, |call| rope::whole(call, &[0]), "FusedRoPEFunc"),
     ours(|call| unlisted(rope::whole(call, &[0, 1])), "LigerRopeFunction"),
+    ours(|call| unlisted(rope::whole(call, &[0])), "ApplyRotaryEmb"),
+    ours(loss::cross_entropy_in_place, "LigerCrossEntropyFunction"),
 
     ours(|call| unlisted(scaled_gemm::grouped(call, 1.0)), "GroupedGemm").backward(|call| unlisted(scaled_gemm::grouped(call, 2.0)), None),
     reference(Gemm, scaled_gemm::te_pseudo, "

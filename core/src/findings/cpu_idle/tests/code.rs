@@ -380,3 +380,21 @@ fn recompilation_is_found_without_recorded_steps() {
     let cold = found(&compiled_in(&[0, 1]), "start_up");
     assert_eq!((cold.time_ns, cold.impact), (930_000, None));
 }
+
+#[test]
+fn copies_from_pageable_memory_are_named_as_the_wait() {
+    let copied = |copy: &str| {
+        let trace = launched(Timetable::new().without_flows(), 10.0, 20..100)
+            .op("aten::copy_", 20..110)
+            .runtime("cudaMemcpyAsync", 2, 22..25)
+            .runtime("cudaStreamSynchronize", 3, 26..107);
+        found(&after_item(trace, copy), "gpu_synchronization")
+    };
+    let pageable = copied("Memcpy HtoD (Pageable -> Device)");
+    says(&pageable.title, &["copies in `aten::copy_`"]);
+    says(&pageable.model, &["join many small values"]);
+    says_no(
+        &copied("Memcpy HtoD (Pinned -> Device)").title,
+        &["copies in"],
+    );
+}
