@@ -110,13 +110,33 @@ impl Movement {
     /// From the name of an operator.
     pub(crate) fn of_name(name: &str) -> Option<Movement> {
         match ElementwiseKind::base_name(name) {
-            "cat" | "stack" => Some(Movement::Concatenation),
+            "cat" | "concat" | "concatenate" | "hstack" | "stack" | "vstack" => {
+                Some(Movement::Concatenation)
+            }
             "roll" | "flip" | "rot90" => Some(Movement::Shift),
-            "repeat" => Some(Movement::Repetition),
-            "constant_pad_nd" => Some(Movement::Padding),
+            "repeat" | "repeat_interleave" | "tile" => Some(Movement::Repetition),
+            "constant_pad_nd" | "pad" => Some(Movement::Padding),
             _ => None,
         }
     }
+}
+
+/// Whether an operator samples an image at other positions.
+pub(crate) fn is_resampling(name: &str) -> bool {
+    holds(
+        name,
+        &["upsample", "grid_sampl", "interpolate", "roi_align"],
+    )
+}
+
+/// Whether an operator draws random numbers.
+pub(crate) fn is_random(name: &str) -> bool {
+    #[rustfmt::skip]
+    const NAMES: &[&str] = &[
+        "bernoulli", "cauchy", "exponential", "geometric", "log_normal", "normal", "rand", "rand_like", "randint",
+        "randn", "randn_like", "random", "uniform",
+    ];
+    NAMES.contains(&ElementwiseKind::base_name(name))
 }
 
 /// Whether an operator only writes one value into a tensor.

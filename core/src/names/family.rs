@@ -78,6 +78,8 @@ pub fn family_of_op(label: &str, name: &str, kernel: Option<&str>) -> Family {
         .iter()
         .find(|(_, labels)| labels.contains(&label))
         .map(|(family, _)| *family);
+    // The name of this library says nothing about its operators.
+    let name = name.strip_prefix("fbgemm::").unwrap_or(name);
     let by_name = by_label.or_else(|| first_match(OP_RULES, name));
     match (by_name, of_kernel) {
         (None | Some(Family::Communication), Some(family)) => family,
@@ -145,6 +147,8 @@ mod tests {
             ("other", "hipGraphLaunch", "Cijk_Alik_Bljk_BBS_BH_MT256x224x64", Gemm),
             ("other", "cudaGraphLaunch", "void flash_fwd_kernel<Flash_fwd_kernel_traits<128>>", Attention),
             ("other", "my::op", "my_kernel", Other),
+            ("other", "fbgemm::split_embedding_codegen_lookup_sgd_function", "my_kernel", Elementwise),
+            ("other", "fbgemm::f8f8bf16_rowwise", "void cutlass::device_kernel<cutlass::gemm::kernel::GemmUniversal>", Gemm),
             // Traffic between GPUs is communication, even inside an MoE layer.
             ("MoE_fused", "my::moe", "void deep_ep::internode_ll::dispatch<true, false, 7168>(void*)", Communication),
             // Computation fused with such traffic is not.

@@ -13,6 +13,7 @@ pub(crate) const ELEMENTWISE: &[&str] = &[
     "leaky_relu", "elu", "softplus", "erf", "clamp", "clamp_min", "copy", "cat", "where",
     "masked_fill", "sin", "cos", "addcmul", "addcdiv", "lerp", "native_dropout", "dropout",
     "maximum", "minimum", "threshold_backward", "silu_backward", "hardtanh", "hardsigmoid",
+    "bernoulli",
 ];
 
 /// Operators that reduce some dimensions.
@@ -61,6 +62,7 @@ labelled! {
         RmsNorm => "RMS normalization",
         LayerNorm => "Layer normalization",
         Rope => "Rotary embedding",
+        Dropout => "Dropout",
         GatedActivation => "Gated activation",
         Gelu => "GELU",
         GemmEpilogue => "GEMM or convolution epilogue",
@@ -82,6 +84,8 @@ impl ChainKind {
             LayerNorm
         } else if has("rsqrt") && has("mean") && has_power {
             RmsNorm
+        } else if has("bernoulli") && has("mul") {
+            Dropout
         } else if (has("silu") || has("gelu") || has("sigmoid")) && has("mul") {
             GatedActivation
         } else if (has("tanh") || has("erf")) && has("mul") && has("add") {
@@ -102,6 +106,7 @@ impl ChainKind {
             RmsNorm | LayerNorm | NormEpilogue | ResidualNorm => &["norm"],
             Rope => &["rotary", "rope", "attention", "attn"],
             GatedActivation => &["silu", "glu", "mlp", "feedforward", "ffn"],
+            Dropout => &["drop"],
             Gelu => &["gelu"],
             GemmEpilogue => &["linear", "mlp", "conv", "feedforward", "intermediate", "output", "ffn"],
             BiasActivation => &["activation", "relu", "gelu", "silu", "mlp"],
@@ -117,6 +122,6 @@ impl ChainKind {
 
     /// Whether its operators implement a known formula, so that it is known which input is read more than once.
     pub(crate) fn is_formula(self) -> bool {
-        matches!(self, RmsNorm | LayerNorm | Rope | Gelu)
+        matches!(self, RmsNorm | LayerNorm | Rope | Gelu | Dropout)
     }
 }

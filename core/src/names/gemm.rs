@@ -11,7 +11,8 @@ pub(crate) fn is_layout_change(kernel: &str) -> bool {
         "nchwtonhwc",
         "nhwctonchw",
     ];
-    holds(kernel, WORDS) && !holds(kernel, &["gemm"])
+    // One that also casts is a part of quantizing, which needs both layouts for the backward pass.
+    holds(kernel, WORDS) && !holds(kernel, &["gemm", "cast_transpose"])
 }
 
 /// Kernels that sum the parts of a split-K GEMM.

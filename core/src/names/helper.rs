@@ -1,6 +1,6 @@
 //! Helper kernels that an operator launches in addition to its main kernel.
 
-use super::words::{Words, said_by};
+use super::words::{Words, holds, said_by};
 use crate::base::labels::labelled;
 use crate::trace::Category;
 
@@ -20,7 +20,7 @@ labelled! {
         /// Computes scales, or converts to a low-precision type.
         Quantization => "quantization" as "quantization",
         /// Copies elements unchanged.
-        Copy => "copy" as "copy",
+        Copy => "copy kernel" as "copy",
         /// Adds a bias, multiplies by a scalar, applies an activation.
         Elementwise => "element-wise kernel" as "elementwise",
     }
@@ -29,6 +29,7 @@ labelled! {
 #[rustfmt::skip]
 const WORDS: &Words<HelperKind> = &[
     (HelperKind::SplitSum, &["postgsu", "splitkreduce", "splitk_reduce", "split_k_reduce", "reduce_splitk"]),
+    (HelperKind::Quantization, &["cast_transpose"]),
     (HelperKind::LayoutChange, &[
         "batched_transpose", "transpose_nchw", "transpose_cnhw", "transpose_nhwc", "nchw2nhwc", "nhwc2nchw",
         "nchw2cnhw", "cnhw2nchw", "nchwtonhwc", "nhwctonchw", "ncdhw2ndhwc", "ndhwc2ncdhw",
@@ -46,13 +47,16 @@ const WORDS: &Words<HelperKind> = &[
     (HelperKind::Elementwise, &["elementwise_kernel", "optensor", "op_tensor", "epilogue::impl::globalkernel"]),
 ];
 
+/// Parts of names of kernels that do the work of their operator, although they have the template of an element-wise one.
+const OWN_WORK: &[&str] = &["index_elementwise", "scatter_gather", "groupnorm"];
+
 impl HelperKind {
     /// From category and name; `None` if it may be the main kernel.
     pub(crate) fn of(category: Category, kernel: &str) -> Option<HelperKind> {
         match category {
             Category::GpuMemset => Some(HelperKind::Fill),
             Category::GpuMemcpy => Some(HelperKind::Copy),
-            _ => said_by(WORDS, kernel),
+            _ => said_by(WORDS, kernel).filter(|_| !holds(kernel, OWN_WORK)),
         }
     }
 }
@@ -76,6 +80,8 @@ mod tests {
             ("void at::native::vectorized_elementwise_kernel<4, at::native::bfloat16tofloat32_copy_kernel_cuda", Some(HelperKind::Cast)),
             ("void at::native::elementwise_kernel<128, 4, at::native::direct_copy_kernel_cuda", Some(HelperKind::Copy)),
             ("void at::native::vectorized_elementwise_kernel<4, at::native::CUDAFunctor_add<float>", Some(HelperKind::Elementwise)),
+            ("void at::native::index_elementwise_kernel<128, 4, at::native::gpu_index_kernel", None),
+            ("void at::native::elementwise_kernel<128, 4, at::native::GroupNormKernelImplInternal<float>", None),
             ("Cijk_Alik_Bljk_BBS_BH_MT256x224x64", None),
             ("void conv_transpose2d<float>", None),
         ];

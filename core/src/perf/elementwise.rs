@@ -160,6 +160,20 @@ pub(super) fn fill(input: &OpInput) -> Option<Modelled> {
     Some(moved(target.bytes()))
 }
 
+/// `to(x, type, …)`, `_to_copy(x, type, …)`: x is read and written in the other type.
+pub(super) fn cast(input: &OpInput) -> Option<Modelled> {
+    let x = input.tensor(0)?;
+    let bytes = || Some(x.distinct_bytes()? + x.n() * dtype::bytes_of_code(input.value(1))?);
+    Some(on_vectors(x.dtype, x.n(), bytes()))
+}
+
+/// `randn(sizes, type, …)`, `full(sizes, value, type, …)`: the tensor is written, with elements of four bytes if no
+/// type is given.
+pub(super) fn made(input: &OpInput, type_at: usize) -> Option<Modelled> {
+    let size = dtype::bytes_of_code(input.value(type_at)).unwrap_or(4.0);
+    Some(moved(Some(product(&input.integers(0)?) * size)))
+}
+
 /// `arange(start, end, step, out)` and its shorter forms. The result is written; its length follows from the bounds,
 /// since its shape is recorded before it is resized.
 pub(super) fn arange(input: &OpInput) -> Option<Modelled> {

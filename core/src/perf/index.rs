@@ -118,6 +118,22 @@ pub(super) fn copy(input: &OpInput) -> Option<Modelled> {
     Some(moved((|| Some(x.distinct_bytes()? + x.bytes()?))()))
 }
 
+/// `repeat(x, times)`, `tile`: x is read, and written as often as the times say.
+pub(super) fn repeat(input: &OpInput) -> Option<Modelled> {
+    let x = input.tensor(0)?;
+    repeated(&x, product(&input.integers(1)?))
+}
+
+/// `repeat_interleave(x, times, …)`, with the same number for each element.
+pub(super) fn repeat_each(input: &OpInput) -> Option<Modelled> {
+    repeated(&input.tensor(0)?, input.number(1)?)
+}
+
+fn repeated(x: &Tensor, times: f64) -> Option<Modelled> {
+    let bytes = || Some(x.distinct_bytes()? + times * x.bytes()?);
+    (times >= 1.0).then(|| moved(bytes()))
+}
+
 /// `nonzero(x)`: the flags are read; how many are set is not recorded.
 pub(super) fn read_only(input: &OpInput) -> Option<Modelled> {
     let x = input.tensor(0)?;

@@ -14,6 +14,14 @@ pub(super) fn cross_entropy(input: &OpInput) -> Option<Modelled> {
     Some(modelled.with(params::shape_and_type(&logits)))
 }
 
+/// `LigerCrossEntropyFunction(logits, target, …)`: the same, and the gradient is written in place of the logits.
+pub(super) fn cross_entropy_in_place(input: &OpInput) -> Option<Modelled> {
+    let logits = input.tensor(0)?;
+    let work = cross_entropy(input)?.work;
+    let bytes = || Some(work.bytes? + logits.bytes()?);
+    Some(on_vectors(logits.dtype, work.flops, bytes()))
+}
+
 /// `nll_loss_forward(log probabilities, target, …)`: one element of each row is read, with its target. Not in
 /// TraceLens.
 pub(super) fn nll(input: &OpInput) -> Option<Modelled> {

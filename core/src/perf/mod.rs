@@ -74,11 +74,13 @@ pub(crate) use collective::collective_element_bytes;
 pub(crate) use dtype::{
     bytes as element_bytes, is_integer as is_integer_type, matrix as matrix_of,
 };
+pub(crate) use fft::odd_size;
 pub(crate) use index::row_bytes_of_whole;
 pub use inference_attention::names_batch;
 pub use input::OpInput;
 pub(crate) use input::{Tensor, are_placeholders, product};
 pub use params::{Param, Params, python_dict};
+pub(crate) use rnn::sequential_steps;
 pub use sizes::ProductSizes;
 pub(crate) use tf32::is_tf32_kernel;
 pub use triton::fused_ops;

@@ -115,6 +115,18 @@ pub(super) fn bnb_dequantize_4bit(input: &OpInput) -> Option<Modelled> {
     }))
 }
 
+/// `dequantize_blockwise(bytes, scales, code, block, type[4])` of bitsandbytes: a look-up and a multiplication per byte.
+pub(super) fn bnb_dequantize_blockwise(input: &OpInput) -> Option<Modelled> {
+    let n = input.tensor(0)?.n();
+    let size = dtype::bytes_of_code(input.value(4))?;
+    let operands = input.tensor_bytes();
+    Some(bare(Work {
+        flops: n,
+        bytes: operands.map(|bytes| bytes + n * size),
+        compute: None,
+    }))
+}
+
 /// `awq_dequantize(packed, scales, zeros, …)`: packed into K × N/8 integers; the result has the scales' type.
 pub(super) fn awq_dequantize(input: &OpInput) -> Option<Modelled> {
     let (packed, scales) = (input.tensor(0)?, input.tensor(1)?);

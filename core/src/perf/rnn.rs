@@ -47,3 +47,16 @@ pub(super) fn lstm_cell(input: &OpInput) -> Option<Modelled> {
     let bytes = || Some(3.0 * gates.bytes()? + 3.0 * cell.bytes()?);
     Some(on_vectors(gates.dtype, 9.0 * cell.n() + gates.n(), bytes()))
 }
+
+/// The steps that a recurrent layer takes one after the other, over all stacked layers.
+pub(crate) fn sequential_steps(input: &OpInput) -> Option<f64> {
+    let at = match input.name {
+        "aten::_cudnn_rnn" => 9,
+        "aten::_cudnn_rnn_backward" => 13,
+        "aten::miopen_rnn" => 7,
+        "aten::miopen_rnn_backward" => 12,
+        _ => return None,
+    };
+    let [steps, ..] = input.sized::<3>(0)?;
+    Some(steps * input.number(at)?)
+}

@@ -114,6 +114,12 @@ fn are_alike(input: &OpInput) -> bool {
     })
 }
 
+/// Whether an operation has a tensor of FP64, other than single numbers.
+pub(crate) fn has_double(profile: &Profile, operation: &Operation) -> bool {
+    let mut tensors = operation.tensors(profile).into_iter();
+    tensors.any(|tensor| tensor.dtype == "double" && tensor.n() > 1.0)
+}
+
 /// Whether the tensors differ in element type or any of them has gaps in memory.
 pub(crate) fn could_be_dense(input: &OpInput) -> bool {
     let tensors: Vec<_> = input.tensors().filter(|tensor| tensor.n() > 1.0).collect();

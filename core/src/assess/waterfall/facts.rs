@@ -6,12 +6,13 @@ use crate::hardware::{Precision, Unit, Vendor};
 use crate::names::attention::{self, splits_keys};
 use crate::names::tile::{Generation, Tile};
 use crate::names::words::holds;
-use crate::names::{Family, LoopKind};
+use crate::names::{Family, LoopKind, OtherKind};
 use crate::perf::{Tensor, element_bytes};
 use crate::profile::convolution::{ConvolutionKind, ConvolutionShape};
 use crate::profile::gemm::{GemmSizes, OddPitch, odd_pitches};
 use crate::profile::measured::{MainKernel, Measured, Sizes};
 use crate::profile::operations::Operation;
+use crate::profile::reduction::Axis;
 
 /// Up to this number of steps along K, prologue and epilogue take most of the time.
 const FEW_K_STEPS: u64 = 4;
@@ -149,6 +150,8 @@ pub enum Fact {
     ShortSequence(u64),
     /// Gathers elements from all over a tensor.
     Gather,
+    /// Writes elements all over a tensor.
+    Scatter,
     /// The times of calls differ by more than a fifth.
     Differs {
         /// The median call.
@@ -172,15 +175,9 @@ pub(super) fn facts(
     {
         found.extend(misaligned(&odd_pitches(operation, *sizes, spec), *sizes));
     }
-    let is_by_rows = matches!(operation.family, Family::Reduction | Family::Normalization);
-    // Norms over channels reduce over other dimensions.
-    let name = operation.short_name(input.profile);
-    let is_by_rows = is_by_rows
-        && !holds(
-            name,
-            &["batch_norm", "group_norm", "groupnorm", "instance_norm"],
-        );
-    if is_by_rows && let Some((elements, bytes)) = row_of(&operation.tensors(input.profile)) {
+    if is_by_rows(input, operation)
+        && let Some((elements, bytes)) = row_of(&operation.tensors(input.profile))
+    {
         if bytes % 16.0 != 0.0 {
             found.push(Fact::MisalignedRows(elements));
         } else if bytes <= SHORT_ROW_BYTES {
@@ -224,6 +221,22 @@ pub(super) fn facts(
         });
     }
     found
+}
+
+/// Whether an operation works on one row of its largest operand after another.
+fn is_by_rows(input: &Input, operation: &Operation) -> bool {
+    // Norms over channels and pooling work along other dimensions, gradients of tables along an index.
+    const OTHERS: &[&str] = &[
+        "batch_norm",
+        "group_norm",
+        "groupnorm",
+        "instance_norm",
+        "pool",
+        "embedding",
+    ];
+    let is_along_axis = matches!(operation.family, Family::Reduction | Family::Normalization);
+    let strided = || Axis::of(input.profile, operation).and_then(|axis| axis.is_strided);
+    is_along_axis && !holds(operation.short_name(input.profile), OTHERS) && strided() != Some(true)
 }
 
 /// Work of the matrix units in FP32 or FP64, although 16 bits are faster.
@@ -313,8 +326,15 @@ fn of_kernel(
     if LoopKind::of(name) == LoopKind::Reduction {
         found.push(Fact::RowLoop);
     }
-    if holds(name, &["gather", "index", "embedding", "scatter"]) {
-        found.push(Fact::Gather);
+    // A selection gathers what it found; its time is that of reading rows.
+    let is_selection = holds(name, &["gathertopk", "gatherkth", "gathermedian"]);
+    if holds(name, &["gather", "index", "embedding", "scatter"]) && !is_selection {
+        let is_write = OtherKind::of(operation.short_name(input.profile), operation.family)
+            == OtherKind::Scatter;
+        found.push(match is_write {
+            true => Fact::Scatter,
+            false => Fact::Gather,
+        });
     }
     if matches!(measured.sizes, Sizes::Other) && holds(name, TRANSCENDENTAL) {
         found.push(Fact::Transcendental);

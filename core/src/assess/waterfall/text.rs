@@ -137,6 +137,7 @@ impl Fact {
                 format::count(*tokens)
             ),
             Fact::Gather => "elements are gathered from all over a tensor".to_owned(),
+            Fact::Scatter => "elements are written all over a tensor".to_owned(),
             Fact::Differs { median_ns, p95_ns } => format!(
                 "its calls differ: median {}, 95th percentile {}",
                 format::time_ns(*median_ns),

@@ -8,6 +8,7 @@ use crate::base::value::{CellColumn, Table, Value};
 use crate::findings::Input;
 use crate::findings::finding::Impact;
 use crate::findings::outcome::Row;
+use crate::names::HelperKind;
 use crate::profile::measured::MeasuredOperations;
 
 /// A step with a smaller share of the gap is not named as the main cause.
@@ -46,7 +47,10 @@ pub fn cause_of(input: &Input, row: &Row, waterfall: Option<&Waterfall>) -> Opti
     }
     let all = MeasuredOperations::of(input.profile);
     let measured = all.get(input.profile, row.operation)?;
-    let helpers_ns = sum(measured.helpers.iter().map(|helper| helper.ns));
+    // What quantizing is worth depends on the GEMM that it is for.
+    let helpers = measured.helpers.iter();
+    let helpers = helpers.filter(|helper| helper.kind != HelperKind::Quantization);
+    let helpers_ns = sum(helpers.map(|helper| helper.ns));
     let causes = [
         (measured.spread.above_median_ns, Cause::Spread),
         (measured.spread.warm_up_ns, Cause::WarmUp),
@@ -97,7 +101,11 @@ pub fn causes_of(input: &Input, at: usize) -> Option<String> {
     if causes.is_empty() {
         return None;
     }
-    let rest = percent(waterfall.ns(Cause::Unexplained)).filter(|rest| *rest >= 0.5);
+    let rest = percent(waterfall.ns(Cause::Unexplained));
+    let rest = rest.filter(|rest| {
+        let is_explained = !has_waves && has_too_few_workgroups(&waterfall);
+        *rest >= 0.5 && !is_explained
+    });
     let rest = rest.map_or(String::new(), |rest| {
         format!(
             "; {} of the gap to its roofline is unexplained",
@@ -105,6 +113,48 @@ pub fn causes_of(input: &Input, at: usize) -> Option<String> {
         )
     });
     Some(format!("{}{rest}", causes.join("; ")))
+}
+
+/// Whether so few compute units have something to do that no kernel with this launch could be much faster.
+fn has_too_few_workgroups(waterfall: &Waterfall) -> bool {
+    /// A busy unit gets more of the memory bandwidth than its share of it.
+    const MORE_THAN_SHARE: f64 = 0.5;
+    few_workgroups_of(waterfall).is_some_and(|(workgroups, units)| {
+        let share = workgroups as f64 / f64::from(units.max(1));
+        let efficiency = waterfall.roofline_ns as f64 / waterfall.measured_ns.max(1) as f64;
+        efficiency >= share * MORE_THAN_SHARE
+    })
+}
+
+fn few_workgroups_of(waterfall: &Waterfall) -> Option<(u64, u32)> {
+    let mut facts = waterfall.facts.iter();
+    facts.find_map(|fact| match fact {
+        Fact::FewWorkgroups { workgroups, units } => Some((*workgroups, *units)),
+        _ => None,
+    })
+}
+
+/// The workgroups of the kernel that takes most of an operation without a model, and the compute units.
+fn launched_workgroups(input: &Input, row: &Row) -> Option<(u64, u32)> {
+    /// Of the time in kernels that do the work.
+    const MOST: f64 = 0.8;
+    let all = MeasuredOperations::of(input.profile);
+    let measured = all.get(input.profile, row.operation)?;
+    let kernel = measured.main.filter(|_| measured.main_share >= MOST)?;
+    kernel.workgroups().zip(input.n_units())
+}
+
+/// "1 workgroup on 132 compute units", if three of four units have none; else empty.
+pub fn few_workgroups(input: &Input, row: &Row) -> String {
+    let few = match Waterfall::of(input, row.operation) {
+        Some(all) => few_workgroups_of(&all),
+        None => launched_workgroups(input, row),
+    };
+    let few = few.filter(|(workgroups, units)| workgroups * 4 <= u64::from(*units));
+    few.map_or(String::new(), |(workgroups, units)| {
+        let workgroups = format::counted(workgroups, "workgroup");
+        format!("{workgroups} on {units} compute units")
+    })
 }
 
 /// "tile padding ×4.00 (16 × 16 in tiles of 32 × 32)"; for a time without a factor "helper kernels 18.0 µs (3 split-K

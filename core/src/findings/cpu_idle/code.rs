@@ -136,6 +136,21 @@ impl<'a> CodeSeen<'a> {
         is_factorization(&self.row.place.function)
     }
 
+    /// Whether it is an operator that copies, in a trace with copies that may be from or to pageable memory.
+    pub(super) fn is_pageable_copy(&self) -> bool {
+        const COPIES: &[&str] = &["aten::copy_", "aten::_to_copy", "aten::to"];
+        self.idle.has_pageable && COPIES.contains(&&*self.row.place.function)
+    }
+
+    /// Whether a gradient scaler asks for it.
+    pub(super) fn is_of_scaler(&self, input: &Input) -> bool {
+        let (trace, tree) = (&input.profile.trace, input.profile.full_tree());
+        let node = tree.node_of(self.event()).into_iter();
+        let callers = node.flat_map(|node| tree.ancestors(node));
+        let mut names = callers.filter_map(|node| Some(trace.name(tree.event(node)?)));
+        names.any(|name| name.contains("grad_scaler.py"))
+    }
+
     pub(super) fn is_operator(&self) -> bool {
         self.row.place.function.contains("::")
     }

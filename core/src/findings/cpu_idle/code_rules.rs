@@ -52,10 +52,38 @@ pub(super) const RULES: &[Rule<CodeSeen>] = &[
     },
     Rule {
         key: "read_back",
+        when: "a gradient scaler reads whether gradients overflowed",
+        applies: |input, seen| seen.is(ReadBack) && seen.is_of_scaler(input),
+        issue: "The gradient scaler reads whether gradients overflowed, and waits for the GPU in {place}{by}: the GPU is idle for {time}.",
+        model: "train in BF16, which needs no scaler; in FP16 construct the optimizer with `fused=True`: its kernels take the scale and the overflow flag on the GPU, so that the scaler does not read them before each step.",
+        kernel: "an optimizer kernel that takes the overflow flag from GPU memory makes the wait unnecessary.",
+        ..CODE
+    },
+    Rule {
+        key: "read_back",
         when: "the CPU reads a value of the GPU",
         applies: |_, seen| seen.is(ReadBack),
         issue: "The CPU reads a value back and waits for the GPU in {place}{by}: the GPU is idle for {time}.",
         model: "keep the value on the GPU: no `.item()`, `.cpu()`, `.tolist()`, `bool(tensor)` or printing in the loop;{pageable? copy with `non_blocking=True` to pinned memory and} read it some steps later, or for several steps at once.",
+        kernel: "a kernel that takes the value from GPU memory makes the wait unnecessary.",
+        ..CODE
+    },
+    Rule {
+        key: "gpu_synchronization",
+        when: "a library factorizes matrices, and waits for the GPU in between",
+        applies: |_, seen| seen.is(Synchronization) && seen.is_factorization(),
+        issue: "The library that {place}{by} calls waits for the GPU between its kernels: the GPU is idle for {time}.",
+        model: "call `{function}` less often, and on several matrices of one size at once (a batch); compare the libraries that can do it (`torch.backends.cuda.preferred_linalg_library`), and factorize small matrices on the CPU.",
+        kernel: "an implementation that decides on the GPU when to stop needs no wait.",
+        ..CODE
+    },
+    Rule {
+        key: "gpu_synchronization",
+        when: "copies from or to pageable memory wait for the GPU",
+        applies: |_, seen| seen.is(Synchronization) && seen.is_pageable_copy(),
+        title: "{part} of idle time: copies in {place}",
+        issue: "Copies from or to pageable memory make the CPU wait in {place}{by}: the GPU is idle for {time}.",
+        model: "copy with `non_blocking=True` from and to pinned memory (`pin_memory()`), join many small values in one tensor and copy it once, and create constants and masks on the GPU (`device=\"cuda\"`).",
         kernel: "a kernel that takes the value from GPU memory makes the wait unnecessary.",
         ..CODE
     },

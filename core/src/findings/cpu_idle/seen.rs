@@ -184,6 +184,16 @@ impl<'a> Seen<'a> {
         }
     }
 
+    /// Whether most of the gaps precede kernels on lists of tensors.
+    fn steps_on_lists(&self, input: &Input) -> bool {
+        let strings = &input.profile.trace.strings;
+        let rows = self.gaps.operators.rows.iter();
+        let of_lists = rows.filter(|(operator, _)| {
+            operator.is_some_and(|name| strings.get(name).starts_with("aten::_foreach_"))
+        });
+        sum(of_lists.map(|(_, tally)| tally.ns)) > self.gaps.all.ns / 2
+    }
+
     /// How to reduce an optimizer's launches, if most launches belong to one; else empty.
     pub(super) fn optimizer(&self, input: &Input) -> &'static str {
         let Some((range, _)) = self.gaps.mostly_in() else {
@@ -193,7 +203,16 @@ impl<'a> Seen<'a> {
         if is_zero_grad(range) {
             "most of these launches set gradients to zero: use `zero_grad(set_to_none=True)`, which launches no kernels. Or "
         } else if optimizer_of_step(range).is_some_and(|class| FUSED_OPTIMIZERS.contains(&class)) {
-            "most of these launches belong to the optimizer: construct it with `fused=True`, or `foreach=True`, so that one kernel updates many parameters. Or "
+            match self.steps_on_lists(input) {
+                true => {
+                    "most of these launches belong to the optimizer, which steps on lists of parameters already: construct it with `fused=True`, so that one kernel does the whole step. Or "
+                }
+                false => {
+                    "most of these launches belong to the optimizer: construct it with `fused=True`, or `foreach=True`, so that one kernel updates many parameters. Or "
+                }
+            }
+        } else if self.steps_on_lists(input) {
+            "most of these launches belong to the optimizer, which steps on lists of parameters already: compile its step (`torch.compile`). Or "
         } else {
             "most of these launches belong to the optimizer: let it step on lists of parameters (`foreach=True`, where it has that option), or compile its step. Or "
         }

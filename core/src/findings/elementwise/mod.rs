@@ -12,7 +12,7 @@ use crate::names::Family;
 use crate::names::elementwise::{ElementwiseKind, Movement};
 use crate::names::optimizer::{STEP_OPS, STEP_OPS_ALONE};
 use crate::perf::{OpInput, is_integer_type, product};
-use crate::profile::elementwise::is_fill_alone;
+use crate::profile::elementwise::{has_double, is_fill_alone};
 use crate::profile::operations::Operation;
 use crate::profile::optimizer::{OptimizerStep, ZeroGrad};
 use adam::FusedStep;
@@ -61,6 +61,8 @@ struct Seen<'a> {
     masks: OfMasks,
     /// The time in which a concatenation copies an input that has nearly all of its elements.
     copied_ns: i64,
+    /// It reads or writes FP64, and other work of the trace is narrower.
+    is_double: bool,
     /// Set if it is a part of an Adam step that a fused step would do in one kernel.
     fused: Option<FusedStep>,
 }
@@ -114,6 +116,7 @@ impl<'a> Seen<'a> {
                 "aten::cat" => (row.time_ns as f64 * copied_share(arguments.as_ref())) as i64,
                 _ => 0,
             },
+            is_double: has_double(input.profile, operation) && has_narrower(input),
             fused: None,
         }
     }
@@ -164,6 +167,26 @@ impl<'a> Seen<'a> {
     }
 }
 
+/// Whether a good part of the computation has floating-point tensors, but none of FP64.
+struct Narrower(bool);
+
+fn has_narrower(input: &Input) -> bool {
+    /// Of the computation, in percent.
+    const LEAST_PERCENT: f64 = 10.0;
+    let profile = input.profile;
+    let found = profile.once(|| {
+        let narrower = input.operations().filter(|(_, operation, _)| {
+            let tensors = operation.tensors(profile);
+            let mut floating = tensors.iter().filter(|one| !is_integer_type(one.dtype));
+            floating.next().is_some() && !has_double(profile, operation)
+        });
+        let ns = sum(narrower.map(|(_, operation, _)| operation.kernel_ns));
+        let share = input.percent_of_compute(ns);
+        Narrower(share.is_some_and(|share| share >= LEAST_PERCENT))
+    });
+    found.0
+}
+
 /// The share of a concatenation that its largest input has, from 0 to 1; 0 if no input is much larger than the others.
 fn copied_share(arguments: Option<&OpInput>) -> f64 {
     /// The rest is new: a step of a sequence, a token.
@@ -191,7 +214,9 @@ pub(super) fn run(input: &Input, rows: &[Row], outcome: &mut Outcome) {
     let mut seen: Vec<Seen> = rows.iter().map(look).collect();
     facts(input, outcome, &baseline, &seen);
     outcome.tables.push(table(&seen));
-    seen.retain(|seen| !seen.row.is_anomaly);
+    // The model of a copy counts a source whole that repeats its elements.
+    let repeats = |seen: &Seen| seen.movement == Some(Movement::Repetition);
+    seen.retain(|seen| !seen.row.is_anomaly || repeats(seen));
     adam::find_fused_steps(input, &mut seen);
     let is_list = |seen: &&Seen| seen.kind == ElementwiseKind::Optimizer;
     let (parts, single): (Vec<&Seen>, Vec<&Seen>) = seen

@@ -7,7 +7,7 @@ use crate::findings::prelude::*;
 use crate::findings::run_time::are_held;
 use crate::names::Family;
 use crate::names::cpu_calls::FUSED_OPTIMIZERS;
-use crate::names::elementwise::{ElementwiseKind, Movement};
+use crate::names::elementwise::{ElementwiseKind, Movement, is_random, is_resampling};
 use crate::names::optimizer::LIST_OPTIMIZERS;
 use crate::perf::element_bytes;
 use crate::profile::elementwise::could_be_dense;
@@ -269,6 +269,42 @@ pub(super) const RULES: &[Rule<Seen>] = &[
         ..LISTS
     },
     Rule {
+        key: "double_precision",
+        when: "it reads or writes FP64, where other floating-point work of the trace is narrower",
+        applies: |_, seen| seen.is_double && !seen.is_short && !seen.is_copy(),
+        gate: |group| group.is_large(|lines| lines.elementwise_gate_ms),
+        title: "Element-wise operations in FP64",
+        issue: "{figures}; it computes in FP64, while other operations of this trace are narrower.",
+        model: "compute in FP32 or the type of the model: a tensor of FP64, as made from a NumPy array, promotes what it is combined with. Convert it once, where it is made (`torch.from_numpy(x).float()`, `torch.tensor(x, dtype=torch.float32)`); Python numbers promote nothing.",
+        kernel: "nothing to tune until the data type is chosen.",
+        notes: &[
+            "The saving is half of their time: FP32 moves half of the bytes, and GPUs compute it at twice the rate or more.",
+        ],
+        saves: Saves::AtMost(|_, seen| Some(seen.row.time_ns / 2)),
+        has_reproducer: false,
+        ..ELEMENTWISE
+    },
+    Rule {
+        key: "random_numbers",
+        when: "it draws random numbers, below 40 % of the memory bandwidth",
+        applies: |_, seen| is_slow(seen) && is_random(seen.name),
+        title: "Random numbers in kernels of their own",
+        issue: "{figures}; it draws random numbers and writes them to memory.",
+        model: "draw them in the kernel that uses them (`torch.nn.functional.dropout` for dropout from `bernoulli_`; `torch.compile` merges `rand` and `randn` with what follows), in BF16 or FP16, and only as many as a step needs.",
+        kernel: "a generator computes for each number: compare it with other generators at this size.",
+        ..GAP
+    },
+    Rule {
+        key: "resampling",
+        when: "it resizes images or samples them at given points, below 40 % of the memory bandwidth",
+        applies: |_, seen| is_slow(seen) && is_resampling(seen.name),
+        title: "Interpolation at a low % of the memory bandwidth",
+        issue: "{figures}; each result is a weighted sum of neighbors.",
+        model: "keep images in `torch.channels_last`, so that a position holds all channels next to each other; resize before channels are added, in BF16 or FP16, and not more often than the model needs.",
+        kernel: "compare this kernel with one for the other layout, with the reproducer.",
+        ..GAP
+    },
+    Rule {
         key: "slow_baseline",
         when: "it is a plain addition, multiplication, copy or fill, and all large ones are below half of the memory bandwidth",
         applies: |input, seen| {
@@ -285,7 +321,16 @@ pub(super) const RULES: &[Rule<Seen>] = &[
         when: "it adds or multiplies operands of which one is broadcast or strided",
         applies: |_, seen| is_slow(seen) && seen.kind == ElementwiseKind::Uneven,
         title: "Broadcast or strided operands",
-        issue: "{figures}; an operand is broadcast to the shape of the result, or strided differently.",
+        issue: "{figures}; {strided?its operands lie in memory in different orders|an operand is broadcast to the shape of the result}.",
+        words: |group| {
+            let is_one_shape = |seen: &Seen| {
+                let tensors = seen.operation.tensors(group.input.profile).into_iter();
+                let mut large = tensors.filter(|tensor| tensor.n() > 1.0);
+                let first = large.next();
+                first.is_some_and(|first| large.all(|other| other.shape == first.shape))
+            };
+            vec![holds("strided", is_one_shape(group.first()))]
+        },
         model: "bring the operand into the layout of the others once, where it is made, or let `torch.compile` write one kernel for the chain.",
         kernel: "operands that differ are read element by element: try a kernel that reads them in tiles.",
         ..SLOW
@@ -341,6 +386,16 @@ pub(super) const RULES: &[Rule<Seen>] = &[
                 ("longest", subject(group.input, longest)),
             ]
         },
+        ..Rule::SMALL_KERNELS
+    },
+    Rule {
+        key: "clipping_not_fused",
+        when: "many short kernels clip gradients one parameter after another",
+        applies: |input, seen| seen.is_short && is_of_clipping(input, seen),
+        title: "Gradients clipped one parameter after another",
+        issue: "{calls} of a few microseconds scale gradients one by one: {time}{at}.",
+        model: "clip all gradients at once: `torch.nn.utils.clip_grad_norm_(…, foreach=True)` computes norms and scales gradients in a few kernels on lists.",
+        notes: &[AT_MOST],
         ..Rule::SMALL_KERNELS
     },
     Rule {
@@ -424,4 +479,27 @@ fn together(group: &Group<Seen<'static>>) -> &'static str {
     } else {
         "step on lists of parameters (`torch._foreach_add_` and its like), or compile the step with `torch.compile`"
     }
+}
+
+/// Whether a trace has functions that clip gradients.
+struct HasClipping(bool);
+
+/// Whether its first call clips gradients, by the Python functions around it.
+fn is_of_clipping(input: &Input, seen: &Seen) -> bool {
+    const NAME: &str = "clip_grad";
+    let trace = &input.profile.trace;
+    // Most traces have none, and need no tree of Python frames.
+    let has_any = input.profile.once(|| {
+        let mut names = trace.strings.iter();
+        HasClipping(names.any(|(_, name)| name.contains(NAME)))
+    });
+    if !has_any.0 {
+        return false;
+    }
+    let tree = input.profile.full_tree();
+    let call = seen.operation.first().map(|call| call.event);
+    let node = call.and_then(|event| tree.node_of(event)).into_iter();
+    let callers = node.flat_map(|node| tree.ancestors(node));
+    let mut names = callers.filter_map(|node| Some(trace.name(tree.event(node)?)));
+    names.any(|name| name.contains(NAME))
 }

@@ -258,6 +258,7 @@ fn a_transposed_operand_is_no_slow_memory() {
         .outcome("elementwise");
     let finding = only(&outcome, "uneven_operands");
     says_no(&finding.kernel, &["clocks"]);
+    says(&finding.issue, &["different orders"]);
     let n_large = outcome.get("baseline_operation_count");
     assert_eq!(n_large, Some(&Value::Count(1)));
 }
@@ -344,7 +345,10 @@ fn a_step_of_adam_in_list_kernels_is_worth_its_passes() {
     let outcome = calls.outcome("elementwise");
     saves_at_most(&outcome, "optimizer_in_parts", 971_000..972_500);
     // Steps of another optimizer are not mistaken for Adam's.
-    assert_eq!(patterns(&in_step_of("RMSprop", &calls)), [""; 0]);
+    let other = in_step_of("RMSprop", &calls);
+    let other = only(&other, "optimizer_in_parts");
+    assert_eq!(other.title, "Steps of `RMSprop` in separate kernels");
+    says_no(&other.model, &["fused=True"]);
 }
 
 /// A parameter of 268 MB, one pass over it takes 50.6 µs at 5 300 GB/s. Five operations make 15 passes, at 80 % of
@@ -358,9 +362,11 @@ fn a_step_of_adam_on_a_large_parameter_is_worth_its_passes() {
     // 945 µs minus 7 · 50.65 µs.
     let outcome = in_step_of("AdamW", &calls);
     saves_at_most(&outcome, "optimizer_in_parts", 590_000..591_000);
-    for other in [in_step_of("RMSprop", &calls), calls.outcome("elementwise")] {
-        assert_eq!(patterns(&other), [""; 0]);
-    }
+    let other = in_step_of("RMSprop", &calls);
+    let title = &only(&other, "optimizer_in_parts").title;
+    assert_eq!(title, "Steps of `RMSprop` in separate kernels");
+    // Without ranges of the optimizer.
+    assert_eq!(patterns(&calls.outcome("elementwise")), [""; 0]);
 }
 
 /// A single kernel for all parameters has nothing left to fuse.
@@ -437,4 +443,109 @@ fn more_copies_are_counted_in_the_issue() {
     let one = copy(Calls::new(), 16);
     says(&issue(one.clone()), &["16 × 4096 × 64 fp16): "]);
     says(&issue(copy(one, 32)), &[" and 1 more: "]);
+}
+
+/// 100 million elements: FP64 next to FP32.
+#[test]
+fn promoted_operations_are_told_by_their_type() {
+    let add = |dtype: &str, us: u32| {
+        let args = format!("100000000@1:{dtype}*2");
+        after_fast("aten::add", &args, us)
+    };
+    let promoted = add("double", 600);
+    let finding = only(&promoted, "double_precision");
+    assert_eq!(finding.impact, Some(Impact::at_most(300_000)));
+    says(&finding.model, &["promote"]);
+    assert_eq!(patterns(&add("float", 300)), [""; 0]);
+    // A program in FP64.
+    let all = Calls::new().call("aten::add", "100000000@1:double*2", KERNEL, 600);
+    assert_eq!(patterns(&all.outcome("elementwise")), [""; 0]);
+}
+
+#[test]
+fn random_numbers_and_interpolation_have_remedies_of_their_own() {
+    let images = "16x64x256x256:float, =[512, 512], =False, _, _";
+    let cases = [
+        (
+            "aten::normal_",
+            "100000000@1:float, =0, =1",
+            "random_numbers",
+            "torch.compile",
+        ),
+        (
+            "aten::upsample_bilinear2d",
+            images,
+            "resampling",
+            "channels_last",
+        ),
+        (
+            "aten::exp",
+            "100000000@1:float",
+            "slow_elementwise_kernel",
+            "one kernel",
+        ),
+    ];
+    for (op, args, expected, model) in cases {
+        let outcome = after_fast(op, args, 2_000);
+        says(&only(&outcome, expected).model, &[model]);
+        assert_eq!(patterns(&after_fast(op, args, 110)), [""; 0], "{op}");
+    }
+}
+
+/// The source is expanded over a new dimension: the model of the copy counts it whole.
+#[test]
+fn repeated_elements_are_found_although_less_is_read() {
+    let args = "64x4x1024x1024@4194304x1048576x1024x1, 64x4x1024x1024@1048576x0x1024x1, =False";
+    // 671 MB read and written in 150 µs.
+    let outcome = fast(Calls::new())
+        .call("aten::copy_", args, KERNEL, 150)
+        .outcome("elementwise");
+    let finding = only(&outcome, "repetitions");
+    says(&finding.model, &["`expand`"]);
+    says_no(&finding.issue, &["roofline"]);
+}
+
+/// Six kernels over a parameter of 100 million FP32 elements: 400 MB, so that 7 accesses take 528 µs at 5 300 GB/s.
+#[test]
+fn steps_of_other_optimizers_are_worth_their_passes() {
+    let step = |ops: &[&str]| {
+        let x = "100000000@1:float";
+        let calls = ops.iter().fold(Calls::new(), |calls, op| {
+            calls.call(op, &format!("{x}, =2"), KERNEL, 300)
+        });
+        in_step_of("Lion", &calls)
+    };
+    let ops = [
+        "aten::mul_",
+        "aten::add_",
+        "aten::sign",
+        "aten::pow",
+        "aten::sqrt",
+        "aten::div_",
+    ];
+    let outcome = step(&ops);
+    let finding = found(&outcome, "optimizer_in_parts");
+    assert_eq!(finding.title, "Steps of `Lion` in separate kernels");
+    // 1.8 ms less 528 µs.
+    let most_ns = finding.impact.unwrap().high_ns;
+    assert!((1_270_000..1_273_000).contains(&most_ns), "{most_ns}");
+    says(&finding.model, &["torch.compile(optimizer.step)"]);
+    assert!(!patterns(&step(&ops[..2])).contains(&"optimizer_in_parts"));
+}
+
+#[test]
+fn gradients_clipped_one_by_one_are_told_by_what_calls_them() {
+    let scaled = |frame: &str| {
+        let calls = short("aten::mul_");
+        let calls = calls.with(|timetable| timetable.frame(frame, 0..100_000));
+        let outcome = calls.outcome("elementwise");
+        outcome.findings[0].clone()
+    };
+    let clipped = scaled("torch/nn/utils/clip_grad.py(20): clip_grad_norm_");
+    assert_eq!(clipped.pattern, "clipping_not_fused");
+    says(&clipped.model, &["foreach=True"]);
+    assert_eq!(
+        scaled("model.py(20): forward").pattern,
+        "many_small_kernels"
+    );
 }

@@ -228,15 +228,19 @@ impl<'a> Builder<'a> {
     }
 
     fn add(&mut self, scope: Scope, anchor: Option<usize>, members: &[usize]) {
-        let mut steps = members.iter().filter_map(|at| *self.steps.get(*at)?);
+        let steps = members.iter().filter_map(|at| *self.steps.get(*at)?);
         let names = steps.clone().map(|one| one.operator.name.as_str());
         let names: Vec<&str> = names.collect();
         let n_kernels: usize = steps.clone().map(|one| one.step.n_kernels).sum();
-        let last = steps.next_back().map(|one| one.operator.role);
+        let last = steps.clone().next_back().map(|one| one.operator.role);
         let ends_in_norm = last == Some(StepRole::Norm);
         let alone = ChainKind::of(&names, ends_in_norm);
         let is_known = !matches!(alone, ChainKind::Elementwise | ChainKind::BiasActivation);
-        let anchor = anchor.filter(|_| !is_known);
+        // A GEMM or norm has no epilogue in a wider type than FP32.
+        let mut anchored = anchor.iter().filter_map(|at| self.operator(*at));
+        let is_promoted = steps.clone().any(|one| one.operator.is_double)
+            && !anchored.any(|anchor| anchor.is_double);
+        let anchor = anchor.filter(|_| !is_known && !is_promoted);
         let is_chain = members.len() + usize::from(anchor.is_some()) >= 2;
         let kind = match anchor.and_then(|at| self.operator(at)) {
             Some(anchor) if anchor.role.is_norm() => ChainKind::NormEpilogue,

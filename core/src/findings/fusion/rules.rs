@@ -138,6 +138,14 @@ pub(super) const RULES: &[Rule<Candidate>] = &[
         ..CHAIN
     },
     Rule {
+        key: "dropout",
+        when: "random flags are drawn, scaled and multiplied with a tensor",
+        applies: |_, chain| chain.kind == ChainKind::Dropout,
+        title: "Dropout in {n} kernels",
+        model: "Call `torch.nn.functional.dropout` (or `torch.nn.Dropout`) in place of the separate steps: one kernel draws the flags, and keeps one byte of each for the backward pass.",
+        ..CHAIN
+    },
+    Rule {
         key: "gated_activation",
         when: "an activation is multiplied with another tensor, which a GEMM may compute in between",
         applies: |_, chain| chain.kind == ChainKind::GatedActivation,

@@ -107,6 +107,12 @@ pub(super) fn outer_bytes(kind: ChainKind, of_anchor: Option<&Shape>, steps: &[&
             bytes += written(&[step]);
         }
     }
+    // A flag of one byte for each element says what was kept.
+    if kind == ChainKind::Dropout
+        && let Some(shape) = steps.last().and_then(|step| step.gives.as_ref())
+    {
+        bytes += shape.element_bytes.map_or(0.0, |size| shape.bytes / size);
+    }
     // The GEMM or norm writes its result in any case.
     match of_anchor {
         Some(_) => bytes,

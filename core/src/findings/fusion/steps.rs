@@ -7,6 +7,7 @@ use crate::names::Family;
 use crate::names::elementwise::ElementwiseKind;
 use crate::names::fusion::{BATCH_NORMS, ELEMENTWISE, REDUCTIONS, ROW_NORMS};
 use crate::profile::dataflow::{Shape, Shapes};
+use crate::profile::elementwise::has_double;
 use crate::profile::operations::Operation;
 use crate::profile::streams::Step;
 
@@ -41,6 +42,8 @@ pub(super) struct Operator {
     pub(super) name: String,
     pub(super) takes: Vec<Shape>,
     pub(super) gives: Option<Shape>,
+    /// It reads or writes FP64, other than single numbers.
+    pub(super) is_double: bool,
     /// The minimum time of its arithmetic; `None` without a model or a GPU.
     pub(super) compute_us: Option<f64>,
 }
@@ -90,6 +93,7 @@ fn operator(input: &Input, operation: &Operation, judged: &Judged) -> Operator {
     Operator {
         role,
         name: name.to_owned(),
+        is_double: has_double(input.profile, operation),
         takes: shapes.takes(name),
         gives: shapes.gives(name),
         compute_us: compute_us().filter(|_| role != StepRole::Other),

@@ -15,6 +15,7 @@ use crate::findings::prelude::*;
 use crate::hardware::Precision;
 use crate::names::Family;
 use crate::names::moe::{dequantizes, quantizes};
+use crate::perf::fused_ops;
 use crate::profile::operations::Operation;
 use crate::profile::streams::{Step, steps};
 
@@ -27,6 +28,13 @@ const CHAIN: &[&str] = &[
 
 /// It starts with finding the largest value. What comes before may belong to the layer.
 const FIRST: &[&str] = &["abs", "amax", "max", "aminmax"];
+
+/// What a generated kernel merges in addition, where it quantizes and does nothing else.
+#[rustfmt::skip]
+const GENERATED: &[&str] = &[
+    "_to_copy", "to", "max", "expand", "full", "full_like", "view", "reshape", "unsqueeze", "squeeze", "scalar_tensor",
+    "minimum", "clone", "t", "transpose", "permute", "eq", "where", "lt",
+];
 
 /// Types that operands are quantized to.
 const NARROW: &[&str] = &["Float8", "signed char", "unsigned char", "Float4"];
@@ -163,16 +171,35 @@ fn part(input: &Input, at: usize, operation: &Operation) -> Part {
     if of_name(quantizes) {
         return Part::Quantizes;
     }
+    let is_narrow = |dtype: &str| NARROW.iter().any(|narrow| dtype.contains(narrow));
+    if operation.family == Family::Triton {
+        let tensors = operation.tensors(input.profile);
+        return generated(full, tensors.iter().any(|tensor| is_narrow(tensor.dtype)));
+    }
     let name = full.strip_prefix("aten::").unwrap_or("");
     let name = name.strip_suffix('_').unwrap_or(name);
     if !CHAIN.contains(&name) {
         return Part::Other;
     }
     let written = operation.tensors(input.profile).into_iter().next();
-    let is_narrow = |dtype: &str| NARROW.iter().any(|narrow| dtype.contains(narrow));
     Part::Step {
         is_first: FIRST.contains(&name),
         is_narrow: name == "copy" && written.is_some_and(|tensor| is_narrow(tensor.dtype)),
+    }
+}
+
+/// The role of a generated kernel: one that merges steps of quantizing alone. What others take is not for that alone.
+fn generated(name: &str, has_narrow: bool) -> Part {
+    let ops = fused_ops(name);
+    let is_known = |op: &&str| CHAIN.contains(op) || GENERATED.contains(op);
+    let is_first = ops.iter().any(|op| FIRST.contains(op));
+    match !ops.is_empty() && ops.iter().all(is_known) {
+        true if has_narrow => Part::Quantizes,
+        true if is_first => Part::Step {
+            is_first,
+            is_narrow: false,
+        },
+        _ => Part::Other,
     }
 }
 
@@ -222,6 +249,13 @@ impl Prepared {
             gemms: all.iter().map(|(at, _)| *at).collect(),
             wide_ns,
         }
+    }
+
+    /// Whether a compiler has generated kernels for most of it already.
+    fn is_compiled(&self, input: &Input) -> bool {
+        let is_generated = |at: usize| input.operation(at).family == Family::Triton;
+        let generated = self.savings.iter().filter(|(at, _)| is_generated(*at));
+        sum(generated.map(|(_, ns)| *ns)) > self.preparation_ns / 2
     }
 
     /// What is saved without any of it: quantized GEMMs would take longer in 16 bits.
@@ -293,6 +327,7 @@ impl Subject for Prepared {
             ("wide", wide.to_owned()),
             ("wide_time", format::time_ns(seen.wide_ns)),
             ("saved", format::time_ns(seen.saved_ns())),
+            holds("compiled", seen.is_compiled(input)),
         ]
     }
 }
@@ -317,7 +352,7 @@ pub(super) const RULES: &[Rule<Prepared>] = &[
         applies: |_, seen| seen.kind == Kind::Quantizing && seen.saved_ns() > 0,
         title: "Quantizing operands takes longer than their GEMMs",
         issue: "{kernels} quantize the operands of {gemms} directly before them: {preparation}, for GEMMs of {gemm_time} (the longest: {longest}), which would take about {wide_time} in {wide}.",
-        model: "compile the module (`torch.compile`), so that scaling, clamping and casting are one kernel; quantize weights that do not change once, not in each call; where neither is possible, keep these GEMMs in {wide}.",
+        model: "{compiled?let the compiler merge it with what precedes it (norm, activation), in one compiled region without a graph break between them, or use scales that are known ahead, so that no pass looks for the largest value|compile the module (`torch.compile`), so that scaling, clamping and casting are one kernel}; quantize weights that do not change once, not in each call; where neither is possible, keep these GEMMs in {wide}.",
         kernel: "scale and cast in the kernel that produces the operand (norm, activation), or in one kernel for each operand.",
         notes: &[
             "The estimate is what {wide} saves: {saved} at most, the time of quantizing less what the GEMMs would take longer at the rates of the GPU. One kernel for each operand may save more.",

@@ -11,7 +11,8 @@ mod rules;
 mod tests;
 
 use super::bandwidth::{Baseline, Simple};
-use super::compute::gbps;
+use super::compute::{gbps, main_cause};
+use crate::assess::waterfall::{Cause, Waterfall};
 use crate::findings::prelude::*;
 use crate::names::Family;
 use crate::names::norm::NormKind;
@@ -28,6 +29,8 @@ struct Seen<'a> {
     gbps: Option<f64>,
     /// Kernels of a call that do its work one after another.
     n_kernels: usize,
+    /// What most of its gap to the roofline is.
+    cause: Option<Cause>,
 }
 
 impl<'a> Seen<'a> {
@@ -43,6 +46,7 @@ impl<'a> Seen<'a> {
             n_kernels: MeasuredOperations::of(input.profile)
                 .get(input.profile, row.operation)
                 .map_or(1, |measured| measured.n_main_kinds),
+            cause: Waterfall::of(input, row.operation).and_then(|all| main_cause(&all)),
         }
     }
 

@@ -2,6 +2,7 @@
 
 use super::Seen;
 use super::neighbors::Neighbors;
+use crate::assess::waterfall::Cause;
 use crate::findings::outcome::weighted;
 use crate::findings::prelude::*;
 use crate::names::Family;
@@ -24,6 +25,51 @@ impl Subject for Seen<'static> {
 
 /// All rules for norms of a kind that together are large and at a low % of roofline.
 pub(super) const RULES: &[Rule<Seen>] = &[
+    Rule {
+        key: "helper_kernels",
+        when: "most of its gap is layout changes, casts and copies beside the kernels of the norm",
+        takes: |group| {
+            let is_helped = |seen: &&&Seen| seen.cause == Some(Cause::Helpers);
+            let helped = group.seen.iter().filter(is_helped);
+            group.time_ns() < 2 * sum(helped.map(|seen| seen.row.time_ns))
+        },
+        title: "Copies and casts beside {norms}",
+        issue: "{figures}.",
+        model: "keep the input in the layout and type that the norm takes{channels?: its kernels copy a channels-last input to the contiguous layout first, so run the blocks around it in one layout|}.",
+        kernel: "a kernel that reads this layout and type makes the copies unnecessary.",
+        notes: &["{strided}"],
+        words: |group| {
+            let mut words = below(group);
+            let kind = group.first().norm.kind;
+            let by_channels = matches!(kind, NormKind::Group | NormKind::Instance);
+            words.push(("norms", format!("{}s", kind.label())));
+            words.push(holds("channels", by_channels));
+            words
+        },
+        tables: |_| Vec::new(),
+        saves: Saves::Steps(&[Cause::Helpers]),
+        ..BELOW
+    },
+    Rule {
+        key: "few_workgroups",
+        when: "its longest kernel has workgroups for a quarter of the compute units at most",
+        takes: |group| {
+            let first = group.first();
+            let is_most = group.time_ns() < 2 * first.row.time_ns;
+            is_most && !few_workgroups(group.input, first.row).is_empty()
+        },
+        title: "{norm} in {few}",
+        kernel: "spread it over the whole GPU: more workgroups for a row or a column, and a second stage that adds up their parts.",
+        model: "{rows?the gradients of scale and shift are sums over all rows, with a result for each of few columns: use another implementation of the norm (`torch.compile`, libraries of fused norms), or leave out scale and shift where the model allows|{advice}}.",
+        words: |group| {
+            let mut words = below(group);
+            let first = group.first();
+            words.push(("few", few_workgroups(group.input, first.row)));
+            words.push(holds("rows", first.norm.is_backward));
+            words
+        },
+        ..BELOW
+    },
     Rule {
         key: "norm_in_several_kernels",
         when: "most of its time is in norms of which each runs as several kernels, one after the other",

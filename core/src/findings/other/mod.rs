@@ -12,7 +12,7 @@ use super::compute::is_wide;
 use super::{ANALYSES, Tier};
 use crate::findings::prelude::*;
 use crate::names::{Family, OtherKind, is_sort};
-use crate::perf::row_bytes_of_whole;
+use crate::perf::{odd_size, row_bytes_of_whole, sequential_steps};
 use crate::profile::Profile;
 use crate::profile::collectives::communication;
 use crate::profile::launch::is_launched_by_graph;
@@ -27,6 +27,12 @@ struct Seen<'a> {
     is_slow: bool,
     /// It selects as many rows as its source has, and copies all of its data.
     is_of_whole: bool,
+    /// The steps that a recurrent layer takes one after the other.
+    sequential_steps: Option<f64>,
+    /// Whether each of these takes about as long as a launch.
+    has_short_steps: bool,
+    /// The size of a Fourier transform that has a large prime factor, that factor, and the next size without one.
+    odd_size: Option<[u64; 3]>,
 }
 
 impl Seen<'_> {
@@ -36,7 +42,10 @@ impl Seen<'_> {
     }
 }
 
-pub(super) const DOCS: Docs = || rule::docs(rules::RULES);
+/// A step multiplies and then applies its gates, so it takes as long as two short kernels.
+const LAUNCHES_OF_STEP: f64 = 2.0;
+
+pub(super) const DOCS: Docs = || [rules::RULES, rules::SMALL].map(rule::docs).concat();
 
 /// All operations that compute and that no other analysis of its tier covers.
 pub(super) fn covers(profile: &Profile, operation: &Operation) -> bool {
@@ -67,6 +76,15 @@ pub(super) fn run(input: &Input, rows: &[Row], outcome: &mut Outcome) {
         .map(|row| {
             let operation = input.operation(row.operation);
             let work = input.judged(row.operation).work;
+            let arguments = operation.arguments(profile);
+            let steps = arguments.as_ref().and_then(sequential_steps);
+            let call_us = row.time_ns as f64 / 1e3 / row.n_calls.max(1) as f64;
+            let n_kernels = operation.work().count() as f64 / row.n_calls.max(1) as f64;
+            // Several kernels for each step are no latency of one.
+            let is_short = |steps: f64| {
+                let most_us = LAUNCHES_OF_STEP * input.options.thresholds.short_kernel_us;
+                call_us / steps < most_us && n_kernels < steps
+            };
             Seen {
                 row,
                 kind: kind_of(profile, operation),
@@ -74,6 +92,9 @@ pub(super) fn run(input: &Input, rows: &[Row], outcome: &mut Outcome) {
                 is_in_fp32: work.and_then(|work| work.compute).is_some_and(is_wide),
                 is_slow: is_bottleneck(input, row, &gate),
                 is_of_whole: selects_whole(profile, operation),
+                sequential_steps: steps,
+                has_short_steps: steps.is_some_and(is_short),
+                odd_size: arguments.as_ref().and_then(odd_size),
             }
         })
         .collect();
@@ -81,8 +102,13 @@ pub(super) fn run(input: &Input, rows: &[Row], outcome: &mut Outcome) {
     if outcome.status != Status::Done {
         return;
     }
-    seen.retain(|seen| !seen.row.is_anomaly && !is_launch_scale(input, seen.row));
+    seen.retain(|seen| !seen.row.is_anomaly);
+    let (small, seen): (Vec<Seen>, Vec<Seen>) = seen
+        .into_iter()
+        .partition(|seen| is_launch_scale(input, seen.row));
     outcome.findings = rule::find(input, rules::RULES, seen.iter().collect());
+    let of_small = rule::find(input, rules::SMALL, small.iter().collect());
+    outcome.findings.extend(of_small);
     // Sorting indices has its own finding, whatever else the operation does.
     let rest = seen.iter().filter(|seen| !rules::is_for_sorting(seen));
     let rest: Vec<&Row> = rest.map(|seen| seen.row).collect();

@@ -12,6 +12,35 @@ impl Subject for Seen<'static> {
     const ROW: RowOf<Self> = |seen| Some(seen.row);
 }
 
+/// Calls that are about as short as their launch.
+pub(super) const SMALL: &[Rule<Seen>] = &[
+    Rule {
+        key: "many_small_look_ups",
+        when: "many look-ups are about as short as their launch",
+        applies: |_, seen| seen.kind == OtherKind::LookUp,
+        title: "Many short look-ups",
+        issue: "{calls} of look-ups take {each} each on average: {time}{at}.",
+        model: "look up in several tables at once: join tables of one width and add an offset to the indices of each, or use an embedding that takes all tables in one call (table-batched embedding).",
+        words: small,
+        ..Rule::SMALL_KERNELS
+    },
+    Rule {
+        key: "many_small_cells",
+        when: "many calls of a recurrent cell are about as short as their launch",
+        applies: |_, seen| seen.kind == OtherKind::Recurrent,
+        title: "Recurrent cells, one call for each step",
+        issue: "{calls} of a recurrent cell take {each} each on average: {time}{at}.",
+        model: "use the layer in place of the cell (`torch.nn.LSTM` for `torch.nn.LSTMCell`, `torch.nn.GRU` for `torch.nn.GRUCell`): one call computes all steps, and its GEMMs with the input need no steps; where each step depends on a result of the last one, capture the steps in a GPU graph.",
+        words: small,
+        ..Rule::SMALL_KERNELS
+    },
+];
+
+fn small(group: &Group<Seen<'static>>) -> Words {
+    let each_ns = group.mean_ns(n_calls(&group.rows));
+    vec![("each", format::time_ns(each_ns))]
+}
+
 /// Sorting indices is the main cost from this share of a gradient's time on.
 const SORTING_SHARE: f64 = 0.25;
 
@@ -103,6 +132,29 @@ pub(super) const RULES: &[Rule<Seen>] = &[
         ..SLOW
     },
     Rule {
+        key: "sequential_steps",
+        when: "the steps of a recurrent layer, which follow one another in fewer kernels than steps, take no longer than two short kernels",
+        applies: |_, seen| is_recurrent(seen) && seen.has_short_steps,
+        title: "Recurrent layers: short steps, one after the other",
+        issue: "{figures}; each of its {steps} takes {each}, and waits for the one before it.",
+        model: "give a step more to do: larger batches take hardly longer, and shorter sequences have fewer steps; where the model is free to choose, layers that compute all positions at once (attention, convolution, scans) need none.",
+        kernel: "a persistent kernel, which keeps its weights on chip from step to step, has the shortest steps: check that the library chose one for these sizes.",
+        notes: &[
+            "The time of a step is latency, which the roofline does not count: what can be saved is unknown.",
+        ],
+        words: |group| {
+            let first = group.first();
+            let steps = first.sequential_steps.unwrap_or(1.0).max(1.0);
+            let call_ns = group.mean_ns(n_calls(&group.rows)) as f64;
+            vec![
+                ("steps", format::counted(steps as u64, "step")),
+                ("each", format::time_ns((call_ns / steps).round() as i64)),
+            ]
+        },
+        saves: Saves::Nothing,
+        ..RECURRENT
+    },
+    Rule {
         key: "compute_bound_gap",
         when: "a recurrent layer is slow and compute-bound",
         applies: |_, seen| is_recurrent(seen) && is_compute_bound(seen),
@@ -113,6 +165,26 @@ pub(super) const RULES: &[Rule<Seen>] = &[
         when: "a recurrent layer is slow and memory-bound",
         applies: |_, seen| is_recurrent(seen),
         ..RECURRENT
+    },
+    Rule {
+        key: "fft_size",
+        when: "a Fourier transform is slow, and its size has a prime factor above 13",
+        applies: |_, seen| is_miscellaneous(seen) && seen.odd_size.is_some(),
+        title: "Fourier transforms of size {size}",
+        issue: "{figures}; its size {size} has the prime factor {factor}, which fast kernels of FFT libraries are not built for.",
+        model: "transform sizes with the prime factors 2, 3, 5 and 7 alone: pad with zeros to {next}, where the algorithm allows (convolutions, correlations, spectra for display).",
+        kernel: "compare the same transform of size {next}, with the reproducer.",
+        words: |group| {
+            let [size, factor, next] = group.first().odd_size.unwrap_or_default();
+            let text = |size: u64| size.to_string();
+            vec![
+                ("size", text(size)),
+                ("factor", text(factor)),
+                ("next", text(next)),
+            ]
+        },
+        is_pattern: true,
+        ..MISCELLANEOUS
     },
     Rule {
         key: "compute_bound_gap",

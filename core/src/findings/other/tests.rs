@@ -48,8 +48,9 @@ fn writes_by_index_are_no_look_ups() {
         .call("aten::scatter_add_", args, "scatter_kernel", 5000)
         .outcome("other");
     assert_eq!(outcome.rows[0].class, "write by index");
-    let model = &only(&outcome, "slow_scatter").model;
-    says(model, &["segment reduction"]);
+    let finding = only(&outcome, "slow_scatter");
+    says(&finding.model, &["segment reduction"]);
+    says(&finding.causes, &["written all over a tensor"]);
 }
 
 /// Skipping the sort saves only the time of sorting.
@@ -174,4 +175,63 @@ fn collectives_and_graphs_are_counted_not_analysed() {
         assert_eq!(outcome.get(key), Some(&value), "{key}");
     }
     assert!(outcome.notes.iter().any(|note| note.contains("GPU graphs")));
+}
+
+/// 4 096 transforms of 4 096 or 4 099 complex numbers, read and written: 268 MB, 51 µs at 5 300 GB/s.
+#[test]
+fn sizes_with_large_prime_factors_are_named() {
+    let transform = |size: u32| {
+        let args = format!("4096x{size}:c10::complex<float>, =[1], =0, =True");
+        let calls = Calls::new().call("aten::_fft_c2c", &args, "fft_rtc_fwd", 1_000);
+        calls.outcome("other")
+    };
+    let outcome = transform(4_099);
+    let finding = only(&outcome, "fft_size");
+    assert_eq!(finding.title, "Fourier transforms of size 4099");
+    says(&finding.model, &["zeros to 4116"]);
+    assert_eq!(patterns(&transform(4_096)), ["memory_bound_gap"]);
+}
+
+/// 256 steps of two layers: 5 µs each are latency, 50 µs are not.
+#[test]
+fn short_steps_of_recurrent_layers_promise_nothing() {
+    let lstm = |us: u32| {
+        let args = "256x32x1024:float, [4096x1024 4096x1024], =4, 8392704:float, 2x32x1024:float, 2x32x1024:float, =2, =1024, =0, =2, =False, =0., =True, =False, =[], _";
+        let calls = Calls::new().call("aten::_cudnn_rnn", args, "RNN_blockPersist_fp_LSTM", us);
+        calls.outcome_on("H100", "other")
+    };
+    let outcome = lstm(2_560);
+    let finding = only(&outcome, "sequential_steps");
+    assert_eq!(finding.impact, None);
+    says(&finding.issue, &["each of its 512 steps takes 5.00 µs"]);
+    assert_ne!(patterns(&lstm(25_600)), ["sequential_steps"]);
+}
+
+#[test]
+fn many_short_look_ups_and_cells_are_told_by_their_number() {
+    let bags = "1000000x64:float, 2048:long int, 2048:long int";
+    let cell = "32x4096:float*2, 32x1024:float, 4096:float*2";
+    let cases = [
+        (
+            "aten::_embedding_bag",
+            bags,
+            "many_small_look_ups",
+            "all tables in one call",
+        ),
+        (
+            "aten::_thnn_fused_lstm_cell",
+            cell,
+            "many_small_cells",
+            "`torch.nn.LSTM`",
+        ),
+    ];
+    for (op, args, expected, model) in cases {
+        let many = |n: u32| {
+            Calls::new()
+                .calls(n, op, args, "my_kernel", 4)
+                .outcome("other")
+        };
+        says(&only(&many(200), expected).model, &[model]);
+        assert_eq!(patterns(&many(20)), [""; 0], "{op}");
+    }
 }

@@ -1,5 +1,6 @@
 //! Operations along an axis: softmax, sums, extrema, pooling, losses, sorting, scans.
 
+mod cross_entropy;
 mod rules;
 #[cfg(test)]
 mod tests;
@@ -29,7 +30,8 @@ impl Seen<'_> {
     }
 }
 
-pub(super) const DOCS: Docs = || rule::docs(rules::RULES);
+pub(super) const DOCS: Docs =
+    || [rule::docs(cross_entropy::RULES), rule::docs(rules::RULES)].concat();
 
 pub(super) fn run(input: &Input, rows: &[Row], outcome: &mut Outcome) {
     let seen = rows.iter().map(|row| {
@@ -49,7 +51,12 @@ pub(super) fn run(input: &Input, rows: &[Row], outcome: &mut Outcome) {
         .iter()
         .filter(|seen| is_bottleneck(input, seen.row, &gate) && !is_launch_scale(input, seen.row));
     let found = rule::find(input, rules::RULES, candidates.collect());
-    outcome.findings = [found, unmodelled(input, rows, &gate, "reduction")].concat();
+    let losses = cross_entropy::losses(input);
+    let losses = losses
+        .iter()
+        .flat_map(|loss| rule::find(input, cross_entropy::RULES, vec![loss]));
+    let losses: Vec<Finding> = losses.collect();
+    outcome.findings = [losses, found, unmodelled(input, rows, &gate, "reduction")].concat();
     outcome.notes.extend(launch_scale_note(input, rows));
 }
 

@@ -1,7 +1,6 @@
 //! The rules for reductions.
 
 use super::Seen;
-use crate::assess::waterfall::{Fact, Waterfall};
 use crate::findings::assessment::Band;
 use crate::findings::prelude::*;
 use crate::names::reduction::{ReductionKind, is_softmax_of_attention, picks_element};
@@ -41,12 +40,12 @@ pub(super) const RULES: &[Rule<Seen>] = &[
         when: "there are fewer results than compute units, each of many elements",
         // A softmax has as many results as elements.
         applies: |input, seen| seen.kind != ReductionKind::Softmax && has_few_results(input, seen),
-        title: "Reductions with fewer results than compute units",
+        title: "{few?Reductions in {few}|Reductions with fewer results than compute units}",
         issue: "{figures}; {results} for {elements} elements.",
         model: "reduce several tensors{picks?, or more rows,} in one call{picks?|, or sum up where the values are produced}.",
-        kernel: "a reduction in two stages spreads few results over the whole GPU: check that this one does.",
+        kernel: "a reduction in two stages spreads few results over the whole GPU{few?: this one does not|: check that this one does}.",
         notes: &[
-            "How the kernel splits its input over the GPU is not recorded; its shapes say that the results alone cannot keep all compute units busy.",
+            "{few?|How the kernel splits its input over the GPU is not recorded; its shapes say that the results alone cannot keep all compute units busy.}",
         ],
         words: |group| {
             let first = group.first();
@@ -54,6 +53,7 @@ pub(super) const RULES: &[Rule<Seen>] = &[
             let results = format::counted(count(|axis| axis.results), "result");
             vec![
                 ("results", results),
+                ("few", few_workgroups(group.input, first.row)),
                 ("elements", format::count(count(|axis| axis.elements))),
                 holds("picks", picks_element(first.name)),
             ]
@@ -143,7 +143,7 @@ pub(super) const RULES: &[Rule<Seen>] = &[
         title: "Scans (cumulative sums) {few?in {few}|at a low % of the memory bandwidth}",
         model: "run it along the innermost dimension, over as many rows at once as possible; where totals of blocks are enough, a sum of blocks needs no order.",
         kernel: "compare with a blocked scan for these shapes.",
-        words: |group| vec![("few", few_workgroups(group.input, group.first()))],
+        words: |group| vec![("few", few_workgroups(group.input, group.first().row))],
         ..GAP
     },
     Rule {
@@ -172,21 +172,6 @@ const GAP: Rule<Seen> = Rule {
     is_pattern: false,
     ..Rule::BASE
 };
-
-/// "1 workgroup on 132 compute units", if three of four units have none; else empty.
-fn few_workgroups(input: &Input, seen: &Seen) -> String {
-    let waterfall = Waterfall::of(input, seen.row.operation);
-    let facts = waterfall.iter().flat_map(|waterfall| &waterfall.facts);
-    let mut few = facts.filter_map(|fact| match fact {
-        Fact::FewWorkgroups { workgroups, units } => Some((*workgroups, *units)),
-        _ => None,
-    });
-    let few = few.find(|(workgroups, units)| workgroups * 4 <= u64::from(*units));
-    few.map_or(String::new(), |(workgroups, units)| {
-        let workgroups = format::counted(workgroups, "workgroup");
-        format!("{workgroups} on {units} compute units")
-    })
-}
 
 fn has_few_results(input: &Input, seen: &Seen) -> bool {
     let ratio = input.options.thresholds.reduce_ratio;

@@ -139,3 +139,106 @@ fn what_chooses_is_not_advised_to_sum() {
         assert_eq!(model.contains("sum up"), can_sum, "{op}");
     }
 }
+
+/// A sum of 256 MB in one workgroup; the launch says so, where the shapes alone only suggest it.
+#[test]
+fn the_launch_tells_how_much_of_the_gpu_a_reduction_uses() {
+    let sum_in = |workgroups: u32| {
+        let grid = format!(r#""grid": [{workgroups}, 1, 1], "block": [512, 1, 1]"#);
+        let calls = Calls::new().call("aten::sum", ROWS, "reduce_kernel", 10_000);
+        let outcome = calls.with(|table| table.args(&grid)).outcome("reduce");
+        only(&outcome, "few_results").clone()
+    };
+    let one = sum_in(1);
+    assert_eq!(one.title, "Reductions in 1 workgroup on 304 compute units");
+    says(&one.causes, &["can use at most 0.3 % of the GPU"]);
+    says_no(&one.causes, &["unexplained"]);
+    says_no(&one.reasoning.concat(), &["not recorded"]);
+    let many = sum_in(1216);
+    says(&many.title, &["fewer results than compute units"]);
+}
+
+/// Logits of 4 096 × 128 000 in BF16: 1.05 GB, 198 µs at 5 300 GB/s. A fused loss reads them and writes their gradient.
+#[test]
+fn a_loss_over_many_classes_is_one_finding() {
+    let run = |classes: u32, has_loss: bool| {
+        let x = format!("4096x{classes}");
+        let wide = format!("{x}:float");
+        let calls = Calls::new()
+            .call("aten::mm", "4096x4096*2", "nvjet", 5_000)
+            .call("aten::copy_", &format!("{wide}, {x}"), "copy_kernel", 1_000)
+            .call(
+                "aten::_log_softmax",
+                &format!("{wide}, =1, =False"),
+                "softmax",
+                1_000,
+            );
+        let calls = match has_loss {
+            true => calls
+                .call(
+                    "aten::nll_loss_forward",
+                    &format!("{wide}, 4096:long int"),
+                    "nll",
+                    10,
+                )
+                .call(
+                    "aten::nll_loss_backward",
+                    &format!("(), {wide}, 4096:long int"),
+                    "nll",
+                    990,
+                )
+                .call(
+                    "aten::_log_softmax_backward_data",
+                    &format!("{wide}*2, =1"),
+                    "softmax",
+                    1_000,
+                )
+                .call("aten::copy_", &format!("{x}, {wide}"), "copy_kernel", 1_000),
+            false => calls,
+        };
+        calls.outcome("reduce")
+    };
+    let outcome = run(128_000, true);
+    let loss = found(&outcome, "cross_entropy");
+    says(&loss.title, &["over 128 000 classes in separate kernels"]);
+    says(
+        &loss.issue,
+        &[
+            "6 kernels",
+            "4 096 × 128 000",
+            "forward and backward",
+            "5.00 ms",
+        ],
+    );
+    let impact = loss.impact.unwrap();
+    assert_eq!(impact.estimate, Estimate::Roofline);
+    assert!(
+        (4_600_000..4_610_000).contains(&impact.high_ns),
+        "{impact:?}"
+    );
+    // A softmax of sampling, and few classes.
+    for outcome in [run(128_000, false), run(1_000, true)] {
+        assert!(!patterns(&outcome).contains(&"cross_entropy"));
+    }
+}
+
+/// Rows of 4 elements, of which sums over another dimension know nothing; a selection reads whole rows.
+#[test]
+fn short_rows_and_gathers_are_causes_only_where_they_matter() {
+    let causes = |op: &str, args: &str, kernel: &str| {
+        let outcome = Calls::new().call(op, args, kernel, 5_000).outcome("reduce");
+        outcome.findings[0].causes.clone()
+    };
+    let narrow = "16000000x4@4x1:float";
+    let sum = |dim: &str| causes("aten::sum", &format!("{narrow}, =[{dim}]"), "reduce_kernel");
+    says(&sum("1"), &["rows of 4 elements are short"]);
+    says_no(&sum("0"), &["rows of 4"]);
+    let pool = "1000x64x512x4:float, =[2, 2], =[2, 2]";
+    says_no(&causes("aten::max_pool2d", pool, "max_pool"), &["rows of"]);
+    let selected = causes(
+        "aten::topk",
+        "64000x1024:float, =8, =-1",
+        "sbtopk::gatherTopK",
+    );
+    says_no(&selected, &["gathered"]);
+}

@@ -2,6 +2,7 @@
 
 use super::{Seen, is_launched_by_operator, is_of_library, is_replayed, saved_in_other_type};
 use crate::base::format;
+use crate::findings::compute::few_workgroups;
 use crate::findings::finding::Effect;
 use crate::findings::narrower::matrix_rate_16_bit;
 use crate::findings::rule::{Group, RowOf, Rule, Saves, Subject, Words, either};
@@ -55,6 +56,20 @@ pub(super) const RULES: &[Rule<Seen>] = &[
         applies: |_, seen| seen.reads_cache && seen.has_shapes && !seen.all(Operation::is_kernel),
         issue: "{name} {take} {time} in {calls}; the sequence lengths in its KV cache are not recorded.",
         model: "note the number of cached tokens of the requests of a step along with the trace: a custom perf model for these makes its efficiency known.",
+        ..NO_MODEL
+    },
+    Rule {
+        key: "few_workgroups",
+        when: "its kernel, which no graph launches, has workgroups for a quarter of the compute units at most",
+        applies: |input, seen| {
+            let is_launched = seen.all(|operation| !is_replayed(input, operation));
+            is_launched && !few_workgroups(input, seen.row).is_empty()
+        },
+        title: "{name} in {few}",
+        issue: "{name} {take} {time} in {calls}, in {few}: most of the GPU has nothing to do meanwhile.",
+        model: "give one call more to do (a larger batch, several tensors at once), or run it on a stream of its own beside other kernels.",
+        kernel: "divide the work of a call among more workgroups.",
+        words: |group| vec![("few", few_workgroups(group.input, group.first().row))],
         ..NO_MODEL
     },
     Rule {

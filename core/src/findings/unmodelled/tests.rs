@@ -57,3 +57,20 @@ fn factorizations_are_no_gemms() {
     says(&finding.model, &["preferred_linalg_library"]);
     assert_eq!(finding.impact, None);
 }
+
+#[test]
+fn a_kernel_in_few_workgroups_leaves_most_of_the_gpu_idle() {
+    let kernel_in = |workgroups: u32| {
+        let grid = format!(r#""grid": [{workgroups}, 1, 1], "block": [256, 1, 1]"#);
+        let calls = Calls::new().call("my::op", "64x64", "my_kernel", 30_000);
+        calls.with(|table| table.args(&grid)).outcome("other")
+    };
+    let outcome = kernel_in(16);
+    let finding = only(&outcome, "few_workgroups");
+    assert_eq!(
+        finding.title,
+        "`my::op` in 16 workgroups on 304 compute units"
+    );
+    assert_eq!(finding.impact, None);
+    assert_eq!(patterns(&kernel_in(304)), ["unmodelled_significant"]);
+}

@@ -45,9 +45,13 @@ pub(super) const ATEN: &[Row] = &[
         aten::replication_pad1d_backward aten::replication_pad2d_backward
         aten::replication_pad3d_backward"),
 
-    ours(fft::complex, "aten::_fft_c2c"),
+    ours(|call| fft::complex(call, &call.integers(1)?), "aten::_fft_c2c"),
     ours(fft::to_real, "aten::_fft_c2r"),
-    ours(fft::from_real, "aten::_fft_r2c"),
+    ours(|call| fft::from_real(call, &call.integers(1)?, call.flag_or(3, true)?), "aten::_fft_r2c"),
+    ours(|call| fft::complex(call, &fft::dims(call)?), "
+        aten::fft_fft aten::fft_fft2 aten::fft_fftn aten::fft_ifft aten::fft_ifft2 aten::fft_ifftn"),
+    ours(|call| fft::from_real(call, &fft::dims(call)?, true), "
+        aten::fft_rfft aten::fft_rfft2 aten::fft_rfftn"),
 
     ours(|call| gemm::listed(call, 1, false), "aten::_addmm_activation aten::addmm_"),
     ours(gemm::distances, "aten::_cdist_forward"),
@@ -73,28 +77,32 @@ pub(super) const ATEN: &[Row] = &[
         aten::_unique2 aten::bincount aten::count_nonzero aten::equal aten::histc aten::is_nonzero
         aten::masked_select aten::median aten::mode aten::multinomial aten::nanmedian aten::nonzero
         aten::nonzero_static aten::unique aten::unique_consecutive aten::unique_dim"),
-    ours(index::embedding_bag, "aten::_embedding_bag aten::_embedding_bag_forward_only"),
+    ours(index::embedding_bag, "aten::_embedding_bag aten::_embedding_bag_forward_only aten::embedding_bag"),
     ours(index::embedding_bag_backward, "aten::_embedding_bag_dense_backward"),
     ours(index::index_put, "aten::_index_put_impl_ aten::index_put aten::index_put_"),
     ours(index::search, "aten::bucketize aten::searchsorted"),
-    ours(index::cat, "aten::cat aten::stack"),
+    ours(index::cat, "aten::cat aten::concat aten::concatenate aten::hstack aten::stack aten::vstack"),
     ours(index::constant_pad, "
-        aten::constant_pad_nd aten::reflection_pad1d aten::reflection_pad2d aten::reflection_pad3d"),
+        aten::constant_pad_nd aten::pad aten::reflection_pad1d aten::reflection_pad2d aten::reflection_pad3d"),
+    // The views among them have kernels only where a trace names the kernel after its caller.
     ours(index::copy, "
-        aten::diag_embed aten::flip aten::native_channel_shuffle aten::pixel_shuffle
-        aten::pixel_unshuffle aten::roll aten::rot90"),
+        aten::clone aten::contiguous aten::diag_embed aten::flatten aten::flip aten::native_channel_shuffle
+        aten::permute aten::pixel_shuffle aten::pixel_unshuffle aten::reshape aten::roll aten::rot90
+        aten::transpose"),
     ours(index::embedding, "aten::embedding"),
-    ours(index::embedding_backward, "aten::embedding_dense_backward"),
-    ours(|call| index::gather(call, 2), "aten::gather aten::take_along_dim"),
+    ours(index::embedding_backward, "aten::embedding_backward aten::embedding_dense_backward"),
+    ours(|call| index::gather(call, 2), "aten::gather"),
     ours(index::index, "aten::index"),
     ours(|call| index::index_copy(call, 3.0), "aten::index_add aten::index_add_ aten::index_reduce aten::index_reduce_"),
     ours(|call| index::index_copy(call, 2.0), "aten::index_copy aten::index_copy_"),
     ours(index::index_fill, "aten::index_fill aten::index_fill_"),
     ours(index::index_select, "aten::index_select"),
+    ours(index::repeat, "aten::repeat aten::tile"),
+    ours(index::repeat_each, "aten::repeat_interleave"),
     ours(|call| index::scatter(call, 1.0), "aten::scatter aten::scatter_"),
     ours(|call| index::scatter(call, 2.0), "
         aten::scatter_add aten::scatter_add_ aten::scatter_reduce aten::scatter_reduce_"),
-    ours(|call| index::gather(call, 1), "aten::take"),
+    ours(|call| index::gather(call, 1), "aten::take aten::take_along_dim"),
     ours(index::triangle, "aten::tril aten::tril_ aten::triu aten::triu_"),
 
     ours(|call| linalg::factorised(call, |_, n| n * n * n / 3.0), "aten::cholesky aten::linalg_cholesky_ex"),
@@ -103,15 +111,18 @@ pub(super) const ATEN: &[Row] = &[
     ours(|call| linalg::factorised(call, |m, n| 2.0 * n * n * (m - n / 3.0).max(0.0)), "aten::linalg_qr"),
     ours(linalg::triangular, "aten::linalg_solve_triangular aten::triangular_solve"),
 
+    ours(|call| unlisted(loss::cross_entropy(call)), "aten::cross_entropy_loss"),
     ours(loss::ctc, "aten::_ctc_loss aten::_cudnn_ctc_loss"),
     ours(loss::ctc_backward, "aten::_ctc_loss_backward"),
     ours(loss::mse, "
         aten::binary_cross_entropy aten::binary_cross_entropy_with_logits aten::huber_loss aten::l1_loss
         aten::mse_loss aten::multi_margin_loss aten::multilabel_margin_loss_forward aten::smooth_l1_loss"),
     ours(loss::nll_backward, "aten::nll_loss2d_backward aten::nll_loss_backward"),
-    ours(loss::nll, "aten::nll_loss2d_forward aten::nll_loss_forward"),
+    ours(loss::nll, "
+        aten::nll_loss aten::nll_loss2d aten::nll_loss2d_forward aten::nll_loss_forward aten::nll_loss_nd"),
 
     reference(Normalization, norm::rms_norm, "aten::_fused_rms_norm").backward(norm::rms_norm_bwd, Some("NORM_bwd")),
+    ours(|call| unlisted(norm::rms_norm(call)), "aten::rms_norm"),
     reference(Normalization, norm::rms_norm_backward, "
         aten::_fused_rms_norm_backward aten::cudnn_rms_norm_backward aten::miopen_rms_norm_backward
         aten::native_rms_norm_backward aten::rms_norm_backward").backward_label("NORM_bwd"),
@@ -143,7 +154,9 @@ pub(super) const ATEN: &[Row] = &[
         aten::cudnn_layer_norm_backward aten::layer_norm_backward aten::miopen_layer_norm_backward
         aten::native_layer_norm_backward").backward_label("NORM_bwd"),
 
-    ours(|call| pool::adaptive(call, 0.0), "aten::_adaptive_avg_pool2d aten::_adaptive_avg_pool3d"),
+    ours(|call| pool::adaptive(call, 0.0), "
+        aten::_adaptive_avg_pool2d aten::_adaptive_avg_pool3d aten::adaptive_avg_pool1d
+        aten::adaptive_avg_pool2d aten::adaptive_avg_pool3d"),
     ours(pool::average_backward, "
         aten::_adaptive_avg_pool2d_backward aten::_adaptive_avg_pool3d_backward
         aten::adaptive_avg_pool3d_backward aten::avg_pool2d_backward aten::avg_pool3d_backward"),
@@ -152,7 +165,9 @@ pub(super) const ATEN: &[Row] = &[
         aten::adaptive_max_pool2d_backward aten::adaptive_max_pool3d_backward
         aten::max_pool2d_with_indices_backward aten::max_pool3d_with_indices_backward"),
     ours(|call| pool::windowed(call, None, 4, 0.0), "aten::avg_pool1d aten::avg_pool2d aten::avg_pool3d"),
-    ours(|call| pool::windowed(call, Some(4), 5, 8.0), "aten::max_pool2d_with_indices aten::max_pool3d_with_indices"),
+    ours(|call| pool::windowed(call, Some(4), 5, 0.0), "aten::max_pool1d aten::max_pool2d aten::max_pool3d"),
+    ours(|call| pool::windowed(call, Some(4), 5, 8.0), "
+        aten::max_pool1d_with_indices aten::max_pool2d_with_indices aten::max_pool3d_with_indices"),
 
     ours(reduce::running_extreme, "aten::_cummax_helper aten::_cummin_helper"),
     ours(|call| unlisted(reduce::running(call)), "
@@ -185,7 +200,8 @@ pub(super) const ATEN: &[Row] = &[
         aten::_upsample_nearest_exact3d_backward aten::upsample_nearest1d_backward
         aten::upsample_nearest2d_backward aten::upsample_nearest3d_backward"),
     ours(resample::col2im, "aten::col2im"),
-    ours(resample::grid_sampler, "aten::cudnn_grid_sampler aten::grid_sampler_2d aten::grid_sampler_3d"),
+    ours(resample::grid_sampler, "
+        aten::cudnn_grid_sampler aten::grid_sampler aten::grid_sampler_2d aten::grid_sampler_3d"),
     ours(resample::grid_sampler_backward, "aten::grid_sampler_2d_backward aten::grid_sampler_3d_backward"),
     ours(resample::im2col, "aten::im2col"),
 

@@ -26,11 +26,11 @@ pub(super) const ATEN_ELEMENTWISE: &[Row] = &[
         aten::hardtanh_backward aten::heaviside aten::huber_loss_backward aten::hypot aten::i0
         aten::igamma aten::igammac aten::imag aten::kl_div aten::l1_loss_backward aten::lcm aten::ldexp
         aten::leaky_relu aten::leaky_relu_backward aten::lerp aten::lgamma aten::log aten::log10
-        aten::log1p aten::log2 aten::log_sigmoid_backward aten::log_sigmoid_forward aten::logaddexp
+        aten::log1p aten::log2 aten::log_sigmoid aten::log_sigmoid_backward aten::log_sigmoid_forward aten::logaddexp
         aten::logaddexp2 aten::logit aten::logit_backward aten::masked_fill aten::maximum aten::minimum
         aten::mish aten::mish_backward aten::mse_loss_backward aten::mvlgamma aten::nan_to_num
         aten::native_dropout_backward aten::nextafter aten::normal aten::poisson aten::polygamma
-        aten::positive aten::prelu aten::quantize_per_channel aten::quantize_per_tensor aten::rad2deg
+        aten::positive aten::rad2deg
         aten::real aten::reciprocal aten::relu aten::relu6 aten::remainder aten::round aten::rrelu
         aten::rrelu_with_noise aten::rsub aten::selu aten::sgn aten::sign aten::silu_backward aten::sin
         aten::sinc aten::sinh aten::sinh_ aten::smooth_l1_loss_backward aten::soft_margin_loss
@@ -52,7 +52,13 @@ pub(super) const ATEN_ELEMENTWISE: &[Row] = &[
         aten::relu_ aten::remainder_ aten::round_ aten::rrelu_ aten::rsqrt_ aten::selu_ aten::sgn_
         aten::sigmoid_ aten::sign_ aten::silu_ aten::sin_ aten::sinc_ aten::sqrt_ aten::square_
         aten::sub_ aten::tanh_ aten::threshold_ aten::trunc_ aten::xlogy_"),
-    ours(elementwise::dropout, "aten::_fused_dropout aten::native_dropout"),
+    // One weight for each channel, or for all of them, beside the operand.
+    ours(elementwise::in_place, "aten::prelu"),
+    ours(elementwise::cast, "aten::_to_copy aten::to"),
+    ours(|call| elementwise::made(call, 1), "
+        aten::ones aten::rand aten::randn aten::zeros"),
+    ours(|call| elementwise::made(call, 2), "aten::full"),
+    ours(elementwise::dropout, "aten::_fused_dropout aten::dropout aten::native_dropout"),
     ours(elementwise::operands, "aten::_thnn_fused_gru_cell"),
     ours(elementwise::magnitude, "aten::abs aten::angle"),
     reference(BinaryElementwise, elementwise::binary, "
@@ -61,8 +67,9 @@ pub(super) const ATEN_ELEMENTWISE: &[Row] = &[
     ours(elementwise::arange, "aten::arange"),
     ours(elementwise::fill, "
         aten::bernoulli_ aten::cauchy_ aten::exponential_ aten::eye aten::fill aten::fill_
-        aten::geometric_ aten::log_normal_ aten::normal_ aten::random_ aten::randperm aten::uniform_
-        aten::zero aten::zero_"),
+        aten::full_like aten::geometric_ aten::log_normal_ aten::normal_ aten::ones_like
+        aten::rand_like aten::randn_like aten::random_ aten::randperm aten::uniform_ aten::zero
+        aten::zero_ aten::zeros_like"),
     reference(UnaryElementwise, elementwise::unary, "
         aten::clamp_max aten::clamp_max_ aten::clamp_min aten::clamp_min_ aten::copy aten::copy_
         aten::neg aten::pow aten::rsqrt aten::sigmoid aten::silu"),
@@ -70,7 +77,7 @@ pub(super) const ATEN_ELEMENTWISE: &[Row] = &[
     ours(|call| elementwise::mapped(call, |_| Some(1.0)), "
         aten::eq aten::ge aten::gt aten::isfinite aten::isinf aten::isnan aten::isneginf aten::isposinf
         aten::isreal aten::le aten::logical_and aten::logical_not aten::logical_or aten::logical_xor
-        aten::lt aten::ne aten::signbit"),
+        aten::lt aten::ne aten::quantize_per_channel aten::quantize_per_tensor aten::signbit"),
     ours(elementwise::glu, "aten::glu"),
     ours(elementwise::glu_backward, "aten::glu_backward"),
     reference(UnaryElementwise, elementwise::replication_pad, "

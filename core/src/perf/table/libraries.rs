@@ -57,6 +57,7 @@ pub(super) const LIBRARIES: &[Row] = &[
     reference(Sdpa, |call| flash_attention::VARLEN.forward(call), "flash_attn::_flash_attn_varlen_forward").backward(|call| flash_attention::VARLEN.backward(call), Some("SDPA_bwd")),
 
     ours(quant::bnb_dequantize_4bit, "bitsandbytes::dequantize_4bit"),
+    ours(quant::bnb_dequantize_blockwise, "bitsandbytes::dequantize_blockwise"),
     ours(quant::bnb_quantize, "
         bitsandbytes::int8_vectorwise_quant bitsandbytes::quantize_4bit bitsandbytes::quantize_blockwise"),
     reference(UnaryElementwise, quant::mxfp4_dual, "
@@ -71,6 +72,9 @@ pub(super) const LIBRARIES: &[Row] = &[
 
     // `FusedRoPEFunc(x, …)`.
     reference(Rope, |call| rope::whole(call, &[0]), "FusedRoPEFunc"),
+    ours(|call| unlisted(rope::whole(call, &[0, 1])), "LigerRopeFunction"),
+    ours(|call| unlisted(rope::whole(call, &[0])), "ApplyRotaryEmb"),
+    ours(loss::cross_entropy_in_place, "LigerCrossEntropyFunction"),
 
     ours(|call| unlisted(scaled_gemm::grouped(call, 1.0)), "GroupedGemm").backward(|call| unlisted(scaled_gemm::grouped(call, 2.0)), None),
     reference(Gemm, scaled_gemm::te_pseudo, "

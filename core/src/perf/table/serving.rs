@@ -27,7 +27,8 @@ pub(super) const SERVING: &[Row] = &[
     ours(|call| unlisted(elementwise::gated(call)), "
         _C::fatrelu_and_mul _C::gelu_and_mul _C::gelu_tanh_and_mul _C::mul_and_silu
         _C::silu_and_mul_quant flashinfer::gelu_and_mul flashinfer::gelu_tanh_and_mul
-        flashinfer::silu_and_mul sgl_kernel::gelu_and_mul sgl_kernel::gelu_tanh_and_mul"),
+        flashinfer::silu_and_mul sgl_kernel::gelu_and_mul sgl_kernel::gelu_tanh_and_mul
+        vllm::gelu_and_mul vllm::gelu_tanh_and_mul vllm::silu_and_mul"),
     ours(elementwise::out_first, "_C::gelu_fast _C::gelu_new _C::gelu_quick"),
     reference(UnaryElementwise, elementwise::gated, "
         _C::silu_and_mul aiter::gelu_and_mul aiter::gelu_tanh_and_mul aiter::silu_and_mul

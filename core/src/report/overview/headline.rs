@@ -126,11 +126,14 @@ pub(super) fn of_host(profile: &Profile, families: &[FamilyTime]) -> String {
     }
 }
 
-/// The family with the most time, unless it is "other".
+/// The family with the most time. "Other" says nothing, so it is the next one, unless "other" takes most of the time.
 fn leading(families: &[FamilyTime]) -> Option<&FamilyTime> {
-    families
-        .iter()
-        .find(|family| family.family != Family::Other && family.ns > 0)
+    /// In percent.
+    const MOST: f64 = 50.0;
+    families.iter().find(|family| {
+        let is_told = family.family != Family::Other || family.percent > MOST;
+        is_told && family.ns > 0
+    })
 }
 
 /// A label in the middle of a sentence: "element-wise work", but "GEMM".

@@ -119,3 +119,17 @@ fn an_empty_trace_says_so() {
         "Neither GPU activity nor PyTorch operators were recorded."
     );
 }
+
+/// What no family is known of takes most of the time: the largest known family is not what takes it.
+#[test]
+fn other_work_is_not_passed_over_in_the_headline() {
+    let headline = |other_us: u32| {
+        let report = Timetable::new()
+            .work("aten::mm", "gemm", 0..100)
+            .work("my::op", "my_kernel", 100..100 + other_us)
+            .report();
+        report.overview.headline
+    };
+    assert!(headline(50).ends_with("; GEMM takes 66.7 % of the busy time."));
+    assert!(headline(200).ends_with("; other work takes 66.7 % of the busy time."));
+}

@@ -6,7 +6,7 @@ use crate::names::cpu_activity::CpuActivity;
 use crate::names::cpu_calls::is_compiled_region;
 use crate::profile::Profile;
 use crate::trace::annotations::step_number;
-use crate::trace::{Category, StringId, Trace};
+use crate::trace::{Category, EventId, StringId, Trace};
 
 /// When a program becomes warm: after the first step that ran compiled code and compiled nothing. Compilation before
 /// that belongs to the cold start, in which one part of a model may run while the next is still being compiled. Applies
@@ -39,7 +39,8 @@ impl Warm {
     }
 }
 
-/// The steps of the profiler, or else those of a serving engine that annotated them.
+/// The steps of the profiler, or else those of a serving engine that annotated them, or else what runs from one entry of
+/// a compiled region to the next.
 fn steps(profile: &Profile) -> Vec<Interval> {
     let numbered = spans_of(&profile.trace, |name| step_number(name).is_some());
     if !numbered.is_empty() {
@@ -48,7 +49,31 @@ fn steps(profile: &Profile) -> Vec<Interval> {
     let serving = profile.serving();
     let serving = serving.filter(|serving| !serving.named_by.is_inferred());
     let steps = serving.into_iter().flat_map(|serving| &serving.steps);
-    steps.map(|step| step.on_host).collect()
+    let steps: Vec<Interval> = steps.map(|step| step.on_host).collect();
+    match steps.is_empty() {
+        true => entries_of_first(&profile.trace),
+        false => steps,
+    }
+}
+
+/// From each entry of the compiled region that is entered first to its next entry. A recompiled region has another
+/// number after the slash: "Torch-Compiled Region: 0/1".
+fn entries_of_first(trace: &Trace) -> Vec<Interval> {
+    let region = |name: StringId| {
+        let name = trace.strings.get(name);
+        name.rsplit_once('/').map_or(name, |(region, _)| region)
+    };
+    let mut entries: Vec<(i64, StringId)> = events_of(trace, is_compiled_region)
+        .map(|event| (trace.events.ts_ns(event), trace.events.name(event)))
+        .collect();
+    entries.arrange_by_key(|(at_ns, _)| *at_ns);
+    let first = entries.first().map(|(_, name)| region(*name));
+    entries.retain(|(_, name)| Some(region(*name)) == first);
+    let next = entries.iter().skip(1);
+    let pairs = entries.iter().zip(next);
+    pairs
+        .map(|((start_ns, _), (end_ns, _))| Interval::new(*start_ns, *end_ns))
+        .collect()
 }
 
 fn starts_of(trace: &Trace, is_meant: impl Fn(&str) -> bool) -> Vec<i64> {
@@ -60,17 +85,20 @@ fn starts_of(trace: &Trace, is_meant: impl Fn(&str) -> bool) -> Vec<i64> {
 
 /// Spans on the CPU with a matching name.
 fn spans_of(trace: &Trace, is_meant: impl Fn(&str) -> bool) -> Vec<Interval> {
+    let events = events_of(trace, is_meant);
+    events.map(|event| trace.events.span(event)).collect()
+}
+
+/// Events on the CPU with a matching name.
+fn events_of(trace: &Trace, is_meant: impl Fn(&str) -> bool) -> impl Iterator<Item = EventId> {
     let names = trace.strings.iter();
     let is_meant: Vec<bool> = names.map(|(_, name)| is_meant(name)).collect();
-    let has_name = |name: StringId| is_meant.get(name.0 as usize).copied().unwrap_or(false);
-    if !is_meant.contains(&true) {
-        return Vec::new();
-    }
+    let is_any = is_meant.contains(&true);
     let events = &trace.events;
     let on_host = events.of_category(|of: Category| !of.is_gpu());
-    let meant = on_host.filter(|event| has_name(events.name(*event)));
-    meant
-        .filter(|event| !trace.captured.has(*event))
-        .map(|event| events.span(event))
-        .collect()
+    let on_host = on_host.take_while(move |_| is_any);
+    on_host.filter(move |event| {
+        let name = events.name(*event).0 as usize;
+        is_meant.get(name).copied().unwrap_or(false) && !trace.captured.has(*event)
+    })
 }

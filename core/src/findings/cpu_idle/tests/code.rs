@@ -321,3 +321,80 @@ fn objects_that_are_unpickled_are_no_waiting() {
     says(&found_in.model, &["send tensors instead of objects"]);
     is_about(&found(&between(gather), "waiting"), 600);
 }
+
+/// A factorization waits inside of a library: no copies of the program's own that could be pinned.
+#[test]
+fn a_library_that_waits_gets_no_advice_about_copies() {
+    let waiting = |op: &str| {
+        let trace = launched(Timetable::new().without_flows(), 10.0, 20..100)
+            .op(op, 20..110)
+            .runtime("cudaMemcpyAsync", 2, 22..25)
+            .runtime("cudaStreamSynchronize", 3, 26..107);
+        found(&after_item(trace, D2H), "gpu_synchronization")
+    };
+    let eigh = waiting("aten::_linalg_eigh");
+    says(&eigh.issue, &["The library that `aten::_linalg_eigh`"]);
+    says_no(&eigh.model, &["pin_memory"]);
+    says(&waiting("my::wait").model, &["pin_memory"]);
+}
+
+/// A gradient scaler reads whether gradients overflowed.
+#[test]
+fn a_gradient_scaler_is_told_from_other_reads() {
+    let read_in = |file: &str| {
+        let frame = format!("torch/amp/{file}(334): _maybe_opt_step");
+        found(
+            &after_item(item().frame(&frame, 18.2..112.0), D2H),
+            "read_back",
+        )
+    };
+    says(
+        &read_in("grad_scaler.py").model,
+        &["BF16, which needs no scaler"],
+    );
+    says(&read_in("other.py").model, &["keep the value on the GPU"]);
+}
+
+/// The same without steps of the profiler: from one entry of the compiled region to the next.
+#[test]
+fn recompilation_is_found_without_recorded_steps() {
+    let compiled_in = |rounds: &[u32]| {
+        let trace = (0..4).fold(Timetable::new(), |trace, nth| {
+            let at = 1_000 * nth;
+            let trace = match rounds.contains(&nth) {
+                true => {
+                    trace.annotation("_compile.compile_inner (dynamo_timed)", at + 50..at + 850)
+                }
+                false => trace,
+            };
+            let region = format!(
+                "Torch-Compiled Region: 0/{}",
+                rounds.len().min(nth as usize)
+            );
+            let trace = trace.op(&region, at + 900..at + 990);
+            trace.launched("triton_add", at + 910..at + 915, at + 920..at + 990)
+        });
+        trace.profile()
+    };
+    is_about(&found(&compiled_in(&[2, 3]), "recompilation"), 1_860);
+    let cold = found(&compiled_in(&[0, 1]), "start_up");
+    assert_eq!((cold.time_ns, cold.impact), (930_000, None));
+}
+
+#[test]
+fn copies_from_pageable_memory_are_named_as_the_wait() {
+    let copied = |copy: &str| {
+        let trace = launched(Timetable::new().without_flows(), 10.0, 20..100)
+            .op("aten::copy_", 20..110)
+            .runtime("cudaMemcpyAsync", 2, 22..25)
+            .runtime("cudaStreamSynchronize", 3, 26..107);
+        found(&after_item(trace, copy), "gpu_synchronization")
+    };
+    let pageable = copied("Memcpy HtoD (Pageable -> Device)");
+    says(&pageable.title, &["copies in `aten::copy_`"]);
+    says(&pageable.model, &["join many small values"]);
+    says_no(
+        &copied("Memcpy HtoD (Pinned -> Device)").title,
+        &["copies in"],
+    );
+}

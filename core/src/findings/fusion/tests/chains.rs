@@ -130,3 +130,33 @@ fn the_exact_gelu_is_not_to_become_its_approximation() {
     assert_eq!(model("aten::erf"), exact);
     says(&model("aten::tanh"), &["approximate=\"tanh\""]);
 }
+
+/// Flags are drawn and scaled, then multiplied with a tensor.
+#[test]
+fn dropout_by_hand_is_one_kernel() {
+    let drawn: Call = ("aten::bernoulli_", "1024x4096:float, =0.9, _", 200);
+    let scaled: Call = ("aten::div_", "1024x4096:float, =0.9", 200);
+    assert_eq!(
+        patterns(&module("Drop_0", &[drawn, scaled, MUL])),
+        ["dropout"]
+    );
+    assert_eq!(patterns(&module("Noise_0", &[drawn])), [""; 0]);
+}
+
+/// A GEMM in FP32 has no epilogue in FP64.
+#[test]
+fn promoted_steps_are_no_epilogue() {
+    let mm: Call = ("aten::mm", "1024x512:float, 512x4096:float", 100);
+    let scaled = |dtype: &'static str| -> Outcome {
+        let args: &'static str = match dtype {
+            "double" => "1024x4096:float, 1024x4096:double",
+            _ => TWO,
+        };
+        module(
+            "Projection_0",
+            &[mm, ("aten::mul", args, 200), unary("aten::exp")],
+        )
+    };
+    assert_eq!(patterns(&scaled("float")), ["gemm_epilogue"]);
+    assert!(!patterns(&scaled("double")).contains(&"gemm_epilogue"));
+}

@@ -85,3 +85,23 @@ fn dequantizing_that_takes_longer_than_the_gemms() {
     assert_eq!(layers("8192x4096, 4096x4096", 500, "aten::copy_"), None);
     assert_eq!(layers(few, 20, "aten::gelu"), None);
 }
+
+/// Kernels that a compiler generated for the same steps; one that also holds a norm does more than quantizing.
+#[test]
+fn generated_kernels_quantize_too() {
+    const NARROW: &str = "4096x4096, 4096x4096:c10::Float8_e4m3fn";
+    let generated = |largest: &'static str| {
+        fp8_layers(|calls: Calls| {
+            let calls = calls.call(largest, "4096x4096, 1:float", largest, 150);
+            let cast = "triton_poi_fused__to_copy_clamp_mul_1";
+            calls.call(cast, NARROW, cast, 150)
+        })
+    };
+    let key = "quantized_operands";
+    let costly = generated("triton_red_fused_abs_amax_clamp_reciprocal_0");
+    assert_eq!(figures(&costly, key), Some((299, 399)));
+    let finding = costly.findings.iter().find(|one| one.pattern == key);
+    says(&finding.unwrap().model, &["let the compiler merge it"]);
+    let with_norm = generated("triton_red_fused_abs_amax_mean_rsqrt_mul_0");
+    assert_eq!(figures(&with_norm, key), None);
+}
