@@ -226,9 +226,12 @@ pub(super) fn run(input: &Input, rows: &[Row], outcome: &mut Outcome) {
     let mut seen: Vec<Seen> = rows.iter().map(look).collect();
     facts(input, outcome, &baseline, &seen);
     outcome.tables.push(table(&seen));
-    // What a fused attention replaces is part of that finding.
+    // Conversions that a fused attention replaces are part of that finding.
     let replaced = unfused_attention::replaced(input);
-    seen.retain(|seen| !seen.row.is_anomaly && !replaced.contains(&seen.row.operation));
+    seen.retain(|seen| {
+        let is_replaced = replaced.contains(&seen.row.operation);
+        !seen.row.is_anomaly && !(is_replaced && seen.kind == ElementwiseKind::Cast)
+    });
     adam::find_fused_steps(input, &mut seen);
     let is_list = |seen: &&Seen| seen.kind == ElementwiseKind::Optimizer;
     let (parts, single): (Vec<&Seen>, Vec<&Seen>) = seen
