@@ -195,14 +195,14 @@ const FAULTS: [Fault; 14] = [
     (
         "a clock that is early",
         |events| shift(events, -3e3),
-        ClocksDiffer,
+        ClocksShifted,
         1,
         Sentence,
     ),
     (
         "a clock that is late",
         |events| shift(events, 3e3),
-        ClocksDiffer,
+        ClocksShifted,
         1,
         Sentence,
     ),

@@ -1,14 +1,17 @@
 //! Why an operation takes its time in each trace, starting from the roofline: the causes from each trace's own report,
-//! side by side.
+//! side by side; and what the target's own report finds about work that the reference does not have.
 
 use super::comparison::Comparison;
-use super::gap::Subject;
-use super::ops::OpSide;
+use super::findings::NO_PARTNER_TITLE;
+use super::gap::{Gap, Subject};
+use super::ops::{OpSide, UnmatchedOp};
 use super::pair::{Pair, Which};
 use super::side::Side;
 use super::words;
 use crate::assess::waterfall::{Cause, StepLine, Waterfall, step_lines};
 use crate::base::format;
+use crate::base::interval::sum;
+use crate::findings::{Effect, Finding};
 
 /// Causes with a smaller share of the measured time explain little.
 const LEAST_PERCENT: f64 = 5.0;
@@ -16,6 +19,12 @@ const LEAST_PERCENT: f64 = 5.0;
 /// Adds to each finding about operations the causes for the longest of them.
 pub(crate) fn add(sides: Pair<Side>, comparison: &mut Comparison) {
     for gap in &mut comparison.gaps.ranked {
+        if let Subject::Unmatched(rows) = &gap.subject {
+            let own = &comparison.operations.unmatched.target;
+            let own: Vec<&UnmatchedOp> = rows.iter().filter_map(|at| own.get(*at)).collect();
+            name_own_work(&sides.target, &own, gap);
+            continue;
+        }
         let Subject::Operations(rows) = &gap.subject else {
             continue;
         };
@@ -33,6 +42,31 @@ pub(crate) fn add(sides: Pair<Side>, comparison: &mut Comparison) {
             }
         }
     }
+}
+
+/// Names work that the target alone does by what its own report finds about most of it, unless the comparison names it.
+fn name_own_work(target: &Side, own: &[&UnmatchedOp], gap: &mut Gap) {
+    if gap.title != NO_PARTNER_TITLE {
+        return;
+    }
+    let ns = |ops: &[&UnmatchedOp]| sum(ops.iter().map(|op| op.side.exclusive_ns));
+    let is_about_most = |finding: &&Finding| {
+        let is_in = |at: &usize| finding.operations.contains(at);
+        let inside = own.iter().filter(|op| op.side.operations.iter().any(is_in));
+        let inside: Vec<&UnmatchedOp> = inside.copied().collect();
+        let saves_work = matches!(finding.effect, Effect::KernelTime | Effect::FewerLaunches);
+        saves_work && finding.impact.is_some() && ns(&inside) * 2 > ns(own)
+    };
+    let ranked = target.report.analyses.findings.ranked.iter();
+    let Some(finding) = ranked.map(|one| &one.finding).find(is_about_most) else {
+        return;
+    };
+    gap.title = format!("{}: not on the reference", finding.title);
+    gap.model = format!("{} Otherwise, {}", gap.model, finding.model);
+    gap.reasoning.push(format!(
+        "The report of the target alone finds about most of it: {}",
+        finding.issue
+    ));
 }
 
 /// "tile padding 13.1 ms (8 × 8 in tiles of 16 × 448), unexplained 402 µs".
@@ -81,5 +115,21 @@ mod tests {
         let said = gaps[0].reasoning.join(" ");
         says(&said, "From its roofline on the target: tile padding ");
         says(&said, "(8 × 8 in tiles of 256 × 256)");
+    }
+
+    #[test]
+    fn work_of_the_target_alone_is_named_by_its_own_finding() {
+        let mm = r#""Input Dims": [[4096, 4096], [4096, 4096]], "Input type": ["c10::BFloat16", "c10::BFloat16"]"#;
+        let cast = r#""Input Dims": [[4096, 32768], [4096, 32768]], "Input type": ["float", "c10::BFloat16"]"#;
+        let both = ("aten::mm", mm, "gemm", 300);
+        let reference = run([both]);
+        let target = run([both, ("aten::copy_", cast, "cast", 400)]);
+        let gaps = compared(&reference, &target, H100).gaps.ranked;
+        let gap = gaps.iter().find(|gap| gap.pattern == "no_partner").unwrap();
+        assert_eq!(gap.title, "Conversions between types: not on the reference");
+        says(
+            &gap.model,
+            "Otherwise, keep tensors in the type that their consumer wants",
+        );
     }
 }

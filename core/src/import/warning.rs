@@ -70,6 +70,7 @@ labelled! {
         AmbiguousCorrelation => "The trace holds several processes that use the same correlation ids, and some GPU activity has no flow event that identifies its process, so it was not linked. Open the trace of one rank alone to see it by operator.",
         RepeatedCorrelation => "Some correlation ids are shared by several calls, so their GPU activity could not be linked to the call that launched it.",
         RepeatedCall => "Some calls repeat the correlation id of an earlier call; the GPU activity with that id was linked to the earlier one. GPU activity whose id no call has counts as unattributed.",
+        ClocksShifted => "The clocks of the CPU and the GPU differ by a constant offset; GPU times were shifted to follow the calls that launched them.",
         ClocksDiffer => "The clocks of the CPU and the GPU do not agree, so the causes of GPU idle time are not reported.",
         UntoldGpuTime => "Some GPU activity has an invalid duration, so its busy time is unknown; that time counts as idle.",
         NoHostEvents => "No PyTorch operators were recorded, so GPU time is shown by kernel only. Record with ProfilerActivity.CPU to see operators.",
@@ -103,7 +104,7 @@ impl WarningKind {
             | FormatWithoutOperators => Severity::Info,
             StrayComma | NotANumber | InvalidUtf8 | ControlCharacter | BadEscape
             | UnescapedQuote | DuplicateKey | TextNumber | HugeInteger | UnreadableMetadata
-            | RecordedTwice | OverlappingWork | RepeatedCall => Severity::Repaired,
+            | RecordedTwice | OverlappingWork | RepeatedCall | ClocksShifted => Severity::Repaired,
             CutGzip | CorruptGzip | AnotherTrace | CutJson | UnreadableEvent | MissingTime
             | MissingDuration | NegativeDuration | ImpossibleDuration | OverlongDuration
             | ImpossibleStart | UnreadableArguments | UnreadableMemory | UnknownCategory

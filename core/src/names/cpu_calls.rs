@@ -103,6 +103,11 @@ pub(crate) fn is_zero_grad(name: &str) -> bool {
     words.any(|word| word == "zero_grad")
 }
 
+/// Whether a Python function waits until autograd's own threads have run the backward pass.
+pub(crate) fn waits_for_autograd(frame: &str) -> bool {
+    frame.contains("run_backward")
+}
+
 /// Whether a Python function or range sets buffers of gradients to zero: it is named after that, and it or its file
 /// after gradients. In [`is_zero_grad`] gradients can be `None` instead.
 pub(crate) fn is_gradient_buffer_reset(name: &str) -> bool {

@@ -4,9 +4,10 @@
 //! computes the gradient. Numbers start over on each thread and in each process; only the first backward call with a
 //! given number in a process is linked, as in the reference.
 
+use super::Profile;
 use crate::base::map::Map;
 use crate::profile::launch::process;
-use crate::trace::{EventId, StringId, Trace};
+use crate::trace::{ByName, EventId, StringId, Trace};
 
 /// Prefix of autograd engine calls; the name of the backward function follows.
 pub const ENGINE_CALL: &str = "autograd::engine::evaluate_function: ";
@@ -62,6 +63,29 @@ impl Autograd {
     /// The autograd engine call that computes the gradient of a forward call.
     pub fn backward_of(&self, forward: EventId) -> Option<EventId> {
         self.backward_of.get(&forward).copied()
+    }
+}
+
+/// Tells calls of the backward pass from others: they run inside calls of the autograd engine.
+pub(crate) struct Passes<'a> {
+    profile: &'a Profile,
+    is_engine: ByName<bool>,
+}
+
+impl<'a> Passes<'a> {
+    pub(crate) fn new(profile: &'a Profile) -> Passes<'a> {
+        Passes {
+            profile,
+            is_engine: ByName::new(is_engine_call),
+        }
+    }
+
+    pub(crate) fn is_backward(&mut self, call: EventId) -> bool {
+        let (trace, tree) = (&self.profile.trace, &self.profile.tree);
+        let node = tree.node_of(call);
+        let above = node.into_iter().flat_map(|node| tree.ancestors(node));
+        let mut events = above.filter_map(|node| tree.event(node));
+        events.any(|event| self.is_engine.of(trace, event))
     }
 }
 

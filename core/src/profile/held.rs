@@ -154,10 +154,9 @@ mod tests {
     }
 
     #[test]
-    fn work_that_is_launched_in_time_holds_nothing_nor_do_clocks_that_differ() {
-        // The GPU clock is 5 ms behind, so each launch seems to come after its kernel.
+    fn work_that_is_launched_in_time_holds_nothing() {
+        // The GPU clock is 5 ms behind: shifted, each kernel starts after its launch.
         let early = two(5_000, 65..100);
-        assert!(early.profile().clocks_ns.is_some());
         let none = [("a".to_owned(), 0), ("b".to_owned(), 0)];
         for timetable in [early, two(0, 90..100)] {
             assert_eq!(held_us(&timetable), none);

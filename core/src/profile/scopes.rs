@@ -1,7 +1,7 @@
 //! What calls belong to: a module, an autograd step, or an enclosing call.
 
 use super::Profile;
-use super::autograd::{ENGINE_CALL, is_engine_call};
+use super::autograd::{Autograd, ENGINE_CALL, is_engine_call};
 use super::tree::NodeId;
 use crate::base::format::without_number;
 use crate::names::fusion::is_container;
@@ -121,6 +121,17 @@ impl<'a> Scopes<'a> {
         }
     }
 
+    /// For an autograd step, the class of the module whose forward call it is the gradient of.
+    pub(crate) fn gradient_of(&self, scope: Scope, autograd: &Autograd) -> Option<&'a str> {
+        let Scope::Autograd(node) = scope else {
+            return None;
+        };
+        let tree = self.profile.full_tree();
+        let forward = tree.node_of(autograd.forward_of(tree.event(node)?)?)?;
+        tree.ancestors(forward)
+            .find_map(|above| self.module_name(above))
+    }
+
     fn module_name(&self, node: NodeId) -> Option<&'a str> {
         let event = self.profile.full_tree().event(node)?;
         let trace = &self.profile.trace;
@@ -129,5 +140,36 @@ impl<'a> Scopes<'a> {
         }
         let name = trace.name(event);
         name.strip_prefix(MODULE).map(without_number)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::Timetable;
+
+    #[test]
+    fn a_gradient_belongs_to_the_module_of_its_forward_call() {
+        let number = r#""Sequence number": 7"#;
+        let profile = Timetable::new()
+            .frame("nn.Module: LlamaRMSNorm_0", 0..20)
+            .op("aten::mul", 1..10)
+            .args(number)
+            .thread(2)
+            .op("autograd::engine::evaluate_function: MulBackward0", 30..60)
+            .args(number)
+            .op("aten::mul", 31..40)
+            .profile();
+        let event = |uid| profile.trace.events.by_uid(uid).unwrap();
+        let autograd = Autograd::new(&profile.trace);
+        let mut scopes = Scopes::new(&profile);
+        let [forward, backward] = [1, 3].map(|uid| scopes.of(event(uid)));
+        assert_eq!(scopes.name(backward), Some("MulBackward0"));
+        assert_eq!(
+            scopes.gradient_of(backward, &autograd),
+            Some("LlamaRMSNorm")
+        );
+        assert_eq!(scopes.name(forward), Some("LlamaRMSNorm"));
+        assert_eq!(scopes.gradient_of(forward, &autograd), None);
     }
 }

@@ -308,6 +308,12 @@ impl EventTable {
         }
     }
 
+    /// Moves the start of an event; the duration stays.
+    pub fn move_by_ns(&mut self, id: EventId, by_ns: i64) {
+        let ts_ns = self.ts_ns(id).saturating_add(by_ns);
+        self.ts_ns.set(id.index(), ts_ns);
+    }
+
     /// Sets a duration that was unknown when the event was added, or that turned out to be wrong.
     pub fn set_dur_ns(&mut self, id: EventId, dur_ns: Option<i64>) {
         self.dur_ns.set(id.index(), dur_ns);

@@ -348,7 +348,10 @@ fn of_kernel(
         .iter()
         .any(|part| name.contains(part));
     if is_scalar && !name.contains("vectorized_")
-        || name.contains("CatArrayBatchedCopy") && !name.contains("aligned16")
+        || name.contains("CatArrayBatchedCopy")
+            && !["_aligned", "_vectorized"]
+                .iter()
+                .any(|part| name.contains(part))
     {
         found.push(Fact::NotVectorized);
     }

@@ -235,7 +235,7 @@ pub(crate) fn autocast(of_type: &str) -> &'static str {
 }
 
 /// Whether the reference computes in TF32 and the target in full FP32, although its GPU supports TF32 too.
-fn lacks_tf32(comparison: &Comparison, op: &MatchedOp) -> bool {
+pub(super) fn lacks_tf32(comparison: &Comparison, op: &MatchedOp) -> bool {
     let runs_tf32 = op.sides.as_ref().map(|side| {
         let mut kernels = side.kernels.iter();
         kernels.any(|kernel| is_tf32_kernel(&kernel.name))
@@ -324,6 +324,13 @@ mod tests {
         let tf32 = ["aten::mm", "sm90_xmma_gemm_f32f32_tf32f32_f32_nn_n"];
         let other_tf32 = ["aten::mm", "ampere_tf32_s1688gemm"];
         let sgemm = ["aten::mm", "ampere_sgemm_128x64_nn"];
+        let [reference, target] =
+            [(tf32, 200), (sgemm, 500)].map(|([op, kernel], us)| run([(op, SQUARE, kernel, us)]));
+        let gap = &compared(&reference, &target, H100).gaps.ranked[0];
+        says(
+            &gap.title,
+            "in full FP32, where the reference computes in TF32",
+        );
         let [_, model, kernel] = advised(SQUARE, tf32, sgemm);
         says(&model, "torch.set_float32_matmul_precision");
         assert!(kernel.contains("TF32"), "{kernel}");

@@ -25,6 +25,7 @@ use rule::GapTable;
 
 pub(crate) use super::gap::{Gap, Gaps, Saving, Subject};
 pub(crate) use advice::{Advice, CAUSES, USUAL, usual_advice};
+pub(crate) use unmatched::NO_PARTNER_TITLE;
 
 const TABLES: [GapTable; 7] = [
     operations::TABLE,

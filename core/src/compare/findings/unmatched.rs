@@ -47,11 +47,14 @@ const RULES: &[GapRule] = &[
     NO_PARTNER,
 ];
 
+/// The title of findings about work of the target alone that has no name of its own.
+pub(crate) const NO_PARTNER_TITLE: &str = "Work that the reference does not have";
+
 const NO_PARTNER: GapRule = GapRule {
     key: "no_partner",
     when: "the target computes longer without a partner than the reference does",
     applies: |_, _| true,
-    title: "Work that the reference does not have",
+    title: NO_PARTNER_TITLE,
     issue: "The target spends {time} in operations that the reference does not have, mainly {names}; the reference spends {reference} in operations that the target does not have.",
     model: "Check that both runs take the same path through the same model.",
     kernel: "Find kernels that do the same work in the lists of unmatched kernels.",

@@ -114,9 +114,24 @@ pub(super) const RULES: &[Rule<Seen>] = &[
         },
         title: "{transposed}{padded}",
         issue: "{figures}{usual}{special}.",
-        model: "channels that are multiples of 8, or of the tile, do more in the same time.",
+        model: "{advice}.",
         kernel: "a smaller tile, or one with another aspect ratio, wastes less computation on padding.",
-        words: |group| vec![("padded", padded(group.first()))],
+        words: |group| {
+            let most = group.input.options.thresholds.conv_few_channels;
+            let is_few = |shape: &ConvolutionShape| shape.channels() as f64 <= most;
+            // Images have as many channels as they have.
+            let otherwise = match group.first().has(is_few) {
+                true => {
+                    "fold neighboring positions into channels (`pixel_unshuffle`, with the filter rearranged to match)"
+                }
+                false => {
+                    "channels that are multiples of 8, or of the tile, do more in the same time"
+                }
+            };
+            let mut words = patches_or(group, otherwise);
+            words.push(("padded", padded(group.first())));
+            words
+        },
         saves: Saves::Steps(&[Cause::TilePadding, Cause::PaddedDimension]),
         ..BASE
     },

@@ -7,11 +7,14 @@ mod rules;
 mod tests;
 
 use super::bandwidth::Baseline;
+use super::unfused_attention;
+use crate::base::map::Set;
 use crate::findings::prelude::*;
 use crate::names::Family;
 use crate::names::elementwise::{ElementwiseKind, Movement};
 use crate::names::optimizer::{STEP_OPS, STEP_OPS_ALONE};
 use crate::perf::{OpInput, is_integer_type, product};
+use crate::profile::Profile;
 use crate::profile::elementwise::{has_double, is_fill_alone};
 use crate::profile::operations::Operation;
 use crate::profile::optimizer::{OptimizerStep, ZeroGrad};
@@ -53,6 +56,8 @@ struct Seen<'a> {
     zero_grad_ns: i64,
     /// The time of its calls that set buffers of gradients to zero.
     zero_buffer_ns: i64,
+    /// Its elements are as many, in rows as long, as those that a log-softmax reads: logits, or their gradients.
+    is_of_logits: bool,
     /// It fills a tensor, and not as part of another operator.
     is_fill: bool,
     /// How it moves elements, if it does nothing else.
@@ -63,6 +68,8 @@ struct Seen<'a> {
     copied_ns: i64,
     /// It reads or writes FP64, and other work of the trace is narrower.
     is_double: bool,
+    /// Its largest input comes first: a concatenation that appends, as to a cache, and is not a fixed prefix.
+    appends: bool,
     /// Set if it is a part of an Adam step that a fused step would do in one kernel.
     fused: Option<FusedStep>,
 }
@@ -75,6 +82,7 @@ impl<'a> Seen<'a> {
         input: &Input<'a>,
         baseline: &'a Baseline,
         steps: &'a [OptimizerStep],
+        logits: &Set<(u64, i64)>,
         row: &'a Row,
     ) -> Seen<'a> {
         let operation = input.operation(row.operation);
@@ -109,6 +117,7 @@ impl<'a> Seen<'a> {
             steps,
             zero_grad_ns,
             zero_buffer_ns,
+            is_of_logits: size(profile, operation).is_some_and(|size| logits.contains(&size)),
             is_fill: is_fill_alone(profile, operation),
             movement: Movement::of(profile, operation),
             masks: Masks::of(input).get(row.operation),
@@ -117,6 +126,7 @@ impl<'a> Seen<'a> {
                 _ => 0,
             },
             is_double: has_double(input.profile, operation) && has_narrower(input),
+            appends: appends(arguments.as_ref()),
             fused: None,
         }
     }
@@ -187,6 +197,30 @@ fn has_narrower(input: &Input) -> bool {
     found.0
 }
 
+/// Whether the largest input of a concatenation is the first one.
+fn appends(arguments: Option<&OpInput>) -> bool {
+    let tensors = arguments.and_then(|arguments| arguments.tensor_list(0));
+    let sizes: Vec<f64> = tensors.into_iter().flatten().map(product).collect();
+    let first = sizes.first().copied();
+    first.is_some_and(|first| sizes.iter().all(|size| *size <= first))
+}
+
+/// The sizes of what the log-softmax of losses reads.
+fn logits(input: &Input) -> Set<(u64, i64)> {
+    let profile = input.profile;
+    let all = input.operations();
+    all.filter(|(_, operation, _)| operation.short_name(profile).contains("log_softmax"))
+        .filter_map(|(_, operation, _)| size(profile, operation))
+        .collect()
+}
+
+/// The number of elements of its first tensor, and the length of a row.
+fn size(profile: &Profile, operation: &Operation) -> Option<(u64, i64)> {
+    let tensors = operation.tensors(profile);
+    let shape = tensors.first()?.shape;
+    Some((product(shape) as u64, *shape.last()?))
+}
+
 /// The share of a concatenation that its largest input has, from 0 to 1; 0 if no input is much larger than the others.
 fn copied_share(arguments: Option<&OpInput>) -> f64 {
     /// The rest is new: a step of a sequence, a token.
@@ -210,13 +244,20 @@ pub(super) fn run(input: &Input, rows: &[Row], outcome: &mut Outcome) {
     let baseline = Baseline::of(input);
     let steps = || OptimizerStep::all(input.profile);
     let steps = input.profile.once(steps);
-    let look = |row| Seen::new(input, &baseline, &steps, row);
+    let logits = logits(input);
+    let look = |row| Seen::new(input, &baseline, &steps, &logits, row);
     let mut seen: Vec<Seen> = rows.iter().map(look).collect();
     facts(input, outcome, &baseline, &seen);
     outcome.tables.push(table(&seen));
     // The model of a copy counts a source whole that repeats its elements.
     let repeats = |seen: &Seen| seen.movement == Some(Movement::Repetition);
     seen.retain(|seen| !seen.row.is_anomaly || repeats(seen));
+    // Conversions that a fused attention replaces are part of that finding.
+    let replaced = unfused_attention::replaced(input);
+    seen.retain(|seen| {
+        let is_replaced = replaced.contains(&seen.row.operation);
+        !seen.row.is_anomaly && !(is_replaced && seen.kind == ElementwiseKind::Cast)
+    });
     adam::find_fused_steps(input, &mut seen);
     let is_list = |seen: &&Seen| seen.kind == ElementwiseKind::Optimizer;
     let (parts, single): (Vec<&Seen>, Vec<&Seen>) = seen

@@ -147,7 +147,7 @@ pub(super) const RULES: &[Rule<Seen>] = &[
         applies: |_, seen| !seen.is_short && seen.copied_ns > 0,
         title: "Concatenation that copies one large tensor",
         issue: "{figures}; {share} of what it writes is a copy of its largest input.",
-        model: "allocate the tensor once at its largest size and write new elements in place (a static KV cache, `index_copy_`), instead of `torch.cat` in each step.",
+        model: "{grows?allocate the tensor once at its largest size and write new elements in place (a static KV cache, `index_copy_`), instead of `torch.cat` in each step|allocate the result once, and let what computes its inputs write into slices of it (`out=`)}.",
         kernel: "nothing to gain in a kernel: the large input need not be copied.",
         notes: &[
             "What it saves is the share of its time that its largest input has of the result.",
@@ -155,7 +155,8 @@ pub(super) const RULES: &[Rule<Seen>] = &[
         words: |group| {
             let copied_ns = sum(group.seen.iter().map(|seen| seen.copied_ns));
             let percent = copied_ns as f64 * 100.0 / group.time_ns().max(1) as f64;
-            vec![("share", format::percent(percent))]
+            let grows = group.any(|seen| seen.appends);
+            vec![("share", format::percent(percent)), holds("grows", grows)]
         },
         saves: Saves::Measured(|_, seen| seen.copied_ns),
         has_reproducer: false,
@@ -243,6 +244,20 @@ pub(super) const RULES: &[Rule<Seen>] = &[
         model: "{narrowed?let `torch.compile` merge the conversion with its neighbors, or keep the result where the same elements are converted again|leave the data narrow and convert where it is used: with `torch.compile` the operation that follows reads the narrow type itself. What is used several times is converted once and kept}.",
         kernel: "let the consumer read the type as it is; the conversion then costs nothing of its own.",
         words: |group| vec![holds("narrowed", group.any(|seen| !is_widened(seen)))],
+        ..CONVERSION
+    },
+    Rule {
+        key: "logit_conversions",
+        when: "it converts between floating-point types, and its elements are as many, in rows as long, as those that a log-softmax reads",
+        applies: |_, seen| seen.is_long(ElementwiseKind::Cast) && seen.is_of_logits,
+        title: "Logits converted for the loss",
+        issue: "{figures}; it only converts logits, or their gradients, for the loss.",
+        model: "let one kernel compute the loss from the logits as the output layer writes them (a fused cross entropy, which computes in FP32 inside; in chunks of tokens the logits need not all be kept), or compile conversion and loss together (`torch.compile`).",
+        kernel: "let the loss read the type that the output layer writes, and write gradients in that type.",
+        notes: &[
+            "Logits are recognized by the size of what the log-softmax of the loss reads.",
+            "The saving is the time of the conversions; the loss itself then moves fewer bytes, too, which is not counted.",
+        ],
         ..CONVERSION
     },
     Rule {

@@ -94,6 +94,11 @@ fn a_large_tensor_need_not_be_copied_to_append_to_it() {
     says(&finding.issue, &[">99.9 % of what it writes"]);
     says(&finding.model, &["write new elements in place"]);
     saves_at_most(&appended, "large_input_concatenated", 399_000..400_001);
+    // A class token precedes the patches of an image, and is no cache.
+    let prepended = cat("16x1x1024 16x8191x1024");
+    let model = &only(&prepended, "large_input_concatenated").model;
+    says(model, &["write into slices of it"]);
+    says_no(model, &["cache"]);
     let halves = patterns(&cat("16x4096x1024 16x4096x1024"));
     assert!(!halves.contains(&"large_input_concatenated"));
 }
@@ -214,6 +219,22 @@ fn conversions_are_no_copies() {
     let finding = found(&outcome, "type_conversions");
     assert_eq!(finding.impact, Some(Impact::at_most(100_000)));
     assert_eq!(outcome.get("cast_count"), Some(&Value::Count(1)));
+}
+
+/// Both directions, next to a log-softmax of the same logits; other conversions are not of logits.
+#[test]
+fn conversions_of_logits_are_those_of_the_loss() {
+    let cast = |calls: Calls, args: &str| calls.call("aten::copy_", args, KERNEL, 100);
+    let loss = "512x32000:float, _:Scalar, _:Scalar";
+    let calls = cast(fast(Calls::new()), "2x256x32000:float, 2x256x32000");
+    let calls = calls.call("aten::_log_softmax", loss, "cunn_SoftMaxForward", 300);
+    let calls = cast(calls, "2x256x32000, 2x256x32000:float");
+    let outcome = calls.outcome("elementwise");
+    let finding = only(&outcome, "logit_conversions");
+    assert_eq!(finding.impact, Some(Impact::at_most(200_000)));
+    says(&finding.model, &["fused cross entropy"]);
+    let outcome = cast(calls, "512x16000, 512x16000:float").outcome("elementwise");
+    assert_eq!(found(&outcome, "type_conversions").time_ns, 100_000);
 }
 
 #[test]

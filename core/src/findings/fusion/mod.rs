@@ -31,6 +31,7 @@ use std::collections::BTreeMap;
 use super::run_time;
 use crate::findings::prelude::*;
 use crate::names::fusion::ChainKind;
+use crate::profile::autograd::Autograd;
 use crate::profile::scopes::Scopes;
 use crate::profile::streams::steps;
 use crate::trace::EventId;
@@ -38,10 +39,12 @@ use chains::{Chain, chains};
 use saving::Projection;
 use steps::{ChainStep, StepRole, operators};
 
-/// Chains of the same operators in the same class of module.
+/// Chains of the same operators in the same class of module, or in the gradients of one.
 struct Candidate {
     kind: ChainKind,
     class: Option<String>,
+    /// In the backward pass, the module of the forward call.
+    gradient_of: Option<String>,
     confidence: Confidence,
     /// Whether all instances follow a batch norm.
     follows_batch_norm: bool,
@@ -130,20 +133,22 @@ fn of_chains(
 ) -> Vec<Candidate> {
     let projection = Projection::new(input);
     let step = |at: &usize| *steps.get(*at)?;
-    let mut index: BTreeMap<(ChainKind, Option<&str>, Vec<&str>), Candidate> = BTreeMap::new();
+    let autograd = Autograd::new(&input.profile.trace);
+    let mut index: BTreeMap<(ChainKind, [Option<&str>; 2], Vec<&str>), Candidate> = BTreeMap::new();
     for chain in chains {
         let members: Vec<ChainStep> = chain.members.iter().filter_map(step).collect();
         let names = members.iter().map(|one| one.operator.name.as_str());
         let names: Vec<&str> = names.collect();
         let class = scopes.name(chain.scope);
+        let gradient_of = scopes.gradient_of(chain.scope, &autograd);
         let anchor = chain.anchor.as_ref().and_then(step);
-        let anchored_to = anchor.map(|one| one.operator.role);
-        let follows_batch_norm = anchored_to == Some(StepRole::BatchNorm);
+        let follows_batch_norm = anchor.is_some_and(|one| one.operator.name.contains("batch_norm"));
         let candidate = index
-            .entry((chain.kind, class, names.clone()))
+            .entry((chain.kind, [class, gradient_of], names.clone()))
             .or_insert_with(|| Candidate {
                 kind: chain.kind,
                 class: class.map(str::to_owned),
+                gradient_of: gradient_of.map(str::to_owned),
                 confidence: confidence(chain.kind, class),
                 follows_batch_norm,
                 is_interrupted: false,

@@ -36,7 +36,7 @@ impl Subject for Candidate {
         let largest = group.first();
         let (time_ns, run_ns) = (group.sum(|one| one.time_ns), group.sum(|one| one.run_ns));
         let place = match &largest.class {
-            Some(class) => format!("`{}`", quotable(class)),
+            Some(class) => format!("`{}`{}", quotable(class), of_forward(largest)),
             None => "the code without recorded modules".to_owned(),
         };
         let others = match group.seen.len() as u64 {
@@ -313,6 +313,14 @@ fn step_table(input: &Input, candidate: &Candidate) -> Table {
     ];
     let steps = candidate.members.iter().zip(&candidate.names);
     Table::of("kernels", title, steps, columns)
+}
+
+/// For a chain of the backward pass, the module that it computes gradients for.
+fn of_forward(candidate: &Candidate) -> String {
+    let module = candidate.gradient_of.as_deref();
+    module.map_or(String::new(), |module| {
+        format!(" (the backward pass of `{}`)", quotable(module))
+    })
 }
 
 /// A name from the trace that can be put between backticks.

@@ -7,6 +7,7 @@ use crate::findings::narrower::{
     sixteen_bit,
 };
 use crate::findings::prelude::*;
+use crate::profile::autograd::Passes;
 use crate::profile::gemm::{GemmSizes, OddPitch};
 
 /// A last wave of tiles is mentioned if it leaves this share of all waves idle.
@@ -173,6 +174,14 @@ pub(super) fn tiles_on_units(seen: &Seen) -> String {
         "{} on {units} compute units",
         format::counted(workgroups, what)
     )
+}
+
+/// Whether it is the gradient of a weight, whose K is the number of tokens: in the backward pass, and longest along K.
+pub(super) fn sums_over_tokens(input: &Input, seen: &Seen) -> bool {
+    let is_long = |sizes: GemmSizes| sizes.k > sizes.m && sizes.k > sizes.n;
+    let mut passes = Passes::new(input.profile);
+    let mut calls = input.operation(seen.row.operation).calls.iter();
+    seen.sizes.is_some_and(is_long) && calls.all(|call| passes.is_backward(call.event))
 }
 
 /// How to use more of the compute units: a split along K is only suggested if K is long enough.

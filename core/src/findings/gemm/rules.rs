@@ -2,7 +2,7 @@
 
 use super::advice::{
     alignment, fewer_bytes, fill_units, in_cache, less_work, odd_dimensions, padded,
-    tile_sentences, tiles_on_units, weights_in, wider,
+    sums_over_tokens, tile_sentences, tiles_on_units, weights_in, wider,
 };
 use super::{Seen, is_tiny};
 use crate::assess::waterfall::Cause;
@@ -141,13 +141,14 @@ pub(super) const RULES: &[Rule<Seen>] = &[
             Some(cause) => cause == Cause::WaveQuantization,
         },
         title: "{tiles}",
-        model: "larger batches or fused projections give the GPU more tiles.",
+        model: "{tokens?nothing to gain in the model: it is the gradient of a weight, and a larger batch only makes K longer|larger batches or fused projections give the GPU more tiles}.",
         kernel: "{kernel}.",
         words: |group| {
             let first = group.first();
             vec![
                 ("tiles", tiles_on_units(first)),
                 ("kernel", fill_units(first).to_owned()),
+                holds("tokens", sums_over_tokens(group.input, first)),
             ]
         },
         saves: Saves::Each(|_, seen| of_full_units(seen)),

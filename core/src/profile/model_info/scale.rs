@@ -9,6 +9,7 @@ use crate::base::format;
 use crate::base::group::grouped;
 use crate::names::Family;
 use crate::profile::Profile;
+use crate::profile::autograd::Passes;
 use crate::profile::operations::Operation;
 
 /// Prefixes of modules that encode the prompt of a diffusion model.
@@ -32,21 +33,24 @@ pub(super) fn scale(profile: &Profile, modules: &Modules, architecture: &Inferre
         parts.push(format::counted(count, noun));
         evidence.push(format!("`{class}` has {} instances", format::count(count)));
     }
-    let products = || {
-        let operations = profile.operations().iter();
-        operations.filter(|operation| operation.family == Family::Gemm)
-    };
+    let gemms = forward_gemms(profile);
     // The most frequent K of unbatched GEMMs.
-    let unbatched = products().filter(|one| param(one, "B").unwrap_or(1) == 1);
-    let inner = unbatched.filter_map(|one| Some((param(one, "K")?, one.n_calls())));
+    let unbatched = gemms.iter();
+    let unbatched = unbatched.filter(|(one, _)| param(one, "B").unwrap_or(1) == 1);
+    let inner = unbatched.filter_map(|(one, calls)| Some((param(one, "K")?, *calls)));
     let inner = grouped(inner, |sum: &mut u64, calls| *sum += calls);
     let most = inner.iter().map(|(_, calls)| *calls).max().unwrap_or(0);
     let hidden = inner.iter().find(|(_, calls)| *calls == most);
     if let Some((hidden, calls)) = hidden.filter(|_| has_hidden_size) {
+        let have = if *calls == 1 { "has" } else { "have" };
+        let of_forward = match profile.is_training() {
+            true => " of the forward pass",
+            false => "",
+        };
         parts.push(format!("hidden size {hidden}"));
         evidence.push(format!(
-            "{} have K = {hidden}",
-            format::counted(*calls, "product")
+            "{}{of_forward} {have} K = {hidden}",
+            format::counted(*calls, "GEMM")
         ));
     }
     let attention = profile.operations().iter().find_map(|operation| {
@@ -70,7 +74,7 @@ pub(super) fn scale(profile: &Profile, modules: &Modules, architecture: &Inferre
             );
         }
     }
-    if let Some(vocabulary) = vocabulary(products()) {
+    if let Some(vocabulary) = vocabulary(&gemms) {
         parts.push(format!("vocabulary {}", format::count(vocabulary)));
         evidence.push("the wide GEMM that runs least often has as many columns".to_owned());
     }
@@ -85,22 +89,37 @@ fn param(operation: &Operation, wanted: &str) -> Option<u64> {
     operation.known()?.param(wanted)?.size()
 }
 
+/// GEMMs with the number of their calls in the forward pass: those of gradients sum over tokens instead.
+fn forward_gemms(profile: &Profile) -> Vec<(&Operation, u64)> {
+    let mut passes = Passes::new(profile);
+    let operations = profile.operations().iter();
+    operations
+        .filter(|operation| operation.family == Family::Gemm)
+        .map(|gemm| {
+            let calls = gemm.calls.iter();
+            let calls = calls.filter(|call| !passes.is_backward(call.event));
+            (gemm, calls.count() as u64)
+        })
+        .filter(|(_, calls)| *calls > 0)
+        .collect()
+}
+
 /// The number of columns of the output layer: of the wide GEMMs, the one that runs least often; the widest of equals.
 /// GEMMs that run about as often as the most frequent one are inside the layers.
-fn vocabulary<'a>(products: impl Iterator<Item = &'a Operation>) -> Option<u64> {
+fn vocabulary(gemms: &[(&Operation, u64)]) -> Option<u64> {
     /// Narrower output layers are not a vocabulary.
     const MIN_VOCABULARY: u64 = 20_000;
     /// Up to four GEMMs of a layer can have the same size: those of Q, K, V and the output projection.
-    const PRODUCTS_ALIKE: u64 = 4;
+    const GEMMS_ALIKE: u64 = 4;
     let mut calls: BTreeMap<(u64, u64), u64> = BTreeMap::new();
-    for product in products {
-        if let (Some(n), Some(k)) = (param(product, "N"), param(product, "K")) {
-            *calls.entry((n, k)).or_default() += product.n_calls();
+    for (gemm, n_calls) in gemms {
+        if let (Some(n), Some(k)) = (param(gemm, "N"), param(gemm, "K")) {
+            *calls.entry((n, k)).or_default() += n_calls;
         }
     }
     let most = calls.values().copied().max()?;
     let wide = calls.into_iter().filter(|((n, _), calls)| {
-        let is_in_layers = calls.saturating_mul(PRODUCTS_ALIKE) >= most && most > 1;
+        let is_in_layers = calls.saturating_mul(GEMMS_ALIKE) >= most && most > 1;
         *n >= MIN_VOCABULARY && !is_in_layers
     });
     let ((n, _), _) = wide.min_by_key(|((n, _), calls)| (*calls, std::cmp::Reverse(*n)))?;

@@ -58,6 +58,37 @@ fn heads_that_are_shared_out_are_those_of_a_gpu() {
     assert_eq!(scale.text(), "hidden size 8192, 8 heads on a GPU");
 }
 
+/// The gradients of two weights sum over 4 096 tokens each.
+#[test]
+fn gemms_of_the_backward_pass_tell_no_hidden_size() {
+    let mm = |m: u32, k: u32, n: u32| {
+        format!(
+            r#""Input Dims": [[{m}, {k}], [{k}, {n}]], "Input type": ["c10::BFloat16", "c10::BFloat16"]"#
+        )
+    };
+    let attention = r#""Input Dims": [[1, 16, 4096, 64], [1, 16, 4096, 64], [1, 16, 4096, 64], [], [], []], "Input type": ["c10::BFloat16", "c10::BFloat16", "c10::BFloat16", "Scalar", "Scalar", ""], "Concrete Inputs": ["", "", "", "0.", "False", "False"]"#;
+    let flash = "aten::_scaled_dot_product_flash_attention";
+    let profile = Timetable::new()
+        .op("aten::mm", 0..10)
+        .args(&mm(4096, 1024, 3072))
+        .launched("gemm", 1..2, 100..110)
+        .op(flash, 10..20)
+        .args(attention)
+        .launched("flash_fwd", 11..12, 110..130)
+        .op("autograd::engine::evaluate_function: MmBackward0", 20..60)
+        .op("aten::mm", 21..30)
+        .args(&mm(1024, 4096, 3072))
+        .launched("gemm", 22..23, 130..140)
+        .op("aten::mm", 31..40)
+        .args(&mm(1024, 4096, 3072))
+        .launched("gemm", 32..33, 140..150)
+        .profile();
+    let scale = ModelInfo::new(&profile).scale;
+    assert_eq!(scale.text(), "hidden size 1024, 16 heads");
+    let gemms = "1 GEMM of the forward pass has K = 1024";
+    assert!(scale.evidence.starts_with(gemms), "{}", scale.evidence);
+}
+
 #[test]
 fn kernels_tell_packed_weights_experts_and_scans() {
     let info = |kernel: &str| {

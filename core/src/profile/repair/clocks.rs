@@ -1,4 +1,4 @@
-//! GPU and CPU clocks that disagree.
+//! GPU and CPU clocks that disagree: by how much, and GPU times shifted by that where the difference is constant.
 
 use super::{ROUNDING_NS, Row, streams};
 use crate::base::interval::Interval;
@@ -17,6 +17,21 @@ const WAIT_SLACK_NS: i64 = 100_000;
 
 /// At least this many pieces of work must show a clock difference, because a single start may be damaged.
 const LEAST_PIECES: usize = 2;
+
+/// With clocks that agree, some work starts within this time after the call that launched it.
+const LONGEST_DELAY_NS: i64 = 50_000;
+
+/// Where no work is queued, delays from launch to start differ by about this much.
+const DELAY_SPREAD_NS: i64 = 25_000;
+
+/// At least this many idle gaps must show a delay.
+const LEAST_GAPS: usize = 16;
+
+/// Shorter gaps also occur between queued kernels.
+const LEAST_GAP_NS: i64 = 2_000;
+
+/// With shifted times, at most this share of the work may still start before its call.
+const MOST_EARLY_PERCENT: usize = 1;
 
 /// Number of launches before a wait that are examined.
 const LOOK_BACK: usize = 64;
@@ -74,25 +89,101 @@ fn in_order(trace: &Trace, launches: &Launches, rows: &[Row]) -> Vec<i64> {
     found
 }
 
+/// Whether all work is on one GPU.
+fn has_one_gpu(trace: &Trace, launches: &Launches) -> bool {
+    let mut gpus = launches.work.iter().map(|work| process(trace, *work));
+    let first = gpus.next();
+    first.is_some() && gpus.all(|other| Some(other) == first)
+}
+
+/// Each piece of work with the call that launched it.
+fn linked<'a>(launches: &'a Launches) -> impl Iterator<Item = (EventId, EventId)> + 'a {
+    let work = launches.work.iter().enumerate();
+    work.filter_map(|(row, &work)| Some((work, launches.launched_by(GpuId(row as u32))?)))
+}
+
+/// The delay of each piece of work that ends an idle gap of the GPU, from the end of its call to its start.
+fn delays_after_gaps(trace: &Trace, launches: &Launches) -> Vec<i64> {
+    let events = &trace.events;
+    let all = linked(launches).map(|(work, call)| {
+        let start_ns = events.ts_ns(work);
+        let delay_ns = start_ns.saturating_sub(events.end_ns(call));
+        (start_ns, events.end_ns(work), delay_ns)
+    });
+    let mut all: Vec<(i64, i64, i64)> = all.collect();
+    all.sort_unstable();
+    let mut end_ns = i64::MIN;
+    let mut delays = Vec::new();
+    for (start_ns, own_end_ns, delay_ns) in all {
+        if start_ns.saturating_sub(end_ns) >= LEAST_GAP_NS {
+            delays.push(delay_ns);
+        }
+        end_ns = end_ns.max(own_end_ns);
+    }
+    delays
+}
+
+/// How far the GPU clock is ahead, if each piece of work starts long after its call, and most of what ends an idle gap
+/// after the same time: a queue delays work by different times, and an idle GPU does not delay it. Only for traces of
+/// one GPU.
+pub(super) fn delayed(trace: &Trace, launches: &Launches) -> Option<i64> {
+    let events = &trace.events;
+    let all =
+        linked(launches).map(|(work, call)| events.ts_ns(work).saturating_sub(events.end_ns(call)));
+    let least_ns = all.min()?;
+    if least_ns < LONGEST_DELAY_NS || !has_one_gpu(trace, launches) {
+        return None;
+    }
+    let delays = delays_after_gaps(trace, launches);
+    let is_alike = |ns: &&i64| ns.saturating_sub(least_ns) <= DELAY_SPREAD_NS;
+    let n_alike = delays.iter().filter(is_alike).count();
+    (delays.len() >= LEAST_GAPS && n_alike * 2 >= delays.len()).then_some(least_ns)
+}
+
+/// Whether GPU times fit their calls once they are shifted back by this difference, so that it is the same all along:
+/// hardly any work starts before its call, and an idle GPU mostly starts at once what is launched.
+pub(super) fn is_constant(trace: &Trace, launches: &Launches, by_ns: i64) -> bool {
+    let events = &trace.events;
+    let mut delays: Vec<i64> = linked(launches)
+        .map(|(work, call)| {
+            let delay_ns = events.ts_ns(work).saturating_sub(events.ts_ns(call));
+            delay_ns.saturating_sub(by_ns)
+        })
+        .collect();
+    delays.sort_unstable();
+    let n_early = delays.partition_point(|delay_ns| *delay_ns < -CLOCK_SLACK_NS);
+    let median_ns = delays.get(delays.len() / 2);
+    let after_gaps = delays_after_gaps(trace, launches);
+    let is_long = |ns: &&i64| ns.saturating_sub(by_ns) > LONGEST_DELAY_NS;
+    let n_long = after_gaps.iter().filter(is_long).count();
+    n_early * 100 <= delays.len() * MOST_EARLY_PERCENT
+        && median_ns.is_some_and(|ns| (-CLOCK_SLACK_NS..=LONGEST_QUEUE_NS).contains(ns))
+        && (after_gaps.len() < LEAST_GAPS || n_long * 2 < after_gaps.len())
+        && has_one_gpu(trace, launches)
+}
+
+/// Shifts everything on the GPU back by the difference of the clocks.
+pub(super) fn shift(trace: &mut Trace, by_ns: i64) {
+    let events = &trace.events;
+    let is_on_gpu = |of: Category| of.is_gpu() || of == Category::GpuUserAnnotation;
+    let on_gpu: Vec<EventId> = events.of_category(is_on_gpu).collect();
+    for event in on_gpu {
+        trace.events.move_by_ns(event, by_ns.saturating_neg());
+    }
+}
+
 /// How far the GPU clock is ahead, if work starts after the CPU has waited for everything launched. Only for traces of
 /// one GPU and one process.
 pub(super) fn late(trace: &Trace, launches: &Launches) -> Option<i64> {
     let events = &trace.events;
-    let mut gpus = launches.work.iter().map(|work| process(trace, *work));
-    let gpu = gpus.next()?;
-    if !gpus.all(|other| other == gpu) {
+    if !has_one_gpu(trace, launches) {
         return None;
     }
     let mut tracks = launches.work.iter().map(|work| events.track(*work));
     let track = tracks.next()?;
     let has_one_stream = tracks.all(|other| other == track);
-    let linked = (0..launches.work.len() as u32).map(GpuId);
-    let mut linked: Vec<(i64, EventId)> = linked
-        .filter_map(|id| {
-            let work = launches.work.get(id.index())?;
-            Some((events.end_ns(launches.launched_by(id)?), *work))
-        })
-        .collect();
+    let linked = linked(launches).map(|(work, call)| (events.end_ns(call), work));
+    let mut linked: Vec<(i64, EventId)> = linked.collect();
     linked.sort_unstable();
     let host = process(trace, launches.launches.first()?.call);
     let to_host = launches.launches.iter().filter(|launch| {
@@ -118,10 +209,12 @@ pub(super) fn late(trace: &Trace, launches: &Launches) -> Option<i64> {
         let end = linked.partition_point(|(launched_ns, _)| *launched_ns <= wait.start_ns);
         let before = linked.get(..end).unwrap_or_default().iter().rev();
         // Work runs approximately in launch order.
-        let late = before
-            .take(LOOK_BACK)
-            .map(move |(_, work)| events.ts_ns(*work).saturating_sub(wait.end_ns));
-        late.take_while(|late_ns| *late_ns > WAIT_SLACK_NS)
+        let late = before.take(LOOK_BACK).map(|(_, work)| *work);
+        let starts_late =
+            |work: &EventId| events.ts_ns(*work).saturating_sub(wait.end_ns) > WAIT_SLACK_NS;
+        // The wait returned when the last of it had ended.
+        let ends = late.take_while(starts_late);
+        ends.map(|work| events.end_ns(work).saturating_sub(wait.end_ns))
     });
     let late: Vec<i64> = late.collect();
     let by = late.iter().max().copied();

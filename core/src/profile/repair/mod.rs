@@ -36,7 +36,7 @@ const MOST_DAMAGED_PERCENT: usize = 10;
 pub(crate) struct Mended {
     /// The launches of the remaining events.
     pub(crate) launches: Launches,
-    /// Offset between the GPU and CPU clocks, if they disagree.
+    /// Offset between the GPU and CPU clocks, if they disagree and GPU times could not be shifted.
     pub(crate) clocks_ns: Option<i64>,
     /// GPU activity whose recorded times are not used.
     pub(crate) as_recorded: Vec<AsRecorded>,
@@ -162,7 +162,19 @@ pub(crate) fn mend(trace: &mut Trace, warnings: &mut Warnings) -> Mended {
 
     let repeating = launches.repeating_calls().len() as u64;
     warnings.add_many(WarningKind::RepeatedCall, repeating, None);
-    clocks_ns = clocks_ns.or_else(|| clocks::late(trace, &launches));
+    clocks_ns = clocks_ns
+        .or_else(|| clocks::late(trace, &launches))
+        .or_else(|| clocks::delayed(trace, &launches));
+    if let Some(difference_ns) =
+        clocks_ns.filter(|by_ns| clocks::is_constant(trace, &launches, *by_ns))
+    {
+        clocks::shift(trace, difference_ns);
+        rows = Row::sorted(trace, launches.work.iter().copied());
+        let apart = format::time_ns(difference_ns.saturating_abs());
+        let detail = format!("They are about {apart} apart.");
+        warnings.add_with(WarningKind::ClocksShifted, 1, None, detail);
+        clocks_ns = None;
+    }
     if let Some(difference_ns) = clocks_ns {
         let apart = format::time_ns(difference_ns.saturating_abs());
         let detail = format!("They are about {apart} apart.");

@@ -83,18 +83,50 @@ fn work_with_a_start_that_cannot_be_is_left_out() {
 }
 
 #[test]
-fn clocks_that_differ_are_told() {
+fn gpu_times_follow_their_calls_where_clocks_differ_by_a_constant() {
     for (off_us, apart) in [
         (-300.0, "They are about 280 µs apart."),
         (3.6e9, "They are about 3\u{202f}600 s apart."),
     ] {
         let skewed = twenty(|launch| (EPOCH + f64::from(launch) * 100.0 + 20.0 + off_us, 50.0));
-        assert_eq!(warned(&skewed), [(ClocksDiffer, 1)]);
-        let detail = &skewed.warnings.get(ClocksDiffer).unwrap().detail;
+        assert_eq!(warned(&skewed), [(ClocksShifted, 1)]);
+        let detail = &skewed.warnings.get(ClocksShifted).unwrap().detail;
         assert_eq!(detail, apart);
         assert_eq!(skewed.gpu.len(), 20);
-        assert!(skewed.without_idle_causes().is_some());
+        assert_eq!(skewed.without_idle_causes(), None);
+        // The earliest starts with its call.
+        let first = skewed.gpu.iter().map(|(_, work)| work.span.start_ns).min();
+        assert_eq!(first, Some((EPOCH * 1e3) as i64));
     }
+}
+
+/// The GPU clock is two milliseconds behind, from the tenth launch on only one.
+#[test]
+fn clocks_that_drift_are_told() {
+    let drifting = twenty(|launch| {
+        let behind_us = if launch < 10 { 2_000.0 } else { 1_000.0 };
+        (EPOCH + f64::from(launch) * 100.0 + 20.0 - behind_us, 50.0)
+    });
+    assert_eq!(warned(&drifting)[0], (ClocksDiffer, 1));
+    assert!(drifting.without_idle_causes().is_some());
+}
+
+/// The GPU is idle before each of twenty kernels, and starts each of them as late.
+#[test]
+fn kernels_of_an_idle_gpu_that_all_start_as_late_are_the_clock() {
+    let late = |by: &dyn Fn(u32) -> f64| {
+        twenty(|launch| (EPOCH + f64::from(launch) * 100.0 + 8.0 + by(launch), 50.0))
+    };
+    let shifted = late(&|launch| 3_000.0 + f64::from(launch % 4));
+    assert_eq!(warned(&shifted), [(ClocksShifted, 1)]);
+    let detail = &shifted.warnings.get(ClocksShifted).unwrap().detail;
+    assert_eq!(detail, "They are about 3.00 ms apart.");
+    // Up to 40 µs may be the way to the GPU; and a queue delays each by another time.
+    assert_eq!(warned(&late(&|_| 40.0)), []);
+    assert_eq!(
+        warned(&late(&|launch| 3_000.0 + 30.0 * f64::from(launch))),
+        []
+    );
 }
 
 /// Launches come every 100 µs and their work takes 150 µs: the delay of each is 50 µs longer than the previous one.
@@ -109,8 +141,8 @@ fn a_queue_hides_no_difference_of_clocks() {
     };
     assert_eq!(warned(&queued(0.0)), []);
     let early = queued(300.0);
-    assert_eq!(warned(&early), [(ClocksDiffer, 1)]);
-    let detail = &early.warnings.get(ClocksDiffer).unwrap().detail;
+    assert_eq!(warned(&early), [(ClocksShifted, 1)]);
+    let detail = &early.warnings.get(ClocksShifted).unwrap().detail;
     assert_eq!(detail, "They are about 280 µs apart.");
 }
 
@@ -188,8 +220,9 @@ fn few_early_starts_in_the_order_of_the_launches_are_the_clock() {
     };
     assert_eq!(warned(&early(0.0)), []);
     let differs = early(200.0);
-    assert_eq!(warned(&differs), [(ClocksDiffer, 1)]);
-    assert_eq!(differs.clocks_ns, Some(-180_000));
+    assert_eq!(warned(&differs), [(ClocksShifted, 1)]);
+    let detail = &differs.warnings.get(ClocksShifted).unwrap().detail;
+    assert_eq!(detail, "They are about 180 µs apart.");
 }
 
 /// The CPU waits for the GPU until 2 000 µs.
@@ -210,8 +243,9 @@ fn work_after_a_wait_for_it_is_the_clock() {
     };
     // The last two then start at 1 900 and 2 000 µs: a wait may return slightly early.
     assert_eq!(warned(&late(100.0)), []);
-    // At 2 200 and 2 300 µs.
+    // At 2 200 and 2 300 µs; the last ends at 2 400 µs.
     let differs = late(400.0);
-    assert_eq!(warned(&differs), [(ClocksDiffer, 1)]);
-    assert_eq!(differs.clocks_ns, Some(300_000));
+    assert_eq!(warned(&differs), [(ClocksShifted, 1)]);
+    let detail = &differs.warnings.get(ClocksShifted).unwrap().detail;
+    assert_eq!(detail, "They are about 400 µs apart.");
 }

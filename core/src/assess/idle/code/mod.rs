@@ -27,6 +27,7 @@ use crate::base::interval::{Interval, difference, length, sum, union};
 use crate::base::map::Map;
 use crate::base::sort::Arrange;
 use crate::names::cpu_activity::CpuActivity;
+use crate::names::cpu_calls::waits_for_autograd;
 use crate::profile::Profile;
 use crate::profile::tree::{CallTree, NodeId};
 use crate::trace::{Category, EventId, StringId, TrackId};
@@ -139,16 +140,32 @@ impl<'a> CodeSearch<'a> {
     pub(crate) fn parts(&mut self, late: &Late) -> Vec<CodePart> {
         let events = &self.profile.trace.events;
         let mut parts = Vec::new();
-        self.collect(late.free, events.track(late.launch), Some(late.launch));
-        let mut rest = self.split(late.free, &mut parts);
         let own = events.track(late.launch);
         let before = late.launch_before.map(|call| events.track(call));
-        if let Some(other) = before.filter(|track| *track != own)
+        let other = before.filter(|track| *track != own);
+        let mut free = late.free;
+        self.collect(free, own, Some(late.launch));
+        if let Some(other) = other
+            && let Some(waits) = self.wait_for_autograd(free)
+        {
+            self.collect(waits, other, None);
+            let unknown = self.split(waits, &mut parts);
+            if !parts.is_empty() {
+                parts.extend((length(&unknown) > 0).then(|| CodePart {
+                    code: None,
+                    ns: length(&unknown),
+                }));
+                free.start_ns = waits.end_ns;
+            }
+            self.collect(free, own, Some(late.launch));
+        }
+        let mut rest = self.split(free, &mut parts);
+        if let Some(other) = other
             && length(&rest) > late.free.length() / 2
         {
             // The thread that launched before may have kept this one waiting.
-            self.collect(late.free, other, None);
-            self.take_deepest(&mut rest, late.free.length(), &mut parts);
+            self.collect(free, other, None);
+            self.take_deepest(&mut rest, free.length(), &mut parts);
         }
         if length(&rest) > 0 {
             parts.push(CodePart {
@@ -160,6 +177,19 @@ impl<'a> CodeSearch<'a> {
         let launch_ns = late.gap.length().saturating_sub(spent_ns);
         self.add_launch(late.launch, launch_ns, &mut parts);
         parts
+    }
+
+    /// The time at the start of a gap in which the thread, whose spans were collected, waits for the backward pass on
+    /// autograd's threads.
+    fn wait_for_autograd(&self, free: Interval) -> Option<Interval> {
+        let trace = &self.profile.trace;
+        let mut around = self.candidates.iter().filter(|one| {
+            let span = trace.events.span(one.event);
+            span.start_ns <= free.start_ns && waits_for_autograd(trace.name(one.event))
+        });
+        let span = trace.events.span(around.next()?.event);
+        let end_ns = span.end_ns.min(free.end_ns);
+        (end_ns > free.start_ns).then(|| Interval::new(free.start_ns, end_ns))
     }
 
     /// The call that waits for the GPU until nothing is queued: without it, the next launch would be earlier by at

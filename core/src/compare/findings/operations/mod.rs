@@ -4,7 +4,7 @@
 mod tests;
 
 use super::Subject;
-use super::advice::advice;
+use super::advice::{advice, lacks_tf32};
 use super::rule::{Candidate, GapRule, GapTable, by_operator, matched, times_of};
 use super::savings::all_as_predicted;
 use super::slower_machine;
@@ -27,6 +27,16 @@ pub(super) const TABLE: GapTable = GapTable {
 };
 
 const RULES: &[GapRule] = &[
+    GapRule {
+        key: "without_tf32",
+        when: "an operation in FP32 is slower than the hardware predicts, and only the reference computes it in TF32",
+        applies: |comparison, candidate| {
+            let first = candidate.first(comparison);
+            first.is_some_and(|op| lacks_tf32(comparison, op))
+        },
+        title: "{subject}: in full FP32, where the reference computes in TF32",
+        ..SLOWER
+    },
     GapRule {
         key: "outdated_kernel",
         when: "an operation is slower than the hardware predicts, and the name of its kernel says that it is not made for the GPU, unlike that of the reference",

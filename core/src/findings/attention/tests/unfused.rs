@@ -102,6 +102,24 @@ fn without_shapes_the_order_decides() {
     assert_eq!(finding.impact, Some(expected));
 }
 
+/// A softmax in FP32: the conversions around it go with the attention, one elsewhere does not.
+#[test]
+fn conversions_inside_attention_are_no_finding_of_their_own() {
+    let calls: [Part; 5] = [
+        ("aten::bmm", "8x2048x64, 8x64x2048", 100),
+        ("aten::copy_", "8x2048x2048:float, 8x2048x2048", 200),
+        ("aten::_softmax", "8x2048x2048:float, _:Scalar*2", 200),
+        ("aten::copy_", "8x2048x2048, 8x2048x2048:float", 200),
+        ("aten::bmm", "8x2048x2048, 8x2048x64", 100),
+    ];
+    let calls = parts(Calls::new(), &calls, true);
+    assert_eq!(unfused(&calls.outcome("sdpa_fwd")).time_ns, 800_000);
+    assert_eq!(patterns(&calls.outcome("elementwise")), [""; 0]);
+    let elsewhere = calls.call("aten::copy_", "33554432, 33554432:float", "cast", 200);
+    let outcome = elsewhere.outcome("elementwise");
+    assert_eq!(found(&outcome, "type_conversions").time_ns, 200_000);
+}
+
 #[test]
 fn a_softmax_over_classes_is_no_attention() {
     let calls = [

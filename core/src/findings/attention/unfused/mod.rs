@@ -2,6 +2,7 @@
 
 mod evidence;
 
+use crate::base::map::{Map, Set};
 use crate::findings::assessment::Band;
 use crate::findings::order::{Order, Placed, time_ns};
 use crate::findings::prelude::*;
@@ -134,6 +135,20 @@ pub(crate) fn chains(input: &Input) -> Vec<Chain> {
         is_backward: one.is_backward,
     })
     .collect()
+}
+
+/// Operations all of whose calls are parts of attention in separate operations: a fused kernel replaces them.
+pub(crate) fn replaced(input: &Input) -> Set<usize> {
+    let mut n_parts: Map<usize, u64> = Map::default();
+    for chain in chains(input) {
+        for at in chain.operations {
+            *n_parts.entry(at).or_default() += 1;
+        }
+    }
+    let all = n_parts.into_iter();
+    all.filter(|(at, n)| *n >= input.operation(*at).n_calls())
+        .map(|(at, _)| at)
+        .collect()
 }
 
 /// A fused call with the same sizes; `gemm` determines the type of its operands.

@@ -43,6 +43,32 @@ fn what_runs_in_a_gap_is_named_with_its_size() {
 }
 
 /// ```text
+/// µs      1    30        100               880  900     1 000
+/// main    [_engine_run_backward ===============)        [aten::add_)
+/// engine  [launch)       [== quantize ======)
+/// GPU      [==)                                                [==)
+/// ```
+#[test]
+fn code_of_the_backward_pass_is_named_and_not_the_wait_for_it() {
+    let profile = Timetable::new()
+        .frame("train.py(10): train_step", 0..1_200)
+        .frame(
+            "torch/autograd/graph.py(1100): _engine_run_backward",
+            1..900,
+        )
+        .op("aten::add_", 1_000..1_010)
+        .launched("kernel", 1_001..1_002, 1_010..1_100)
+        .thread(2)
+        .op("autograd::engine::evaluate_function: MmBackward0", 2..20)
+        .launched("kernel", 5..6, 10..30)
+        .frame("trainer/hooks.py(31): quantize", 100..880)
+        .profile();
+    let found = found(&profile, "cpu_function");
+    is_about(&found, 780);
+    says(&found.title, &["`quantize` in `hooks.py:31`"]);
+}
+
+/// ```text
 /// µs    100  150                      650  700
 /// CPU   [_SingleProcessDataLoaderIter.__next__)
 ///            [resize (image_processing_owlv2.py))

@@ -43,6 +43,20 @@ fn blocks(first: &str, calls: &[Call]) -> Outcome {
     outcome(&(0..4).fold(Calls::new(), block))
 }
 
+/// A group norm has statistics of its own for each image.
+#[test]
+fn a_group_norm_folds_into_no_convolution() {
+    let norm: Call = (
+        "aten::native_group_norm",
+        "64x256x56x56:float, 256:float*2, =64, =256, =3136, =32, =1e-05",
+        500,
+    );
+    let outcome = blocks("GroupNorm", &[norm]);
+    let model = &only(&outcome, "norm_epilogue").model;
+    says(model, &["activation and residual"]);
+    says_no(model, &["batch norm"]);
+}
+
 #[test]
 fn a_batch_norm_takes_addition_and_activation_along() {
     let norm: Call = (

@@ -80,6 +80,24 @@ fn few_tiles_save_their_step_whatever_bounds_the_gemm() {
     assert!(of_compute < 15_000, "{of_compute}");
 }
 
+/// The gradient of a weight sums over 8 192 tokens.
+#[test]
+fn a_larger_batch_gives_the_gradient_of_a_weight_no_tiles() {
+    let kernel = "nvjet_tst_64x64_64x13_1x1_v_bz_TNT";
+    let gemm = |calls: Calls| calls.call("aten::mm", "512x8192, 8192x512", kernel, 60);
+    let model = |calls: Calls| {
+        let outcome = calls.outcome_on("H100", "gemm");
+        only(&outcome, "few_output_tiles").model.clone()
+    };
+    says(
+        &model(gemm(Calls::new())),
+        &["larger batches or fused projections"],
+    );
+    let engine = "autograd::engine::evaluate_function: MmBackward0";
+    let gradient = Calls::new().inside(engine, gemm);
+    says(&model(gradient), &["a larger batch only makes K longer"]);
+}
+
 /// The table has no number of units for a GB200, but the trace does: 32 tiles for 152.
 #[test]
 fn compute_units_come_from_the_trace() {
