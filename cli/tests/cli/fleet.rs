@@ -1,5 +1,7 @@
 //! `dormer fleet`: reading traces into a store, repeatedly.
 
+mod compact;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -9,6 +11,7 @@ use std::time::{Duration, SystemTime};
 use arrow_array::Array;
 use arrow_array::cast::AsArray;
 use dormer_core::fleet::Summary;
+use dormer_core::tables::TABLES;
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 
 use super::regressions::shared;
@@ -100,6 +103,20 @@ impl Folder {
         }
         rows.sort();
         rows
+    }
+
+    /// The number of rows of each table.
+    fn counts(&self) -> BTreeMap<&'static str, i64> {
+        let counts = TABLES.iter().map(|kind| {
+            let parts = files(&self.0.path().join("S").join(kind.name)).into_keys();
+            let rows = parts.map(|path| {
+                let file = File::open(path).unwrap();
+                let reader = ParquetRecordBatchReaderBuilder::try_new(file).unwrap();
+                reader.metadata().file_metadata().num_rows()
+            });
+            (kind.name, rows.sum())
+        });
+        counts.collect()
     }
 
     /// The name and the status of each file.
@@ -415,93 +432,6 @@ fn an_ended_run_is_taken_up_again() {
 }
 
 #[test]
-fn compacting_makes_one_file_of_each_day() {
-    let folder = traces();
-    folder.run("fleet t/b01__one.json -o S").done();
-    folder.run("fleet t/b01__two.json -o S").done();
-    folder.run("fleet t -o S").done();
-    let rows = |folder: &Folder| {
-        let ops = folder.rows("ops", &["run_id", "name"]);
-        (
-            folder.statuses(),
-            ops,
-            folder.rows("kernels", &["run_id", "kernel"]),
-        )
-    };
-    let before = rows(&folder);
-    let said = folder.run("fleet compact S").done();
-    assert!(said.contains(" files became "), "{said}");
-    assert_eq!(rows(&folder), before);
-    // The rows of a file are sorted by model and run, and its metadata has the analysis options.
-    for (path, _) in folder.store() {
-        let (rows, options) = folder.file(&path);
-        assert!(rows.is_sorted(), "{}: {rows:?}", path.display());
-        assert!(options.starts_with("{\"basis\":"), "{options}");
-    }
-    let per_day = folder
-        .store()
-        .into_keys()
-        .map(|path| path.parent().unwrap().to_owned());
-    let per_day: Vec<PathBuf> = per_day.collect();
-    let days: BTreeSet<&PathBuf> = per_day.iter().collect();
-    assert_eq!(days.len(), per_day.len());
-    // There is nothing left to do, and the files in the store are still known.
-    let compacted = folder.store();
-    folder.run("fleet compact S --drop-old").done();
-    assert_eq!(folder.store(), compacted);
-    assert!(folder.run("fleet t -o S").done().starts_with("0 files; 5"));
-    // What an interrupted compaction leaves behind.
-    folder.add("S/.compacting.tmp", "new\t");
-    fs::create_dir(folder.0.path().join("S/ops/date=2001-01-01")).unwrap();
-    folder.run("fleet compact S").done();
-    assert_eq!(folder.store(), compacted);
-    assert!(!folder.has("S/ops/date=2001-01-01"));
-}
-
-#[test]
-fn old_rows_go_where_that_is_asked_for() {
-    let folder = traces();
-    folder.run("fleet t -o S").done();
-    folder.run("fleet t -o S --retry").done();
-    let twice = [&ALL[..], &ALL[4..]].concat();
-    assert_eq!(folder.statuses(), twice);
-    folder.run("fleet compact S").done();
-    assert_eq!(folder.statuses(), twice);
-    folder.run("fleet compact S --drop-old").done();
-    assert_eq!(folder.statuses(), ALL);
-}
-
-/// A batch that was interrupted before its rows of `runs`, which are written last.
-#[test]
-fn rows_without_their_run_do_not_count() {
-    let folder = traces();
-    folder.run("fleet t -o S").done();
-    fs::remove_dir_all(folder.0.path().join("S/runs/date=2025-07-01")).unwrap();
-    let summary = folder.summary();
-    assert_eq!(summary.totals.n_files, 3);
-    let names = summary.ops.iter().map(|op| summary.text_of(Some(op.name)));
-    assert_eq!(names.collect::<Vec<_>>(), [Some("aten::addmm")]);
-    folder.run("fleet compact S").done();
-    assert_eq!(folder.rows("ops", &["name"]), ["aten::addmm"; 2]);
-    let said = folder.run("fleet t -o S").done();
-    assert!(said.starts_with("2 files: 2 ok; 3 in the"), "{said}");
-    assert_eq!(folder.statuses(), ALL);
-}
-
-#[test]
-fn an_ended_compaction_is_taken_up_by_what_may_write() {
-    let folder = traces();
-    folder.run("fleet t -o S").done();
-    folder.add("S/.compacting", "old\truns/date=unknown/gone.parquet\n");
-    let before = folder.store();
-    folder.run("fleet t -o S --dry-run").done();
-    folder.summary();
-    assert_eq!(folder.store(), before);
-    folder.run("fleet sql S").done();
-    assert!(!folder.has("S/.compacting"));
-}
-
-#[test]
 fn views_are_of_every_table() {
     let folder = traces();
     let said = folder.run("fleet sql").done();
@@ -567,6 +497,11 @@ fn a_fleet_of_206_files_is_read_once() {
     );
     let ids: BTreeSet<String> = folder.rows("runs", &["run_id"]).into_iter().collect();
     assert_eq!(ids.len(), 206);
+    // A few traces have steps and collectives, all have operations, kernels and findings.
+    let rows = folder.counts();
+    assert!(rows.values().all(|n| *n > 0), "{rows:?}");
+    let of_all = ["ops", "kernels", "findings"].map(|table| rows[table]);
+    assert!(of_all.iter().all(|n| *n >= 200), "{rows:?}");
     let before = folder.store();
     let said = folder.run("fleet corpus -o S").done();
     assert!(
@@ -574,4 +509,6 @@ fn a_fleet_of_206_files_is_read_once() {
         "{said}"
     );
     assert_eq!(folder.store(), before);
+    folder.run("fleet compact S").done();
+    assert_eq!(folder.counts(), rows);
 }
