@@ -77,6 +77,13 @@ const CHECKS: &[(&str, Check)] = &[
             ],
         ))
     }),
+    ("lints without Parquet", |project| {
+        // The command without its default features: what only they use must be left out with them.
+        run(&mut clippy(
+            project,
+            &["--package=dormer", "--no-default-features", "--all-targets"],
+        ))
+    }),
     ("docs", |project| {
         run(project
             .cargo()

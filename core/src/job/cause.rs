@@ -18,6 +18,7 @@ use super::experts::HOT;
 use super::replay::Gain;
 use super::same_work::{LEAST_RATIO, MoreWork, Same, SlowCategory};
 use super::what_if::{Asked, WhatIf};
+use crate::base::format;
 use crate::base::sort::Arrange;
 use crate::base::stats::{mean_of_middle_ns, median};
 
@@ -103,6 +104,29 @@ pub(crate) enum Why {
     },
 }
 
+impl Why {
+    /// Why a rank delays others, in a few words.
+    pub(crate) fn brief(&self, job: &Job) -> String {
+        match self {
+            Why::SlowerKernels { ratio, .. } => format!("the same kernels take {ratio:.2}×"),
+            Why::MoreWork { .. } => "more work".to_owned(),
+            Why::MoreTokens { share, .. } => format!("gets {share:.2}× the tokens"),
+            Why::HostLate { by, .. } => match by.first() {
+                Some((by, _)) => format!("late launches: {}", format::middle_ellipsis(by, 40)),
+                None => "late launches".to_owned(),
+            },
+            Why::Copies { .. } => "copies".to_owned(),
+            Why::Idle { .. } => "idle".to_owned(),
+            Why::WaitsElsewhere { culprit, .. } => {
+                let rank = job.ranks.get(*culprit);
+                rank.map_or_else(String::new, |rank| {
+                    format!("waits for rank {}", rank.number)
+                })
+            }
+        }
+    }
+}
+
 /// Which of the same kernels take longer.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
@@ -140,7 +164,8 @@ impl Cause {
             Why::SlowerKernels { .. } => Some(WhatIf::SameKernels(self.rank)),
             Why::MoreWork { .. } => Some(WhatIf::EvenWork(self.rank)),
             Why::HostLate { .. } => Some(WhatIf::HostInTime(self.rank)),
-            Why::Copies { .. } | Why::Idle { .. } => Some(WhatIf::KeepsUp(self.rank)),
+            Why::Copies { .. } => Some(WhatIf::EvenCopies(self.rank)),
+            Why::Idle { .. } => Some(WhatIf::EvenIdle(self.rank)),
             Why::MoreTokens { .. } | Why::WaitsElsewhere { .. } => None,
         }
     }
@@ -286,9 +311,11 @@ fn sorts(
         sorts.push(Sort::Slower);
     }
     // Likewise: ranks that share layers have as much as their peers. Others of the stage show it.
-    if same.more_ns >= least_ns {
+    // The compared work includes copies, which have a cause of their own.
+    let more_ns = same.more_ns.saturating_sub(excess.copies_ns);
+    if more_ns >= least_ns {
         let (of_experts_ns, share) = (experts.of(step, rank), experts.share(rank, &[step]));
-        sorts.extend(more(same.more_ns, of_experts_ns, share, least_ns));
+        sorts.extend(more(more_ns, of_experts_ns, share, least_ns));
     }
     if excess.late_ns >= least_ns {
         sorts.push(Sort::Late);

@@ -143,7 +143,7 @@ impl Delays {
                 };
                 delay.n += 1;
                 delay.waited_ns = delay.waited_ns.saturating_add(waits(part));
-                let exposed_ns = waits(part).min(exposed_ns(job, part));
+                let exposed_ns = waits(part).min(part.exposed_ns(job));
                 delay.waited_exposed_ns = delay.waited_exposed_ns.saturating_add(exposed_ns);
                 if at == node.last {
                     delay.n_last += 1;
@@ -164,13 +164,6 @@ impl Delays {
     pub(crate) fn of(&self, step: usize, rank: usize) -> Option<&Delay> {
         self.of_steps.get(step)?.get(rank)
     }
-}
-
-/// How much of a rank's part in a collective is exposed.
-fn exposed_ns(job: &Job, part: &Part) -> i64 {
-    let rank = job.ranks.get(part.rank);
-    let of = rank.and_then(|rank| rank.digest.collectives.get(part.at as usize));
-    of.map_or(0, |of| of.exposed_ns)
 }
 
 /// Adds what a rank did before a collective, minus what is already counted.

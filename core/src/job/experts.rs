@@ -7,7 +7,7 @@ use crate::base::group::grouped;
 use crate::base::map::Map;
 use crate::base::sort::Arrange;
 
-/// A rank is reported if it gets the most in this percentage of the exchanges.
+/// A rank is hot if it gets more than [`HOT`] times the mean in this percentage of the exchanges.
 const PERSISTS_PERCENT: usize = 60;
 
 /// A rank is hot from this multiple of the mean number of tokens.
@@ -56,18 +56,29 @@ impl Exchange {
 pub(crate) struct Load {
     /// As an index into the ranks of the job.
     pub(crate) rank: usize,
-    /// Relative to the mean of its groups.
-    pub(crate) share: f64,
     pub(crate) elements: u64,
+    /// What an average rank of its groups got in the same exchanges.
+    pub(crate) mean: f64,
     pub(crate) exchanges: usize,
-    /// Number of exchanges in which it got the most.
+    /// Number of exchanges in which it got the most,
     pub(crate) n_most: usize,
+    /// and in which it got clearly more than the mean: several ranks may.
+    n_above: usize,
 }
 
 impl Load {
-    /// Whether it repeatedly gets the most.
+    /// Relative to the mean of its groups; 0 where nothing was exchanged.
+    pub(crate) fn share(&self) -> f64 {
+        if self.mean > 0.0 {
+            self.elements as f64 / self.mean
+        } else {
+            0.0
+        }
+    }
+
+    /// Whether it repeatedly gets more than the mean.
     pub(crate) fn is_hot(&self) -> bool {
-        self.n_most * 100 >= self.exchanges * PERSISTS_PERCENT
+        self.share() > HOT && self.n_above * 100 >= self.exchanges * PERSISTS_PERCENT
     }
 }
 
@@ -120,9 +131,8 @@ fn loads(job: &Job, one: &Matched, other: &Matched) -> Option<Vec<(Member, u64)>
 }
 
 /// The load of each participating rank, sorted by rank.
-pub(crate) fn by_rank(exchanges: &[Exchange]) -> Vec<Load> {
+pub(crate) fn by_rank<'a>(exchanges: impl IntoIterator<Item = &'a Exchange>) -> Vec<Load> {
     let mut all: Vec<Load> = Vec::new();
-    let mut means: Vec<f64> = Vec::new();
     let mut places: Map<usize, usize> = Map::default();
     for exchange in exchanges {
         let most = exchange.most();
@@ -130,25 +140,22 @@ pub(crate) fn by_rank(exchanges: &[Exchange]) -> Vec<Load> {
             let at = *places.entry(member.rank).or_insert_with(|| {
                 all.push(Load {
                     rank: member.rank,
-                    share: 0.0,
                     elements: 0,
+                    mean: 0.0,
                     exchanges: 0,
                     n_most: 0,
+                    n_above: 0,
                 });
-                means.push(0.0);
                 all.len() - 1
             });
-            if let (Some(load), Some(mean)) = (all.get_mut(at), means.get_mut(at)) {
+            if let Some(load) = all.get_mut(at) {
                 load.elements = load.elements.saturating_add(*elements);
+                load.mean += exchange.mean();
                 load.exchanges += 1;
                 load.n_most += usize::from(Some(member.rank) == most);
-                *mean += exchange.mean();
+                let share = exchange.share(*elements);
+                load.n_above += usize::from(share.is_some_and(|share| share > HOT));
             }
-        }
-    }
-    for (load, mean) in all.iter_mut().zip(means) {
-        if mean > 0.0 {
-            load.share = load.elements as f64 / mean;
         }
     }
     all.arrange_by_key(|load| load.rank);
@@ -178,6 +185,20 @@ mod tests {
             most_and_hot(&[[8, 2], [7, 3], [4, 6]]),
             [(2, true), (1, false)]
         );
+    }
+
+    /// Two ranks may be hot at once, each getting the most about as often as the other.
+    #[test]
+    fn a_rank_that_gets_more_than_the_mean_again_and_again_is_hot() {
+        let member = |rank| Member { rank, at: 0 };
+        let exchanges = [[7, 6, 2, 1], [6, 7, 1, 2], [7, 6, 2, 1]].map(|loads| Exchange {
+            dispatch: 0,
+            combine: 1,
+            loads: (0..4).map(member).zip(loads).collect(),
+        });
+        let loads = by_rank(&exchanges).into_iter();
+        let hot: Vec<bool> = loads.map(|load| load.is_hot()).collect();
+        assert_eq!(hot, [true, true, false, false]);
     }
 
     #[test]

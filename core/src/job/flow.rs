@@ -74,6 +74,13 @@ impl Part {
         self.span.start_ns.saturating_sub(self.since_ns)
     }
 
+    /// How long nothing computes beside it.
+    pub(crate) fn exposed_ns(&self, job: &Job) -> i64 {
+        let rank = job.ranks.get(self.rank);
+        let of = rank.and_then(|rank| rank.digest.collectives.get(self.at as usize));
+        of.map_or(0, |of| of.exposed_ns)
+    }
+
     /// How much longer its own time is than that of its peers; never negative.
     pub(crate) fn excess_ns(&self) -> i64 {
         let both = self.own.zip(self.peers);
@@ -182,9 +189,7 @@ impl Flow {
                 .digest
                 .collectives
                 .get(part.at as usize)?;
-            let mut steps = job.steps.iter();
-            let of = own.step?;
-            steps.position(|step| step.of_rank.get(part.rank) == Some(&Some(of)))
+            job.step_of(part.rank, own.step?)
         };
         let waits_for_all = matched.is_some_and(|(_, of)| {
             of.kind.waits_for_all() || of.kind == CollectiveKind::SendReceive && of.pair.is_some()

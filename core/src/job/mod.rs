@@ -43,6 +43,7 @@ pub mod strip;
 #[cfg(test)]
 pub(crate) mod testing;
 pub(crate) mod timing;
+pub(crate) mod unfinished;
 pub(crate) mod what_if;
 pub mod world;
 
@@ -137,6 +138,12 @@ impl Job {
     pub(crate) fn corrected_ns(&self, rank: usize, ns: i64) -> i64 {
         let base_ns = self.ranks.get(rank).map_or(0, |rank| rank.base_ns);
         self.clocks.corrected_ns(rank, ns.saturating_add(base_ns))
+    }
+
+    /// The step of the job that a rank's own step is.
+    pub(crate) fn step_of(&self, rank: usize, own: u32) -> Option<usize> {
+        let mut steps = self.steps.iter();
+        steps.position(|step| step.of_rank.get(rank) == Some(&Some(own)))
     }
 
     /// For each group, the indices of its collectives.

@@ -130,6 +130,12 @@ impl JobOverview {
 /// The finding with the largest saving, and where others wait because of it.
 fn headline(seen: &Seen, cards: &[JobCard]) -> String {
     let job = seen.job;
+    if let Some(card) = cards
+        .first()
+        .filter(|card| card.key == findings::UNFINISHED)
+    {
+        return format!("{}. {}", card.title, card.issue);
+    }
     let first = cards.first().filter(|card| card.worth_ns.is_some());
     match first.filter(|card| card.key != "no_waiting") {
         Some(card) => {
@@ -166,14 +172,21 @@ fn no_single_rank(job: &Job, cards: &[JobCard]) -> String {
             job.world_size
         ),
     };
-    let none = format!("No {single}rank{of_read} delays the others by 1 % of a step or more.");
-    match bound {
-        Some(card) => format!(
-            "{none} All waiting between ranks costs at most {}.",
-            card.worth
-        ),
-        None => none,
+    let mut all = format!("No {single}rank{of_read} delays the others by 1 % of a step or more.");
+    if let Some(card) = bound {
+        let waiting = format!(" All waiting between ranks costs at most {}.", card.worth);
+        all.push_str(&waiting);
     }
+    // What takes the time instead.
+    let instead = [findings::FEW_MICRO_BATCHES, findings::EXPOSED];
+    for card in cards
+        .iter()
+        .filter(|card| instead.contains(&card.key.as_str()))
+    {
+        all.push(' ');
+        all.push_str(&card.issue);
+    }
+    all
 }
 
 /// The collectives in which the ranks that a card does not blame wait the most, in the step that shows it best; `None`

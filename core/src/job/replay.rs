@@ -30,7 +30,7 @@ pub(crate) struct StepTime {
     pub(crate) span: Interval,
     /// The parts that end the step: the last one to end.
     #[serde(skip)]
-    ends_with: Vec<usize>,
+    pub(super) ends_with: Vec<usize>,
 }
 
 /// The times to replay a job with.

@@ -132,7 +132,12 @@ impl Layout {
     /// For each rank's value, the median of the values of its peers: the other ranks of its stage or, if there are
     /// none, its own value.
     pub(crate) fn medians_of_peers(&self, values: &[i64]) -> Vec<i64> {
-        let mut medians = values.to_vec();
+        self.of_stages(values, medians_of_others)
+    }
+
+    /// Computes values of the ranks of each stage from their values; a rank that is alone keeps its own.
+    pub(crate) fn of_stages(&self, values: &[i64], of: fn(&[i64]) -> Vec<i64>) -> Vec<i64> {
+        let mut found = values.to_vec();
         let stages = (0..values.len()).map(|rank| (self.stage(rank), rank));
         for (_, ranks) in grouped(stages, Vec::push) {
             let ranks: Vec<usize> = ranks;
@@ -143,13 +148,13 @@ impl Layout {
                 .iter()
                 .filter_map(|at| values.get(*at).copied())
                 .collect();
-            for (at, median) in ranks.into_iter().zip(medians_of_others(&own)) {
-                if let Some(known) = medians.get_mut(at) {
-                    *known = median;
+            for (at, ns) in ranks.into_iter().zip(of(&own)) {
+                if let Some(known) = found.get_mut(at) {
+                    *known = ns;
                 }
             }
         }
-        medians
+        found
     }
 
     /// The role of a group.

@@ -13,9 +13,13 @@ use super::digest::TextId;
 use super::roles::Layout;
 use crate::base::map::Map;
 use crate::base::sort::Arrange;
+use crate::base::stats::medians_of_others;
 
 pub(crate) use more::MoreWork;
 pub(crate) use slow::{SlowCategory, SlowWork};
+
+/// Ranks have the same work if it differs by no more than this share.
+const ALIKE: f64 = 0.1;
 
 /// Kernels count as slower from this ratio on.
 pub(crate) const LEAST_RATIO: f64 = 1.05;
@@ -29,7 +33,7 @@ pub(crate) struct Same {
     pub(crate) shared_ns: i64,
     /// and how long the same number of calls takes at the median of all ranks.
     pub(crate) expected_ns: i64,
-    /// How much more work it has than the median of the others of its stage, at their speed; negative for less.
+    /// How much more work it has than is usual in its stage, at the speed of the others; negative for less.
     pub(crate) more_ns: i64,
 }
 
@@ -127,7 +131,7 @@ impl SameWork {
         for row in same.of_steps.iter_mut().chain([&mut same.of_ranks]) {
             let all = row.iter().map(Same::at_speed_of_others_ns);
             let all: Vec<i64> = all.collect();
-            let others = layout.medians_of_peers(&all);
+            let others = layout.of_stages(&all, usual);
             for (same, (own, others)) in row.iter_mut().zip(all.iter().zip(others)) {
                 same.more_ns = match n_ranks {
                     0 | 1 => 0,
@@ -251,6 +255,25 @@ fn leave_out_rare(items: &mut [Item], n_ranks: usize) {
     }
 }
 
+/// For each rank of a stage, how much work it would have if the work were even: as much as the others, where most of them
+/// have the same; otherwise the mean of all, since work that one rank gives away goes to the others.
+fn usual(works: &[i64]) -> Vec<i64> {
+    let all: i64 = works.iter().copied().fold(0, i64::saturating_add);
+    let mean = all / (works.len().max(1) as i64);
+    let medians = medians_of_others(works).into_iter().zip(works);
+    let usual = medians.map(|(median, own)| {
+        let is_alike = |of: &i64| of.abs_diff(median) as f64 <= ALIKE * median as f64;
+        let n = works.iter().filter(|of| is_alike(of)).count();
+        let n_others = n - usize::from(is_alike(own));
+        if n_others * 2 >= works.len() - 1 {
+            median
+        } else {
+            mean
+        }
+    });
+    usual.collect()
+}
+
 fn text(texts: &[String], id: TextId) -> String {
     texts.get(id as usize).cloned().unwrap_or_default()
 }
@@ -310,6 +333,14 @@ mod tests {
         let row = &same.more[0];
         let actual = (row.rank, row.calls, row.peers_calls, row.excess_ns);
         assert_eq!(actual, (3, 15, 10, 10 * MS));
+    }
+
+    #[test]
+    fn the_usual_work_is_that_of_most_others_or_the_mean() {
+        assert_eq!(usual(&[20, 20, 30, 20]), [20, 20, 20, 20]);
+        assert_eq!(usual(&[20, 30]), [30, 20]);
+        // Under a causal mask, parts of a sequence have one to four blocks: the mean is 25.
+        assert_eq!(usual(&[10, 20, 30, 40]), [25, 25, 25, 25]);
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! Hypothetical changes to a job, to estimate what each would save.
 
+mod bound;
 #[cfg(test)]
 mod tests;
 
@@ -32,6 +33,10 @@ pub(crate) enum WhatIf {
     EvenWork(usize),
     /// A rank's CPU launches as early as those of its peers.
     HostInTime(usize),
+    /// A rank's copies are exposed for no longer than those of its peers.
+    EvenCopies(usize),
+    /// Nothing runs on a rank for no longer than on its peers, where the next activity was launched.
+    EvenIdle(usize),
     /// No rank of a host needs more own time than the ranks of other hosts.
     HostKeepsUp(usize),
     /// A slow path, as an index into those of the network, is as fast as others of its kind.
@@ -80,20 +85,6 @@ impl Asked<'_> {
         Some(replay.gain(self.flow, &plan))
     }
 
-    /// The bound of the job: what it saves if no rank waits for another. Each part of the own time becomes as short as
-    /// the median, or as any of these changes makes it, so that none of them saves more.
-    pub(crate) fn bound(&self, changes: impl Iterator<Item = WhatIf>) -> Option<Gain> {
-        let replay = self.replay?;
-        let mut plan = self.plan(replay, WhatIf::NoWaiting);
-        for change in changes {
-            let other = self.plan(replay, change);
-            for (own_ns, other_ns) in plan.own_ns.iter_mut().zip(other.own_ns) {
-                *own_ns = other_ns.min(*own_ns);
-            }
-        }
-        Some(replay.gain(self.flow, &plan))
-    }
-
     fn plan(&self, replay: &Replay, of: WhatIf) -> Plan {
         let mut plan = replay.plan();
         self.change(&mut plan, of);
@@ -111,14 +102,9 @@ impl Asked<'_> {
             }
             WhatIf::SlowRanks => self.quicken_kernels(plan),
             WhatIf::EvenWork(rank) => self.even_work(plan, rank),
-            WhatIf::HostInTime(rank) => self.shorten(
-                plan,
-                |part| part.rank == rank,
-                |part| {
-                    let both = part.own.zip(part.peers);
-                    both.map_or(0, |(own, peers)| own.late_ns.saturating_sub(peers.late_ns))
-                },
-            ),
+            WhatIf::HostInTime(rank) => self.even(plan, rank, |own| own.late_ns),
+            WhatIf::EvenCopies(rank) => self.even(plan, rank, |own| own.copies_ns),
+            WhatIf::EvenIdle(rank) => self.even(plan, rank, |own| own.idle_ns()),
             WhatIf::HostKeepsUp(host) => self.host_keeps_up(plan, host),
             WhatIf::Path(path) => self.quicken_path(plan, path),
             WhatIf::Paths => {
@@ -159,6 +145,15 @@ impl Asked<'_> {
                 *own_ns = less(*own_ns, by_ns(part).max(0));
             }
         }
+    }
+
+    /// Makes a part of the own time of a rank as short as that of its peers.
+    fn even(&self, plan: &mut Plan, rank: usize, value: fn(&OwnTime) -> i64) {
+        let is_own = |part: &Part| part.rank == rank;
+        self.shorten(plan, is_own, |part| {
+            let both = part.own.zip(part.peers);
+            both.map_or(0, |(own, peers)| value(&own).saturating_sub(value(&peers)))
+        });
     }
 
     /// Shortens the own time of each part.
@@ -237,25 +232,46 @@ impl Asked<'_> {
     fn even_work(&self, plan: &mut Plan, rank: usize) {
         let usual = |value: fn(OwnTime) -> i64| self.medians(|part| part.rank != rank, value);
         let (works, totals) = (usual(|own| own.work_ns), usual(|own| own.total_ns));
-        self.shorten(
-            plan,
-            |part| part.rank == rank,
-            |part| {
-                let Some(own) = part.own else {
-                    return 0;
-                };
-                let of = |values: &[Option<i64>]| values.get(part.alike).copied().flatten();
-                let usual = of(&works).zip(of(&totals));
-                let peers = part.peers.map(|peers| (peers.work_ns, peers.total_ns));
-                let beyond = |(work_ns, total_ns): (i64, i64)| {
-                    let more_ns = own.work_ns.saturating_sub(work_ns);
-                    let more_ns = more_ns.saturating_sub(self.slower_ns(part).max(0));
-                    more_ns.min(own.total_ns.saturating_sub(total_ns))
-                };
-                let all = peers.into_iter().chain(usual).map(beyond);
-                all.max().unwrap_or(0)
-            },
-        );
+        // What ran beside a collective that others waited in does not follow it, so that their own time is shorter than
+        // their work: in a step, a rank cannot give away more than it has beyond the usual. Time before several
+        // simultaneous collectives counts once.
+        let mut left: Map<usize, i64> = Map::default();
+        let mut given: Map<i64, i64> = Map::default();
+        let beyond = |part: &Part| {
+            let own = part.own?;
+            let of = |values: &[Option<i64>]| values.get(part.alike).copied().flatten();
+            let usual = of(&works).zip(of(&totals));
+            let peers = part.peers.map(|peers| (peers.work_ns, peers.total_ns));
+            let beyond = |(work_ns, total_ns): (i64, i64)| {
+                let more_ns = own.work_ns.saturating_sub(work_ns);
+                let more_ns = more_ns.saturating_sub(self.slower_ns(part).max(0));
+                more_ns.min(own.total_ns.saturating_sub(total_ns))
+            };
+            let all = peers.into_iter().chain(usual).map(beyond);
+            all.max().map(|ns| ns.max(0))
+        };
+        let by_ns = self.flow.parts.iter().map(|part| {
+            let ns = beyond(part).filter(|_| part.rank == rank).unwrap_or(0);
+            let step = self.flow.node_of(part).and_then(|node| node.step);
+            let most = step.and_then(|step| Some((step, self.more_ns(step, rank)?)));
+            let Some((step, most_ns)) = most.filter(|_| ns > 0) else {
+                return ns;
+            };
+            let left_ns = left.entry(step).or_insert(most_ns);
+            let given_ns = given.entry(part.since_ns).or_default();
+            let more_ns = ns.saturating_sub(*given_ns).clamp(0, (*left_ns).max(0));
+            *left_ns -= more_ns;
+            *given_ns += more_ns;
+            ns.min(*given_ns)
+        });
+        let by_ns: Vec<i64> = by_ns.collect();
+        self.shorten_by(plan, &by_ns);
+    }
+
+    /// How much more work a rank has in a step than is usual; `None` where its work is not known.
+    fn more_ns(&self, step: usize, rank: usize) -> Option<i64> {
+        let same = self.same_work.of_steps.get(step)?.get(rank)?;
+        (same.total_ns > 0).then_some(same.more_ns.max(0))
     }
 
     /// Scales the work of each stage to the mean of all stages.

@@ -113,33 +113,3 @@ fn an_ended_run_is_taken_up_again() {
     let names = names.map(|path| path.file_name().unwrap().to_string_lossy().into_owned());
     assert!(names.into_iter().all(|name| name.ends_with(".parquet")));
 }
-
-/// A batch that was interrupted before its rows of `runs`, which are written last.
-#[test]
-fn rows_without_their_run_do_not_count() {
-    let folder = traces();
-    folder.run("fleet t -o S").done();
-    fs::remove_dir_all(folder.0.path().join("S/runs/date=2025-07-01")).unwrap();
-    let summary = folder.summary();
-    assert_eq!(summary.totals.n_files, 3);
-    let names = summary.ops.iter().map(|op| summary.text_of(Some(op.name)));
-    assert_eq!(names.collect::<Vec<_>>(), [Some("aten::addmm")]);
-    folder.run("fleet compact S").done();
-    assert_eq!(folder.rows("ops", &["name"]), ["aten::addmm"; 2]);
-    let said = folder.run("fleet t -o S").done();
-    assert!(said.starts_with("2 files: 2 ok; 3 in the"), "{said}");
-    assert_eq!(folder.statuses(), ALL);
-}
-
-#[test]
-fn an_ended_compaction_is_taken_up_by_what_may_write() {
-    let folder = traces();
-    folder.run("fleet t -o S").done();
-    folder.add("S/.compacting", "old\truns/date=unknown/gone.parquet\n");
-    let before = folder.store();
-    folder.run("fleet t -o S --dry-run").done();
-    folder.summary();
-    assert_eq!(folder.store(), before);
-    folder.run("fleet sql S").done();
-    assert!(!folder.has("S/.compacting"));
-}

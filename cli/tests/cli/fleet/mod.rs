@@ -1,6 +1,6 @@
 //! `dormer fleet`: reading traces into a store, repeatedly.
 
-mod compacting;
+mod compact;
 mod failures;
 mod reading;
 
@@ -12,6 +12,7 @@ use std::time::{Duration, SystemTime};
 use arrow_array::Array;
 use arrow_array::cast::AsArray;
 use dormer_core::fleet::Summary;
+use dormer_core::tables::TABLES;
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 
 use super::{Folder, STEPS, TRACE, gzip};
@@ -101,6 +102,20 @@ impl Folder {
         }
         rows.sort();
         rows
+    }
+
+    /// The number of rows of each table.
+    fn counts(&self) -> BTreeMap<&'static str, i64> {
+        let counts = TABLES.iter().map(|kind| {
+            let parts = files(&self.0.path().join("S").join(kind.name)).into_keys();
+            let rows = parts.map(|path| {
+                let file = File::open(path).unwrap();
+                let reader = ParquetRecordBatchReaderBuilder::try_new(file).unwrap();
+                reader.metadata().file_metadata().num_rows()
+            });
+            (kind.name, rows.sum())
+        });
+        counts.collect()
     }
 
     /// The name and the status of each file.

@@ -251,6 +251,11 @@ fn a_fleet_of_206_files_is_read_once() {
     );
     let ids: BTreeSet<String> = folder.rows("runs", &["run_id"]).into_iter().collect();
     assert_eq!(ids.len(), 206);
+    // A few traces have steps and collectives, all have operations, kernels and findings.
+    let rows = folder.counts();
+    assert!(rows.values().all(|n| *n > 0), "{rows:?}");
+    let of_all = ["ops", "kernels", "findings"].map(|table| rows[table]);
+    assert!(of_all.iter().all(|n| *n >= 200), "{rows:?}");
     let before = folder.store();
     let said = folder.run("fleet corpus -o S").done();
     assert!(
@@ -258,4 +263,6 @@ fn a_fleet_of_206_files_is_read_once() {
         "{said}"
     );
     assert_eq!(folder.store(), before);
+    folder.run("fleet compact S").done();
+    assert_eq!(folder.counts(), rows);
 }

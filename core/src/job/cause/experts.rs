@@ -1,6 +1,8 @@
 //! How much longer ranks with more tokens for their experts take for them.
 
+use crate::base::group::grouped;
 use crate::base::map::Map;
+use crate::job::experts::{Exchange, by_rank};
 use crate::job::what_if::Asked;
 
 /// The work on tokens, compared with that of the peers.
@@ -33,18 +35,16 @@ impl Experts {
                 }
             }
         }
-        let mut loads: Map<(usize, usize), (f64, f64)> = Map::default();
-        for exchange in asked.exchanges {
-            let dispatch = asked.job.collectives.get(exchange.dispatch);
-            let Some(step) = dispatch.and_then(|of| of.step) else {
-                continue;
-            };
-            for (member, load) in &exchange.loads {
-                let sums = loads.entry((step, member.rank)).or_default();
-                sums.0 += *load as f64;
-                sums.1 += exchange.mean();
-            }
-        }
+        let step = |of: &Exchange| asked.job.collectives.get(of.dispatch)?.step;
+        let of_steps = asked.exchanges.iter().map(|of| (step(of), of));
+        let loads = grouped(of_steps, Vec::push).into_iter();
+        let loads = loads.flat_map(|(step, of_step): (Option<usize>, Vec<&Exchange>)| {
+            let loads = by_rank(of_step).into_iter();
+            loads.filter_map(move |load| {
+                Some(((step?, load.rank), (load.elements as f64, load.mean)))
+            })
+        });
+        let loads = loads.collect();
         Experts { loads, more_ns }
     }
 

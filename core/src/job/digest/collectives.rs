@@ -1,22 +1,20 @@
 //! The collectives of a rank: communication kernels with what the profiler recorded about them.
 
-use super::own_time::{Activity, Gap, Ran, before};
+use super::late::Late;
+use super::own_time::{Activity, Ran, before};
 use super::steps::Steps;
-use super::{Collective, Found, GroupText, OwnTime, Texts};
+use super::unfinished::{self, RECORD};
+use super::{Collective, Found, GroupText, OwnTime, TextId, Texts};
 use crate::base::interval::Interval;
 use crate::base::map::Map;
 use crate::base::sort::Arrange;
 use crate::profile::Profile;
 use crate::profile::collectives::{ops_above, said_by};
-use crate::profile::cpu_activity::CpuActivities;
 use crate::profile::kernels::GpuWork;
 use crate::profile::launch::GpuId;
 use crate::profile::timeline::GpuClass;
 use crate::trace::event_args::{arg, number};
-use crate::trace::{Category, EventId, TrackId};
-
-/// The cause of a launch is not looked up if it is late by less than this.
-const LEAST_LATE_NS: i64 = 50_000;
+use crate::trace::{Category, EventId, Trace};
 
 pub(super) fn find(profile: &Profile, steps: &Steps, texts: &mut Texts) -> Found {
     let is_collective = |work: &GpuWork| work.class == GpuClass::Communication;
@@ -56,7 +54,21 @@ pub(super) fn find(profile: &Profile, steps: &Steps, texts: &mut Texts) -> Found
         )
     });
     let rows = rows.collect();
+    let recorded = all
+        .iter()
+        .filter_map(|(_, work)| record_of(profile, work))
+        .collect();
+    let unfinished = unfinished::find(profile, steps, recorded);
+    let unfinished = unfinished.into_iter().filter_map(|(call, span)| {
+        let of = Named::new(profile, None, Some(call)).collective(&mut groups, texts);
+        of.group.is_some().then_some(Collective {
+            step: steps.at(span.start_ns),
+            span,
+            ..of
+        })
+    });
     Found {
+        unfinished: unfinished.collect(),
         groups: groups.all,
         rows,
         activity,
@@ -79,42 +91,11 @@ fn row(
     texts: &mut Texts,
     place: Place,
 ) -> Collective {
-    let trace = &profile.trace;
     // Only the operator has the ranks of a point-to-point transfer and the strides of a group.
-    let op = ops_above(profile, work).find(|op| is_record(profile, *op));
-    let said = said_by(profile, work).or(op);
-    let of = |key: &str| {
-        let known = |event: Option<EventId>| arg(trace, event?, key).filter(|text| has_value(text));
-        known(said).or_else(|| known(op))
-    };
-    let whole = |key: &str| of(key).and_then(|text| text.parse::<u64>().ok());
-    let small = |key: &str| whole(key).and_then(|number| u32::try_from(number).ok());
-    let mut text = |key: &str| texts.id(of(key).unwrap_or_default());
-    let group = of("Process Group Name").is_some().then(|| GroupText {
-        name: text("Process Group Name"),
-        description: text("Process Group Description"),
-        ranks: text("Process Group Ranks"),
-        size: small("Group size"),
-        start_stride: small("Global rank start").zip(small("Global rank stride")),
-    });
-    let name = text("Collective name");
-    let dtype = text("dtype");
-    let splits = ["In split size", "Out split size"].map(text);
-    let elements = |key| {
-        said.and_then(|event| number(trace, event, key))
-            .map(|n| n as u64)
-    };
+    let op = record_of(profile, work);
+    let named = Named::new(profile, said_by(profile, work), op);
     Collective {
-        group: group.map(|group| groups.id(group)),
-        name,
-        kernel: texts.id(trace.strings.get(work.name)),
-        dtype,
-        given: elements("In msg nelems"),
-        got: elements("Out msg nelems"),
-        splits,
-        peer: small("Dst Rank").or_else(|| small("Src Rank")),
-        position: small("Rank"),
-        seq: whole("Seq"),
+        kernel: texts.id(profile.trace.strings.get(work.name)),
         stream: work.stream,
         step: place.step,
         span: work.span,
@@ -123,16 +104,92 @@ fn row(
         own: place.own,
         late_by: texts.id(&place.cause),
         exposed_ns: place.exposed_ns,
+        ..named.collective(groups, texts)
     }
 }
 
-/// `null` and empty texts carry no information.
-fn has_value(text: &str) -> bool {
-    !text.is_empty() && text != "null"
+/// What the profiler recorded about a collective: as arguments of its kernel, of its operator, or of both.
+struct Named<'a> {
+    trace: &'a Trace,
+    said: Option<EventId>,
+    op: Option<EventId>,
 }
 
-fn is_record(profile: &Profile, op: EventId) -> bool {
-    profile.trace.name(op) == "record_param_comms"
+impl<'a> Named<'a> {
+    fn new(profile: &'a Profile, said: Option<EventId>, op: Option<EventId>) -> Named<'a> {
+        Named {
+            trace: &profile.trace,
+            said: said.or(op),
+            op,
+        }
+    }
+
+    fn of(&self, key: &str) -> Option<&'a str> {
+        let known = |event: Option<EventId>| {
+            // `null` and empty texts carry no information.
+            let has_value = |text: &&str| !text.is_empty() && *text != "null";
+            arg(self.trace, event?, key).filter(has_value)
+        };
+        known(self.said).or_else(|| known(self.op))
+    }
+
+    fn text(&self, texts: &mut Texts, key: &str) -> TextId {
+        texts.id(self.of(key).unwrap_or_default())
+    }
+
+    fn whole(&self, key: &str) -> Option<u64> {
+        self.of(key)?.parse().ok()
+    }
+
+    fn small(&self, key: &str) -> Option<u32> {
+        u32::try_from(self.whole(key)?).ok()
+    }
+
+    fn elements(&self, key: &str) -> Option<u64> {
+        number(self.trace, self.said?, key).map(|n| n as u64)
+    }
+
+    /// The collective without what its kernel tells.
+    fn collective(&self, groups: &mut Groups, texts: &mut Texts) -> Collective {
+        Collective {
+            group: self.group(texts).map(|group| groups.id(group)),
+            name: self.text(texts, "Collective name"),
+            kernel: 0,
+            dtype: self.text(texts, "dtype"),
+            given: self.elements("In msg nelems"),
+            got: self.elements("Out msg nelems"),
+            splits: ["In split size", "Out split size"].map(|key| self.text(texts, key)),
+            peer: self.small("Dst Rank").or_else(|| self.small("Src Rank")),
+            position: self.small("Rank"),
+            seq: self.whole("Seq"),
+            stream: None,
+            step: None,
+            span: Interval::default(),
+            is_in_sheets: false,
+            before: None,
+            own: None,
+            late_by: 0,
+            exposed_ns: 0,
+        }
+    }
+
+    fn group(&self, texts: &mut Texts) -> Option<GroupText> {
+        self.of("Process Group Name")?;
+        Some(GroupText {
+            name: self.text(texts, "Process Group Name"),
+            description: self.text(texts, "Process Group Description"),
+            ranks: self.text(texts, "Process Group Ranks"),
+            size: self.small("Group size"),
+            start_stride: self
+                .small("Global rank start")
+                .zip(self.small("Global rank stride")),
+        })
+    }
+}
+
+/// The operator that recorded a collective.
+fn record_of(profile: &Profile, work: &GpuWork) -> Option<EventId> {
+    ops_above(profile, work).find(|op| profile.trace.name(*op) == RECORD)
 }
 
 /// The groups that collectives name, each listed once.
@@ -170,68 +227,11 @@ fn activity(profile: &Profile, begin_ns: Option<i64>) -> Activity {
         work.map(|work| work.span).collect()
     };
     let ran = profile.gpu.all().map(|work| {
-        let launched_ns = work.launched_by.map(|call| events.ts_ns(call));
-        (work.span, launched_ns)
+        // A launch takes effect when its call ends, or as soon as the activity runs: a call may wait for it.
+        let launched_ns = work.launched_by.map(|call| events.end_ns(call));
+        (work.span, launched_ns.map(|ns| ns.min(work.span.start_ns)))
     });
     let ran: Vec<Ran> = ran.collect();
     let (work, copies) = (of(GpuClass::Computation), of(GpuClass::Memcpy));
     Activity::new(work, copies, ran, begin_ns)
-}
-
-/// What the CPU did while a launch was late.
-struct Late {
-    activities: CpuActivities,
-    /// Top-level spans of each thread, sorted by start: operators, ranges, runtime calls.
-    spans: Map<TrackId, Vec<(Interval, EventId)>>,
-    /// Time and thread of each launch.
-    launches: Vec<(i64, TrackId)>,
-}
-
-impl Late {
-    fn new(profile: &Profile) -> Late {
-        let events = &profile.trace.events;
-        let mut launches: Vec<(i64, TrackId)> = (profile.gpu.all())
-            .filter_map(|work| work.launched_by)
-            .map(|call| (events.ts_ns(call), events.track(call)))
-            .collect();
-        launches.arrange();
-        let mut spans: Map<TrackId, Vec<(Interval, EventId)>> = Map::default();
-        let is_call = |of: Category| of == Category::CpuOp || of.is_runtime();
-        for event in events.of_category(is_call) {
-            let span = events.span(event);
-            if span.length() >= LEAST_LATE_NS / 2 {
-                let of_track = spans.entry(events.track(event)).or_default();
-                of_track.push((span, event));
-            }
-        }
-        Late {
-            activities: CpuActivities::new(profile),
-            spans,
-            launches,
-        }
-    }
-
-    /// What the launching thread did for most of the late part of a gap; empty if no recorded event covers most of it.
-    fn cause(&self, profile: &Profile, gap: Gap) -> String {
-        let late = gap.late();
-        let Some(launched_ns) = gap.launched_ns.filter(|_| late.length() >= LEAST_LATE_NS) else {
-            return String::new();
-        };
-        let at = self.launches.partition_point(|(ns, _)| *ns < launched_ns);
-        let Some((_, track)) = self.launches.get(at) else {
-            return String::new();
-        };
-        let most = late.length() / 2;
-        if let Some(activity) = self.activities.most_of(*track, late, most) {
-            return activity.label().to_owned();
-        }
-        let spans = self.spans.get(track).map_or(&[][..], Vec::as_slice);
-        let within = |span: &Interval| span.overlap(late).map_or(0, Interval::length);
-        let longest = spans.iter().filter(|(span, _)| within(span) > most);
-        // Of the events that cover most of it, the innermost is the most specific.
-        let longest = longest.min_by_key(|(span, event)| (span.length(), *event));
-        longest.map_or_else(String::new, |(_, event)| {
-            profile.trace.name(*event).to_owned()
-        })
-    }
 }

@@ -7,16 +7,18 @@
 mod collectives;
 mod file;
 mod identity;
+mod late;
 mod on_host;
 mod own_time;
 mod steps;
+mod unfinished;
 mod work;
 
 use serde::{Deserialize, Serialize};
 
 use crate::base::interval::Interval;
 use crate::base::map::Map;
-use crate::import::warning::Warning;
+use crate::import::warning::{Severity, Warning};
 use crate::names::collective::CollectiveKind;
 use crate::perf::collective_element_bytes;
 use crate::profile::Profile;
@@ -61,6 +63,13 @@ pub struct Digest {
     pub(crate) steps: Vec<Step>,
     /// Sorted by start.
     pub(crate) collectives: Vec<Collective>,
+    /// Collectives that were called but have no kernel, sorted by call: they had not ended when the recording did. Their
+    /// time is that from the call to the end of the recording.
+    #[serde(default)]
+    pub(crate) unfinished: Vec<Collective>,
+    /// The last operator, range or Python frame that the CPU starts; empty where none was recorded.
+    #[serde(default)]
+    pub(crate) ends_in: TextId,
     /// Sorted by step, then in order of appearance.
     pub(crate) work: Vec<Work>,
     /// How the time of all GPU activity splits; `None` without any.
@@ -252,8 +261,10 @@ impl Digest {
                 false => Vec::new(),
             },
             steps: steps.rows(profile, &found, &mut texts),
+            ends_in: texts.id(&unfinished::ends_in(profile)),
             groups: found.groups,
             collectives: found.rows,
+            unfinished: found.unfinished,
             gpu: split(SheetEvents::All),
             attributed: split(SheetEvents::Attributed),
             texts: texts.all,
@@ -320,6 +331,12 @@ impl Digest {
         CollectiveKind::of_name(name)
     }
 
+    /// Whether a part of the trace is missing.
+    pub(crate) fn is_damaged(&self) -> bool {
+        let mut warnings = self.warnings.iter();
+        warnings.any(|warning| warning.kind.severity() == Severity::DataLoss)
+    }
+
     /// Size of one element of a collective; `None` for an unknown type.
     pub(crate) fn element_bytes(&self, of: &Collective) -> Option<f64> {
         collective_element_bytes(self.text(of.dtype))
@@ -331,6 +348,7 @@ struct Found {
     groups: Vec<GroupText>,
     /// Sorted by start.
     rows: Vec<Collective>,
+    unfinished: Vec<Collective>,
     activity: Activity,
 }
 
@@ -394,7 +412,7 @@ mod tests {
             total_ns: 720_000,
             work_ns: 100_000,
             copies_ns: 0,
-            late_ns: 600_000,
+            late_ns: 605_000,
         };
         assert_eq!(all_reduce.own, Some(own));
         assert_eq!(digest.text(all_reduce.late_by), "Data loading");

@@ -74,6 +74,7 @@ pub(super) fn find(profile: &Profile, steps: &Steps, texts: &mut Texts) -> Found
     Found {
         rows: rows.collect(),
         groups: Vec::new(),
+        unfinished: Vec::new(),
         activity,
     }
 }

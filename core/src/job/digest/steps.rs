@@ -54,6 +54,12 @@ impl Steps {
         starts.min()
     }
 
+    /// When the last step ends on the CPU; `None` without steps.
+    pub(super) fn end_ns(&self) -> Option<i64> {
+        let ends = self.windows.iter().map(|window| window.step.span.end_ns);
+        ends.max()
+    }
+
     pub(super) fn rows(&self, profile: &Profile, found: &Found, texts: &mut Texts) -> Vec<Step> {
         let loading = Loading::new(profile);
         let time = Time::new(profile);

@@ -38,13 +38,13 @@ pub(super) fn find(seen: &Seen) -> Vec<SlowHost> {
 pub(super) fn slow_host(seen: &Seen) -> Vec<JobCard> {
     let cards = seen.slow_hosts.iter().filter_map(|of| {
         let name = seen.job.hosts.get(of.host)?;
-        let (reasoning, are_late) = of_host(seen, of);
+        let Causes { reasoning, what, are_late } = of_host(seen, of);
         let action = match are_late {
             true => "Look at this node before its ranks: storage, data loading, CPU load, other processes; take it out of service if it stays.",
             false => "Look at this node before its GPUs: power limit, cooling, CPU load, storage, network card; take it out of service if it stays.",
         };
         let card = JobCard {
-            title: format!("All ranks of {name} are slow"),
+            title: format!("All ranks of {name}{what}"),
             issue: format!("All {} ranks on {name} take longer than those of other hosts in {}.", of.ranks.len(), seen.steps(&of.steps)),
             action: action.to_owned(),
             reasoning,
@@ -56,8 +56,17 @@ pub(super) fn slow_host(seen: &Seen) -> Vec<JobCard> {
     cards.collect()
 }
 
-/// Sentences about why the ranks of a host delay others, and whether all of them launch late.
-fn of_host(seen: &Seen, host: &SlowHost) -> (Vec<String>, bool) {
+/// Why the ranks of a host delay others.
+struct Causes {
+    /// In sentences.
+    reasoning: Vec<String>,
+    /// What is true of all of them, to follow their name: " launch kernels late".
+    what: String,
+    /// Whether all of them launch late.
+    are_late: bool,
+}
+
+fn of_host(seen: &Seen, host: &SlowHost) -> Causes {
     let causes = seen.analysis.causes.iter();
     let own = causes.filter(|cause| host.ranks.contains(&cause.rank));
     let own: Vec<&Cause> = own.collect();
@@ -73,9 +82,13 @@ fn of_host(seen: &Seen, host: &SlowHost) -> (Vec<String>, bool) {
         (causes, n)
     };
     let mut sentences = Vec::new();
+    let mut what = " are slow".to_owned();
     let (slow, n) = of(|why| matches!(why, Why::SlowerKernels { .. }));
     if !slow.is_empty() {
         let most = times(most_times(&slow));
+        if n == "all of them" {
+            what = format!(": the same kernels take up to {most}");
+        }
         sentences.push(format!(
             "On {n} the same kernels take longer than elsewhere, up to {most}."
         ));
@@ -87,5 +100,12 @@ fn of_host(seen: &Seen, host: &SlowHost) -> (Vec<String>, bool) {
             late_by(&late).map_or_else(String::new, |by| format!("; meanwhile most are in `{by}`"));
         sentences.push(format!("On {n} kernels are launched late{by}."));
     }
-    (sentences, are_late)
+    if are_late {
+        what = " launch kernels late".to_owned();
+    }
+    Causes {
+        reasoning: sentences,
+        what,
+        are_late,
+    }
 }

@@ -3,7 +3,9 @@
 //!
 //! To add a finding, add a row to [`RULES`].
 
+mod exposed;
 mod given;
+mod hang;
 mod hosts;
 mod network;
 mod ranks;
@@ -14,8 +16,10 @@ mod whole;
 
 use super::Job;
 use super::analysis::Analysis;
+use super::cause::Cause;
 use super::replay::Gain;
 use super::shown::JobCard;
+use super::unfinished::{self, Stuck};
 use super::what_if::WhatIf;
 use super::world::SetApart;
 use crate::base::format;
@@ -30,6 +34,15 @@ const LEAST_PERCENT: f64 = 1.0;
 /// and at least this much time.
 const LEAST_NS: i64 = 100_000;
 
+/// The key of the finding about a pipeline with few micro-batches.
+pub(super) const FEW_MICRO_BATCHES: &str = "few_micro_batches";
+
+/// The key of the finding about exposed communication.
+pub(super) const EXPOSED: &str = "exposed_communication";
+
+/// The key of findings about collectives that never end.
+pub(super) const UNFINISHED: &str = "unfinished_collective";
+
 /// What rules have access to.
 pub(super) struct Seen<'a> {
     pub(super) job: &'a Job,
@@ -42,6 +55,8 @@ pub(super) struct Seen<'a> {
     /// and because they have more work.
     more_together: Option<Together<'a>>,
     slow_hosts: Vec<SlowHost>,
+    /// Collectives that never end.
+    stuck: Vec<Stuck>,
 }
 
 /// One kind of finding about a job.
@@ -52,6 +67,10 @@ struct Rule {
 }
 
 const RULES: &[Rule] = &[
+    Rule {
+        key: UNFINISHED,
+        find: hang::card,
+    },
     Rule {
         key: "slow_rank",
         find: ranks::slow,
@@ -113,8 +132,12 @@ const RULES: &[Rule] = &[
         find: whole::pipeline_bubble,
     },
     Rule {
-        key: "exposed_communication",
-        find: whole::exposed_communication,
+        key: FEW_MICRO_BATCHES,
+        find: whole::few_micro_batches,
+    },
+    Rule {
+        key: EXPOSED,
+        find: exposed::communication,
     },
     Rule {
         key: "small_messages",
@@ -142,8 +165,8 @@ const RULES: &[Rule] = &[
     },
 ];
 
-/// All findings, largest saving first; those without a known saving follow in the order of the rules. The bound of the
-/// job comes last.
+/// All findings, largest saving first, after those that stop the job; those without a known saving follow in the order of
+/// the rules. The bound of the job comes last.
 pub(super) fn find(job: &Job, analysis: &Analysis, set_apart: &[SetApart]) -> Vec<JobCard> {
     let mut seen = Seen {
         job,
@@ -153,6 +176,7 @@ pub(super) fn find(job: &Job, analysis: &Analysis, set_apart: &[SetApart]) -> Ve
         late_together: None,
         more_together: None,
         slow_hosts: Vec::new(),
+        stuck: unfinished::find(job),
     };
     seen.slow_together = together::slow(&seen);
     seen.late_together = together::late(&seen);
@@ -170,6 +194,7 @@ pub(super) fn find(job: &Job, analysis: &Analysis, set_apart: &[SetApart]) -> Ve
         let is_bound = card.key == "no_waiting";
         (
             is_bound,
+            card.key != UNFINISHED,
             std::cmp::Reverse(card.worth_ns),
             *at,
             card.ranks.clone(),
@@ -193,6 +218,18 @@ impl Seen<'_> {
             Some(host) => format!("rank {} on {host}", rank.number),
             None => format!("rank {}", rank.number),
         }
+    }
+
+    /// Whether a card about several ranks, or about their host, covers a cause.
+    fn has_joint_card(&self, cause: &Cause) -> bool {
+        let together = [
+            &self.slow_together,
+            &self.late_together,
+            &self.more_together,
+        ];
+        together
+            .iter()
+            .any(|of| of.as_ref().is_some_and(|of| of.has(cause)))
     }
 
     fn number(&self, at: usize) -> u32 {

@@ -13,21 +13,39 @@ const MOST_ROWS: usize = 10;
 /// This many small messages in a step are too many.
 const MANY_SMALL: usize = 1_000;
 
-/// The display name of a path: "ranks 3 and 7", "the ranks of mesh_dp 33".
-fn path(seen: &Seen, path: Path) -> String {
-    prose(seen, path).replace('`', "")
-}
+/// Why no rank of a slow path is named.
+const ONE_OF_THEM: &str = "One slow network card, cable or port slows down all ranks of a collective alike, so the trace cannot tell which of these ranks has it.";
 
-/// The same in a sentence, with names of groups as code.
-fn prose(seen: &Seen, path: Path) -> String {
-    match path.pair {
-        Some((one, other)) => format!("ranks {one} and {other}"),
-        None => {
+/// At most this many ranks of a group are listed.
+const MOST_LISTED: usize = 8;
+
+/// The display name of a path: "ranks 3 and 7", "16 ranks of mesh_dp 33".
+fn path(seen: &Seen, path: Path) -> String {
+    let ranks = ranks_of(seen.job, path);
+    let names: Vec<String> = ranks.iter().map(u32::to_string).collect();
+    match names.len() {
+        0 => String::new(),
+        n if n > 2 && u32::try_from(n) == Ok(seen.job.world_size) => format!("all {n} ranks"),
+        ..=MOST_LISTED => format!("ranks {}", format::listed(&names)),
+        n => {
             let group = seen.job.groups.get(path.group);
             group.map_or_else(String::new, |group| {
-                format!("the ranks of `{}`", group.label())
+                format!("{n} ranks of {}", group.label())
             })
         }
+    }
+}
+
+/// The same in a sentence, with the group as code: "ranks 3 and 7 (`mesh_dp 33`)".
+pub(super) fn prose(seen: &Seen, of: Path) -> String {
+    let ranks = path(seen, of);
+    let group = seen.job.groups.get(of.group).filter(|_| of.pair.is_none());
+    match group.map(|group| group.label()) {
+        Some(group) => match ranks.strip_suffix(&format!(" of {group}")) {
+            Some(ranks) => format!("{ranks} of `{group}`"),
+            None => format!("{ranks} (`{group}`)"),
+        },
+        None => ranks,
     }
 }
 
@@ -74,10 +92,12 @@ pub(super) fn slow_link(seen: &Seen) -> Vec<JobCard> {
         action:
             "Check NIC, cable, switch port and routing of these ranks, and which NIC each GPU uses."
                 .to_owned(),
-        reasoning: vec![
-            "Compared with groups of the same description and size, for the same messages."
-                .to_owned(),
-        ],
+        reasoning: std::iter::once(
+            "Compared with groups of the same description and size, for the same messages.",
+        )
+        .chain((ranks.len() > 1).then_some(ONE_OF_THEM))
+        .map(str::to_owned)
+        .collect(),
         ranks,
         tables: vec![ShownTable::from(&table)],
         ..JobCard::default()

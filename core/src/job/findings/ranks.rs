@@ -8,6 +8,7 @@ use crate::base::group::grouped;
 use crate::base::value::{Table, Value};
 use crate::job::cause::{Cause, Slower, Why};
 use crate::job::shown::{JobCard, ShownTable};
+use crate::names::cpu_activity::CpuActivity;
 
 /// Maximum number of rows of evidence.
 const MOST_ROWS: usize = 10;
@@ -18,9 +19,10 @@ pub(super) const LOADING: &str = "Data loading";
 /// What to do about ranks with more work than others.
 pub(super) const MORE_WORK: &str = "Give all ranks the same work: batches of one size, sequences packed or sorted by length, no extra calls on one rank.";
 
-/// A card for each cause of one kind with a saving above the gate.
+/// A card for each cause of one kind with a saving above the gate, unless one card is about several ranks with it.
 fn of_causes(seen: &Seen, card: impl Fn(&Seen, &Cause) -> Option<JobCard>) -> Vec<JobCard> {
     let causes = seen.analysis.causes.iter();
+    let causes = causes.filter(|cause| !seen.has_joint_card(cause));
     let cards = causes.filter_map(|cause| {
         let mut card = card(seen, cause)?;
         card.ranks = vec![seen.number(cause.rank)];
@@ -120,12 +122,15 @@ pub(super) fn most_times(causes: &[&Cause]) -> f64 {
 }
 
 /// The kernels of a rank with the largest excess over those of other ranks.
-fn slow_work(seen: &Seen, rank: usize) -> ShownTable {
+pub(super) fn slow_work(seen: &Seen, rank: usize) -> ShownTable {
     let slow = seen.analysis.same_work.slow.iter();
     let rows = slow.filter(|of| of.rank == rank).take(MOST_ROWS);
     let table = Table::of(
         "slow_work",
-        "Kernels that take longer than on other ranks",
+        format!(
+            "Kernels that take longer on rank {} than on other ranks",
+            seen.number(rank)
+        ),
         rows,
         &[
             ("kernel", "Kernel", &|of| {
@@ -181,7 +186,7 @@ pub(super) fn late(seen: &Seen) -> Vec<JobCard> {
                 format::time_ns(*late_ns),
                 seen.steps(&cause.steps),
             ),
-            action: late_action(is_loading, "this rank"),
+            action: late_action(if is_dominant { what } else { "" }, "this rank"),
             ..JobCard::default()
         })
     })
@@ -200,15 +205,28 @@ pub(super) fn late_by(causes: &[&Cause]) -> Option<String> {
     (most.1 * 2 >= all_ns && !most.0.is_empty()).then(|| most.0.to_owned())
 }
 
-pub(super) fn late_action(is_loading: bool, whose: &str) -> String {
-    match is_loading {
-        true => format!(
+/// What to do about late launches, by what the CPU does meanwhile.
+pub(super) fn late_action(by: &str, whose: &str) -> String {
+    let is = |activity: CpuActivity| by == activity.label();
+    if is(CpuActivity::DataLoading) {
+        return format!(
             "Load data ahead on {whose}: more workers, `prefetch_factor`, pinned memory; look at the storage and the batch that is read."
-        ),
-        false => format!(
-            "Look at what the CPU of {whose} does in that time: synchronization, garbage collection, logging, checkpoints, compilation, other processes on its cores."
-        ),
+        );
     }
+    if is(CpuActivity::GarbageCollection) {
+        return "Collect garbage on all ranks in the same step, at chosen times: `gc.freeze()` after warm-up, `gc.disable()` in the loop, `gc.collect()` every N steps.".to_owned();
+    }
+    if is(CpuActivity::Checkpointing) {
+        return "Write checkpoints while training goes on (`torch.distributed.checkpoint.async_save`), or on all ranks in parallel, and less often.".to_owned();
+    }
+    if is(CpuActivity::Compilation) || is(CpuActivity::Tuning) {
+        return "Warm up all ranks with the same shapes before the run, and share the cache of compiled kernels; dynamic shapes that differ by rank compile again.".to_owned();
+    }
+    let causes = match by.is_empty() {
+        true => "synchronization, garbage collection, logging, checkpoints, compilation, other processes on its cores".to_owned(),
+        false => format!("`{}`", format::middle_ellipsis(by, 60)),
+    };
+    format!("Look at what the CPU of {whose} does in that time: {causes}.")
 }
 
 pub(super) fn uneven(seen: &Seen) -> Vec<JobCard> {

@@ -1,3 +1,4 @@
+mod hang;
 mod stages;
 mod together;
 
@@ -9,6 +10,8 @@ use crate::job::{Analysis, Job};
 const MS: i64 = 1_000_000;
 
 const GEMM: TestWork = TestWork("gemm_kernel", "aten::mm", "8×8, 8×8", "GEMM");
+
+const COPY: TestWork = TestWork("Memcpy HtoD", "aten::to", "8×8", "Memory copy");
 
 /// Four ranks, four steps of 22 ms: 20 ms of work and an all-reduce of 2 ms. One rank needs `more_ns` longer for its
 /// work, and the others wait for it.
@@ -151,6 +154,20 @@ fn a_rank_that_waits_for_copies_is_named() {
     assert_eq!(found(job)[0], ("slow_copies".to_owned(), vec![2], Some(40)));
 }
 
+/// The work of a rank includes its copies: 10 ms of 30.
+#[test]
+fn copies_that_others_lack_are_one_finding() {
+    let mut job = job(2, 10 * MS);
+    for step in 0..4 {
+        (0..4).for_each(|rank| job.work(rank, step, &GEMM, 10, 20 * MS));
+        job.work(2, step, &COPY, 1, 10 * MS);
+        job.copies(2, i64::from(step) * 32 * MS + 30 * MS, 10 * MS);
+    }
+    let found = found(job);
+    let keys: Vec<&str> = found.iter().map(|(key, ..)| key.as_str()).collect();
+    assert_eq!(keys, ["slow_copies", "no_waiting"]);
+}
+
 #[test]
 fn a_rank_on_which_nothing_runs_is_named_where_it_has_a_gpu() {
     let idle = || {
@@ -238,8 +255,18 @@ fn hidden_waiting_is_no_part_of_exposed_communication() {
         digest.gpu.as_mut().unwrap().exposed_comm_ns = exposed_ns;
     }
     let cards = find(&job, &Analysis::new(&job), &[]);
-    let keys: Vec<&str> = cards.iter().map(|card| card.key.as_str()).collect();
-    assert!(keys.contains(&"exposed_communication"), "{keys:?}");
+    let mut cards = cards.iter();
+    let exposed = cards.find(|card| card.key == "exposed_communication");
+    // Rank 0 has all of it, so that the mean is half.
+    assert_eq!(
+        exposed.unwrap().tables[0].rows[0][..4],
+        [
+            "all-reduce of 4.19 MB",
+            "ranks 0 and 1 (default_pg 0)",
+            "no",
+            "20.0 ms"
+        ]
+    );
     // Exposed waiting accounts for all of the exposed time.
     for rank in &mut job.ranks {
         rank.digest.collectives[0].exposed_ns = 51 * MS;

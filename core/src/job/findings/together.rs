@@ -2,15 +2,20 @@
 //! Fixing all of them together saves more than the sum of fixing each alone.
 
 use super::Seen;
-use super::ranks::{LOADING, MORE_WORK, late_action, late_by, most_times, times};
+use super::ranks::{LOADING, MORE_WORK, late_action, late_by, most_times, slow_work, times};
 use crate::base::format;
+use crate::base::sort::Arrange;
+use crate::base::value::{Table, Value};
 use crate::job::cause::{Cause, Why};
 use crate::job::replay::Gain;
-use crate::job::shown::JobCard;
+use crate::job::shown::{JobCard, ShownTable};
 use crate::job::what_if::WhatIf;
 
 /// Up to this many ranks are checked one by one for whether they count: each check replays the job.
 const MOST_ASKED: usize = 32;
+
+/// Maximum number of rows of evidence.
+const MOST_ROWS: usize = 64;
 
 /// Ranks that save more if fixed together.
 #[derive(Debug, Default)]
@@ -19,8 +24,6 @@ pub(super) struct Together<'a> {
     /// In the given steps.
     pub(super) worth_ns: i64,
     pub(super) steps: Vec<usize>,
-    /// What fixing only those with a saving of their own saves.
-    pub(super) alone_ns: i64,
 }
 
 impl Together<'_> {
@@ -108,7 +111,6 @@ fn find<'a>(seen: &Seen<'a>, mut causes: Vec<&'a Cause>) -> Option<Together<'a>>
         causes,
         worth_ns,
         steps,
-        alone_ns,
     })
 }
 
@@ -138,16 +140,56 @@ fn of_one_host(seen: &Seen, ranks: &[usize]) -> Option<String> {
     are_all.then(|| format!("They are all ranks of {name}: look at this node first."))
 }
 
-/// A sentence about why the ranks have to be fixed together.
-fn only_together(of: &Together) -> String {
-    let n_steps = of.steps.len().max(1) as i64;
-    match of.alone_ns / n_steps {
-        ..=0 => "Each of them hides the others: fixing only one saves almost nothing.".to_owned(),
-        ns => format!(
-            "They hide each other: fixing only those with a saving of their own saves {} a step, which is included in the saving of all.",
+/// A sentence about why the ranks have to be fixed together, and about the one to start with.
+fn only_together(seen: &Seen, of: &Together) -> String {
+    let saves = of.causes.iter().filter_map(|cause| {
+        let (ns, _) = seen.large(cause.worth_ns?, &cause.steps)?;
+        Some((ns, std::cmp::Reverse(seen.number(cause.rank))))
+    });
+    match saves.max() {
+        None => "Each of them hides the others: fixing only one saves almost nothing.".to_owned(),
+        Some((ns, std::cmp::Reverse(rank))) => format!(
+            "They hide each other: fixing only rank {rank} saves {} a step of that; then the others wait for the next.",
             format::time_ns(ns)
         ),
     }
+}
+
+/// What each of the ranks is about, and what fixing it alone saves.
+fn each(seen: &Seen, of: &Together) -> ShownTable {
+    let mut causes = of.causes.clone();
+    causes.arrange_by_key(|cause| (std::cmp::Reverse(cause.worth_ns), seen.number(cause.rank)));
+    let table = Table::of(
+        "each_rank",
+        "These ranks",
+        causes.into_iter().take(MOST_ROWS),
+        &[
+            ("rank", "Rank", &|cause| {
+                Value::Count(u64::from(seen.number(cause.rank)))
+            }),
+            ("cause", "Cause", &|cause| {
+                Value::Text(cause.why.brief(seen.job))
+            }),
+            ("steps", "In", &|cause| {
+                Value::Text(seen.steps(&cause.steps))
+            }),
+            ("alone", "Saves alone, a step", &|cause| {
+                let saves = cause.worth_ns.and_then(|ns| seen.large(ns, &cause.steps));
+                saves.map_or(Value::Empty, |(ns, _)| Value::Ns(ns))
+            }),
+        ],
+    );
+    ShownTable::from(&table)
+}
+
+/// The rank with the largest ratio.
+fn slowest(causes: &[&Cause]) -> Option<usize> {
+    let ratios = causes.iter().filter_map(|cause| match cause.why {
+        Why::SlowerKernels { ratio, .. } => Some((cause.rank, ratio)),
+        _ => None,
+    });
+    let slowest = ratios.reduce(|most, next| if next.1 > most.1 { next } else { most });
+    slowest.map(|(rank, _)| rank)
 }
 
 /// Several slow ranks that hide each other, with what fixing all of them saves.
@@ -160,6 +202,7 @@ pub(super) fn slow_card(seen: &Seen) -> Vec<JobCard> {
                 "{named} take up to {most} as long as other ranks for the same kernels, and the others wait for them."
             ),
             action: "Check clock rate, temperature, power limit and memory errors of these GPUs; look for what they have in common: rack, power, image, driver.".to_owned(),
+            tables: slowest(&slow.causes).map(|rank| slow_work(seen, rank)).into_iter().collect(),
             ..JobCard::default()
         }
     })
@@ -181,7 +224,7 @@ pub(super) fn late_card(seen: &Seen) -> Vec<JobCard> {
             issue: format!(
                 "{named} launch their kernels later than other ranks{meanwhile}, and the others wait for them."
             ),
-            action: late_action(is_loading, "these ranks"),
+            action: late_action(by.as_deref().unwrap_or_default(), "these ranks"),
             ..JobCard::default()
         }
     })
@@ -203,15 +246,18 @@ pub(super) fn more_card(seen: &Seen) -> Vec<JobCard> {
 fn card(
     seen: &Seen,
     together: &Option<Together>,
-    say: fn(&Together, &str) -> JobCard,
+    say: impl Fn(&Together, &str) -> JobCard,
 ) -> Vec<JobCard> {
     let card = hide_each_other(seen, together).and_then(|together| {
         let (named, ranks) = seen.ranks(&together.ranks());
         let said = say(together, &format::capitalized(&named));
         let card = JobCard {
-            issue: format!("{} {}", said.issue, only_together(together)),
+            issue: format!("{} {}", said.issue, only_together(seen, together)),
             reasoning: of_one_host(seen, &together.ranks()).into_iter().collect(),
             ranks,
+            tables: std::iter::once(each(seen, together))
+                .chain(said.tables)
+                .collect(),
             ..said
         };
         seen.worth(card, Some(together.worth_ns), &together.steps)

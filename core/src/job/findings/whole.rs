@@ -1,13 +1,14 @@
-//! Findings about all ranks: experts, pipelines, exposed communication, clocks, the bound.
+//! Findings about all ranks: experts, pipelines, clocks, the bound.
 
 use std::collections::BTreeMap;
 
-use super::Seen;
+use super::{LEAST_NS, Seen};
 use crate::base::format;
 use crate::base::interval::percent_of;
 use crate::base::sort::Arrange;
+use crate::base::stats::mean_of_middle_ns;
 use crate::base::value::{Table, Value};
-use crate::job::experts::{HOT, Load, by_rank};
+use crate::job::experts::{Load, by_rank};
 use crate::job::pipeline::{Bubble, bubbles, loads};
 use crate::job::shown::{JobCard, ShownTable};
 use crate::job::what_if::WhatIf;
@@ -19,19 +20,16 @@ const UNEVEN_STAGES: f64 = 1.1;
 /// step.
 const BUBBLE_POINTS: f64 = 5.0;
 
-/// Exposed communication without waiting is worth a finding from this share of the run on.
-const EXPOSED_PERCENT: f64 = 10.0;
+/// A pipeline has few micro-batches if it has fewer than this for each stage.
+const FEW_TIMES: usize = 2;
 
 /// Clocks that are further apart than this are not synchronized.
 const APART_NS: f64 = 1e6;
 
 pub(super) fn hot_experts(seen: &Seen) -> Vec<JobCard> {
     let loads = by_rank(&seen.analysis.exchanges);
-    let hot: Vec<&Load> = loads
-        .iter()
-        .filter(|load| load.is_hot() && load.share > HOT)
-        .collect();
-    let Some(most) = hot.iter().map(|load| load.share).reduce(f64::max) else {
+    let hot: Vec<&Load> = loads.iter().filter(|load| load.is_hot()).collect();
+    let Some(most) = hot.iter().map(|load| load.share()).reduce(f64::max) else {
         return Vec::new();
     };
     let ranks: Vec<usize> = hot.iter().map(|load| load.rank).collect();
@@ -44,7 +42,9 @@ pub(super) fn hot_experts(seen: &Seen) -> Vec<JobCard> {
             ("rank", "Rank", &|load| {
                 Value::Count(u64::from(seen.number(load.rank)))
             }),
-            ("share", "Times the mean", &|load| Value::Number(load.share)),
+            ("share", "Times the mean", &|load| {
+                Value::Number(load.share())
+            }),
             ("most", "Gets most", &|load| {
                 Value::percent(percent_of(load.n_most as i64, load.exchanges as i64))
             }),
@@ -162,34 +162,41 @@ pub(super) fn pipeline_bubble(seen: &Seen) -> Vec<JobCard> {
     }]
 }
 
-/// Exposed communication without waiting for other ranks, averaged over all ranks. If a collective is hidden in part,
-/// as much as possible of its exposed part counts as waiting, so this is a lower bound.
-pub(super) fn exposed_communication(seen: &Seen) -> Vec<JobCard> {
-    let ranks = seen.job.ranks.iter().zip(&seen.analysis.delays.of_ranks);
-    let shares = ranks.filter_map(|(rank, delay)| {
-        let gpu = rank.digest.gpu?;
-        let moving_ns = gpu
-            .exposed_comm_ns
-            .saturating_sub(delay.waited_exposed_ns)
-            .max(0);
-        percent_of(moving_ns, gpu.span.length())
+/// A pipeline with so few micro-batches that the bubble they make inevitable takes a large part of the step.
+pub(super) fn few_micro_batches(seen: &Seen) -> Vec<JobCard> {
+    let analysis = seen.analysis;
+    let Some(replay) = &analysis.replay else {
+        return Vec::new();
+    };
+    let all = bubbles(seen.job, &analysis.layout, &analysis.timings, replay);
+    let few = |bubble: &&Bubble| {
+        (1..bubble.n_stages * FEW_TIMES).contains(&bubble.n_micro_batches) && bubble.n_stages > 1
+    };
+    let few: Vec<&Bubble> = all.iter().filter(few).collect();
+    let Some(first) = few.first().filter(|_| few.len() == all.len()) else {
+        return Vec::new();
+    };
+    // With twice as many of half the size, the bubble is half as long.
+    let halves = few.iter().filter_map(|bubble| {
+        let inevitable_ns = bubble.inevitable_percent()? / 100.0 * bubble.step_ns as f64;
+        Some(bubble.waiting_ns().min(inevitable_ns as i64) / 2)
     });
-    let shares: Vec<f64> = shares.collect();
-    let mean = shares.iter().sum::<f64>() / shares.len().max(1) as f64;
-    if mean < EXPOSED_PERCENT || !seen.job.clocks.are_comparable {
+    let saves_ns = mean_of_middle_ns(halves.collect()).unwrap_or(0);
+    if saves_ns < LEAST_NS {
         return Vec::new();
     }
     vec![JobCard {
-        title: "Exposed communication".to_owned(),
+        title: "Few micro-batches for the stages of the pipeline".to_owned(),
         issue: format!(
-            "Communication is exposed for {} of the run, averaged over all ranks; waiting for slow ranks is not counted{}.",
-            format::percent(mean),
-            match seen.job.missing().is_empty() {
-                true => "",
-                false => ", but waiting for ranks that were not read is",
-            }
+            "{} stages with {} micro-batch{} leave each stage without work for {} of the step, while the pipeline fills and drains; twice as many micro-batches of half the size save up to {} a step.",
+            first.n_stages,
+            first.n_micro_batches,
+            if first.n_micro_batches == 1 { "" } else { "es" },
+            first.inevitable_percent().map_or_else(String::new, format::percent),
+            format::time_ns(saves_ns)
         ),
-        action: "Overlap it with computation: smaller buckets earlier in the backward pass, prefetched all-gathers, asynchronous tensor parallelism; or move less: lower precision, more gradient accumulation steps.".to_owned(),
+        action: "Use more micro-batches (smaller ones, or more gradient accumulation), interleaved stages, or fewer stages.".to_owned(),
+        reasoning: vec!["The saving assumes that micro-batches of half the size take half as long; small ones use the GPU less well.".to_owned()],
         ..JobCard::default()
     }]
 }
@@ -229,7 +236,7 @@ pub(super) fn no_waiting(seen: &Seen) -> Vec<JobCard> {
     };
     let card = JobCard {
         title: "All waiting for other ranks".to_owned(),
-        issue: "If no rank waited for another, the run would be shorter by at most this. It includes the savings of findings about ranks and hosts, but not those of a faster network.".to_owned(),
+        issue: "If no rank waited for another, the run would be shorter by at most this. It includes the savings of findings about ranks, hosts and experts, but not those of a faster network.".to_owned(),
         action: "Follow the findings above.".to_owned(),
         ..JobCard::default()
     };

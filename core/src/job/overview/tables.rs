@@ -8,7 +8,7 @@ use crate::base::interval::percent_of;
 use crate::base::sort::Arrange;
 use crate::base::stats::median_ns;
 use crate::base::value::{Table, Value};
-use crate::job::cause::{Cause, Why};
+use crate::job::cause::Cause;
 use crate::job::clocks::Clock;
 use crate::job::delay::Delay;
 use crate::job::digest::{GpuTime, Step};
@@ -86,27 +86,6 @@ impl RankRow<'_> {
     }
 }
 
-/// Why a rank delays others, in a few words.
-fn why(job: &Job, why: &Why) -> String {
-    match why {
-        Why::SlowerKernels { ratio, .. } => format!("the same kernels take {ratio:.2}×"),
-        Why::MoreWork { .. } => "more work".to_owned(),
-        Why::MoreTokens { share, .. } => format!("gets {share:.2}× the tokens"),
-        Why::HostLate { by, .. } => match by.first() {
-            Some((by, _)) => format!("late launches: {}", format::middle_ellipsis(by, 40)),
-            None => "late launches".to_owned(),
-        },
-        Why::Copies { .. } => "copies".to_owned(),
-        Why::Idle { .. } => "idle".to_owned(),
-        Why::WaitsElsewhere { culprit, .. } => {
-            let rank = job.ranks.get(*culprit);
-            rank.map_or_else(String::new, |rank| {
-                format!("waits for rank {}", rank.number)
-            })
-        }
-    }
-}
-
 /// One row per rank; times are averages per step.
 fn ranks(seen: &Seen) -> ShownTable {
     let Seen { job, analysis, .. } = seen;
@@ -136,7 +115,7 @@ fn ranks(seen: &Seen) -> ShownTable {
             }),
             ("host", "Host", &|row| Value::Text(name(job, row.rank).host)),
             ("cause", "Cause", &|row| match row.cause {
-                Some(cause) => Value::Text(why(job, &cause.why)),
+                Some(cause) => Value::Text(cause.why.brief(job)),
                 None => Value::Text(String::new()),
             }),
             ("worth", "Can save", &|row| {

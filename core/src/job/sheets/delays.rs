@@ -187,6 +187,13 @@ fn changes(input: &Input) -> Vec<(&'static str, WhatIf)> {
         if delay.excess.late_ns > 0 {
             all.push(("its CPU launches in time", WhatIf::HostInTime(rank)));
         }
+        if delay.excess.copies_ns > 0 {
+            let what = "its copies take as long as those of others";
+            all.push((what, WhatIf::EvenCopies(rank)));
+        }
+        if delay.excess.idle_ns > 0 {
+            all.push(("it is idle for as long as others", WhatIf::EvenIdle(rank)));
+        }
     }
     if input.job.hosts.len() > 1 {
         let hosts = 0..input.job.hosts.len();
@@ -214,7 +221,9 @@ fn about(input: &Input, of: WhatIf, change: Change) -> Change {
         WhatIf::KeepsUp(rank)
         | WhatIf::SameKernels(rank)
         | WhatIf::EvenWork(rank)
-        | WhatIf::HostInTime(rank) => Change {
+        | WhatIf::HostInTime(rank)
+        | WhatIf::EvenCopies(rank)
+        | WhatIf::EvenIdle(rank) => Change {
             rank: job.ranks.get(rank).map(|rank| rank.number),
             ..change
         },

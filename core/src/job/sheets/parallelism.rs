@@ -18,7 +18,7 @@ pub(super) fn experts<'a>() -> Vec<Col<Expert<'a>>> {
         "rank", Count, |of| int(of.rank.number), "The rank, by its number in the job.";
         "exchanges", Count, |of| int(of.load.exchanges), "All-to-alls that bring tokens to its experts, each followed by one that takes as much back.";
         "elements", Count, |of| int(of.load.elements), "Elements that it receives in them.";
-        "times mean", Number, |of| float(Some(of.load.share)), "That over the mean of the ranks of its groups.";
+        "times mean", Number, |of| float(Some(of.load.share())), "That over the mean of the ranks of its groups.";
         "times most", Count, |of| int(of.load.n_most), "In how many exchanges it receives most.";
         "hot", Flag, |of| Cell::Flag(of.load.is_hot()), "True where that is in 60 % of them or more.";
     ]

@@ -121,7 +121,10 @@ fn incomplete(job: &Job) -> Vec<Note> {
         kind: "incomplete",
         group: name(job, group),
         count,
-        said: format!("Of these collectives {n} of {expected} ranks were read: skew and waits are lower bounds."),
+        said: match group.and_then(|at| job.groups.get(at)).is_some_and(|of| n < of.members.len()) {
+            true => format!("Only {n} of {expected} ranks recorded these collectives: skew and waits are lower bounds."),
+            false => format!("Of these collectives {n} of {expected} ranks were read: skew and waits are lower bounds."),
+        },
         ..Note::default()
     });
     notes.collect()

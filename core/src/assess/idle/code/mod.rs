@@ -10,8 +10,8 @@
 //! ```
 //!
 //! A gap is split completely. Spans whose name identifies their activity (see [`CpuActivity`]) take the time in which
-//! they run. From the rest, the deepest span that covers at least half of it takes its part, and so on; calls of one
-//! function count together. The launch that ends the gap, and the latency until it reaches the GPU, belong to the code
+//! they run. From the rest, the deepest span that covers at least half of it takes its part, and so on; where none does,
+//! that of the span that covers most of it. Calls of one function count together. The launch that ends the gap, and the latency until it reaches the GPU, belong to the code
 //! around the launch, or to the operator that launches. Time that no span covers belongs to no code.
 //!
 //! Gaps are disjoint, and a search only visits spans that start in its gap and those around its start: all gaps
@@ -389,9 +389,13 @@ impl<'a> CodeSearch<'a> {
             if left_ns == 0 || left_ns < whole_ns / LEAST_PART {
                 break;
             }
-            let mut unknown = self.candidates.iter().filter(|one| one.activity.is_none());
-            let deepest = unknown.find(|one| one.covers(rest) >= left_ns - left_ns / 2);
-            let Some(deepest) = deepest else { break };
+            let least_ns = (whole_ns / LEAST_PART).max(1);
+            let Some(deepest) = self
+                .deepest(rest, None)
+                .or_else(|| self.deepest_of_longest(rest, least_ns))
+            else {
+                break;
+            };
             let left = difference(rest, &deepest.spans);
             parts.push(CodePart {
                 code: Some(deepest.to_code(None)),
@@ -408,6 +412,26 @@ impl<'a> CodeSearch<'a> {
             last.ns = last.ns.saturating_add(left_ns);
             rest.clear();
         }
+    }
+
+    /// Without a known activity, the deepest span that covers half of a time, or that of the part of it within another.
+    fn deepest(&self, rest: &[Interval], within: Option<&Candidate>) -> Option<&Candidate> {
+        let rest_ns = length(rest);
+        let mut unknown = self.candidates.iter().filter(|one| {
+            one.activity.is_none() && within.is_none_or(|outer| one.is_inside(outer))
+        });
+        unknown.find(|one| one.covers(rest) >= rest_ns - rest_ns / 2)
+    }
+
+    /// The same for the span that covers most of a time, if it covers at least `least_ns`: several functions one after
+    /// the other may take it, none of them half of it.
+    fn deepest_of_longest(&self, rest: &[Interval], least_ns: i64) -> Option<&Candidate> {
+        let unknown = self.candidates.iter().filter(|one| one.activity.is_none());
+        let covers = unknown.map(|one| (one.covers(rest), one));
+        let longest = covers.reduce(|most, next| if next.0 > most.0 { next } else { most });
+        let (_, longest) = longest.filter(|(ns, _)| *ns >= least_ns)?;
+        let inside = difference(rest, &difference(rest, &longest.spans));
+        self.deepest(&inside, Some(longest)).or(Some(longest))
     }
 
     /// The launch belongs to the code around it, or to its operator.

@@ -42,6 +42,28 @@ fn what_runs_in_a_gap_is_named_with_its_size() {
     }
 }
 
+/// Three functions one after the other, none of which takes half of the gap.
+#[test]
+fn functions_one_after_the_other_are_each_named() {
+    let profile = between(|trace| {
+        trace
+            .frame("engine/core.py(260): update_from_output", 40..240)
+            .frame("engine/detokenizer.py(80): update", 250..650)
+            .frame("sched/scheduler.py(180): schedule", 660..960)
+    });
+    let (_, findings) = analysed(&profile);
+    let functions = findings.iter().filter(|one| one.pattern == "cpu_function");
+    let titles: Vec<&str> = functions.map(|one| one.title.as_str()).collect();
+    assert_eq!(
+        titles,
+        [
+            "400 of 980 µs of idle time: `update` in `detokenizer.py:80`",
+            "300 of 980 µs of idle time: `schedule` in `scheduler.py:180`",
+            "200 of 980 µs of idle time: `update_from_output` in `core.py:260`",
+        ]
+    );
+}
+
 /// ```text
 /// µs      1    30        100               880  900     1 000
 /// main    [_engine_run_backward ===============)        [aten::add_)

@@ -68,7 +68,20 @@ fn a_rank_that_is_alone_in_its_stage_is_late_in_one_of_its_steps() {
 fn uneven_stages_of_one_rank_each_make_nobody_slow() {
     let found = found(of_four_stages([50, 20, 20, 20], false));
     let keys: Vec<&str> = found.iter().map(|(key, ..)| key.as_str()).collect();
-    assert!(keys.iter().all(|key| *key == "pipeline_bubble"), "{keys:?}");
+    let of_pipeline = ["pipeline_bubble", "few_micro_batches"];
+    assert!(keys.iter().all(|key| of_pipeline.contains(key)), "{keys:?}");
+}
+
+/// One micro-batch for four stages leaves each of them without work for three quarters of the step.
+#[test]
+fn few_micro_batches_for_the_stages_are_reported() {
+    let reports = |job: TestJob| {
+        let found = found(job).into_iter();
+        found.filter(|(key, ..)| key == "few_micro_batches").count()
+    };
+    assert_eq!(reports(of_four_stages([20; 4], false)), 1);
+    // Four micro-batches for two stages.
+    assert_eq!(reports(of_two_stages([20, 20])), 0);
 }
 
 /// Two pipelines of two stages; the same ten calls take 30 ms on both ranks of the second stage, and 20 on those of the

@@ -1,4 +1,4 @@
-//! `dormer fleet compact`.
+//! `dormer fleet compact`: what it merges, what it drops, and what a run that was interrupted leaves behind.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -15,11 +15,8 @@ fn compacting_makes_one_file_of_each_day() {
     folder.run("fleet t -o S").done();
     let rows = |folder: &Folder| {
         let ops = folder.rows("ops", &["run_id", "name"]);
-        (
-            folder.statuses(),
-            ops,
-            folder.rows("kernels", &["run_id", "kernel"]),
-        )
+        let kernels = folder.rows("kernels", &["run_id", "kernel"]);
+        (folder.statuses(), ops, kernels, folder.counts())
     };
     let before = rows(&folder);
     let said = folder.run("fleet compact S").done();
@@ -62,4 +59,50 @@ fn old_rows_go_where_that_is_asked_for() {
     assert_eq!(folder.statuses(), twice);
     folder.run("fleet compact S --drop-old").done();
     assert_eq!(folder.statuses(), ALL);
+}
+
+/// A batch that was interrupted before its rows of `runs`, which are written last.
+#[test]
+fn rows_without_their_run_do_not_count() {
+    let folder = traces();
+    folder.run("fleet t -o S").done();
+    fs::remove_dir_all(folder.0.path().join("S/runs/date=2025-07-01")).unwrap();
+    let summary = folder.summary();
+    assert_eq!(summary.totals.n_files, 3);
+    let names = summary.ops.iter().map(|op| summary.text_of(Some(op.name)));
+    assert_eq!(names.collect::<Vec<_>>(), [Some("aten::addmm")]);
+    folder.run("fleet compact S").done();
+    assert_eq!(folder.rows("ops", &["name"]), ["aten::addmm"; 2]);
+    let said = folder.run("fleet t -o S").done();
+    assert!(said.starts_with("2 files: 2 ok; 3 in the"), "{said}");
+    assert_eq!(folder.statuses(), ALL);
+}
+
+#[test]
+fn an_ended_compaction_is_taken_up_by_what_may_write() {
+    let folder = traces();
+    folder.run("fleet t -o S").done();
+    folder.add("S/.compacting", "old\truns/date=unknown/gone.parquet\n");
+    let before = folder.store();
+    folder.run("fleet t -o S --dry-run").done();
+    folder.summary();
+    assert_eq!(folder.store(), before);
+    folder.run("fleet sql S").done();
+    assert!(!folder.has("S/.compacting"));
+}
+
+/// Compacting twice, with the tables of new traces in between, changes no table's number of rows.
+#[test]
+fn no_table_loses_or_gains_rows() {
+    let folder = traces();
+    folder.run("fleet t/b01__one.json -o S").done();
+    let one = folder.counts();
+    folder.run("fleet compact S").done();
+    assert_eq!(folder.counts(), one);
+    folder.run("fleet t -o S").done();
+    let all = folder.counts();
+    assert!(one.iter().all(|(table, n)| all[table] >= *n), "{all:?}");
+    assert_eq!((one["runs"], all["runs"]), (1, 5));
+    folder.run("fleet compact S").done();
+    assert_eq!(folder.counts(), all);
 }

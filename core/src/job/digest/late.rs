@@ -1,0 +1,180 @@
+//! What the CPU did while a launch was late.
+
+use std::cmp::Reverse;
+
+use super::own_time::Gap;
+use crate::base::interval::Interval;
+use crate::base::map::Map;
+use crate::base::sort::Arrange;
+use crate::names::cpu_activity::CpuActivity;
+use crate::names::frames::Frame;
+use crate::profile::Profile;
+use crate::profile::cpu_activity::CpuActivities;
+use crate::trace::{Category, EventId, TrackId};
+
+/// The cause of a launch is not looked up if it is late by less than this.
+const LEAST_NS: i64 = 50_000;
+
+/// What the CPU did while a launch was late.
+pub(super) struct Late {
+    activities: CpuActivities,
+    threads: Map<TrackId, Vec<Call>>,
+    /// Time and thread of each launch.
+    launches: Vec<(i64, TrackId)>,
+}
+
+/// What a thread runs: an operator, a runtime call, or a Python frame.
+#[derive(Debug, Clone, Copy)]
+struct Call {
+    span: Interval,
+    event: EventId,
+    /// The call around it, as an index into those of its thread.
+    around: Option<u32>,
+}
+
+impl Late {
+    pub(super) fn new(profile: &Profile) -> Late {
+        let events = &profile.trace.events;
+        let mut launches: Vec<(i64, TrackId)> = (profile.gpu.all())
+            .filter_map(|work| Some((work.launched_by?, work.span.start_ns)))
+            .map(|(call, start_ns)| (events.end_ns(call).min(start_ns), events.track(call)))
+            .collect();
+        launches.arrange();
+        let mut threads: Map<TrackId, Vec<Call>> = Map::default();
+        let is_call = |of: Category| {
+            matches!(of, Category::CpuOp | Category::PythonFunction) || of.is_runtime()
+        };
+        for event in events.of_category(is_call) {
+            let span = events.span(event);
+            if span.length() >= LEAST_NS / 2 {
+                let of_thread = threads.entry(events.track(event)).or_default();
+                of_thread.push(Call {
+                    span,
+                    event,
+                    around: None,
+                });
+            }
+        }
+        threads.values_mut().for_each(|calls| nest(calls));
+        Late {
+            activities: CpuActivities::new(profile),
+            threads,
+            launches,
+        }
+    }
+
+    /// What the launching thread did for most of the late part of a gap; empty if no recorded event covers most of it.
+    pub(super) fn cause(&self, profile: &Profile, gap: Gap) -> String {
+        let late = gap.late();
+        let Some(launched_ns) = gap.launched_ns.filter(|_| late.length() >= LEAST_NS) else {
+            return String::new();
+        };
+        let at = self.launches.partition_point(|(ns, _)| *ns < launched_ns);
+        let Some((_, track)) = self.launches.get(at) else {
+            return String::new();
+        };
+        if let Some(activity) = self.activities.most_of(*track, late, late.length() / 2) {
+            return activity.label().to_owned();
+        }
+        let calls = self.threads.get(track).map_or(&[][..], Vec::as_slice);
+        let calls = most_of(calls, late);
+        let name = |call: &Call| profile.trace.name(call.event);
+        // The innermost call is the most specific, unless the purpose of one around it is known that is over before the
+        // launch.
+        let Some(first) = calls.first() else {
+            return String::new();
+        };
+        if profile.trace.events.category(first.event) != Category::PythonFunction {
+            return name(first).to_owned();
+        }
+        let over = calls
+            .iter()
+            .rev()
+            .filter(|call| call.span.end_ns <= late.end_ns);
+        let known = over
+            .filter_map(|call| CpuActivity::of_name(name(call)))
+            .next();
+        match (known, Frame::of(name(first))) {
+            (Some(activity), _) => activity.label().to_owned(),
+            (None, Some(frame)) => format!("{} ({}:{})", frame.function, frame.file(), frame.line),
+            (None, None) => name(first).to_owned(),
+        }
+    }
+}
+
+/// Sorts the calls of a thread and finds the one around each.
+fn nest(calls: &mut [Call]) {
+    calls.arrange_by_key(|call| (call.span.start_ns, Reverse(call.span.end_ns), call.event));
+    let mut open: Vec<(u32, i64)> = Vec::new();
+    for (call, at) in calls.iter_mut().zip(0_u32..) {
+        while open
+            .last()
+            .is_some_and(|(_, end_ns)| *end_ns < call.span.end_ns)
+        {
+            open.pop();
+        }
+        call.around = open.last().map(|(around, _)| *around);
+        open.push((at, call.span.end_ns));
+    }
+}
+
+/// The calls that cover more than half of a time, innermost first: each of them contains its middle.
+fn most_of(calls: &[Call], time: Interval) -> Vec<Call> {
+    let middle_ns = time.start_ns.midpoint(time.end_ns);
+    let started = calls.partition_point(|call| call.span.start_ns <= middle_ns);
+    let mut next = started.checked_sub(1);
+    let mut found = Vec::new();
+    while let Some(call) = next.and_then(|at| calls.get(at)) {
+        let covered_ns = call.span.overlap(time).map_or(0, Interval::length);
+        if covered_ns > time.length() / 2 {
+            found.push(*call);
+        }
+        next = call.around.map(|at| at as usize);
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::import::import;
+    use crate::job::digest::{Digest, SourceFile};
+    use crate::profile::Profile;
+
+    /// A step whose CPU is in some Python frames, each with start and length in µs, before it launches an all-reduce at
+    /// 600 µs.
+    fn late_by(frames: &[(&str, u32, u32)]) -> String {
+        let frames = frames.iter().map(|(name, at, dur)| {
+            format!(
+                r#"{{"ph": "X", "cat": "python_function", "name": "{name}", "pid": 1, "tid": 1, "ts": {at}, "dur": {dur}}},"#
+            )
+        });
+        let text = format!(
+            r#"{{"traceEvents": [{}
+            {{"ph": "X", "cat": "user_annotation", "name": "ProfilerStep#3", "pid": 1, "tid": 1, "ts": 0, "dur": 1000}},
+            {{"ph": "X", "cat": "cuda_runtime", "name": "cudaLaunchKernel", "pid": 1, "tid": 1, "ts": 600, "dur": 5, "args": {{"correlation": 2}}}},
+            {{"ph": "X", "cat": "kernel", "name": "ncclDevKernel_AllReduce_Sum_f32_RING_LL", "pid": 0, "tid": 9, "ts": 620, "dur": 50, "args": {{"correlation": 2, "stream": 9}}}}
+            ]}}"#,
+            frames.collect::<String>()
+        );
+        let profile = Profile::new(import(text.as_bytes()).unwrap());
+        let digest = Digest::new(&profile, SourceFile::default());
+        digest.text(digest.collectives[0].late_by).to_owned()
+    }
+
+    #[test]
+    fn the_function_that_the_cpu_is_in_is_named() {
+        let train = ("train.py(9): train", 0, 1000);
+        assert_eq!(late_by(&[train]), "train (train.py:9)");
+        let validate = ("lib/eval.py(30): validate", 20, 560);
+        assert_eq!(late_by(&[train, validate]), "validate (eval.py:30)");
+        // Its purpose is known, and tells more than the function inside.
+        let save = ("torch/serialization.py(943): save", 30, 550);
+        let write = ("torch/storage.py(12): _write_file", 40, 530);
+        assert_eq!(late_by(&[train, save, write]), "Checkpointing");
+        // No function takes half of the time.
+        assert_eq!(
+            late_by(&[("a.py(1): a", 10, 250), ("b.py(1): b", 270, 250)]),
+            ""
+        );
+    }
+}

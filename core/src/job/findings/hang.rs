@@ -1,0 +1,75 @@
+//! Collectives that never end: the job hangs.
+
+use super::Seen;
+use crate::base::format;
+use crate::job::shown::JobCard;
+use crate::job::unfinished::Stuck;
+
+/// The ranks that do not call a collective in which the others wait, or that call another one.
+pub(super) fn card(seen: &Seen) -> Vec<JobCard> {
+    let stuck = seen.stuck.iter();
+    stuck.filter_map(|stuck| of(seen, stuck)).collect()
+}
+
+fn of(seen: &Seen, stuck: &Stuck) -> Option<JobCard> {
+    let group = seen.job.groups.get(stuck.group)?;
+    let blamed: Vec<usize> = match stuck.absent.is_empty() {
+        true => stuck.others.iter().map(|(rank, _)| *rank).collect(),
+        false => stuck.absent.clone(),
+    };
+    let (named, ranks) = seen.ranks(&blamed);
+    let (waiting, _) = seen.ranks(&stuck.waiting);
+    let (does, calls) = match blamed.len() {
+        1 => ("does", "calls"),
+        _ => ("do", "call"),
+    };
+    let (what, because) = match stuck.others.first().filter(|_| stuck.absent.is_empty()) {
+        None => (
+            format!("{does} not join the {}", stuck.kind.label()),
+            format!("{named} {does} not call it"),
+        ),
+        Some((_, called)) => (
+            format!("{calls} another collective"),
+            format!("{named} {calls} {called} instead"),
+        ),
+    };
+    let number = stuck
+        .seq
+        .map_or_else(String::new, |seq| format!(", number {seq} of the group,"));
+    let step = stuck
+        .step
+        .map_or_else(String::new, |step| format!(" in {},", seen.steps(&[step])));
+    let verb = if stuck.waiting.len() == 1 {
+        "waits"
+    } else {
+        "wait"
+    };
+    let ends_in = blamed.first().and_then(|at| {
+        let digest = &seen.job.ranks.get(*at)?.digest;
+        let text = digest.text(digest.ends_in);
+        let text = format::middle_ellipsis(text, 60);
+        (!text.is_empty()).then(|| {
+            format!(
+                " The last event that the CPU of rank {} starts is `{text}`.",
+                seen.number(*at)
+            )
+        })
+    });
+    Some(JobCard {
+        title: format!("{} {what}: the job hangs", format::capitalized(&named)),
+        issue: format!(
+            "{} {verb} in the {} of `{}`{number}{step} for {} and more, until the recording ends, because {because}.",
+            format::capitalized(&waiting),
+            stuck.called,
+            group.label(),
+            format::time_ns(stuck.waits_ns),
+        ),
+        action: format!(
+            "See where the CPU of {named} is at that time: an exception, fewer batches than on other ranks, a branch that depends on the rank or on data, another collective that is called first.{}",
+            ends_in.unwrap_or_default()
+        ),
+        ranks,
+        step: stuck.step,
+        ..JobCard::default()
+    })
+}

@@ -1,0 +1,108 @@
+//! Collectives that never end.
+
+use super::MS;
+use crate::base::interval::Interval;
+use crate::job::digest::{Collective, Digest};
+use crate::job::findings::find;
+use crate::job::shown::JobCard;
+use crate::job::testing::TestJob;
+use crate::job::world::World;
+use crate::job::{Analysis, Job};
+
+/// Four ranks, three steps of 20 ms with an all-reduce each. In the last step, these ranks call another one, which has no
+/// kernel; the recording ends 500 ms later.
+fn digests(calling: &[usize]) -> Vec<Digest> {
+    let mut job = TestJob::new(4);
+    for step in 0..3 {
+        let start_ns = step * 20 * MS;
+        job.step(step as u64, start_ns, start_ns + 20 * MS);
+        let span = (start_ns + 10 * MS, start_ns + 12 * MS);
+        job.run("0 default_pg", "allreduce", &[0, 1, 2, 3], &[span; 4]);
+        job.seq(step as u64 + 1);
+    }
+    let mut digests = job.digests();
+    for rank in calling {
+        let digest = &mut digests[*rank];
+        let last = digest.collectives.last().unwrap().clone();
+        digest.unfinished.push(Collective {
+            seq: Some(4),
+            span: Interval::new(55 * MS, 555 * MS),
+            ..last
+        });
+    }
+    digests
+}
+
+fn cards(digests: Vec<Digest>) -> Vec<JobCard> {
+    let job = Job::new(World::new(digests).windows.remove(0));
+    let cards = find(&job, &Analysis::new(&job), &[]).into_iter();
+    cards
+        .filter(|card| card.key == "unfinished_collective")
+        .collect()
+}
+
+#[test]
+fn a_rank_that_does_not_call_what_the_others_wait_in_is_named() {
+    let cards = cards(digests(&[0, 1, 3]));
+    assert_eq!((cards.len(), &cards[0].ranks[..]), (1, &[2][..]));
+    assert_eq!(
+        cards[0].title,
+        "Rank 2 does not join the all-reduce: the job hangs"
+    );
+    assert_eq!(
+        cards[0].issue,
+        "Ranks 0, 1 and 3 wait in the all-reduce of 4.19 MB of `default_pg 0`, number 4 of the group, in step 2, for 500 ms and more, until the recording ends, because rank 2 does not call it."
+    );
+}
+
+#[test]
+fn a_rank_that_calls_another_collective_is_named() {
+    let mut digests = digests(&[0, 1, 2, 3]);
+    digests[3].unfinished[0].given = Some(1 << 10);
+    let cards = cards(digests);
+    assert_eq!((cards.len(), &cards[0].ranks[..]), (1, &[3][..]));
+    assert_eq!(
+        cards[0].title,
+        "Rank 3 calls another collective: the job hangs"
+    );
+}
+
+/// Kernels that no rank recorded, that one recorded, or that a damaged trace lacks, are no hang.
+#[test]
+fn kernels_that_were_not_recorded_are_no_hang() {
+    assert_eq!(cards(digests(&[])), []);
+    assert_eq!(cards(digests(&[0, 1, 2, 3])), []);
+    let mut one_ended = digests(&[0, 1, 2]);
+    let ended = one_ended[0].unfinished.remove(0);
+    one_ended[0].collectives.push(ended);
+    assert_eq!(cards(one_ended), []);
+    let mut cut = digests(&[0, 1, 3]);
+    let mut other = TestJob::new(4);
+    other.cut(2);
+    cut[2].warnings = other.digests().remove(2).warnings;
+    assert_eq!(cards(cut), []);
+}
+
+/// The kernels of three ranks run for 900 ms, until the job is stopped, instead of 2.
+#[test]
+fn a_kernel_that_runs_until_the_job_is_stopped_is_a_hang() {
+    let long = |ms: i64| {
+        let mut digests = digests(&[]);
+        for rank in [0, 1, 3] {
+            let digest = &mut digests[rank];
+            let last = digest.collectives.last().unwrap().clone();
+            let before = digest.collectives.len() as u32 - 1;
+            digest.collectives.push(Collective {
+                seq: Some(4),
+                span: Interval::new(55 * MS, (55 + ms) * MS),
+                before: Some(before),
+                own: None,
+                ..last
+            });
+        }
+        cards(digests)
+    };
+    let cards = long(900);
+    assert_eq!((cards.len(), &cards[0].ranks[..]), (1, &[2][..]));
+    assert_eq!(long(2), []);
+}

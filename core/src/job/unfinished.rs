@@ -1,0 +1,218 @@
+//! Collectives that never end, because a rank does not call them or calls another one.
+
+use super::Job;
+use super::digest::{Collective, Digest};
+use super::groups::{Group, ranks_of};
+use super::matching::Matched;
+use super::network::{is_uneven, message_bytes};
+use crate::base::format;
+use crate::base::group::grouped;
+use crate::base::sort::Arrange;
+use crate::names::collective::CollectiveKind;
+
+/// A kernel of a collective that one of its ranks lacks is that of a job that hangs only if it runs at least this long,
+/// and so is a call of a few ranks.
+const LEAST_STUCK_NS: i64 = 100_000_000;
+
+/// It must also run this many times as long as the longest other one of its group.
+const LEAST_TIMES: i64 = 10;
+
+/// A collective that ranks wait in until the recording ends.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Stuck {
+    /// Its group, as an index into the groups of the job.
+    pub(crate) group: usize,
+    pub(crate) kind: CollectiveKind,
+    /// What the ranks call that wait: "all-reduce of 4 B".
+    pub(crate) called: String,
+    /// Its number in its group, where the trace has one.
+    pub(crate) seq: Option<u64>,
+    /// As an index into the steps of the job.
+    pub(crate) step: Option<usize>,
+    /// The ranks that wait in it, as indices into the ranks of the job.
+    pub(crate) waiting: Vec<usize>,
+    /// The ranks that do not call it.
+    pub(crate) absent: Vec<usize>,
+    /// The ranks that call something else instead, with that.
+    pub(crate) others: Vec<(usize, String)>,
+    /// How long the first of them waits at least.
+    pub(crate) waits_ns: i64,
+}
+
+/// A call of one rank: the collective, and whether it never ended.
+type Call<'a> = (&'a Collective, bool);
+
+/// For each group the first collective that never ends, if a rank is known that does not take part in it.
+pub(super) fn find(job: &Job) -> Vec<Stuck> {
+    let groups = job.groups.iter().enumerate();
+    let mut found: Vec<Stuck> = groups
+        .filter_map(|(at, group)| of_calls(job, at, group).or_else(|| of_kernels(job, at, group)))
+        .collect();
+    found.arrange_by_cached_key(|stuck| (std::cmp::Reverse(stuck.waits_ns), stuck.group));
+    found
+}
+
+/// From calls without kernels.
+fn of_calls(job: &Job, at: usize, group: &Group) -> Option<Stuck> {
+    let lists = group.members.iter();
+    let lists: Vec<(usize, Vec<Call>)> = lists
+        .map(|rank| (*rank, calls(job, *rank, group)))
+        .collect();
+    // By number, or by order where as many ended on all ranks.
+    let mut calls = lists.iter().flat_map(|(_, calls)| calls);
+    let have_seq = calls.all(|(of, _)| of.seq.is_some());
+    let n_ended = |calls: &Vec<Call>| calls.iter().filter(|(_, is_open)| !is_open).count();
+    let mut counts = lists.iter().map(|(_, calls)| n_ended(calls));
+    let first = counts.next()?;
+    if !have_seq && !counts.all(|n| n == first) {
+        return None;
+    }
+    let key = |nth: usize, of: &Collective| match of.seq.filter(|_| have_seq) {
+        Some(seq) => seq,
+        None => nth as u64,
+    };
+    let open = lists.iter().flat_map(|(_, calls)| {
+        let open = calls
+            .iter()
+            .enumerate()
+            .filter(|(_, (_, is_open))| *is_open);
+        open.map(|(nth, (of, _))| key(nth, of))
+    });
+    let stuck = open.min()?;
+    let mut calling: Vec<(usize, Call)> = Vec::new();
+    let mut absent = Vec::new();
+    for (rank, calls) in &lists {
+        let mut calls = calls.iter().enumerate();
+        match calls.find(|(nth, (of, _))| key(*nth, of) == stuck) {
+            Some((_, call)) => calling.push((*rank, *call)),
+            None => absent.push(*rank),
+        }
+    }
+    // If it ended anywhere, all took part in it: the other kernels were not recorded.
+    let ended = calling.iter().any(|(_, (_, is_open))| !is_open);
+    if ended || absent.iter().any(|rank| is_unknown(job, *rank)) {
+        return None;
+    }
+    let calling = calling.into_iter().filter_map(|(rank, (of, _))| {
+        let digest = &job.ranks.get(rank)?.digest;
+        Some((rank, of, label(digest, of)))
+    });
+    let calling: Vec<(usize, &Collective, String)> = calling.collect();
+    let labels = calling.iter().map(|(.., label)| (label.as_str(), ()));
+    let counts = grouped(labels, |n: &mut usize, ()| *n += 1);
+    let most = counts
+        .into_iter()
+        .reduce(|most, next| if next.1 > most.1 { next } else { most });
+    let called = most?.0.to_owned();
+    let others = calling.iter().filter(|(.., label)| *label != called);
+    let others: Vec<(usize, String)> = others
+        .map(|(rank, _, label)| (*rank, label.clone()))
+        .collect();
+    if absent.is_empty() && others.is_empty() {
+        return None;
+    }
+    let waiting = || calling.iter().filter(|(.., label)| *label == called);
+    let (rank, first, _) =
+        waiting().max_by_key(|(rank, of, _)| (of.span.length(), std::cmp::Reverse(*rank)))?;
+    // A recording may stop a little earlier on most ranks than on a few.
+    let are_most = waiting().count() * 2 > group.members.len();
+    if !are_most && first.span.length() < LEAST_STUCK_NS {
+        return None;
+    }
+    Some(Stuck {
+        group: at,
+        kind: job.ranks.get(*rank)?.digest.kind(first),
+        seq: first.seq,
+        step: first.step.and_then(|own| job.step_of(*rank, own)),
+        waiting: waiting().map(|(rank, ..)| *rank).collect(),
+        absent,
+        others,
+        waits_ns: first.span.length(),
+        called,
+    })
+}
+
+/// From kernels that run very long and that a rank lacks.
+fn of_kernels(job: &Job, at: usize, group: &Group) -> Option<Stuck> {
+    let of_group = || {
+        let of = job.collectives.iter();
+        of.filter(|of| of.group == Some(at) && of.pair.is_none())
+    };
+    let length_ns = |of: &Matched| {
+        let rows = of.rows(&job.ranks);
+        rows.map(|(_, own)| own.span.length()).min().unwrap_or(0)
+    };
+    let last = of_group().last()?;
+    let is_in = |rank: usize| last.members.iter().any(|member| member.rank == rank);
+    let absent: Vec<usize> = group
+        .members
+        .iter()
+        .copied()
+        .filter(|rank| !is_in(*rank))
+        .collect();
+    let others = of_group()
+        .filter(|of| !std::ptr::eq(*of, last))
+        .map(length_ns);
+    let longest_ns = others.max().unwrap_or(0);
+    let waits_ns = length_ns(last);
+    // If ranks without the kernel called it, kernels are missing in their traces.
+    let called = |rank: &usize| calls(job, *rank, group).iter().any(|(_, is_open)| *is_open);
+    let is_stuck = !absent.is_empty()
+        && !absent.iter().any(called)
+        && absent.iter().all(|rank| !is_unknown(job, *rank))
+        && waits_ns >= LEAST_STUCK_NS.max(longest_ns.saturating_mul(LEAST_TIMES));
+    if !is_stuck {
+        return None;
+    }
+    let (rank, own) = last.rows(&job.ranks).next()?;
+    Some(Stuck {
+        group: at,
+        kind: last.kind,
+        called: label(&rank.digest, own),
+        seq: own.seq,
+        step: last.step,
+        waiting: last.members.iter().map(|member| member.rank).collect(),
+        absent,
+        others: Vec::new(),
+        waits_ns,
+    })
+}
+
+/// Whether a part of a rank's trace is missing, so that it may have called what its trace lacks.
+fn is_unknown(job: &Job, rank: usize) -> bool {
+    let digest = job.ranks.get(rank).map(|rank| &rank.digest);
+    // Without any collectives, the recording of a rank lacks them all.
+    digest.is_none_or(|digest| digest.is_damaged() || digest.collectives.is_empty())
+}
+
+/// What a rank calls: "all-reduce of 4 B".
+fn label(digest: &Digest, of: &Collective) -> String {
+    let kind = digest.kind(of).label();
+    match message_bytes(digest, of).filter(|_| !is_uneven(digest, of)) {
+        Some(bytes) => format!("{kind} of {}", format::bytes(bytes as u64)),
+        None => kind.to_owned(),
+    }
+}
+
+/// The calls of a rank in a group, in order: those that ended first.
+fn calls<'a>(job: &'a Job, rank: usize, group: &Group) -> Vec<Call<'a>> {
+    let Some(digest) = job.ranks.get(rank).map(|rank| &rank.digest) else {
+        return Vec::new();
+    };
+    let is_group = digest.groups.iter().map(|named| {
+        digest.text(named.name) == group.name
+            && ranks_of(&job.ranks, digest, named).as_ref() == Some(&group.ranks)
+    });
+    let is_group: Vec<bool> = is_group.collect();
+    let is_own = |of: &&Collective| {
+        let own = of.group.and_then(|at| is_group.get(at as usize));
+        own == Some(&true) && of.peer.is_none()
+    };
+    let ended = digest
+        .collectives
+        .iter()
+        .filter(is_own)
+        .map(|of| (of, false));
+    let open = digest.unfinished.iter().filter(is_own).map(|of| (of, true));
+    ended.chain(open).collect()
+}
