@@ -155,6 +155,21 @@ impl<'a> Seen<'a> {
         }
     }
 
+    /// The sizes of the mask or bias in memory that it is called with, if its operator takes one after the values.
+    fn mask<'i>(&self, input: &Input<'i>) -> Option<&'i [i64]> {
+        const OPS: &[&str] = &[
+            "scaled_dot_product_",
+            "_efficient_attention_",
+            "efficient_attention_",
+        ];
+        let (name, keys) = (self.operation.short_name(input.profile), self.sizes?.keys());
+        let takes_one = OPS.iter().any(|op| name.contains(op)) && !name.contains("flash");
+        let at = 3 + usize::from(name.contains("backward"));
+        let mask = self.operation.arguments(input.profile)?.tensor(at)?;
+        let spans_keys = mask.shape.last().is_some_and(|last| *last as f64 >= keys);
+        (takes_one && spans_keys && mask.shape.len() > 1).then_some(mask.shape)
+    }
+
     fn name(&self, input: &Input) -> String {
         format::middle_ellipsis(self.operation.short_name(input.profile), 60)
     }
