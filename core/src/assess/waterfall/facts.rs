@@ -7,7 +7,7 @@ use crate::names::attention::{self, splits_keys};
 use crate::names::tile::{Generation, Tile};
 use crate::names::words::holds;
 use crate::names::{Family, LoopKind};
-use crate::perf::{Tensor, element_bytes};
+use crate::perf::{Tensor, element_bytes, is_tf32_kernel};
 use crate::profile::convolution::{ConvolutionKind, ConvolutionShape};
 use crate::profile::gemm::{GemmSizes, OddPitch, odd_pitches};
 use crate::profile::measured::{MainKernel, Measured, Sizes};
@@ -215,7 +215,7 @@ pub(super) fn facts(
     {
         found.push(Fact::NotContiguous);
     }
-    found.extend(wide_type(input, judged));
+    found.extend(wide_type(input, judged, measured));
     let spread = &measured.spread;
     if spread.above_median_ns > 0 {
         found.push(Fact::Differs {
@@ -227,7 +227,7 @@ pub(super) fn facts(
 }
 
 /// Work of the matrix units in FP32 or FP64, although 16 bits are faster.
-fn wide_type(input: &Input, judged: &Judged) -> Option<Fact> {
+fn wide_type(input: &Input, judged: &Judged, measured: &Measured) -> Option<Fact> {
     let spec = judged
         .work?
         .compute
@@ -239,8 +239,17 @@ fn wide_type(input: &Input, judged: &Judged) -> Option<Fact> {
     );
     let rate = |precision| Some(gpu.matrix_rate(precision, basis)?.tflops);
     let over = rate(Precision::Bf16)? / rate(spec.precision)?;
+    let is_tf32 = measured.main.as_ref().is_some_and(|kernel| {
+        spec.precision == Precision::Fp32
+            && is_tf32_kernel(input.profile.trace.strings.get(kernel.name))
+    });
+    let precision = if is_tf32 {
+        Precision::Tf32
+    } else {
+        spec.precision
+    };
     (is_wide && over > 1.0).then(|| Fact::WideType {
-        precision: spec.precision.label(),
+        precision: precision.label(),
         rate_percent: (over * 100.0).round() as u64,
     })
 }
@@ -274,7 +283,12 @@ fn of_kernel(
     let is_nvidia = input
         .gpu()
         .is_some_and(|gpu| gpu.vendor == Some(Vendor::Nvidia));
-    if let Some((built_for, gpu)) = kernel.generation.zip(gpu).filter(|_| is_nvidia)
+    // Generations differ in their matrix instructions.
+    let uses_matrix_units = !kernel.is_on_vector_units;
+    if let Some((built_for, gpu)) = kernel
+        .generation
+        .zip(gpu)
+        .filter(|_| is_nvidia && uses_matrix_units)
         && !built_for.suits(gpu)
     {
         found.push(Fact::OldGeneration {

@@ -101,6 +101,9 @@ impl Fact {
                 format::counted(*workgroups, "workgroup")
             ),
             Fact::FewChannels(channels) => format!("C_in = {channels}"),
+            Fact::LargeKernel(kernel) if !kernel.contains('×') => {
+                format!("a kernel of size {kernel}")
+            }
             Fact::LargeKernel(kernel) => format!("a {kernel} kernel"),
             Fact::WideType {
                 precision,

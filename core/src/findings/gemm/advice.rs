@@ -90,7 +90,7 @@ pub(super) fn weights_in(input: &Input, rows: &[&Row]) -> String {
     let narrower = narrower_weights(input, rows).map_or(String::new(), |(types, _)| {
         format!(", or narrow the weights ({types})")
     });
-    format!("batch more requests or tokens into one GEMM{narrower}")
+    format!("batch more vectors (requests, tokens, output columns) into one GEMM{narrower}")
 }
 
 /// Advice for GEMMs far longer than wide: what their short side consists of.
