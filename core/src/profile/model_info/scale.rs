@@ -46,7 +46,7 @@ pub(super) fn scale(profile: &Profile, modules: &Modules, architecture: &Inferre
         parts.push(format!("hidden size {hidden}"));
         evidence.push(format!(
             "{} have K = {hidden}",
-            format::counted(*calls, "product")
+            format::counted(*calls, "GEMM")
         ));
     }
     let attention = profile.operations().iter().find_map(|operation| {
