@@ -2,12 +2,13 @@
 
 use super::factors::Tiled;
 use crate::assess::{Input, Judged};
+use crate::hardware::roofline::Bound;
 use crate::hardware::{Precision, Unit, Vendor};
 use crate::names::attention::{self, splits_keys};
 use crate::names::tile::{Generation, Tile};
 use crate::names::words::holds;
 use crate::names::{Family, LoopKind};
-use crate::perf::{Tensor, element_bytes, is_tf32_kernel};
+use crate::perf::{Param, Tensor, element_bytes, is_tf32_kernel};
 use crate::profile::convolution::{ConvolutionKind, ConvolutionShape};
 use crate::profile::gemm::{GemmSizes, OddPitch, odd_pitches};
 use crate::profile::measured::{MainKernel, Measured, Sizes};
@@ -145,6 +146,8 @@ pub enum Fact {
         /// The head dimension.
         head: u64,
     },
+    /// Attention that leaves out this percentage of its scores at random.
+    Dropout(u64),
     /// A sequence so short that attention has little to do.
     ShortSequence(u64),
     /// Gathers elements from all over a tensor.
@@ -198,6 +201,7 @@ pub(super) fn facts(
         if tokens < SHORT_SEQUENCE {
             found.push(Fact::ShortSequence(tokens));
         }
+        found.extend(dropout(operation));
         // Attention that mostly reads its operands has time for exponentials.
         let computes = judged.roof.is_some_and(|roof| {
             let compute_us = roof.compute_us.unwrap_or(0.0);
@@ -226,6 +230,14 @@ pub(super) fn facts(
     found
 }
 
+/// Dropout inside of attention.
+fn dropout(operation: &Operation) -> Option<Fact> {
+    match operation.known()?.param("dropout")? {
+        Param::Float(share) if *share > 0.0 => Some(Fact::Dropout((share * 100.0).round() as u64)),
+        _ => None,
+    }
+}
+
 /// Work of the matrix units in FP32 or FP64, although 16 bits are faster.
 fn wide_type(input: &Input, judged: &Judged, measured: &Measured) -> Option<Fact> {
     let spec = judged
@@ -239,6 +251,8 @@ fn wide_type(input: &Input, judged: &Judged, measured: &Measured) -> Option<Fact
     );
     let rate = |precision| Some(gpu.matrix_rate(precision, basis)?.tflops);
     let over = rate(Precision::Bf16)? / rate(spec.precision)?;
+    // Where the memory is what takes the time, the rate of the units is not.
+    let is_computing = judged.roof.is_some_and(|roof| roof.bound == Bound::Compute);
     let is_tf32 = measured.main.as_ref().is_some_and(|kernel| {
         spec.precision == Precision::Fp32
             && is_tf32_kernel(input.profile.trace.strings.get(kernel.name))
@@ -248,7 +262,7 @@ fn wide_type(input: &Input, judged: &Judged, measured: &Measured) -> Option<Fact
     } else {
         spec.precision
     };
-    (is_wide && over > 1.0).then(|| Fact::WideType {
+    (is_wide && is_computing && over > 1.0).then(|| Fact::WideType {
         precision: precision.label(),
         rate_percent: (over * 100.0).round() as u64,
     })

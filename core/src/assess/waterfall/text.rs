@@ -135,6 +135,9 @@ impl Fact {
                 "head dimension {head}: each exponential comes with only {} FLOPs of the matrix units",
                 format::count(4 * head)
             ),
+            Fact::Dropout(percent) => {
+                format!("dropout of {percent} %: each score takes a random number")
+            }
             Fact::ShortSequence(tokens) => format!(
                 "{} tokens: a low efficiency is expected below 512",
                 format::count(*tokens)

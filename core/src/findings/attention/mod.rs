@@ -121,6 +121,11 @@ impl<'a> Seen<'a> {
         })
     }
 
+    fn has_dropout(&self) -> bool {
+        let mut facts = self.waterfall.iter().flat_map(|waterfall| &waterfall.facts);
+        facts.any(|fact| matches!(fact, Fact::Dropout(_)))
+    }
+
     /// Whether the only known cause of its gap is that there are fewer workgroups than units; for short sequences that
     /// is usual.
     fn is_short_of_workgroups(&self, input: &Input) -> bool {

@@ -237,13 +237,14 @@ pub(super) const RULES: &[Rule<Seen>] = &[
         applies: |_, seen| is_below(seen),
         title: "Attention below its usual efficiency{backward}",
         issue: "{subject}: {time}{at}{usual}.",
-        model: "{older?its kernel is FlashAttention-2, made for the previous GPU generation: try the attention of the DNN library (`sdpa_kernel(SDPBackend.CUDNN_ATTENTION)`), or a newer FlashAttention|{other?the framework has a second library of flash kernels for this GPU: try it (`torch.backends.cuda.preferred_rocm_fa_library(\"ck\")`)|check that the fastest attention kernel available is chosen for this type, mask and head dimension}}.",
+        model: "{dropout?leave out dropout inside of attention, where training allows it (`dropout_p=0.0`); |}{older?its kernel is FlashAttention-2, made for the previous GPU generation: try the attention of the DNN library (`sdpa_kernel(SDPBackend.CUDNN_ATTENTION)`), or a newer FlashAttention|{other?the framework has a second library of flash kernels for this GPU: try it (`torch.backends.cuda.preferred_rocm_fa_library(\"ck\")`)|check that the fastest attention kernel available is chosen for this type, mask and head dimension}}.",
         kernel: "tune tile sizes and kernel selection with the reproducer.",
         words: |group| {
             let first = group.first();
             vec![
                 holds("older", is_of_previous_generation(group.input, first)),
                 holds("other", has_other_flash_library(group.input, first)),
+                holds("dropout", first.has_dropout()),
             ]
         },
         saves: BAND,

@@ -1,7 +1,7 @@
 //! The rules for GEMMs.
 
 use super::advice::{
-    alignment, fewer_bytes, fill_units, in_cache, less_work, odd_dimensions, padded,
+    alignment, fewer_bytes, fill_units, in_cache, less_work, more_tiles, odd_dimensions, padded,
     tile_sentences, tiles_on_units, weights_in, wider,
 };
 use super::{Seen, is_tiny};
@@ -151,12 +151,13 @@ pub(super) const RULES: &[Rule<Seen>] = &[
             Some(cause) => cause == Cause::WaveQuantization,
         },
         title: "{tiles}",
-        model: "larger batches or fused projections give the GPU more tiles.",
+        model: "{more}.",
         kernel: "{kernel}.",
         words: |group| {
             let first = group.first();
             vec![
                 ("tiles", tiles_on_units(first)),
+                ("more", more_tiles(first)),
                 ("kernel", fill_units(first).to_owned()),
             ]
         },

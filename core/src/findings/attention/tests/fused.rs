@@ -263,3 +263,22 @@ fn the_other_flash_library_is_advised() {
         &["preferred_rocm_fa_library"],
     );
 }
+
+/// A random number for each score costs time of its own.
+#[test]
+fn dropout_is_named() {
+    let of = |dropout: &str| {
+        let args = format!("{LONG}, ={dropout}, =False");
+        let calls = call(FLASH, &args, "flash_fwd_kernel", 776.5 / 0.4);
+        only(&calls.outcome("sdpa_fwd"), "below_usual_efficiency").clone()
+    };
+    let with = of("0.1");
+    says(
+        &with.causes,
+        &["dropout of 10 %: each score takes a random number"],
+    );
+    says(&with.model, &["leave out dropout"]);
+    let without = of("0.0");
+    says_no(&without.causes, &["dropout"]);
+    says_no(&without.model, &["dropout"]);
+}

@@ -231,6 +231,10 @@ fn a_large_certain_cause_is_found_below_a_good_efficiency() {
     let outcome = on("A100-80GB", "1408x8192, 8192x1280", kernel, 185);
     let finding = only(&outcome, "few_output_tiles");
     assert_eq!(finding.title, "110 tiles on 108 compute units");
+    says(
+        &finding.model,
+        &["the last of 2 waves has 2 tiles for 108 compute units"],
+    );
     // 94.6 µs at roofline and 90.4 µs of the second wave, in each of 20 calls.
     let impact = finding.impact.unwrap();
     assert!(
