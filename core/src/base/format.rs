@@ -160,8 +160,17 @@ pub fn capitalized(text: &str) -> String {
 
 /// A count with its noun: `1 kernel`, `37 632 kernels`.
 pub fn counted(number: u64, noun: &str) -> String {
-    let plural = if number == 1 { "" } else { "s" };
-    format!("{} {noun}{plural}", count(number))
+    let ends_in_vowel_y = || {
+        ["ay", "ey", "oy", "uy"]
+            .iter()
+            .any(|end| noun.ends_with(end))
+    };
+    let number = match (number, noun.strip_suffix('y')) {
+        (1, _) => return format!("1 {noun}"),
+        (_, Some(stem)) if !ends_in_vowel_y() => return format!("{} {stem}ies", count(number)),
+        _ => count(number),
+    };
+    format!("{number} {noun}s")
 }
 
 /// A size: `512 B`, `62.1 MB`.
@@ -429,6 +438,9 @@ mod tests {
         assert_eq!(counted(1, "kernel"), "1 kernel");
         assert_eq!(plain(counted(37_632, "kernel")), "37_632 kernels");
         assert_eq!(counted(0, "copy event"), "0 copy events");
+        assert_eq!(counted(5, "copy"), "5 copies");
+        assert_eq!(counted(1, "copy"), "1 copy");
+        assert_eq!(counted(2, "array"), "2 arrays");
     }
 
     #[test]

@@ -30,10 +30,11 @@ pub(super) fn sixteen_bit(input: &Input) -> String {
     }
 }
 
-/// The precision of the longest of some wide rows: "FP32", "FP64".
+/// The precision of the longest of some wide rows: "FP32", "TF32", "FP64".
 pub(super) fn width(input: &Input, rows: &[&Row]) -> &'static str {
     match spec(input, rows).map(|spec| spec.precision) {
         Some(Precision::Fp64) => "FP64",
+        _ if runs_tf32(input, rows.get(..1).unwrap_or_default()) => "TF32",
         _ => "FP32",
     }
 }
@@ -46,7 +47,10 @@ pub(super) fn instead_of_32_bits(input: &Input, rows: &[&Row]) -> String {
         let narrow = sixteen_bit(input);
         return format!("run it in FP32, or in {narrow}, where the accuracy suffices");
     }
-    let has_tf32 = input.gpu().map(|gpu| has(gpu, input, Precision::Tf32));
+    let has_tf32 = input.gpu().map(|gpu| {
+        let has_switch = gpu.vendor != Some(Vendor::Amd) || !is_convolution(input, rows);
+        has_switch && is_tf32_faster(gpu, input)
+    });
     let tf32 = match has_tf32 {
         _ if runs_tf32(input, rows) || are_short_of_memory(input, rows) => "",
         Some(false) => "",
@@ -61,14 +65,28 @@ pub(super) fn instead_of_32_bits(input: &Input, rows: &[&Row]) -> String {
     format!("run it in {} (autocast){tf32}{switch}", sixteen_bit(input))
 }
 
+fn is_convolution(input: &Input, rows: &[&Row]) -> bool {
+    let first = rows.first();
+    first.is_some_and(|row| input.operation(row.operation).family == Family::Convolution)
+}
+
+/// Whether TF32 is faster than FP32 on vector units: on gaming GPUs both have the same rate.
+fn is_tf32_faster(gpu: &GpuSpec, input: &Input) -> bool {
+    let basis = input.options.basis;
+    let tf32 = gpu.matrix_rate(Precision::Tf32, basis);
+    let vector = gpu.vector_rate(Precision::Fp32, basis);
+    tf32.is_some_and(|tf32| vector.is_none_or(|vector| tf32.tflops > vector.tflops))
+}
+
 /// The PyTorch switch that makes the longest row use TF32, in parentheses.
 fn tf32_switch(input: &Input, rows: &[&Row]) -> &'static str {
-    let family = rows
-        .first()
-        .map(|row| input.operation(row.operation).family);
-    match family {
-        Some(Family::Convolution) => " (`torch.backends.cudnn.allow_tf32 = True`)",
-        _ => " (`torch.set_float32_matmul_precision(\"high\")`)",
+    let vendor = input.gpu().and_then(|gpu| gpu.vendor);
+    match (is_convolution(input, rows), vendor) {
+        (true, _) => " (`torch.backends.cudnn.allow_tf32 = True`)",
+        (false, Some(Vendor::Amd)) => {
+            " (`torch.set_float32_matmul_precision(\"high\")`, with `HIPBLASLT_ALLOW_TF32=1` in the environment)"
+        }
+        (false, _) => " (`torch.set_float32_matmul_precision(\"high\")`)",
     }
 }
 
@@ -81,8 +99,10 @@ pub(super) fn less_arithmetic(input: &Input, rows: &[&Row]) -> Option<String> {
             Some("run it in FP32 where the accuracy suffices".to_owned())
         }
         _ if are_complex(input, rows) => {
+            // AMD's libraries have TF32 for real numbers alone.
             let gpu = input.gpu();
-            let has_tf32 = gpu.is_none_or(|gpu| has(gpu, input, Precision::Tf32));
+            let has_tf32 =
+                gpu.is_none_or(|gpu| gpu.vendor != Some(Vendor::Amd) && is_tf32_faster(gpu, input));
             (has_tf32 && !runs_tf32(input, rows)).then(|| {
                 let switch = tf32_switch(input, rows);
                 format!("allow TF32 where the accuracy suffices{switch}")

@@ -67,6 +67,7 @@ pub(crate) fn is_fallback(kernel: &str) -> bool {
         "naive_conv",
         "im2col",
         "im2d2col",
+        "im3d2col",
         "col2im",
         "vol2col",
         "col2vol",

@@ -36,7 +36,7 @@ const WORDS: &Words<HelperKind> = &[
         "nchwtofoldednhwc", "foldednhwctonchw", "tensortransform", "tensor_transform", "transpose_kernel",
         "transpose_readwrite", "transposekernel",
     ]),
-    (HelperKind::Patches, &["im2col", "im2d2col", "col2im", "vol2col", "col2vol"]),
+    (HelperKind::Patches, &["im2col", "im2d2col", "im3d2col", "col2im", "vol2col", "col2vol"]),
     (HelperKind::Fill, &["memset", "fillfunctor", "fillbuffer", "subtensoropwithscalar", "zerokernel", "zero_kernel", "fill_kernel"]),
     (HelperKind::Cast, &[
         "withcasttensor", "bfloat16_copy_kernel", "float16_copy_kernel", "float32_copy_kernel",
@@ -72,6 +72,7 @@ mod tests {
             ("batched_transpose_32x32_half", Some(HelperKind::LayoutChange)),
             ("void cudnn::engines_precompiled::nchwToNhwcKernel<__nv_bfloat16>", Some(HelperKind::LayoutChange)),
             ("Im2d2Col_v2", Some(HelperKind::Patches)),
+            ("Im3d2Col.kd", Some(HelperKind::Patches)),
             ("void cublasLt::splitKreduce_kernel<32, 16, int, float>", Some(HelperKind::SplitSum)),
             ("Cijk_SS_BiasS_HA_PostGSU4_VW4", Some(HelperKind::SplitSum)),
             ("SubTensorOpWithScalar1d", Some(HelperKind::Fill)),

@@ -8,6 +8,7 @@
 //! | cuBLASLt | `nvjet_tst_128x192_64x4_2x1` | M × N, then K × stages |
 //! | CUTLASS 2 | `256x128_32x3`, `128x64_ldg8_f2f_stages_64x4` | M × N, then K × stages |
 //! | CUTLASS 3 | `256x128x64_4x1x1` | M × N × K |
+//! | CUTLASS 3, its types | `tuple<C<128>, C<256>, C<64>>` | M × N × K |
 //! | TensorRT-LLM | `_t128x8x512_` | M × N × K |
 //! | MIOpen | `bt128x128x32` | M × N × K |
 //! | Composable Kernel | `Li256ELi128ELi256ELi32E`, `<256, 128, 256, 32, …>`: threads, then the tile | M × N × K |
@@ -56,6 +57,7 @@ const FORMS: &[fn(&str) -> Option<Tile>] = &[
     |kernel| after(kernel, "_t"),
     of_blocks,
     of_composable_kernel,
+    of_tuples,
     of_underscores,
 ];
 
@@ -103,6 +105,30 @@ fn of_composable_kernel(kernel: &str) -> Option<Tile> {
             && k >= 4
             && k % 4 == 0;
         is_block.then(|| tile(m, n, Some(k)))?
+    })
+}
+
+/// Compile-time constants of three sizes: "cute::tuple<cute::C<128>, cute::C<256>, cute::C<64>>". That of the cluster
+/// is smaller.
+fn of_tuples(kernel: &str) -> Option<Tile> {
+    const LEAST: u64 = 16;
+    kernel.split("tuple<").skip(1).find_map(|tuple| {
+        let sizes = tuple.get(..tuple.find(">>")?)?.split(',').map(|part| {
+            let (_, size) = part.split_once("C<")?;
+            number(size.trim_start_matches("(int)"))
+        });
+        let sizes: Vec<u64> = sizes.collect::<Option<_>>()?;
+        let &[first, n, k] = sizes.as_slice() else {
+            return None;
+        };
+        // Two compute units share the tile of such kernels.
+        let m = if kernel.contains("2Sm") {
+            first / 2
+        } else {
+            first
+        };
+        let is_tile = [m, n, k].iter().all(|size| *size >= LEAST && size % 8 == 0);
+        is_tile.then(|| tile(m, n, Some(k)))?
     })
 }
 
@@ -264,6 +290,7 @@ mod tests {
             ("igemm_fwd_gtcx3_nhwc_bf16_bx0_ex1_bt128x256x32_wt32x32x8", Some((128, 256)), Some(32)),
             ("_ZN2ck16tensor_operation6deviceE_GridwiseGemmILi256ELi128ELi64ELi32ELi8E", Some((128, 64)), Some(32)),
             ("void ck::kernel_gemm_xdl_cshuffle_v3<ck::GridwiseGemm_xdl_cshuffle_v3<…, 256, 224, 256, 64, 8>>", Some((224, 256)), Some(64)),
+            ("void cutlass::device_kernel<MainloopSm90<5, cute::tuple<cute::C<2>, cute::C<1>, cute::C<1>>, Pingpong>, cute::tuple<cute::C<64>, cute::C<128>, cute::C<128>>, cutlass::float_e4m3_t>", Some((64, 128)), Some(128)),
             ("_gemm_a16_w16_kernel_BLOCK_SIZE_M_256_BLOCK_SIZE_N_128_BLOCK_SIZE_K_64_GROUP_SIZE_M_4", Some((256, 128)), Some(64)),
             ("_matmul_ogs_NNT_bf16xbf16xmxfp4_16x128x256x1_swiglu", Some((16, 128)), Some(256)),
             ("void gemmk1_kernel<int, float, 256, 5>", None, None),

@@ -151,6 +151,47 @@ pub(super) fn linear(input: &OpInput) -> Option<Modelled> {
     Some(bare(gemm.work(input.dtype(0))))
 }
 
+/// `matmul(A, B)` when it launches its own kernel.
+pub(super) fn matmul(input: &OpInput) -> Option<Modelled> {
+    let [batch, m, k, n] = matmul_sizes(input)?;
+    let element = dtype::bytes(input.dtype(0));
+    // What is broadcast along the batch is read once.
+    let stored = |at: usize, size: f64| Some(product(input.sizes(at)?) / (batch * size));
+    let gemm = Gemm {
+        batch,
+        a: element
+            .zip(stored(0, m * k))
+            .map(|(size, share)| size * share),
+        b: element
+            .zip(stored(1, k * n))
+            .map(|(size, share)| size * share),
+        ..Gemm::uniform([m, k, n], element)
+    };
+    Some(bare(gemm.of_call(input, 0).work(input.dtype(0))))
+}
+
+/// Batch, M, K and N of `matmul`: vectors, matrices, or batches of them that are broadcast. A single matrix B multiplies
+/// all rows of A.
+pub(super) fn matmul_sizes(input: &OpInput) -> Option<[f64; 4]> {
+    let size = |size: &i64| *size as f64;
+    Some(match (input.sizes(0)?, input.sizes(1)?) {
+        ([k], [_]) => [1.0, 1.0, size(k), 1.0],
+        ([k], [batch @ .., _, n]) => [product(batch), 1.0, size(k), size(n)],
+        ([rows @ .., k], [_]) => [1.0, product(rows), size(k), 1.0],
+        ([rows @ .., k], [_, n]) => [1.0, product(rows), size(k), size(n)],
+        ([a @ .., m, k], [b @ .., _, n]) => {
+            let of = |batch: &[i64], from_end: usize| {
+                let at = batch.len().checked_sub(from_end + 1);
+                at.and_then(|at| batch.get(at)).map_or(1.0, size)
+            };
+            let dims = 0..a.len().max(b.len());
+            let batch = dims.map(|from_end| of(a, from_end).max(of(b, from_end)));
+            [batch.product(), size(m), size(k), size(n)]
+        }
+        _ => return None,
+    })
+}
+
 /// `linear_backward(x, dY, W, mask)`: dX = dY·W, dW = dYᵀ·x, two GEMMs of the forward pass's size.
 pub(super) fn linear_backward(input: &OpInput) -> Option<Modelled> {
     let (&k, rows) = input.sizes(0)?.split_last()?;

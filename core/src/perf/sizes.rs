@@ -1,7 +1,7 @@
 //! Sizes of GEMMs that TraceLens has no parameters for, and thus no sizes in its sheets.
 
 use super::OpInput;
-use super::gemm::offsets;
+use super::gemm::{matmul_sizes, offsets};
 use super::input::product;
 use super::serving_gemm::packed;
 
@@ -48,6 +48,11 @@ pub(super) fn of_rows(input: &OpInput) -> Option<ProductSizes> {
     let (&k, rows) = input.sizes(0)?.split_last()?;
     let [n, _] = input.sized(1)?;
     sizes([1.0, product(rows), k as f64, n])
+}
+
+/// `matmul(A, B)`.
+pub(super) fn of_matmul(input: &OpInput) -> Option<ProductSizes> {
+    sizes(matmul_sizes(input)?)
 }
 
 /// `mv(A, x)`, and `addmv(bias, A, x)`, in which A is second.

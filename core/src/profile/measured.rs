@@ -257,8 +257,7 @@ fn helpers(rest: &[Ran]) -> Vec<Helper> {
 
 impl Spread {
     fn of(operation: &Operation) -> Spread {
-        let times: Vec<i64> = operation.calls.iter().map(|call| call.kernel_ns).collect();
-        Spread::of_times(&times)
+        Spread::of_times(&operation.times_of_calls())
     }
 
     /// Takes call times in call order.
@@ -354,5 +353,31 @@ mod tests {
         assert_eq!(helpers.collect::<Vec<_>>(), expected);
         assert_eq!(found.helper_ns(), 35_000);
         assert!(measured.get(&profile, 1).is_none());
+    }
+
+    /// Both GEMMs of an MoE layer are kernels of one name that share the work of one call: the second is shorter in each
+    /// layer, which is no difference between calls.
+    #[test]
+    fn kernels_that_share_a_call_count_together() {
+        let args = "16x2048, 128x1536x2048, 128x2048x768, 16x8:float, 16x8:int";
+        let layer = |table: Timetable, at: u32| {
+            let op = "vllm::outplace_fused_experts";
+            let table = table.op(op, at..at + 90).args(args);
+            let table = table.op("_C::silu_and_mul", at + 30..at + 40);
+            let table = table.launched(
+                "act_and_mul_kernel",
+                at + 31..at + 32,
+                at + 1_200..at + 1_203,
+            );
+            let table = table.launched("fused_moe_kernel", at + 1..at + 2, at + 1_000..at + 1_200);
+            table.launched("fused_moe_kernel", at + 50..at + 51, at + 1_203..at + 1_303)
+        };
+        let table = [0, 1_000, 2_000].into_iter().fold(Timetable::new(), layer);
+        let profile = table.profile();
+        let operations = profile.operations().iter();
+        let mut experts = operations.filter(|one| one.short_name(&profile).contains("moe"));
+        let experts = experts.next().unwrap();
+        assert_eq!(experts.times_of_calls(), [300_000; 3]);
+        assert_eq!(Spread::of(experts).above_median_ns, 0);
     }
 }

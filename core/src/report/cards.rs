@@ -10,7 +10,7 @@ use crate::base::sort::Arrange;
 use crate::findings::compute::{
     at_efficiency, causes_of, efficiency, shapes, short_name, subject, time_ns,
 };
-use crate::findings::{Estimate, Finding, Impact, Priority, RankedFinding, Row, Tier};
+use crate::findings::{Assessment, Estimate, Finding, Impact, Priority, RankedFinding, Row, Tier};
 use crate::hardware::roofline::Bound;
 use crate::profile::Profile;
 use crate::profile::tensors::only_moves;
@@ -224,6 +224,11 @@ fn close_to_roofline(profile: &Profile, report: &Report) -> String {
     let low = thresholds.gate_efficiency_percent;
     let is_low =
         |row: &Row| !row.is_anomaly && row.efficiency_percent.is_some_and(|percent| percent < low);
+    // Rated by what is usual for its kind and size.
+    let is_usual = |row: &Row| {
+        let assessment = row.assessment;
+        is_low(row) && assessment.is_some_and(|one| one != Assessment::NeedsInvestigation)
+    };
     let rest = [
         (
             percent(&|row| row.efficiency_percent.is_none()),
@@ -235,7 +240,14 @@ fn close_to_roofline(profile: &Profile, report: &Report) -> String {
                 .to_owned(),
         ),
         (
-            percent(&is_low),
+            percent(&is_usual),
+            format!(
+                "is below {} of roofline, as is usual for its kind and size",
+                format::percent(low)
+            ),
+        ),
+        (
+            percent(&|row| is_low(row) && !is_usual(row)),
             format!(
                 "is below {} of roofline, too short or too small a part of the run to be ranked",
                 format::percent(low)

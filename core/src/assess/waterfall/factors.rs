@@ -4,6 +4,7 @@ use super::{Cause, Detail};
 use crate::assess::{Input, Judged};
 use crate::hardware::roofline::{Bound, peak_tflops};
 use crate::hardware::{ComputeSpec, Precision, Unit};
+use crate::names::Family;
 use crate::names::attention::{head_dimension, pads_head_dimension};
 use crate::names::convolution::ConvolutionPass;
 use crate::names::gemm::{is_by_columns, is_of_tensile};
@@ -64,6 +65,11 @@ pub(super) fn factors(
             Sizes::Attention(sizes) => {
                 for (cause, factor, detail) in of_attention(input, sizes, kernel, name) {
                     of_compute(cause, factor, detail);
+                }
+            }
+            _ if operation.family == Family::Moe => {
+                if let Some((factor, detail)) = of_experts(operation, kernel) {
+                    of_compute(Cause::PaddedDimension, factor, detail);
                 }
             }
             _ => {
@@ -230,6 +236,24 @@ impl Tiled {
         };
         Some((padded as f64 / self.k as f64, detail))
     }
+}
+
+/// The tokens of each expert are padded to the rows of a tile. How many an expert got is unknown: the mean is taken.
+fn of_experts(operation: &Operation, kernel: &MainKernel) -> Option<(f64, Detail)> {
+    let known = operation.known()?;
+    let size = |wanted: &str| known.param(wanted)?.size();
+    let [tokens, chosen, experts] = [size("M")?, size("topk")?, size("E")?];
+    let size = tokens
+        .saturating_mul(chosen)
+        .div_ceil(experts.max(1))
+        .max(1);
+    let padded = size.next_multiple_of(kernel.tile?.output.0);
+    let detail = Detail::Padded {
+        dimension: "tokens of an expert",
+        size,
+        padded,
+    };
+    Some((padded as f64 / size as f64, detail))
 }
 
 /// Few channels of a convolution are padded to 16 bytes.

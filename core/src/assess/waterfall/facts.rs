@@ -2,12 +2,13 @@
 
 use super::factors::Tiled;
 use crate::assess::{Input, Judged};
+use crate::hardware::roofline::Bound;
 use crate::hardware::{Precision, Unit, Vendor};
 use crate::names::attention::{self, splits_keys};
 use crate::names::tile::{Generation, Tile};
 use crate::names::words::holds;
 use crate::names::{Family, LoopKind, OtherKind};
-use crate::perf::{Tensor, element_bytes};
+use crate::perf::{Param, Tensor, element_bytes, is_tf32_kernel};
 use crate::profile::convolution::{ConvolutionKind, ConvolutionShape};
 use crate::profile::gemm::{GemmSizes, OddPitch, odd_pitches};
 use crate::profile::measured::{MainKernel, Measured, Sizes};
@@ -146,6 +147,8 @@ pub enum Fact {
         /// The head dimension.
         head: u64,
     },
+    /// Attention that leaves out this percentage of its scores at random.
+    Dropout(u64),
     /// A sequence so short that attention has little to do.
     ShortSequence(u64),
     /// Gathers elements from all over a tensor.
@@ -195,6 +198,7 @@ pub(super) fn facts(
         if tokens < SHORT_SEQUENCE {
             found.push(Fact::ShortSequence(tokens));
         }
+        found.extend(dropout(operation));
         // Attention that mostly reads its operands has time for exponentials.
         let computes = judged.roof.is_some_and(|roof| {
             let compute_us = roof.compute_us.unwrap_or(0.0);
@@ -212,7 +216,7 @@ pub(super) fn facts(
     {
         found.push(Fact::NotContiguous);
     }
-    found.extend(wide_type(input, judged));
+    found.extend(wide_type(input, judged, measured));
     let spread = &measured.spread;
     if spread.above_median_ns > 0 {
         found.push(Fact::Differs {
@@ -239,8 +243,16 @@ fn is_by_rows(input: &Input, operation: &Operation) -> bool {
     is_along_axis && !holds(operation.short_name(input.profile), OTHERS) && strided() != Some(true)
 }
 
+/// Dropout inside of attention.
+fn dropout(operation: &Operation) -> Option<Fact> {
+    match operation.known()?.param("dropout")? {
+        Param::Float(share) if *share > 0.0 => Some(Fact::Dropout((share * 100.0).round() as u64)),
+        _ => None,
+    }
+}
+
 /// Work of the matrix units in FP32 or FP64, although 16 bits are faster.
-fn wide_type(input: &Input, judged: &Judged) -> Option<Fact> {
+fn wide_type(input: &Input, judged: &Judged, measured: &Measured) -> Option<Fact> {
     let spec = judged
         .work?
         .compute
@@ -252,8 +264,19 @@ fn wide_type(input: &Input, judged: &Judged) -> Option<Fact> {
     );
     let rate = |precision| Some(gpu.matrix_rate(precision, basis)?.tflops);
     let over = rate(Precision::Bf16)? / rate(spec.precision)?;
-    (is_wide && over > 1.0).then(|| Fact::WideType {
-        precision: spec.precision.label(),
+    // Where the memory is what takes the time, the rate of the units is not.
+    let is_computing = judged.roof.is_some_and(|roof| roof.bound == Bound::Compute);
+    let is_tf32 = measured.main.as_ref().is_some_and(|kernel| {
+        spec.precision == Precision::Fp32
+            && is_tf32_kernel(input.profile.trace.strings.get(kernel.name))
+    });
+    let precision = if is_tf32 {
+        Precision::Tf32
+    } else {
+        spec.precision
+    };
+    (is_wide && is_computing && over > 1.0).then(|| Fact::WideType {
+        precision: precision.label(),
         rate_percent: (over * 100.0).round() as u64,
     })
 }
@@ -287,7 +310,12 @@ fn of_kernel(
     let is_nvidia = input
         .gpu()
         .is_some_and(|gpu| gpu.vendor == Some(Vendor::Nvidia));
-    if let Some((built_for, gpu)) = kernel.generation.zip(gpu).filter(|_| is_nvidia)
+    // Generations differ in their matrix instructions.
+    let uses_matrix_units = !kernel.is_on_vector_units;
+    if let Some((built_for, gpu)) = kernel
+        .generation
+        .zip(gpu)
+        .filter(|_| is_nvidia && uses_matrix_units)
         && !built_for.suits(gpu)
     {
         found.push(Fact::OldGeneration {

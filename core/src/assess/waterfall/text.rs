@@ -101,6 +101,9 @@ impl Fact {
                 format::counted(*workgroups, "workgroup")
             ),
             Fact::FewChannels(channels) => format!("C_in = {channels}"),
+            Fact::LargeKernel(kernel) if !kernel.contains('×') => {
+                format!("a kernel of size {kernel}")
+            }
             Fact::LargeKernel(kernel) => format!("a {kernel} kernel"),
             Fact::WideType {
                 precision,
@@ -132,6 +135,9 @@ impl Fact {
                 "head dimension {head}: each exponential comes with only {} FLOPs of the matrix units",
                 format::count(4 * head)
             ),
+            Fact::Dropout(percent) => {
+                format!("dropout of {percent} %: each score takes a random number")
+            }
             Fact::ShortSequence(tokens) => format!(
                 "{} tokens: a low efficiency is expected below 512",
                 format::count(*tokens)

@@ -35,7 +35,8 @@ pub(super) fn around<'a>(input: &Input<'a>, order: &Order, seen: &'a [Seen<'a>])
         MAX_BEFORE,
         |operation| attention.get(&operation).copied(),
         |(_, [q, k, v, result]), copy, is_after| match copied(copy) {
-            Some((elements, _)) if is_after => elements == result,
+            // Repeated heads are those of the keys and values of the next attention.
+            Some((elements, repeats)) if is_after => elements == result && !repeats,
             Some((elements, _)) => [q, k, v].contains(&elements),
             None => false,
         },

@@ -121,6 +121,11 @@ impl<'a> Seen<'a> {
         })
     }
 
+    fn has_dropout(&self) -> bool {
+        let mut facts = self.waterfall.iter().flat_map(|waterfall| &waterfall.facts);
+        facts.any(|fact| matches!(fact, Fact::Dropout(_)))
+    }
+
     /// Whether the only known cause of its gap is that there are fewer workgroups than units; for short sequences that
     /// is usual.
     fn is_short_of_workgroups(&self, input: &Input) -> bool {
@@ -153,6 +158,21 @@ impl<'a> Seen<'a> {
             Detail::Padded { size, padded, .. } => Some((size, padded)),
             _ => None,
         }
+    }
+
+    /// The sizes of the mask or bias in memory that it is called with, if its operator takes one after the values.
+    fn mask<'i>(&self, input: &Input<'i>) -> Option<&'i [i64]> {
+        const OPS: &[&str] = &[
+            "scaled_dot_product_",
+            "_efficient_attention_",
+            "efficient_attention_",
+        ];
+        let (name, keys) = (self.operation.short_name(input.profile), self.sizes?.keys());
+        let takes_one = OPS.iter().any(|op| name.contains(op)) && !name.contains("flash");
+        let at = 3 + usize::from(name.contains("backward"));
+        let mask = self.operation.arguments(input.profile)?.tensor(at)?;
+        let spans_keys = mask.shape.last().is_some_and(|last| *last as f64 >= keys);
+        (takes_one && spans_keys && mask.shape.len() > 1).then_some(mask.shape)
     }
 
     fn name(&self, input: &Input) -> String {

@@ -15,7 +15,9 @@ use crate::findings::narrower::{
 use crate::findings::prelude::*;
 use crate::findings::slow_calls;
 use crate::hardware::{GpuSpec, Vendor};
-use crate::names::attention::{AttentionKernel, head_dimension, is_flash_2, splits_keys};
+use crate::names::attention::{
+    AttentionKernel, head_dimension, is_flash_2, pads_head_dimension, splits_keys,
+};
 use crate::profile::origin::Origin;
 
 pub(in crate::findings) const DOCS: Docs = || {
@@ -82,14 +84,23 @@ pub(super) const RULES: &[Rule<Seen>] = &[
         applies: |input, seen| is_below(seen) && is_slower_kernel(input, seen),
         title: "Attention in a slower fused kernel{backward}",
         issue: "{subject}: {time}{at}{usual}, in a {kind} kernel.",
-        model: "find out why no {flash?flash|fused} kernel is chosen: {packed?it takes packed sequences, too; a bias in memory, an unusual head dimension or type rule it out|a mask in memory, an unusual head dimension or type rule it out; `is_causal` or packed sequences replace most masks}.",
-        kernel: "if the mask is needed, profile this kernel with the reproducer.",
+        model: "{mask?the mask in memory ({mask}) rules out a {fast} kernel: `is_causal`, packed sequences or a compiled mask (`flex_attention`) replace most masks|{head?flash kernels are built for head dimensions up to 256, not for {head}: use more heads of a smaller dimension, if the architecture can still change|find out why no {flash?flash|fused} kernel is chosen: {packed?it takes packed sequences, too; a bias in memory, an unusual head dimension or type rule it out|a mask in memory, an unusual head dimension or type rule it out; `is_causal` or packed sequences replace most masks}}}.",
+        kernel: "{head?tune this kernel for its head dimension|if the mask is needed, profile this kernel} with the reproducer.",
         words: |group| {
             let first = group.first();
             // Packed sequences already replace a mask.
             let is_packed = first.sizes.is_some_and(|sizes| sizes.n_packed.is_some());
+            let mask = first.mask(group.input).map(|sizes| {
+                let sizes: Vec<String> = sizes.iter().map(i64::to_string).collect();
+                sizes.join("×")
+            });
+            let head = first.sizes.map(|sizes| sizes.d_qk);
+            let head = head.filter(|head| *head > WIDEST_FLASH_HEAD);
             vec![
                 ("kind", first.kernel.label().to_owned()),
+                ("mask", mask.unwrap_or_default()),
+                ("head", head.map_or(String::new(), |head| head.to_string())),
+                either("fast", has_flash_kernels(group.input), "flash", "fused"),
                 holds("flash", has_flash_kernels(group.input)),
                 holds("packed", is_packed),
             ]
@@ -226,16 +237,23 @@ pub(super) const RULES: &[Rule<Seen>] = &[
         applies: |_, seen| is_below(seen),
         title: "Attention below its usual efficiency{backward}",
         issue: "{subject}: {time}{at}{usual}.",
-        model: "{older?its kernel is FlashAttention-2, made for the previous GPU generation: try the attention of the DNN library (`sdpa_kernel(SDPBackend.CUDNN_ATTENTION)`), or a newer FlashAttention|check that the fastest attention kernel available is chosen for this type, mask and head dimension}.",
+        model: "{dropout?leave out dropout inside of attention, where training allows it (`dropout_p=0.0`); |}{older?its kernel is FlashAttention-2, made for the previous GPU generation: try the attention of the DNN library (`sdpa_kernel(SDPBackend.CUDNN_ATTENTION)`), or a newer FlashAttention|{other?the framework has a second library of flash kernels for this GPU: try it (`torch.backends.cuda.preferred_rocm_fa_library(\"ck\")`)|check that the fastest attention kernel available is chosen for this type, mask and head dimension}}.",
         kernel: "tune tile sizes and kernel selection with the reproducer.",
         words: |group| {
-            let is_older = is_of_previous_generation(group.input, group.first());
-            vec![holds("older", is_older)]
+            let first = group.first();
+            vec![
+                holds("older", is_of_previous_generation(group.input, first)),
+                holds("other", has_other_flash_library(group.input, first)),
+                holds("dropout", first.has_dropout()),
+            ]
         },
         saves: BAND,
         ..Rule::BASE
     },
 ];
+
+/// The largest head dimension of the framework's flash kernels.
+const WIDEST_FLASH_HEAD: u64 = 256;
 
 /// The gap to the usual efficiency for the length.
 const BAND: Saves<Seen> = Saves::Each(|_, seen| {
@@ -268,6 +286,18 @@ fn is_of_previous_generation(input: &Input, seen: &Seen) -> bool {
         gpu.vendor == Some(Vendor::Nvidia) && matches!(compute, Some(9 | 10))
     };
     input.gpu().is_some_and(is_newer) && seen.kernels.iter().any(|name| is_flash_2(name))
+}
+
+/// Whether the framework runs its Triton kernels on an AMD GPU, for which it has others, too.
+fn has_other_flash_library(input: &Input, seen: &Seen) -> bool {
+    let is_amd = input
+        .gpu()
+        .is_some_and(|gpu| gpu.vendor == Some(Vendor::Amd));
+    let is_of_framework = seen
+        .operation
+        .short_name(input.profile)
+        .starts_with("aten::");
+    is_amd && is_of_framework && seen.kernels.iter().any(|name| pads_head_dimension(name))
 }
 
 fn reasoning(input: &Input, seen: &Seen) -> Vec<String> {

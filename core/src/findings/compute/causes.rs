@@ -14,8 +14,19 @@ use crate::profile::measured::MeasuredOperations;
 /// A step with a smaller share of the gap is not named as the main cause.
 const LEAST_SHARE: f64 = 0.2;
 
-/// For an operation that is not slow, a measured time is its cause if it is at least this share of its time.
+/// For an operation that is not slow, a measured time is its cause if it is at least this share of its time …
 const MUCH: f64 = 0.1;
+
+/// … and a time inferred from sizes if it is at least this one.
+const MUCH_INFERRED: f64 = 0.2;
+
+/// Causes that follow from sizes and tiles.
+const INFERRED: [Cause; 4] = [
+    Cause::SlowerUnit,
+    Cause::TilePadding,
+    Cause::WaveQuantization,
+    Cause::PaddedDimension,
+];
 
 /// Steps with a smaller part of the gap, in percent, are only in the table …
 const LEAST_PERCENT: f64 = 0.5;
@@ -34,7 +45,8 @@ pub fn main_cause(waterfall: &Waterfall) -> Option<Cause> {
 }
 
 /// The [main cause](main_cause) of a row with low efficiency; for other rows, a large measured cause: calls that
-/// differ, or helper kernels next to the main one.
+/// differ, or helper kernels next to the main one. Else, below a good efficiency, what its sizes and tiles explain, if
+/// that is a large part of its time.
 pub fn cause_of(input: &Input, row: &Row, waterfall: Option<&Waterfall>) -> Option<Cause> {
     if let Some(waterfall) = waterfall {
         return main_cause(waterfall);
@@ -57,7 +69,21 @@ pub fn cause_of(input: &Input, row: &Row, waterfall: Option<&Waterfall>) -> Opti
         (helpers_ns, Cause::Helpers),
     ];
     let (ns, cause) = causes.into_iter().max_by_key(|(ns, _)| *ns)?;
-    (ns as f64 >= row.time_ns as f64 * MUCH).then_some(cause)
+    match ns as f64 >= row.time_ns as f64 * MUCH {
+        true => Some(cause),
+        false => inferred_cause(input, row),
+    }
+}
+
+/// What the sizes and tiles of a row without a low efficiency explain of its time, if that is much.
+fn inferred_cause(input: &Input, row: &Row) -> Option<Cause> {
+    let good = input.options.thresholds.efficiency_good_percent;
+    row.efficiency_percent.filter(|percent| *percent < good)?;
+    let waterfall = Waterfall::of(input, row.operation)?;
+    let steps = waterfall.steps.iter();
+    let inferred = steps.filter(|step| INFERRED.contains(&step.cause));
+    let largest = inferred.max_by_key(|step| (step.ns, std::cmp::Reverse(step.cause)))?;
+    (largest.ns as f64 >= row.time_ns as f64 * MUCH_INFERRED).then_some(largest.cause)
 }
 
 /// What removing some causes saves: all of a measured time, or half to all of a time inferred from sizes.

@@ -14,6 +14,7 @@ use crate::assess::Judged;
 use crate::base::interval::{percent_of, sum};
 use crate::base::sort::Arrange;
 use crate::profile::operations::Operation;
+use crate::profile::rows::PerfRow;
 
 pub use super::narrower::{is_wide, won_by_16_bit};
 pub use causes::{
@@ -67,7 +68,7 @@ pub fn outcome(input: &Input, kind: &'static AnalysisKind) -> Outcome {
             assessment: assessment(judged),
             bound: judged.roof.map(|roof| roof.bound),
             is_anomaly: judged.is_anomaly,
-            variation: variation(&operation.times_us),
+            variation: variation(&times_us(operation)),
             class: (kind.class)(input.profile, operation),
         })
         .collect();
@@ -87,6 +88,18 @@ pub fn outcome(input: &Input, kind: &'static AnalysisKind) -> Outcome {
     outcome.rows = rows;
     outcome.notes = quality::notes(input, &outcome.rows);
     outcome
+}
+
+/// The time of each call in microseconds.
+fn times_us(operation: &Operation) -> Vec<f64> {
+    let shares = |call: &PerfRow| call.binding.is_some_and(|binding| binding.shares > 1);
+    match operation.calls.iter().any(shares) {
+        true => {
+            let times = operation.times_of_calls().into_iter();
+            times.map(|ns| ns as f64 / 1e3).collect()
+        }
+        false => operation.times_us.clone(),
+    }
 }
 
 /// Standard deviation divided by the mean; `None` for too few calls.

@@ -17,8 +17,9 @@ use crate::assess::waterfall::{Cause, Waterfall};
 use crate::findings::compute::cause_of;
 use crate::findings::prelude::*;
 use crate::names::HelperKind;
-use crate::names::convolution::{Pass, is_fallback, is_layout_change};
+use crate::names::convolution::{ConvolutionPass, Pass, is_fallback, is_layout_change};
 use crate::profile::convolution::{ConvolutionKind, ConvolutionShape};
+use crate::profile::measured::MeasuredOperations;
 use crate::profile::operations::Operation;
 use crate::trace::Category;
 use layout::Layouts;
@@ -37,6 +38,8 @@ struct Seen<'a> {
     /// The time of kernels that copy patches of the image into a matrix (im2col): kernels that read the image itself need
     /// none.
     patches_ns: i64,
+    /// The time of all other kernels beside the one that computes: bias, activation, casts, fills.
+    others_ns: i64,
     /// A kernel whose name identifies a slow fallback.
     fallback: Option<&'a str>,
     /// Why its efficiency is low, if it is.
@@ -58,7 +61,15 @@ impl<'a> Seen<'a> {
         let kind = shape.as_ref().map(ConvolutionShape::kind);
         let gate = gate(input, kind).efficiency_percent;
         let low = kind.map_or(gate, |kind| band(kind).0.max(gate));
-        let is_low = row.efficiency_percent.is_some_and(|percent| percent < low);
+        let layout_ns = sum(times.iter().copied());
+        // Layout changes have a finding of their own: what is left may be as fast as usual.
+        let computing = |percent: f64| {
+            let computing_ns = row.time_ns.saturating_sub(layout_ns).max(1);
+            percent * row.time_ns as f64 / computing_ns as f64
+        };
+        let is_low = row
+            .efficiency_percent
+            .is_some_and(|percent| computing(percent) < low);
         let waterfall = is_low
             .then(|| Waterfall::of(input, row.operation))
             .flatten();
@@ -73,7 +84,8 @@ impl<'a> Seen<'a> {
             },
             is_wide: work.and_then(|work| work.compute).is_some_and(is_wide),
             is_low,
-            layout: (counts.into_iter().fold(0, u64::saturating_add), sum(times)),
+            layout: (counts.into_iter().fold(0, u64::saturating_add), layout_ns),
+            others_ns: others_ns(input, row),
             patches_ns: sum(kernels
                 .clone()
                 .filter(|(name, _)| {
@@ -98,6 +110,22 @@ impl<'a> Seen<'a> {
     fn is_on_vector_units(&self) -> bool {
         let waterfall = self.waterfall.as_ref();
         waterfall.is_some_and(|waterfall| waterfall.step(Cause::SlowerUnit).is_some())
+    }
+
+    /// Whether its longest kernel computes the gradient of the filter.
+    fn is_of_filter(&self, input: &Input) -> bool {
+        let measured = MeasuredOperations::of(input.profile);
+        let measured = measured.get(input.profile, self.row.operation);
+        let kernel = measured.and_then(|measured| measured.main);
+        kernel.is_some_and(|kernel| {
+            let name = input.profile.trace.strings.get(kernel.name);
+            ConvolutionPass::of_kernel(name) == ConvolutionPass::Filter
+        })
+    }
+
+    /// Whether most of the time beside its computing kernel is in neither layout changes nor copies of patches.
+    fn is_mostly_beside(&self) -> bool {
+        self.others_ns > self.layout.1.saturating_add(self.patches_ns)
     }
 
     fn has(&self, is: impl Fn(&ConvolutionShape) -> bool) -> bool {
@@ -140,6 +168,19 @@ impl<'a> Seen<'a> {
         let others_ns = self.layout.1.saturating_add(self.patches_ns);
         self.row.time_ns.saturating_sub(others_ns).max(0)
     }
+}
+
+/// The time of helper kernels other than layout changes and copies of patches.
+fn others_ns(input: &Input, row: &Row) -> i64 {
+    use HelperKind::{LayoutChange, Patches};
+    let measured = MeasuredOperations::of(input.profile);
+    let helpers = measured
+        .get(input.profile, row.operation)
+        .map_or(&[][..], |measured| &measured.helpers);
+    let others = helpers
+        .iter()
+        .filter(|helper| !matches!(helper.kind, LayoutChange | Patches));
+    sum(others.map(|helper| helper.ns))
 }
 
 pub(super) const DOCS: Docs = || [rule::docs(layout::RULES), rule::docs(rules::RULES)].concat();

@@ -92,14 +92,49 @@ pub(super) const RULES: &[Rule<Seen>] = &[
         ..BASE
     },
     Rule {
+        key: "helper_kernels",
+        when: "most of its gap is kernels beside the one that computes, such as an addition of the bias",
+        applies: |_, seen| seen.cause == Some(Cause::Helpers) && seen.is_mostly_beside(),
+        title: "Helper kernels beside convolutions",
+        model: "compile the module (`torch.compile`), which merges bias and activation into one kernel; in inference fold batch norms and scales into filter and bias, and leave out a bias that a batch norm removes.",
+        kernel: "a convolution that adds the bias and applies the activation as it writes its result makes these kernels unnecessary.",
+        saves: Saves::Measured(|_, seen| seen.others_ns),
+        ..BASE
+    },
+    Rule {
+        key: "slower_unit",
+        when: "its kernel runs on vector units although the matrix units take its type",
+        applies: |_, seen| seen.cause == Some(Cause::SlowerUnit) && !seen.is_wide,
+        title: "Convolutions on vector units",
+        issue: "{figures}{usual}{special}.",
+        model: "{advice}.",
+        kernel: "check why the library takes this kernel: alignment, layout or an unsupported type.",
+        words: |group| {
+            patches_or(
+                group,
+                &format!(
+                    "channels that are multiples of 8 let the library select a kernel for matrix units; {}",
+                    search_and_keep(group)
+                ),
+            )
+        },
+        saves: Saves::Steps(&[Cause::SlowerUnit]),
+        ..BASE
+    },
+    Rule {
         key: "partly_filled_gpu",
         when: "most of its gap is that its workgroups do not fill the compute units",
         applies: |_, seen| seen.cause == Some(Cause::WaveQuantization),
         title: "{transposed}{workgroups}",
         issue: "{figures}{usual}{special}.",
-        model: "larger batches give the GPU more to do at once.",
-        kernel: "smaller tiles, or a split over channels, use more of the compute units.",
-        words: |group| vec![("workgroups", on_units(group.first()))],
+        model: "{filter?let the DNN library try its algorithms for these shapes (`torch.backends.cudnn.benchmark = True`): the gradient of a filter is as small as the filter, whatever the batch, so only a split of its sums fills the GPU|larger batches give the GPU more to do at once}.",
+        kernel: "smaller tiles, or a split over {filter?images and positions|channels}, use more of the compute units.",
+        words: |group| {
+            vec![
+                ("workgroups", on_units(group.first())),
+                holds("filter", group.first().is_of_filter(group.input)),
+            ]
+        },
         saves: Saves::Steps(&[Cause::TilePadding, Cause::WaveQuantization]),
         ..BASE
     },
@@ -172,8 +207,16 @@ pub(super) const RULES: &[Rule<Seen>] = &[
         issue: "{figures}; a group has {group}, which fill a part of the tiles of matrix units.",
         model: "{format}use fewer, wider groups, if the architecture can still change.",
         kernel: "tune a kernel for groups this narrow with the reproducer.",
-        // There is no usual efficiency for groups this narrow; only their padding is certain.
-        saves: Saves::Steps(&[Cause::TilePadding, Cause::PaddedDimension]),
+        // There is no usual efficiency for groups this narrow: at most that of depthwise ones.
+        saves: Saves::AtMost(|_, seen| {
+            let roof_ns = seen.row.time_ns as f64 * seen.row.efficiency_percent? / 100.0;
+            let usual = Impact::of_band(
+                seen.computing_ns(),
+                roof_ns,
+                band(ConvolutionKind::Depthwise),
+            );
+            Some(usual.low_ns)
+        }),
         ..BASE
     },
     Rule {

@@ -247,6 +247,18 @@ pub(super) const RULES: &[Rule<Seen>] = &[
         ..CONVERSION
     },
     Rule {
+        when: "it converts to 8 bits or fewer",
+        applies: |_, seen| {
+            let is_narrow =
+                |dtype: &str| ["Float8", "Float4"].iter().any(|one| dtype.contains(one));
+            seen.is_long(ElementwiseKind::Cast) && seen.types.is_some_and(|[to, _]| is_narrow(to))
+        },
+        title: "Quantization in kernels of its own",
+        model: "let the operation that makes the operand scale and convert it as it writes (`torch.compile`, or a norm or activation that quantizes), and quantize weights that do not change once.",
+        kernel: "scale and convert in the kernel that produces the operand.",
+        ..CONVERSION
+    },
+    Rule {
         key: "logit_conversions",
         when: "it converts between floating-point types, and its elements are as many, in rows as long, as those that a log-softmax reads",
         applies: |_, seen| seen.is_long(ElementwiseKind::Cast) && seen.is_of_logits,

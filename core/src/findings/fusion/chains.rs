@@ -7,7 +7,7 @@
 use std::ops::Range;
 
 use super::steps::{ChainStep, Operator, StepRole};
-use crate::names::fusion::{ACTIVATIONS, ChainKind};
+use crate::names::fusion::{ACTIVATIONS, ChainKind, REDUCTIONS};
 use crate::profile::dataflow::{can_be, can_be_slice};
 use crate::profile::scopes::{Scope, Scopes};
 
@@ -227,7 +227,28 @@ impl<'a> Builder<'a> {
         units
     }
 
+    /// What the epilogue of a GEMM or convolution can take along: a reduction needs the results of other tiles, so it
+    /// cannot, and neither can what follows it.
+    fn within_epilogue<'m>(
+        &self,
+        anchor: Option<usize>,
+        members: &'m [usize],
+    ) -> (Option<usize>, &'m [usize]) {
+        let role = anchor.and_then(|at| self.operator(at)).map(|one| one.role);
+        let reduces = |at: &usize| {
+            let operator = self.operator(*at);
+            operator.is_some_and(|one| REDUCTIONS.contains(&one.name.as_str()))
+        };
+        let first = members.iter().position(reduces);
+        match first.filter(|_| role == Some(StepRole::Matrix)) {
+            Some(0) => (None, members),
+            Some(first) => (anchor, members.get(..first).unwrap_or_default()),
+            None => (anchor, members),
+        }
+    }
+
     fn add(&mut self, scope: Scope, anchor: Option<usize>, members: &[usize]) {
+        let (anchor, members) = self.within_epilogue(anchor, members);
         let steps = members.iter().filter_map(|at| *self.steps.get(*at)?);
         let names = steps.clone().map(|one| one.operator.name.as_str());
         let names: Vec<&str> = names.collect();

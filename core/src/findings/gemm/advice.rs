@@ -91,7 +91,7 @@ pub(super) fn weights_in(input: &Input, rows: &[&Row]) -> String {
     let narrower = narrower_weights(input, rows).map_or(String::new(), |(types, _)| {
         format!(", or narrow the weights ({types})")
     });
-    format!("batch more requests or tokens into one GEMM{narrower}")
+    format!("batch more vectors (requests, tokens, output columns) into one GEMM{narrower}")
 }
 
 /// Advice for GEMMs far longer than wide: what their short side consists of.
@@ -153,20 +153,7 @@ pub(super) fn alignment(seen: &Seen) -> String {
 
 /// "153 tiles on 304 compute units", for the longest row.
 pub(super) fn tiles_on_units(seen: &Seen) -> String {
-    let step = seen.step(Cause::WaveQuantization).map(|step| step.detail);
-    let of_step = match step {
-        Some(Detail::Waves {
-            workgroups,
-            units,
-            tiles,
-        }) => Some((workgroups, units, tiles == Some(workgroups))),
-        _ => None,
-    };
-    let few = || {
-        seen.few_workgroups()
-            .map(|(workgroups, units)| (workgroups, units, false))
-    };
-    let Some((workgroups, units, are_tiles)) = of_step.or_else(few) else {
+    let Some((workgroups, units, are_tiles)) = workgroups_on_units(seen) else {
         return "Partly filled waves of tiles".to_owned();
     };
     let what = if are_tiles { "tile" } else { "workgroup" };
@@ -177,11 +164,51 @@ pub(super) fn tiles_on_units(seen: &Seen) -> String {
 }
 
 /// Whether it is the gradient of a weight, whose K is the number of tokens: in the backward pass, and longest along K.
-pub(super) fn sums_over_tokens(input: &Input, seen: &Seen) -> bool {
+fn sums_over_tokens(input: &Input, seen: &Seen) -> bool {
     let is_long = |sizes: GemmSizes| sizes.k > sizes.m && sizes.k > sizes.n;
     let mut passes = Passes::new(input.profile);
     let mut calls = input.operation(seen.row.operation).calls.iter();
     seen.sizes.is_some_and(is_long) && calls.all(|call| passes.is_backward(call.event))
+}
+
+/// Workgroups, compute units, and whether each workgroup is a tile.
+fn workgroups_on_units(seen: &Seen) -> Option<(u64, u32, bool)> {
+    let step = seen.step(Cause::WaveQuantization).map(|step| step.detail);
+    let few = || {
+        let (workgroups, units) = seen.few_workgroups()?;
+        Some((workgroups, units, false))
+    };
+    match step {
+        Some(Detail::Waves {
+            workgroups,
+            units,
+            tiles,
+        }) => Some((workgroups, units, tiles == Some(workgroups))),
+        _ => few(),
+    }
+}
+
+/// What gives the compute units more to do, or the last wave.
+pub(super) fn more_tiles(input: &Input, seen: &Seen) -> String {
+    if sums_over_tokens(input, seen) {
+        return "nothing to gain in the model: it is the gradient of a weight, and a larger batch only makes K longer".to_owned();
+    }
+    let last_wave = || {
+        let (workgroups, units, are_tiles) = workgroups_on_units(seen)?;
+        let units = u64::from(units);
+        let waves = workgroups.div_ceil(units.max(1));
+        let rest = workgroups.checked_sub(waves.checked_sub(1)?.checked_mul(units)?)?;
+        let what = if are_tiles { "tile" } else { "workgroup" };
+        (waves > 1).then(|| {
+            format!(
+                "the last of {} has {} for {units} compute units: sizes or batches that fill it do more in the same time, and sizes just small enough do without it",
+                format::counted(waves, "wave"),
+                format::counted(rest, what)
+            )
+        })
+    };
+    last_wave()
+        .unwrap_or_else(|| "larger batches or fused projections give the GPU more tiles".to_owned())
 }
 
 /// How to use more of the compute units: a split along K is only suggested if K is long enough.

@@ -1,6 +1,7 @@
 //! GEMMs: which are at a low % of roofline, and what their shapes and kernels show about it.
 
 mod advice;
+mod experts;
 mod quantization;
 mod rules;
 #[cfg(test)]
@@ -15,9 +16,12 @@ use crate::assess::waterfall::{Cause, Fact, Step, Waterfall};
 use crate::findings::compute::cause_of;
 use crate::findings::prelude::*;
 use crate::hardware::Precision;
+use crate::hardware::roofline::Bound;
+use crate::names::HelperKind;
 use crate::names::gemm::is_quantized;
 use crate::perf::{ComputeSpec, Unit};
 use crate::profile::gemm::{GemmKernels, GemmSizes, OddPitch, odd_pitches};
+use crate::profile::measured::{Helper, MeasuredOperations};
 use crate::profile::operations::Operation;
 
 /// Layout changes are mentioned if they take at least this share of an operation.
@@ -31,10 +35,12 @@ struct Seen<'a> {
     operation: &'a Operation,
     sizes: Option<GemmSizes>,
     kernels: GemmKernels,
-    /// Why it is at a low % of roofline, if it is.
+    /// Why its % of roofline is not good, if it is not.
     waterfall: Option<Waterfall>,
-    /// What explains most of its gap.
+    /// What explains most of its gap or, if it is not at a low % of roofline, much of its time.
     cause: Option<Cause>,
+    /// It is at a low % of roofline.
+    is_low: bool,
     /// Strides in memory that are not 16-byte aligned.
     odd: Vec<OddPitch>,
     /// It runs in FP32 or FP64, and a 16-bit type would save time.
@@ -44,6 +50,8 @@ struct Seen<'a> {
     among_narrow: bool,
     /// In each layer, a vector that does not depend on the tokens is multiplied by a matrix.
     is_of_one_input: bool,
+    /// A loop over experts launches it for one of them.
+    is_of_expert: bool,
 }
 
 impl Seen<'_> {
@@ -86,6 +94,11 @@ impl Seen<'_> {
             Fact::OldGeneration { kernel, gpu } => Some((*kernel, *gpu)),
             _ => None,
         })
+    }
+
+    /// Whether it does not use the newer matrix instructions, which matters where arithmetic takes the time.
+    fn is_of_older_generation(&self) -> bool {
+        self.row.bound == Some(Bound::Compute) && self.generations().is_some()
     }
 
     /// K, if the kernel needs few steps for it.
@@ -141,6 +154,10 @@ pub(super) fn run(input: &Input, rows: &[Row], outcome: &mut Outcome) {
     let look = |row| look(input, row, &known, among_narrow);
     let mut seen: Vec<Seen> = rows.iter().map(look).collect();
     mark_one_input(input, &mut seen);
+    let of_experts = experts::of_experts(input);
+    for one in &mut seen {
+        one.is_of_expert = of_experts.contains(&one.row.operation);
+    }
     for (row, seen) in outcome.rows.iter_mut().zip(&seen) {
         row.class = rule::class_of(input, rules::RULES, seen);
         // Without sizes it is unknown whether they are regular.
@@ -183,9 +200,14 @@ fn is_candidate(input: &Input, seen: &Seen, gate: &Gate) -> bool {
     if seen.is_of_one_input {
         return !row.is_anomaly;
     }
-    // A measured saving, or one by another type, requires no gap to the roofline.
-    let needs_no_gap =
-        seen.changes_layout() || seen.is_wide || seen.cause.is_some_and(Cause::is_measured);
+    if seen.is_of_expert && gate.is_slow(row) {
+        return true;
+    }
+    // What has a certain cause, measured or not, requires no large gap to the roofline, and neither does another type.
+    let needs_no_gap = seen.changes_layout()
+        || seen.is_wide
+        || seen.cause.is_some()
+        || seen.is_of_older_generation();
     is_bottleneck(input, row, gate)
         || is_large(input, row, gate)
             && match row.efficiency_percent {
@@ -226,19 +248,29 @@ fn look<'a>(
     // An outer product mostly writes and hardly reads: there is nothing to pad, to split along K, or to compute faster
     // in another type.
     let is_outer = sizes.is_some_and(|sizes| sizes.k == 1);
-    let is_low = |percent: f64| percent < input.options.thresholds.gate_efficiency_percent;
-    let is_low = !is_outer && row.efficiency_percent.is_some_and(is_low);
-    let waterfall = is_low
+    let is_below = |line: f64| {
+        let percent = row
+            .efficiency_percent
+            .filter(|_| !is_outer && !row.is_anomaly);
+        percent.is_some_and(|percent| percent < line)
+    };
+    let thresholds = &input.options.thresholds;
+    let is_low = is_below(thresholds.gate_efficiency_percent);
+    let waterfall = is_below(thresholds.efficiency_good_percent)
         .then(|| Waterfall::of(input, row.operation))
         .flatten();
+    let of_low = waterfall.as_ref().filter(|_| is_low);
+    let cause = cause_of(input, row, of_low)
+        .filter(|cause| *cause != Cause::Helpers || is_low || !is_cheap_split(input, row));
     let aligned = sizes.zip(spec).filter(|_| !is_outer);
     Seen {
         row,
         operation,
         sizes,
         kernels,
-        cause: cause_of(input, row, waterfall.as_ref()),
+        cause,
         waterfall,
+        is_low,
         odd: aligned.map_or(Vec::new(), |(sizes, spec)| {
             odd_pitches(operation, sizes, spec)
         }),
@@ -248,7 +280,21 @@ fn look<'a>(
             || spec.is_some_and(is_narrow),
         among_narrow,
         is_of_one_input: false,
+        is_of_expert: false,
     }
+}
+
+/// Whether what runs beside a GEMM mostly adds up its parts along K, in a small part of its time: the price of using more
+/// of the GPU than its tiles would.
+fn is_cheap_split(input: &Input, row: &Row) -> bool {
+    const SMALL: f64 = 0.2;
+    let measured = MeasuredOperations::of(input.profile);
+    let helpers = measured
+        .get(input.profile, row.operation)
+        .map_or(&[][..], |measured| &measured.helpers);
+    let adds_up = |helper: &Helper| helper.kind == HelperKind::SplitSum;
+    let all_ns = sum(helpers.iter().map(|helper| helper.ns));
+    helpers.first().is_some_and(adds_up) && (all_ns as f64) < row.time_ns as f64 * SMALL
 }
 
 /// The minimum number of calls per step of an operation that each layer has.

@@ -1,18 +1,21 @@
 //! The rules for GEMMs.
 
 use super::advice::{
-    alignment, fewer_bytes, fill_units, in_cache, less_work, odd_dimensions, padded,
-    sums_over_tokens, tile_sentences, tiles_on_units, weights_in, wider,
+    alignment, fewer_bytes, fill_units, in_cache, less_work, more_tiles, odd_dimensions, padded,
+    tile_sentences, tiles_on_units, weights_in, wider,
 };
 use super::{Seen, is_tiny};
 use crate::assess::waterfall::Cause;
 use crate::findings::compute::{beyond_roofline_ns, impact_of_gap, impact_of_steps, least_ns};
 use crate::findings::finding::Impact;
-use crate::findings::narrower::{instead_of_32_bits, width, won_by_16_bit};
+use crate::findings::narrower::{
+    instead_of_32_bits, is_in_32_bits, less_arithmetic, narrower_types, width, won_by_16_bit,
+};
 use crate::findings::prelude::*;
 use crate::findings::slow_calls;
 use crate::hardware::roofline::Bound;
 use crate::names::HelperKind;
+use crate::names::gemm::packed_bits;
 use crate::profile::gemm::GemmSizes;
 use crate::profile::measured::MeasuredOperations;
 
@@ -53,6 +56,13 @@ pub(super) const RULES: &[Rule<Seen>] = &[
         ..Rule::BASE
     },
     Rule {
+        key: "gemm_per_expert",
+        when: "a loop over the experts of an MoE layer launches it for one of them, at a low % of roofline",
+        applies: |_, seen| seen.is_of_expert && seen.is_low,
+        gate: |group| group.is_large(|lines| lines.gemm_gate_ms),
+        ..PER_EXPERT
+    },
+    Rule {
         key: "tiny_batched",
         class: "tiny batched",
         when: "very many matrices are multiplied, and two of M, N and K are small",
@@ -89,7 +99,7 @@ pub(super) const RULES: &[Rule<Seen>] = &[
         when: "M or N is 1",
         applies: |_, seen| is_gemv(seen),
         title: "Matrix-vector multiplications (GEMV)",
-        issue: "{subject} has one row or column{batched? in each entry of a batch with a matrix of its own|, so each weight is read for a single one}: {time}{at}.",
+        issue: "{subject} has one row or column{batched? in each entry of a batch with a matrix of its own|, so the matrix is read for a single vector}: {time}{at}.",
         model: "{advice}: reading the operands is what takes the time.",
         kernel: "a matrix-vector kernel should come close to the memory bandwidth; compare it with the best element-wise operation of this trace.",
         words: |group| {
@@ -141,14 +151,14 @@ pub(super) const RULES: &[Rule<Seen>] = &[
             Some(cause) => cause == Cause::WaveQuantization,
         },
         title: "{tiles}",
-        model: "{tokens?nothing to gain in the model: it is the gradient of a weight, and a larger batch only makes K longer|larger batches or fused projections give the GPU more tiles}.",
+        model: "{more}.",
         kernel: "{kernel}.",
         words: |group| {
             let first = group.first();
             vec![
                 ("tiles", tiles_on_units(first)),
+                ("more", more_tiles(group.input, first)),
                 ("kernel", fill_units(first).to_owned()),
-                holds("tokens", sums_over_tokens(group.input, first)),
             ]
         },
         saves: Saves::Each(|_, seen| of_full_units(seen)),
@@ -177,14 +187,20 @@ pub(super) const RULES: &[Rule<Seen>] = &[
         title: "Split-K reductions beside GEMMs",
         model: "give the GEMM more output tiles, so that it needs fewer splits along K: fuse projections of the same input, and batch weight gradients of equal shapes; let `torch.compile(mode=\"max-autotune\")` try kernels with other splits.",
         kernel: "fewer splits along K, a stream-K kernel, or parts that are added up in the result itself instead of a workspace make the reduction shorter or unnecessary.",
+        // Fewer splits leave more of the GPU without work.
+        saves: Saves::AtMost(|_, seen| Some(seen.waterfall.as_ref()?.ns(Cause::Helpers))),
         ..HELPERS
     },
     HELPERS,
     Rule {
         key: "wide_precision",
         class: "FP32",
-        when: "it runs in FP32 or FP64 where most GEMMs are narrower, or where 16 bits save time",
-        applies: |_, seen| seen.is_wide,
+        when: "it runs in FP32, TF32 or FP64 where most GEMMs are narrower, or where 16 bits save time and the memory is not what it waits for",
+        // Far from what the memory allows in its own type, it is slow for another reason.
+        applies: |_, seen| {
+            let is_short_of_memory = seen.row.bound == Some(Bound::Memory);
+            seen.is_wide && (seen.among_narrow || !(seen.is_low && is_short_of_memory))
+        },
         title: "GEMMs in {width}{among? among 16-bit ones}",
         issue: "{subject} runs in {width} {among?although most GEMMs of this trace are narrower|on a GPU with 16-bit matrix units}: {time}{at}.",
         model: "{instead}.",
@@ -205,8 +221,14 @@ pub(super) const RULES: &[Rule<Seen>] = &[
         when: "its kernel runs on vector units although the matrix units take its type",
         applies: |_, seen| seen.cause == Some(Cause::SlowerUnit),
         title: "GEMMs on vector units",
-        model: "sizes and row strides that are multiples of 16 bytes let the library select a kernel for matrix units.",
+        model: "{narrower?{narrower}|sizes and row strides that are multiples of 16 bytes let the library select a kernel for matrix units}.",
         kernel: "check why the library takes this kernel: alignment, layout or an unsupported type.",
+        words: |group| {
+            // FP32 runs on vector units unless a narrower type is allowed, however well it is aligned.
+            let is_wide = is_in_32_bits(group.input, &group.rows);
+            let narrower = less_arithmetic(group.input, &group.rows).filter(|_| is_wide);
+            vec![("narrower", narrower.unwrap_or_default())]
+        },
         saves: Saves::Steps(&[Cause::SlowerUnit]),
         ..Rule::BASE
     },
@@ -230,8 +252,8 @@ pub(super) const RULES: &[Rule<Seen>] = &[
     Rule {
         key: "old_generation",
         class: "older kernel",
-        when: "its kernel was built for an older generation of GPUs",
-        applies: |_, seen| seen.generations().is_some(),
+        when: "it is compute-bound, and its kernel was built for an older generation of GPUs",
+        applies: |_, seen| seen.is_of_older_generation(),
         title: "Kernels built for {built}, on {gpu}",
         model: "update the framework and its GPU libraries, and let them tune for these sizes ({tuning}).",
         kernel: "a kernel built for an older generation does not use the newer matrix instructions of this GPU: check why the library selects no kernel built for it (type, layout, alignment, version).",
@@ -306,11 +328,19 @@ pub(super) const RULES: &[Rule<Seen>] = &[
         applies: |_, seen| seen.is_quantized,
         title: "Quantized GEMMs at a low % of roofline",
         issue: "{subject} is quantized: {time}{at}.",
-        model: "{memory_bound?larger batches reuse each weight more often, and the epilogue can be fused; weight quantization is the right choice for a memory-bound GEMM|check that quantization pays at this size: its scheme and its scales cost time of their own}.",
+        model: "{memory_bound?larger batches reuse each weight more often, and the epilogue can be fused; weight quantization is the right choice for a memory-bound GEMM|{weight_only?weights of fewer bits only save reading, which is not what takes the time with this many rows: dequantize them once and use a 16-bit GEMM{narrower}|check that quantization pays at this size: its scheme and its scales cost time of their own}}.",
         kernel: "tune the quantized kernel for these sizes with the reproducer.",
         words: |group| {
-            let bound = group.first().row.bound;
-            vec![holds("memory_bound", bound == Some(Bound::Memory))]
+            let first = group.first();
+            let name = first.operation.short_name(group.input.profile);
+            let narrower = narrower_types(group.input, &group.rows);
+            let narrower =
+                narrower.map(|types| format!(", or quantize activations, too ({types})"));
+            vec![
+                holds("memory_bound", first.row.bound == Some(Bound::Memory)),
+                holds("weight_only", packed_bits(name).is_some()),
+                ("narrower", narrower.unwrap_or_default()),
+            ]
         },
         ..Rule::BASE
     },
@@ -336,7 +366,32 @@ pub(super) const RULES: &[Rule<Seen>] = &[
 ];
 
 /// GEMMs that are about as short as their launch: each remains a kernel, which has a minimum time.
-pub(super) const SHORT: &[Rule<Seen>] = &[Rule {
+pub(super) const SHORT: &[Rule<Seen>] = &[
+    Rule {
+        key: "short_gemm_per_expert",
+        when: "GEMMs of single experts are about as short as their launch, and many",
+        applies: |_, seen| seen.is_of_expert,
+        takes: SMALL.gate,
+        ..PER_EXPERT
+    },
+    SMALL,
+];
+
+const PER_EXPERT: Rule<Seen> = Rule {
+    title: "One GEMM after the other for each expert",
+    issue: "{calls} of GEMMs multiply the tokens of one expert each, one after the other: {time}{at}.",
+    model: "sort the tokens by expert once, and multiply all of them in one grouped GEMM for each projection (`torch._grouped_mm`) or with a fused MoE kernel; that also removes most launches, and the waits for the number of tokens of each expert.",
+    kernel: "a grouped GEMM computes all experts in one launch: tune its tiles for these numbers of tokens.",
+    notes: &[
+        "Tokens are gathered by an index before these GEMMs and their results scattered after them, several times in each layer.",
+        "The estimate is the time of the GEMMs beyond their roofline. Idle time between their launches has findings of its own.",
+    ],
+    saves: Saves::AtMost(|_, seen| beyond_roofline_ns(seen.row)),
+    effect: Effect::FewerLaunches,
+    ..Rule::BASE
+};
+
+const SMALL: Rule<Seen> = Rule {
     key: "many_small_products",
     when: "many GEMMs are about as short as their launch",
     title: "Many short GEMMs",
@@ -349,9 +404,8 @@ pub(super) const SHORT: &[Rule<Seen>] = &[Rule {
     }),
     effect: Effect::KernelTime,
     ..Rule::SMALL_KERNELS
-}];
+};
 
-/// GEMMs without a pattern: a finding for each bound and step of efficiency.
 /// Whether the kernels beside the one that multiplies are mostly the reductions of a split along K.
 fn is_of_split(input: &Input, seen: &Seen) -> bool {
     let measured = MeasuredOperations::of(input.profile);
@@ -360,18 +414,29 @@ fn is_of_split(input: &Input, seen: &Seen) -> bool {
     longest.is_some_and(|helper| helper.kind == HelperKind::SplitSum)
 }
 
+/// Whether what runs beside a GEMM that adds to a tensor mostly copies that tensor.
+fn copies_summand(input: &Input, seen: &Seen) -> bool {
+    let measured = MeasuredOperations::of(input.profile);
+    let measured = measured.get(input.profile, seen.row.operation);
+    let longest = measured.and_then(|measured| measured.helpers.first());
+    let adds = seen.operation.short_name(input.profile).contains("add");
+    adds && longest.is_some_and(|helper| helper.kind == HelperKind::Copy)
+}
+
 const HELPERS: Rule<Seen> = Rule {
     key: "helper_kernels",
     class: "helper kernels",
     when: "most of its gap is kernels beside the one that multiplies",
     applies: |_, seen| seen.cause == Some(Cause::Helpers),
     title: "Helper kernels beside GEMMs",
-    model: "keep operands in the layout and type that the kernel takes, and results where they are needed.",
+    model: "{summand?the summand is copied into the result before the GEMM adds to it: pass a bias as a contiguous vector (`torch.nn.functional.linear`), which the GEMM adds as it writes the result|keep operands in the layout and type that the kernel takes, and results where they are needed}.",
     kernel: "a kernel that fuses these steps, or needs no workspace, saves their time.",
+    words: |group| vec![holds("summand", copies_summand(group.input, group.first()))],
     saves: Saves::Steps(&[Cause::Helpers]),
     ..Rule::BASE
 };
 
+/// GEMMs without a pattern: a finding for each bound and step of efficiency.
 const GAP: Rule<Seen> = Rule {
     by: |seen| seen.row.gap_bucket(),
     is_pattern: false,

@@ -194,3 +194,19 @@ fn compute_bound_experts_want_types_that_the_gpu_has() {
         assert!(model.contains(&types), "{model}");
     }
 }
+
+/// 512 tokens, two of 8 experts each: 128 tokens for an expert, in tiles of 512 rows or of 128.
+#[test]
+fn tiles_that_the_tokens_of_an_expert_do_not_fill_are_named() {
+    let causes = |kernel: &str| {
+        let weights = "8x28672x4096@117440512x4096x1, 8x4096x14336@58720256x14336x1";
+        let args = format!("512x4096@4096x1*2, {weights}, _*4, =2");
+        let outcome = Calls::new()
+            .call("aiter::fmoe_g1u1", &args, kernel, 3_000)
+            .outcome("moe");
+        outcome.findings[0].causes.clone()
+    };
+    let padded = "tokens of an expert 128 computed as 512";
+    says(&causes("fmoe_bf16_g1u1_1tg_512x64"), &[padded]);
+    assert!(!causes("fmoe_bf16_g1u1_1tg_128x64").contains("computed as"));
+}

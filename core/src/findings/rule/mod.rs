@@ -157,6 +157,10 @@ impl<S: Subject> Rule<S> {
             return None;
         }
         let mut found = S::evidence(group, self)?;
+        // What is known to save nothing is no finding, unlike an unknown saving.
+        if found.impact.is_some_and(|impact| impact.high_ns <= 0) {
+            return None;
+        }
         found.pattern = self.key;
         found.effect = self.effect;
         found.priority = (self.priority)(group, found.priority);

@@ -41,6 +41,22 @@ pub(super) const RULES: &[Rule<Seen>] = &[
         ..Rule::BASE
     },
     Rule {
+        key: "template_gap",
+        when: "it is a GEMM or convolution generated from a template",
+        applies: |_, seen| {
+            let is_attention = seen.ops.iter().any(|op| op.contains("attention"));
+            seen.kind == LoopKind::Template && !is_attention
+        },
+        by: |seen| seen.row.gap_bucket(),
+        title: "Generated GEMMs at a low % of roofline",
+        issue: "{figures}.",
+        model: "let `torch.compile` compare more tiles, and the kernels of the library, for these sizes (`mode=\"max-autotune\"`, `torch._inductor.config.max_autotune_gemm_backends = \"ATEN,TRITON\"`).",
+        kernel: "compare tile sizes, stages and the number of warps for these sizes; `TORCHINDUCTOR_BENCHMARK_KERNEL=1` adds a benchmark to each generated kernel's file.",
+        notes: &[NOT_SHOWN],
+        is_pattern: false,
+        ..Rule::BASE
+    },
+    Rule {
         key: "memory_bound_gap",
         when: "it is any other kernel",
         by: |seen| seen.row.gap_bucket(),

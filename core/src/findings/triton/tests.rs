@@ -73,3 +73,21 @@ fn short_kernels_that_hold_a_whole_norm_do_not_merge_little() {
     assert!(issue(ADD).ends_with(": each merges little."));
     assert!(!issue(REDUCTION).contains("merges"));
 }
+
+/// 137 GFLOP at a third of 989 TFLOPS: a GEMM from a template has tiles to compare, not loops to make contiguous.
+#[test]
+fn templates_of_gemms_have_advice_of_their_own() {
+    let of = |us: u32| {
+        let name = "triton_tem_fused_addmm_0";
+        let args = "4096x2048, 2048x8192, 4096x8192";
+        let calls = Calls::new().calls(8, name, args, name, us);
+        calls.outcome_on("H100", "triton")
+    };
+    let slow = of(420);
+    assert!(
+        found(&slow, "template_gap")
+            .model
+            .contains("compare more tiles")
+    );
+    assert_eq!(patterns(&of(190)), [""; 0]);
+}

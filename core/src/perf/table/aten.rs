@@ -22,7 +22,8 @@ pub(super) const ATEN: &[Row] = &[
     ours(aten_attention::scaled_efficient_backward, "aten::_scaled_dot_product_efficient_attention_backward"),
     reference(Sdpa, |call| ATEN_FLASH.forward(call), "aten::_scaled_dot_product_flash_attention").backward(|call| ATEN_FLASH.backward(call), Some("SDPA_bwd")),
     ours(|call| unlisted(aten_attention::SCALED_FLASH_BACKWARD.backward(call)), "aten::_scaled_dot_product_flash_attention_backward"),
-    ours(|call| unlisted(aten_attention::OVERRIDEABLE.forward(call)), "aten::_scaled_dot_product_fused_attention_overrideable"),
+    ours(|call| unlisted(aten_attention::OVERRIDEABLE.forward(call)), "
+        aten::_scaled_dot_product_fused_attention_overrideable aten::scaled_dot_product_attention"),
 
     ours(conv::kernel_size_first, "
         aten::_conv_depthwise2d aten::_slow_conv2d_forward aten::conv_depthwise3d
@@ -69,6 +70,7 @@ pub(super) const ATEN: &[Row] = &[
     ours(gemm::dot, "aten::dot aten::vdot"),
     ours(gemm::linear, "aten::linear").product(sizes::of_rows),
     ours(gemm::linear_backward, "aten::linear_backward"),
+    ours(gemm::matmul, "aten::matmul").product(sizes::of_matmul),
     reference(Gemm, |call| gemm::listed(call, 0, false), "aten::mm"),
     ours(|call| gemm::with_vector(call, 0), "aten::mv").product(|call| sizes::of_vector(call, 0)),
 

@@ -25,7 +25,7 @@ use crate::profile::launch::{GpuId, is_launched_by_graph, is_replayed};
 use crate::profile::moe_roles::MoeRoles;
 use crate::profile::rows::{Pass, PerfRow, leftover_name, perf_rows};
 use crate::profile::timeline::GpuClass;
-use crate::trace::{Dims, OpArgs, StringId};
+use crate::trace::{Dims, EventId, OpArgs, StringId};
 
 pub use key::CallKey;
 pub use owner::Owner;
@@ -181,6 +181,22 @@ impl Operation {
         let times_us = self.calls.iter().map(|call| time_us(profile, call));
         self.times_us = times_us.collect();
         self.family = main_family(profile, self);
+    }
+
+    /// The kernel time of each call, in call order. Kernels that share the work of one call, as the two GEMMs of an MoE
+    /// layer do, count together: they take different times because they do different work.
+    pub(crate) fn times_of_calls(&self) -> Vec<i64> {
+        let mut times: Vec<(EventId, i64)> = Vec::with_capacity(self.calls.len());
+        for call in &self.calls {
+            let is_share = call.binding.is_some_and(|binding| binding.shares > 1);
+            match times.last_mut() {
+                Some((event, ns)) if is_share && *event == call.event => {
+                    *ns = ns.saturating_add(call.kernel_ns);
+                }
+                _ => times.push((call.event, call.kernel_ns)),
+            }
+        }
+        times.into_iter().map(|(_, ns)| ns).collect()
     }
 
     /// All GPU activity of its calls.

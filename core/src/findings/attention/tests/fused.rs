@@ -201,3 +201,84 @@ fn the_flash_kernel_of_the_generation_before_is_named() {
         assert_eq!(finding.model.contains("CUDNN_ATTENTION"), is_named);
     }
 }
+
+/// What rules out a flash kernel is named where the call shows it: a mask, or a large head dimension.
+#[test]
+fn why_no_flash_kernel_runs_is_named() {
+    let of = |args: &str| {
+        let calls = call(
+            EFFICIENT,
+            args,
+            "fmha_cutlassF_bf16_aligned_64x64_rf_sm80",
+            90_000,
+        );
+        let outcome = calls.outcome_on("A100-80GB", "sdpa_fwd");
+        only(&outcome, "not_flash").model.clone()
+    };
+    let rest = "=False, =0.0, =False";
+    let qkv = "4x16x4096x64:c10::Half*3";
+    let masked = of(&format!("{qkv}, 4x16x4096x4096:c10::Half, {rest}"));
+    says(
+        &masked,
+        &["the mask in memory (4×16×4096×4096) rules out a flash kernel"],
+    );
+    let wide = of(&format!("1x1x16384x512:c10::Half*3, _, {rest}"));
+    says(&wide, &["up to 256, not for 512"]);
+    let plain = of(&format!("{qkv}, _, {rest}"));
+    says(&plain, &["find out why no flash kernel is chosen"]);
+}
+
+/// Keys and values are copied before each of two attentions: the copy after the first is no result of it.
+#[test]
+fn repeated_heads_belong_to_the_next_attention() {
+    let repeat = "8x4x4x4096x64, 8x4x4x4096x64@1048576x262144x0x64x1, _:Scalar";
+    let layer = |calls: Calls, _| {
+        let calls = calls.calls(2, "aten::copy_", repeat, "copy", 100);
+        calls.call(FLASH, &args(LONG), "attn_fwd", 1000)
+    };
+    let outcome = (0..2)
+        .fold(Calls::new(), layer)
+        .outcome_without_gpu("sdpa_fwd");
+    let finding = only(&outcome, "repeated_key_heads");
+    assert_eq!(finding.impact, Some(Impact::measured(400_000)));
+}
+
+/// On AMD GPUs the framework has a second library of flash kernels besides those written in Triton.
+#[test]
+fn the_other_flash_library_is_advised() {
+    let model = |gpu: &str, kernel: &str| {
+        let calls = call(FLASH, &args(LONG), kernel, 9_000);
+        calls.outcome_on(gpu, "sdpa_fwd").findings[0].model.clone()
+    };
+    says(
+        &model("MI300X", "attn_fwd.kd"),
+        &["preferred_rocm_fa_library"],
+    );
+    says_no(
+        &model("MI300X", "fmha_fwd_hd64_fp16"),
+        &["preferred_rocm_fa_library"],
+    );
+    says_no(
+        &model("A100-80GB", "attn_fwd"),
+        &["preferred_rocm_fa_library"],
+    );
+}
+
+/// A random number for each score costs time of its own.
+#[test]
+fn dropout_is_named() {
+    let of = |dropout: &str| {
+        let args = format!("{LONG}, ={dropout}, =False");
+        let calls = call(FLASH, &args, "flash_fwd_kernel", 776.5 / 0.4);
+        only(&calls.outcome("sdpa_fwd"), "below_usual_efficiency").clone()
+    };
+    let with = of("0.1");
+    says(
+        &with.causes,
+        &["dropout of 10 %: each score takes a random number"],
+    );
+    says(&with.model, &["leave out dropout"]);
+    let without = of("0.0");
+    says_no(&without.causes, &["dropout"]);
+    says_no(&without.model, &["dropout"]);
+}

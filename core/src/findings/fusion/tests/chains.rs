@@ -160,3 +160,23 @@ fn promoted_steps_are_no_epilogue() {
     assert_eq!(patterns(&scaled("float")), ["gemm_epilogue"]);
     assert!(!patterns(&scaled("double")).contains(&"gemm_epilogue"));
 }
+
+/// A reduction needs the results of other tiles, so it is no epilogue; what precedes it is.
+#[test]
+fn a_reduction_is_no_epilogue() {
+    let mm: Call = ("aten::mm", "1024x512:float, 512x4096:float", 100);
+    let amax: Call = ("aten::amax", X, 200);
+    let epilogues = |calls: &[Call]| {
+        let found = module("Projection_0", calls);
+        let found: Vec<u64> = found
+            .findings
+            .iter()
+            .filter(|one| one.pattern == "gemm_epilogue")
+            .map(|one| one.operations.len() as u64)
+            .collect();
+        found
+    };
+    assert_eq!(epilogues(&[mm, unary("aten::silu")]), [1]);
+    assert_eq!(epilogues(&[mm, unary("aten::silu"), amax]), [1]);
+    assert_eq!(epilogues(&[mm, amax, unary("aten::silu")]), [0_u64; 0]);
+}

@@ -218,3 +218,193 @@ fn short_gemms_are_reported_by_their_number() {
     let finding = only(&outcome, "many_small_products");
     assert_eq!(finding.impact.unwrap().high_ns, 3_000_000);
 }
+
+/// 110 tiles for 108 compute units are two waves: half of the time, although the GEMM is above 40 % of roofline. One tile
+/// less on each unit, and nothing is found.
+#[test]
+fn a_large_certain_cause_is_found_below_a_good_efficiency() {
+    let kernel = "ampere_bf16_s16816gemm_bf16_128x128_ldg8_f2f_stages_64x4_nn";
+    let on = |gpu: &str, args: &str, kernel: &str, us: u32| {
+        let calls = Calls::new().calls(20, "aten::mm", args, kernel, us);
+        calls.outcome_on(gpu, "gemm")
+    };
+    let outcome = on("A100-80GB", "1408x8192, 8192x1280", kernel, 185);
+    let finding = only(&outcome, "few_output_tiles");
+    assert_eq!(finding.title, "110 tiles on 108 compute units");
+    says(
+        &finding.model,
+        &["the last of 2 waves has 2 tiles for 108 compute units"],
+    );
+    // 94.6 µs at roofline and 90.4 µs of the second wave, in each of 20 calls.
+    let impact = finding.impact.unwrap();
+    assert!(
+        (1_700_000..1_820_000).contains(&impact.high_ns),
+        "{impact:?}"
+    );
+    let full = on("A100-80GB", "1536x8192, 8192x1152", kernel, 105);
+    assert_eq!(patterns(&full), [""; 0]);
+    // An older kernel at 48 %, and a new one.
+    let old = on(
+        "H100",
+        "8192x8192*2",
+        &kernel.replace("128x128", "256x128"),
+        2_315,
+    );
+    only(&old, "old_generation");
+    let new = on(
+        "H100",
+        "8192x8192*2",
+        "nvjet_tst_256x128_64x4_2x1_v_bz_TNT",
+        2_315,
+    );
+    assert_eq!(patterns(&new), [""; 0]);
+}
+
+/// 2 µs of 17 are what filling the GPU by a split costs; 45 of 115 are too much.
+#[test]
+fn a_short_split_k_reduction_is_no_finding() {
+    let on = |gpu: &str, args: &str, kernels: &[(&str, u32)]| {
+        let calls = (0..20).fold(Calls::new(), |calls, _| {
+            calls.kernels("aten::mm", args, kernels)
+        });
+        calls.outcome_on(gpu, "gemm")
+    };
+    let split = ("nvjet_tst_64x128_64x8_2x1_v_bz_splitK_TNN", 15);
+    let sum = ("void cublasLt::splitKreduce_kernel<32, 16, int, float>", 2);
+    let cheap = on("H100", "512x16384, 16384x512", &[split, sum]);
+    assert_eq!(patterns(&cheap), [""; 0]);
+    let split = ("Cijk_Ailk_Bljk_BBS_BH_MT128x128x64_SN_GSU32_ISA942", 70);
+    let costly = on(
+        "MI300X",
+        "256x131072, 131072x256",
+        &[split, ("Cijk_SB_PostGSU32_VW4", 45)],
+    );
+    let impact = only(&costly, "helper_kernels").impact.unwrap();
+    assert_eq!(impact, Impact::at_most(900_000));
+}
+
+/// Complex FP32 runs on vector units unless TF32 is allowed, however well it is aligned.
+#[test]
+fn vector_units_are_left_by_a_type_or_by_alignment() {
+    let args = "2048x2048:c10::complex<float>*2";
+    let kernel = "cutlass_80_simt_cgemm_32x32_8x2_nn_align1";
+    let calls = Calls::new().call("aten::mm", args, kernel, 4_100);
+    let complex = calls.outcome_on("A100-80GB", "gemm");
+    says(&only(&complex, "slower_unit").model, &["allow TF32"]);
+}
+
+/// At a sixth of the memory bandwidth, the type is not what makes it slow; at four fifths nothing else is left.
+#[test]
+fn fp32_short_of_memory_is_slow_for_another_reason() {
+    let args = "1000000x64:float, 64x64:float";
+    let at = |kernel: &str, us: u32| {
+        let calls = Calls::new().calls(10, "aten::mm", args, kernel, us);
+        calls.outcome_on("H100", "gemm")
+    };
+    let slow = at("ampere_sgemm_32x32_sliced1x4_nn", 900);
+    only(&slow, "tall_skinny");
+    let fast = at(
+        "sm80_xmma_gemm_f32f32_tf32f32_f32_nn_n_tilesize128x64x32",
+        190,
+    );
+    assert_eq!(only(&fast, "wide_precision").title, "GEMMs in TF32");
+}
+
+/// Where TF32 is no faster than FP32 on vector units it is not advised; AMD's library needs a variable for it.
+#[test]
+fn tf32_is_advised_where_it_is_faster() {
+    #[rustfmt::skip]
+    let cases = [
+        ("RTX-4090", "ampere_sgemm_128x64_nn", 2_080, None),
+        ("A100-80GB", "ampere_sgemm_128x64_nn", 8_000, Some("`torch.set_float32_matmul_precision(\"high\")`)")),
+        ("MI300X", "Cijk_Ailk_Bljk_SB_MT128x128x16_SN", 1_100, Some("`HIPBLASLT_ALLOW_TF32=1`")),
+    ];
+    for (gpu, kernel, us, expected) in cases {
+        let calls = Calls::new().call("aten::mm", "4096x4096:float*2", kernel, us);
+        let outcome = calls.outcome_on(gpu, "gemm");
+        let model = &only(&outcome, "wide_precision").model;
+        match expected {
+            Some(expected) => says(model, &["allow TF32", expected]),
+            None => says_no(model, &["TF32"]),
+        }
+    }
+}
+
+/// 12 experts in each of two layers; one layer writes to a cache by an index instead.
+#[test]
+fn a_loop_over_experts_is_found() {
+    let expert = |calls: Calls, rows: u32, scatter: &str| {
+        let tokens = format!("{rows}x2048");
+        let up = format!("{tokens}, 2048x1408");
+        let down = format!("{rows}x1408, 1408x2048");
+        let kernel = "ampere_bf16_s16816gemm_bf16_128x128_ldg8_f2f_stages_64x3_tn";
+        calls
+            .call("aten::index", "4096x2048, _", "index_kernel", 5)
+            .call("aten::mm", &up, kernel, 20)
+            .call("aten::silu", &format!("{rows}x1408"), "silu_kernel", 3)
+            .call("aten::mm", &down, kernel, 20)
+            .call(scatter, "4096x2048, _", "scatter_kernel", 5)
+    };
+    let layers = |experts: u32| {
+        let layer = |calls: Calls, _| {
+            let attends = calls.call("aten::_softmax", "64x64", "softmax_kernel", 2);
+            (0..experts).fold(attends, |calls, at| {
+                expert(calls, 40 + at, "aten::index_add_")
+            })
+        };
+        (0..2)
+            .fold(Calls::new(), layer)
+            .outcome_on("A100-80GB", "gemm")
+    };
+    let outcome = layers(12);
+    let finding = only(&outcome, "gemm_per_expert");
+    says(
+        &finding.issue,
+        &["48 calls of GEMMs multiply the tokens of one expert each"],
+    );
+    says(&finding.model, &["grouped GEMM"]);
+    let others = patterns(&layers(2));
+    assert!(!others.contains(&"gemm_per_expert"), "{others:?}");
+}
+
+/// 512 rows by 4-bit weights are bound by arithmetic, one row by reading the weights.
+#[test]
+fn weights_of_fewer_bits_do_not_help_many_rows() {
+    let args = |rows: u32| format!("{rows}x4096, 512x32x32x4:int, =128, 32x4096x2");
+    let of = |rows: u32, us: u32| {
+        let calls =
+            Calls::new().calls(20, "aten::_weight_int4pack_mm", &args(rows), "tinygemm", us);
+        calls.outcome_on("A100-80GB", "gemm")
+    };
+    says(
+        &of(512, 460).findings[0].model,
+        &["dequantize them once", "INT8"],
+    );
+    says_no(&of(1, 40).findings[0].model, &["dequantize"]);
+}
+
+/// What a GEMM adds to is copied into its result first.
+#[test]
+fn a_copied_summand_is_named() {
+    let kernels = [
+        (
+            "void at::native::elementwise_kernel<128, 2, direct_copy_kernel_cuda>",
+            100,
+        ),
+        (
+            "ampere_fp16_s16816gemm_fp16_256x128_ldg8_f2f_stages_64x3_nn",
+            520,
+        ),
+    ];
+    let of = |op: &str, args: &str| {
+        let outcome = Calls::new()
+            .kernels(op, args, &kernels)
+            .outcome_on("A100-80GB", "gemm");
+        only(&outcome, "helper_kernels").model.clone()
+    };
+    says(
+        &of("aten::addmm", "4096, 4096x4096*2"),
+        &["the summand is copied"],
+    );
+    says_no(&of("aten::mm", "4096x4096*2"), &["summand"]);
+}
