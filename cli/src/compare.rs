@@ -161,6 +161,17 @@ fn summary(input: &Input, is_all: bool, out: &mut Out) -> io::Result<()> {
     let [reference, target] = sides.map(|side| &side.report.overview);
     let names = sides.map(|side| table::printable(side.name));
     writeln!(out, "{}", headline(&names, [reference, target]))?;
+    if let Some((steps, each)) = input.comparison().per_step() {
+        let [n, n_reference] = [steps.target, steps.reference].map(|n| format::counted(n, "step"));
+        let change = each.change_percent().map(format::signed_percent);
+        writeln!(
+            out,
+            "That is {n} against {n_reference}: {} a step against {} ({}).",
+            format::time_ns(each.target),
+            format::time_ns(each.reference),
+            change.unwrap_or_default(),
+        )?;
+    }
     if let Some(work) = &input.comparison().work {
         writeln!(out, "{}", work.said())?;
     }

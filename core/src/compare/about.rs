@@ -9,11 +9,14 @@ use crate::assess::idle::cause::IdleCause;
 use crate::base::interval::sum;
 use crate::findings::{Finding, idle_code};
 use crate::hardware::GpuSpec;
+use crate::profile::autograd::is_engine_call;
+use crate::profile::lanes;
 use crate::profile::launch::is_graph_call;
 use crate::profile::runtime_calls::records_busy_queues;
 use crate::profile::timeline::GpuTimeline;
 use crate::profile::window::WindowOf;
 use crate::report::overview::{Limit, Measure, QualityLine};
+use crate::trace::annotations::step_number;
 
 /// Of this many pieces of code that run in idle time, the longest, it is known what to do about them.
 const N_EXPLAINED: usize = 8;
@@ -59,6 +62,10 @@ pub struct About {
     pub(crate) idle: IdleReport,
     /// Whether most of its GPU activity belongs to graph replays.
     pub(crate) runs_graphs: bool,
+    /// Whether it has a backward pass.
+    pub(crate) has_backward: bool,
+    /// The length of all steps of the profiler; 0 without any.
+    pub(crate) steps_ns: i64,
 }
 
 /// Why the GPU of a trace is idle.
@@ -119,6 +126,13 @@ impl IdleReport {
         found.map_or(0, |(_, ns)| *ns)
     }
 
+    /// Idle time that comes with the first use of kernels or sizes.
+    pub(crate) fn ns_of_first_use(&self) -> i64 {
+        let causes = self.causes.iter();
+        let cold = causes.filter(|(cause, _)| cause.is_of_first_use());
+        sum(cold.map(|(_, ns)| *ns))
+    }
+
     /// The idle time during which some code runs.
     pub(crate) fn ns_of_code(&self, place: &str) -> i64 {
         let rows = self.code.iter().filter(|row| row.place == place);
@@ -127,9 +141,13 @@ impl IdleReport {
 
     /// The finding of that trace's own report about a cause, otherwise about its idle time as a whole.
     pub(crate) fn finding(&self, cause: IdleCause) -> Option<&Finding> {
+        self.finding_of(cause).or_else(|| self.findings.first())
+    }
+
+    /// The finding of that trace's own report about a cause.
+    pub(crate) fn finding_of(&self, cause: IdleCause) -> Option<&Finding> {
         let mut findings = self.findings.iter();
-        let of_cause = findings.find(|finding| finding.pattern == cause.key());
-        of_cause.or_else(|| self.findings.first())
+        findings.find(|finding| finding.pattern == cause.key())
     }
 }
 
@@ -165,6 +183,17 @@ impl About {
             },
             idle: IdleReport::of(side),
             runs_graphs: runs_graphs(side),
+            steps_ns: {
+                let steps = lanes::steps(&side.profile.trace);
+                let own = steps
+                    .iter()
+                    .filter(|step| step_number(&step.name).is_some());
+                sum(own.map(|step| step.span.length()))
+            },
+            has_backward: {
+                let mut names = side.profile.trace.strings.iter();
+                names.any(|(_, name)| is_engine_call(name))
+            },
         }
     }
 }

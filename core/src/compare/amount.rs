@@ -83,6 +83,22 @@ impl Amount {
         (idle_ns as f64 * gaps(pieces * self.ratio) / gaps(pieces)).round() as i64
     }
 
+    /// "5 steps more (6 against 1)", if both traces tell their steps and one has more of them.
+    pub(crate) fn more_steps(&self) -> Option<String> {
+        let AmountBy::Steps(Pair { reference, target }) = self.by else {
+            return None;
+        };
+        let is_more = match target.cmp(&reference) {
+            std::cmp::Ordering::Equal => return None,
+            order => order.is_gt(),
+        };
+        let steps = format::counted(target.abs_diff(reference), "step");
+        let (target, reference) = (format::count(target), format::count(reference));
+        let more = if is_more { "more" } else { "fewer" };
+        let (n, noun) = steps.split_once(' ').unwrap_or((&steps, "steps"));
+        Some(format!("{n} {more} {noun} ({target} against {reference})"))
+    }
+
     /// "3.00× as much (3 steps against 1)".
     pub(crate) fn said(&self) -> String {
         let times = words::times(self.ratio);
@@ -181,6 +197,11 @@ mod tests {
                 table.annotation(&name, step * 200..step * 200 + 199)
             })
         };
+        let parts = compared(&steps(1), &steps(3), None).parts;
+        let waterfall = parts.waterfall(3);
+        assert_eq!(waterfall[0].label, "2 more steps (3 against 1)");
+        let last = waterfall.last().map(|step| step.to_ns);
+        assert_eq!(last, Some(parts.total.target));
         let amount = amount(&steps(1), &steps(3));
         assert_eq!(amount.by, AmountBy::Steps(pair(1, 3)));
         assert_eq!(amount.said(), "3.00× as much (3 steps against 1)");

@@ -4,6 +4,7 @@ use super::comparison::{Comparison, FEW_PARTNERS_PERCENT};
 use super::expected::Verdict;
 use super::ops::{MatchLevel, MatchedOp};
 use super::pair::{Pair, Which};
+use super::parts::PartKind;
 use super::words;
 use crate::base::format;
 use crate::base::interval::sum;
@@ -29,9 +30,13 @@ const CAVEATS: &[Caveat] = &[
     Caveat { words: other_gpus, text: "The reference ran on {reference}, the target on {target}. With several GPUs, busy time is the time in which any GPU is busy, so totals and idle time are not comparable." },
     Caveat { words: |comparison| only_one(leaves_gaps(comparison)), text: "In the {which}, recorded on ROCm, kernel times in a busy queue include the gap before each kernel: shares of busy time, and times of kernels of a few microseconds, are not alike in both traces." },
     Caveat { words: other_parallelism, text: "The {which} communicates {among}, the {other} {other_among}: the work is split among GPUs differently, and the share of one GPU may differ." },
+    Caveat { words: |comparison| only_one(has_backward(comparison)), text: "The {which} has no backward pass, the other trace has one: one of them trains, so that their totals are of different work." },
     Caveat { words: other_models, text: "The traces are of different models: {reference} is the reference, {target} the target. What they have in common is compared." },
     Caveat { words: |comparison| neither(shapes_by_name(comparison)?).filter(|_| !comparison.is_same()), text: "Neither trace has shapes: operations are paired by name alone, and calls of one name count as the same work. Profile with record_shapes=True." },
     Caveat { words: |comparison| only_one(shapes_by_name(comparison)?), text: "The {which} has no shapes: operations are paired by name alone, without a prediction, because sizes may differ. Profile it with record_shapes=True." },
+    Caveat { words: outside, text: "The steps of the profiler take {steps} on the target and {reference_steps} on the reference: {outside} and {reference_outside} of that are before the first GPU activity or after the last, which is not compared." },
+    Caveat { words: |comparison| tuning(comparison, Which::Target), text: TUNING },
+    Caveat { words: |comparison| tuning(comparison, Which::Reference), text: TUNING },
     Caveat { words: few_partners, text: "Only {percent} of the kernel time of the target is in operations that the reference has, too: compare categories rather than single operations." },
     Caveat { words: other_calls, text: "Operations with {percent} of the matched kernel time were called a different number of times ({reference} on the reference, {target} on the target): verdicts compare single calls, totals do not.{lost}{amount}" },
     Caveat { words: no_expectation, text: "There is no prediction for the target, because no GPU profile is known for {whom}: choose one to see how much of each difference the hardware explains." },
@@ -42,7 +47,9 @@ const CAVEATS: &[Caveat] = &[
     Caveat { words: other_work, text: "For {operations} the perf models count different FLOPs and bytes in each trace; each side is compared with its own roofline." },
 ];
 
-const IMPLAUSIBLE: &str = "{operations} of the {which} with {time} take less time than their own roofline allows, {first} first ({percent} of roofline): sizes, times or the figures of the GPU are off there, or data stays on the chip. Savings never go below the roofline of the target.";
+const IMPLAUSIBLE: &str = "{operations} of the {which} with {time} {take} less time than {their} own roofline allows, {first} first ({percent} of roofline): sizes, times or the figures of the GPU are off there, or data stays on the chip. Savings never go below the roofline of the target.";
+
+const TUNING: &str = "The {which} chooses kernels while it is recorded: for {time} it runs candidates to find the fastest, which recurs in no later step. That time is a part of its own, and calls that do so are left out of the times of operations. Record after the warm-up.";
 
 const MISMATCH: &str = "The {which}: {mismatch}";
 
@@ -62,6 +69,49 @@ fn other_models(comparison: &Comparison) -> Option<Words> {
     let models = models.both()?;
     let differ = models.reference != models.target;
     differ.then(|| of_both(models.map(str::to_owned)))
+}
+
+/// The parts of the steps before the first GPU activity and after the last, if they differ: a cold start, for example.
+fn outside(comparison: &Comparison) -> Option<Words> {
+    const LEAST_PERCENT: f64 = 10.0;
+    let sides = comparison.sides.as_ref();
+    if sides.reference.window.is_some() || sides.target.window.is_some() {
+        return None;
+    }
+    let steps = sides.map(|side| side.steps_ns);
+    let totals = comparison.parts.total;
+    let outside = steps
+        .zip(totals)
+        .map(|(steps_ns, ns)| steps_ns.saturating_sub(ns).max(0));
+    let more_ns = outside
+        .target
+        .saturating_sub(comparison.amount.scaled(outside.reference));
+    let percent = words::percent_of(more_ns.saturating_abs(), steps.target);
+    let is_known = steps.reference > 0 && steps.target > 0 && comparison.has_gpu_times();
+    let said = steps.map(format::time_ns);
+    let said_outside = outside.map(format::time_ns);
+    (is_known && percent >= LEAST_PERCENT).then(|| {
+        vec![
+            ("steps", said.target),
+            ("reference_steps", said.reference),
+            ("outside", said_outside.target),
+            ("reference_outside", said_outside.reference),
+        ]
+    })
+}
+
+/// Kernel tuning of a trace, if it takes a notable time.
+fn tuning(comparison: &Comparison, which: Which) -> Option<Words> {
+    let parts = &comparison.parts;
+    let ns = *parts.of_kind(PartKind::Tuning).get(which);
+    let is_notable = parts.is_notable(Pair::only(which, ns));
+    let words = || {
+        vec![
+            ("which", which.label().to_owned()),
+            ("time", format::time_ns(ns)),
+        ]
+    };
+    is_notable.then(words)
 }
 
 fn few_partners(comparison: &Comparison) -> Option<Words> {
@@ -86,8 +136,14 @@ fn implausible(comparison: &Comparison, which: Which) -> Option<Words> {
         .collect();
     let first = ops.first()?;
     let time_ns = sum(ops.iter().map(|op| *op.times().get(which)));
+    let (take, their) = match ops.len() {
+        1 => ("takes", "its"),
+        _ => ("take", "their"),
+    };
     Some(vec![
         ("operations", format::counted(ops.len() as u64, "operation")),
+        ("take", take.to_owned()),
+        ("their", their.to_owned()),
         ("which", which.label().to_owned()),
         ("time", format::time_ns(time_ns)),
         ("first", words::quoted(&first.name)),
@@ -150,7 +206,20 @@ impl Comparison {
         let change = self.parts.total.change_percent();
         let slower = change.filter(|change| self.amount.is_same() && *change > 0.0);
         let open = slower.map_or(String::new(), |change| {
-            format!(" Why it takes {} time is unknown.", words::change(change))
+            let first = self
+                .parts
+                .parts
+                .iter()
+                .find(|part| part.kind.is_computation());
+            let first = first.filter(|part| part.times.difference() > 0);
+            let mainly = first.map_or(String::new(), |part| {
+                let more = format::signed_time_ns(part.times.difference());
+                format!(", most of it in {} ({more})", words::quoted(&part.label))
+            });
+            format!(
+                " Why it takes {} time{mainly} is unknown.",
+                words::change(change)
+            )
         });
         format!(
             "Too little can be compared to find anything: only {} of the kernel time of the target has a prediction.{open}",
@@ -215,6 +284,10 @@ fn only_one(has: Pair<bool>) -> Option<Words> {
 /// Whether gaps between kernels are recorded.
 fn leaves_gaps(comparison: &Comparison) -> Pair<bool> {
     comparison.sides.as_ref().map(|side| !side.has_busy_queues)
+}
+
+fn has_backward(comparison: &Comparison) -> Pair<bool> {
+    comparison.sides.as_ref().map(|side| side.has_backward)
 }
 
 fn has_gpu_activity(comparison: &Comparison) -> Pair<bool> {

@@ -1,7 +1,7 @@
 //! The whole comparison.
 
 use super::about::About;
-use super::amount::Amount;
+use super::amount::{Amount, AmountBy};
 use super::collectives::CollectiveDelta;
 use super::expected::Verdict;
 use super::explained::Explained;
@@ -9,6 +9,7 @@ use super::gap::{Gaps, Waste};
 use super::hardware::HardwareRatio;
 use super::memory::MemoryPair;
 use super::named::{Named, Tally};
+use super::op_side::OpSide;
 use super::ops::{MatchedOp, Operations};
 use super::pair::{Pair, Which};
 use super::parts::Parts;
@@ -90,6 +91,17 @@ impl Comparison {
             && self.host.iter().all(Named::is_same)
     }
 
+    /// The number of steps of both traces and the time of a step, if they hold different numbers of steps.
+    pub fn per_step(&self) -> Option<(Pair<u64>, Pair<i64>)> {
+        let AmountBy::Steps(steps) = self.amount.by else {
+            return None;
+        };
+        let differ = steps.reference != steps.target && self.has_gpu_times();
+        let times = self.parts.total.zip(steps);
+        let step = times.map(|(ns, n)| ns / n.max(1) as i64);
+        differ.then_some((steps, step))
+    }
+
     /// The share of the target's kernel time with a prediction, or in operations too short to matter.
     pub(crate) fn judged_percent(&self) -> f64 {
         let judged = |op: &MatchedOp| !matches!(op.judgement.verdict, Verdict::NotJudged(_));
@@ -101,14 +113,19 @@ impl Comparison {
         self.matched_percent(which, |_| true)
     }
 
-    /// The share of a trace's kernel time in matched operations that satisfy a condition.
+    /// The share of a trace's kernel time in matched operations that satisfy a condition. Copies over a link are not
+    /// counted: their time is that of another device.
     fn matched_percent(&self, which: Which, of: impl Fn(&MatchedOp) -> bool) -> Option<f64> {
+        let time = |side: &OpSide| match side.is_over_link() {
+            true => 0.0,
+            false => side.time_ns as f64,
+        };
         let matched = |of: &dyn Fn(&MatchedOp) -> bool| -> f64 {
             let ops = self.operations.matched.iter().filter(|op| of(op));
-            ops.map(|op| *op.times().get(which) as f64).sum()
+            ops.map(|op| time(op.sides.get(which))).sum()
         };
         let unmatched = self.operations.unmatched.get(which).iter();
-        let unmatched: f64 = unmatched.map(|op| op.side.time_ns as f64).sum();
+        let unmatched: f64 = unmatched.map(|op| time(&op.side)).sum();
         let all = matched(&|_| true) + unmatched;
         (all > 0.0).then(|| matched(&of) / all * 100.0)
     }

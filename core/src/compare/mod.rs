@@ -74,8 +74,8 @@ impl Comparison {
         let amount = Amount::new(sides, &operations, misses_calls);
         let mut comparison = Comparison {
             work: WorkRatio::new(&operations, &amount, misses_calls),
+            parts: Parts::new(sides, &shares, &operations, &amount),
             amount,
-            parts: Parts::new(sides, &shares, &operations),
             steps: steps::steps(sides),
             memory: memory::memory(sides),
             compute_ns: sides.map(|side| side.report.timelines.compute_ns().unwrap_or(0)),

@@ -38,10 +38,15 @@ pub struct OpSide {
     pub uid: u64,
     /// Number of calls; for several operations that compute something together, how often they do.
     pub calls: u64,
-    /// Kernel time of all calls; activity of unknown duration adds nothing.
+    /// Kernel time of all calls but those that tune; activity of unknown duration adds nothing. This and what follows
+    /// does not count calls that choose the fastest of several kernels: their trials are no work of a step.
     pub time_ns: i64,
     /// The number of its calls whose time is fully known, and their kernel time.
     pub timed: Tally,
+    /// Calls that take far longer than the median: their number, and what they take beyond it.
+    pub(crate) stray: Tally,
+    /// The median and the longest time of a call.
+    pub(crate) call_ns: Option<(i64, i64)>,
     /// Its part of the trace's computation time: overlapping kernels share it.
     pub exclusive_ns: i64,
     /// The part of the run that its kernel time corresponds to: less if kernels run concurrently.
@@ -52,10 +57,14 @@ pub struct OpSide {
     pub kernels: Vec<KernelUse>,
     /// Number of distinct kernels.
     pub n_kernels: usize,
+    /// Number of runs of all of them.
+    pub n_runs: u64,
     /// Its helper kernels by kind, longest first; empty if any kernel may be a main kernel.
     pub helpers: Vec<Helper>,
     /// Why its main kernel is not made for this GPU, if the name shows it: "built for Turing, an older generation".
     pub outdated: Option<String>,
+    /// Whether it is called by scaled dot product attention.
+    pub(crate) is_in_sdpa: bool,
     /// For a convolution, whether its input is channels-last; `None` if the strides do not show it.
     pub is_channels_last: Option<bool>,
     /// For a GEMM, whether its sizes suit any kernel: neither small nor odd. `None` if shapes do not show it.

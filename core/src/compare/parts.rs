@@ -4,6 +4,7 @@
 //! exposed copies, and idle time. The parts of a trace add up to its time from the first GPU activity to the last, to
 //! the nanosecond; so the differences of the parts add up to the total difference.
 
+use super::amount::Amount;
 use super::ops::Operations;
 use super::pair::{Pair, Which};
 use super::side::Side;
@@ -11,6 +12,7 @@ use crate::base::group::grouped;
 use crate::base::interval::sum;
 use crate::base::sort::Arrange;
 use crate::names::Family;
+use crate::profile::operations::Operation;
 use crate::profile::shares::Shares;
 use crate::profile::timeline::GpuTimeline;
 
@@ -23,6 +25,8 @@ pub enum PartKind {
     Unmatched(Which, usize),
     /// Computation of [unattributed](crate::profile::unattributed) kernels.
     Unattributed,
+    /// Computation of calls that choose the fastest of several kernels.
+    Tuning,
     /// Communication without concurrent computation.
     ExposedCommunication,
     /// Copies without concurrent computation or communication.
@@ -36,7 +40,10 @@ impl PartKind {
     pub fn is_computation(self) -> bool {
         matches!(
             self,
-            PartKind::Matched(_) | PartKind::Unmatched(..) | PartKind::Unattributed
+            PartKind::Matched(_)
+                | PartKind::Unmatched(..)
+                | PartKind::Unattributed
+                | PartKind::Tuning
         )
     }
 }
@@ -55,7 +62,7 @@ pub struct Part {
 }
 
 /// The time of both traces, split into parts.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Default)]
 pub struct Parts {
     /// From the first GPU activity to the last; 0 for a trace without any.
     pub total: Pair<i64>,
@@ -66,6 +73,8 @@ pub struct Parts {
     /// Time that is in no part: computation that belongs to no operation, nearly always zero; all of the time if there
     /// are no parts.
     pub rest: Pair<i64>,
+    /// If one of them has more steps: the target's number over that of the reference, and its label.
+    pub(crate) more_steps: Option<(f64, String)>,
 }
 
 /// One step from the time of the reference to that of the target.
@@ -86,7 +95,12 @@ pub struct Step {
 }
 
 impl Parts {
-    pub(crate) fn new(sides: Pair<Side>, shares: &Pair<Shares>, operations: &Operations) -> Parts {
+    pub(crate) fn new(
+        sides: Pair<Side>,
+        shares: &Pair<Shares>,
+        operations: &Operations,
+        amount: &Amount,
+    ) -> Parts {
         let timelines = sides.map(|side| side.report.timelines.whole);
         let of =
             |get: fn(&GpuTimeline) -> i64| timelines.map(|whole| whole.as_ref().map_or(0, get));
@@ -97,6 +111,7 @@ impl Parts {
                 computation: of(|whole| whole.computation_ns),
                 parts: Vec::new(),
                 rest: total,
+                more_steps: None,
             };
         }
         let part = |kind, label: String, family, times| Part {
@@ -123,15 +138,20 @@ impl Parts {
         });
         let communication = of(|whole| whole.exposed_comm_ns);
         let copies = of(|whole| whole.exposed_memcpy_ns);
-        let unattributed = Pair::of(|which| {
-            let operations = sides.get(which).profile.operations().iter();
-            let all = operations.zip(&shares.get(which).operations_ns);
-            sum(all
-                .filter(|(operation, _)| operation.is_unattributed())
-                .map(|(_, ns)| *ns))
-        });
+        let of_operations = |is_one: fn(&Operation) -> bool| {
+            Pair::of(|which| {
+                let operations = sides.get(which).profile.operations().iter();
+                let all = operations.zip(&shares.get(which).operations_ns);
+                sum(all
+                    .filter(|(operation, _)| is_one(operation))
+                    .map(|(_, ns)| *ns))
+            })
+        };
+        let unattributed = of_operations(Operation::is_unattributed);
+        let tuning = of_operations(|one| one.is_tuning() && !one.is_unattributed());
         let others = [
             (PartKind::Unattributed, "Unattributed kernels", unattributed),
+            (PartKind::Tuning, "Kernel tuning", tuning),
             (
                 PartKind::ExposedCommunication,
                 "Exposed communication",
@@ -150,6 +170,7 @@ impl Parts {
             total,
             computation: of(|whole| whole.computation_ns),
             rest: Pair::of(|which| total.get(which).saturating_sub(*known.get(which))),
+            more_steps: amount.more_steps().map(|label| (amount.ratio, label)),
             parts,
         }
     }
@@ -162,9 +183,33 @@ impl Parts {
         ns > 0 && ns.saturating_mul(PARTS) >= run_ns.unsigned_abs()
     }
 
-    /// The steps from the time of the reference to that of the target: the `n` parts that differ most, then the others
-    /// by kind of work, then the rest. Parts that differ by next to nothing are only among the others. The steps add up
-    /// to the difference. Empty if one of the traces has no GPU activity.
+    /// The parts with the times of the reference for as many steps as the target has, and the rest likewise; those that
+    /// differ most first.
+    fn for_as_many_steps(&self) -> (Vec<Part>, Pair<i64>) {
+        let Some((ratio, _)) = self.more_steps else {
+            return (self.parts.clone(), self.rest);
+        };
+        let scaled = |times: Pair<i64>| Pair {
+            reference: (times.reference as f64 * ratio).round() as i64,
+            ..times
+        };
+        // Kernels are tuned once, in however many steps.
+        let parts = self.parts.iter().map(|part| Part {
+            times: match part.kind {
+                PartKind::Tuning => part.times,
+                _ => scaled(part.times),
+            },
+            ..part.clone()
+        });
+        let mut parts: Vec<Part> = parts.collect();
+        parts.arrange_by_key(|part| std::cmp::Reverse(part.times.difference().unsigned_abs()));
+        (parts, scaled(self.rest))
+    }
+
+    /// The steps from the time of the reference to that of the target: the time of more or fewer steps of the profiler,
+    /// the `n` parts that differ most for as many of them, then the other parts by kind of work, then the rest. Parts
+    /// that differ by next to nothing are only among the others. The steps add up to the difference. Empty if one of
+    /// the traces has no GPU activity.
     pub fn waterfall(&self, n: usize) -> Vec<Step> {
         let mut steps = Vec::new();
         if self.total.reference == 0 || self.total.target == 0 {
@@ -183,8 +228,18 @@ impl Parts {
                 to_ns: at_ns,
             });
         };
+        let (parts, rest) = self.for_as_many_steps();
+        if let Some((_, label)) = &self.more_steps {
+            let scaled = parts.iter().map(|part| part.times.reference);
+            let scaled_ns = sum(scaled).saturating_add(rest.reference);
+            let times = Pair {
+                reference: self.total.reference,
+                target: scaled_ns,
+            };
+            step(None, None, label.clone(), times);
+        }
         let differ = |part: &&Part| part.times.difference() != 0;
-        let shown: Vec<&Part> = self.parts.iter().filter(differ).collect();
+        let shown: Vec<&Part> = parts.iter().filter(differ).collect();
         // A single remaining part takes no more room than a line for the others.
         let n = if shown.len() == n + 1 { n + 1 } else { n };
         let n_differ = shown
@@ -199,8 +254,8 @@ impl Parts {
         for group in by_family(others) {
             step(group.kind, group.family, group.label, group.times);
         }
-        if self.rest.difference() != 0 {
-            step(None, None, "Rest".to_owned(), self.rest);
+        if rest.difference() != 0 {
+            step(None, None, "Rest".to_owned(), rest);
         }
         steps
     }

@@ -163,13 +163,19 @@ fn found_in_both(sides: Pair<Side>, comparison: &Comparison) -> Vec<Waste> {
             1 => String::new(),
             n => format!(", in {} findings", format::count(n as u64)),
         };
+        // If one of the titles says more than the other, only the less specific one holds for both.
+        let other = reference.first.filter(|other| {
+            let (own, other) = (first.title.as_str(), other.title.as_str());
+            own.starts_with(other) && own != other
+        });
+        let said = other.unwrap_or(first);
         Some(Waste {
             key: first.pattern,
-            title: first.title.clone(),
+            title: said.title.clone(),
             sentence: format!(
                 "Takes {on_target} on the target{more}, and {on_reference} on the reference."
             ),
-            advice: format::capitalized(&first.model),
+            advice: format::capitalized(&said.model),
             times,
             saves: in_both(
                 ends(impact),
@@ -264,7 +270,9 @@ fn low_roofline(comparison: &Comparison, known: &[usize]) -> Vec<Waste> {
                 .is_some_and(|percent| percent < least)
         };
         let sides = op.sides.as_ref();
-        is_low(Which::Reference)
+        // A group has other operations in each trace, so that they do not waste time in the same way.
+        !op.is_group()
+            && is_low(Which::Reference)
             && is_low(Which::Target)
             && op.sides.target.is_computation()
             && sides.target.ns_per_call() >= small_ns

@@ -7,6 +7,14 @@ use crate::names::calls::unnumbered;
 
 const NAME_CHARS: usize = 60;
 
+/// How a time compares with another: "2 697 % more than", "39.1 % less than", "the same as".
+pub(crate) fn change_than(percent: f64) -> String {
+    match change(percent) {
+        same if percent.abs() < 0.05 => format!("{same} as"),
+        differs => format!("{differs} than"),
+    }
+}
+
 /// "2 697 % more", "39.1 % less", "the same".
 pub(crate) fn change(percent: f64) -> String {
     let size = format::percent(percent.abs());
@@ -27,6 +35,14 @@ pub(crate) fn signed_percent(percent: Option<f64>) -> String {
 /// A ratio: "28.0×".
 pub(crate) fn times(ratio: f64) -> String {
     format!("{}×", format::number(ratio))
+}
+
+/// An average count: "8", "2.50".
+pub(crate) fn average(count: f64) -> String {
+    match (count - count.round()).abs() < 0.005 {
+        true => format::count(count.round() as u64),
+        false => format::number(count),
+    }
 }
 
 pub(crate) fn maybe_times(ratio: Option<f64>) -> String {

@@ -216,7 +216,7 @@ fn scale_start(least: i64, most: i64) -> i64 {
 
 fn token(step: &Step) -> String {
     let of_kind = match step.kind {
-        Some(PartKind::Unattributed) => Some(Family::Unattributed.token()),
+        Some(PartKind::Unattributed | PartKind::Tuning) => Some(Family::Unattributed.token()),
         Some(PartKind::ExposedCommunication) => Some(SplitKind::ExposedCommunication.token()),
         Some(PartKind::ExposedCopies) => Some(SplitKind::ExposedCopies.token()),
         Some(PartKind::Idle) => Some(SplitKind::Idle.token()),

@@ -70,6 +70,9 @@ pub struct Judgement {
     pub achievable_excess: Option<f64>,
     /// The rooflines behind `expected`.
     pub roofs: Pair<Option<Roof>>,
+    /// The roofline that the target's own report compares it with. It differs from that in `roofs` if only the target's
+    /// GPU has an achievable figure.
+    pub floor: Option<Roof>,
     /// The work of a call if the models count the same for both traces; `None` if it is unknown, or if `work_differs`.
     pub work: Option<Work>,
     /// The models count a different amount of work in each trace.
@@ -127,6 +130,17 @@ pub(crate) enum Sizes {
     Unknown,
 }
 
+/// The work that both sides do at least, if they compute the same with different operations.
+#[derive(Default)]
+struct Least {
+    works: Pair<Vec<(Work, u64)>>,
+    /// How often.
+    units: Pair<u64>,
+    /// It is the work of several operations, where the other side has fewer: they move more bytes, so that it tells the
+    /// ratio of the times, but no roofline.
+    is_ratio_only: bool,
+}
+
 #[derive(Debug, Clone)]
 pub(crate) struct Judge {
     gpus: Pair<Option<Arc<GpuSpec>>>,
@@ -171,12 +185,15 @@ impl Judge {
             Sizes::Unknown => None,
         };
         let n_calls = works.as_ref().map(|works| n_calls(works));
-        let (works, n_calls, work_differs) = match sizes {
+        let (works, n_calls, work_differs, is_ratio_only) = match sizes {
             Sizes::Least => {
-                let (works, units) = self.least(works, ops);
-                (works, units, false)
+                let least = self.least(works, ops);
+                (least.works, least.units, false, least.is_ratio_only)
             }
-            _ => (works.clone(), n_calls, works_differ(&works)),
+            _ => {
+                let differ = works_differ(&works);
+                (works, n_calls, differ, false)
+            }
         };
         let roofs = |basis| {
             Pair::of(|which| self.roof(which, works.get(which), *n_calls.get(which), basis))
@@ -247,12 +264,13 @@ impl Judge {
             excess,
             peak_excess,
             achievable_excess,
-            roofs: own,
+            roofs: if is_ratio_only { none } else { own },
+            floor: chosen.target.or(own.target).filter(|_| !is_ratio_only),
             work: works
                 .as_ref()
                 .map(|works| works.first().map(|(work, _)| *work))
                 .both()
-                .filter(|_| !work_differs)
+                .filter(|_| !work_differs && !is_ratio_only)
                 .map(|works| works.target),
             work_differs,
             work_ratio,
@@ -262,6 +280,7 @@ impl Judge {
             peak_verdict: verdict(peak_excess, peak),
             achievable_verdict: verdict(achievable_excess, achievable),
             is_implausible: own.zip(per_call).map(|(roof, ns)| {
+                let roof = roof.filter(|_| !is_ratio_only);
                 let percent = roof.map_or(0.0, |roof| roof.percent(ns));
                 percent > self.thresholds.compare_implausible_percent
             }),
@@ -270,13 +289,9 @@ impl Judge {
         }
     }
 
-    /// For both sides, the work of the side with the lower roofline time, and how often it does it. If only one side's
-    /// work is known, it is used if that side has no more operations than the other.
-    fn least(
-        &self,
-        works: Pair<Vec<(Work, u64)>>,
-        ops: Pair<&OpSide>,
-    ) -> (Pair<Vec<(Work, u64)>>, Pair<u64>) {
+    /// For both sides, the work of the side with the lower roofline time, and how often it does it; or that of the only
+    /// side whose work is known.
+    fn least(&self, works: Pair<Vec<(Work, u64)>>, ops: Pair<&OpSide>) -> Least {
         let roofs = Pair::of(|which| {
             let units = ops.get(which).calls;
             let any = Which::ALL.into_iter();
@@ -288,13 +303,18 @@ impl Judge {
             (Some(reference), Some(target)) if target.us_per_call < reference.us_per_call => {
                 Which::Target
             }
-            (Some(_), Some(_)) => Which::Reference,
-            (Some(_), None) if n_operations.reference <= n_operations.target => Which::Reference,
-            (None, Some(_)) if n_operations.target <= n_operations.reference => Which::Target,
-            _ => return (Pair::default(), Pair::default()),
+            (Some(_), _) => Which::Reference,
+            (None, Some(_)) => Which::Target,
+            (None, None) => return Least::default(),
         };
+        let is_one = roofs.both().is_none();
+        let is_of_more = n_operations.get(from) > n_operations.get(from.other());
         let (works, units) = (works.get(from).clone(), ops.get(from).calls);
-        (Pair::of(|_| works.clone()), Pair::of(|_| units))
+        Least {
+            works: Pair::of(|_| works.clone()),
+            units: Pair::of(|_| units),
+            is_ratio_only: is_one && is_of_more,
+        }
     }
 
     fn verdict(&self, excess: f64, is_tiny: impl Fn() -> bool) -> Verdict {

@@ -1,5 +1,6 @@
 //! What to do about an operation that is slower than predicted: by cause if one is visible, otherwise by kind of work.
 
+use super::slower_machine::is_same_work;
 use crate::compare::comparison::Comparison;
 use crate::compare::expected::Verdict;
 use crate::compare::ops::{MatchLevel, MatchedOp};
@@ -7,7 +8,7 @@ use crate::compare::pair::Which;
 use crate::compare::words;
 use crate::findings::{Words, fill};
 use crate::hardware::Precision;
-use crate::names::Family;
+use crate::names::{Family, family_of_kernel};
 use crate::perf::is_tf32_kernel;
 use crate::profile::copies::may_be_pageable;
 
@@ -30,25 +31,50 @@ pub(crate) const CAUSES: &[Advice] = &[
         kernel: "{usual_kernel}",
     },
     Advice {
+        when: "both GPUs are the same and run the same kernels on the same arguments, and other operations are as fast as on the reference",
+        applies: |comparison, op| runs_same(comparison, op) && others_are_as_fast(comparison, op),
+        model: "Other operations take as long as on the reference, so the machine is not at fault: see what runs beside this one, and whether strides, alignment or data of its operands differ.",
+        kernel: "Both sides run the same kernel on the same work: compare its launch configuration, and hardware counters of both runs.",
+    },
+    Advice {
         when: "both GPUs are the same and run the same kernels on the same arguments",
-        applies: |comparison, op| {
-            comparison.is_same_gpu
-                && matches!(op.level, MatchLevel::Arguments | MatchLevel::Shapes)
-                && !op.judgement.work_differs
-                && op.runs_same_kernels()
-        },
+        applies: runs_same,
         model: "Look at the machine before the model: clocks, power limit and temperature of the GPU, and what else runs on it at that time.",
         kernel: "Both sides run the same kernel on the same work, so its choice is not at fault: measure again at fixed clocks.",
     },
     Advice {
+        when: "the target computes scaled dot product attention by its general implementation, the reference by a fused one",
+        applies: |_, op| is_unfused(op) && op.sides.target.is_in_sdpa,
+        model: "`scaled_dot_product_attention` takes its general implementation (`SDPBackend.MATH`) on the target: check that masks, types, strides and head sizes allow a fused one as on the reference. Within `torch.nn.attention.sdpa_kernel(SDPBackend.FLASH_ATTENTION)` PyTorch says what does not.",
+        kernel: "The fused kernel of the reference never writes the scores to memory: use or write one on the target.",
+    },
+    Advice {
         when: "the target computes attention in several operations, the reference in one",
-        applies: |_, op| {
-            op.level == MatchLevel::Meaning
-                && op.family == Family::Attention
-                && op.sides.target.operations.len() > op.sides.reference.operations.len()
-        },
+        applies: |_, op| is_unfused(op),
         model: "Compute attention by `torch.nn.functional.scaled_dot_product_attention`, and check that masks, types and head sizes allow a fused kernel as they do on the reference.",
         kernel: "The fused kernel of the reference never writes the scores to memory: use or write one on the target.",
+    },
+    Advice {
+        when: "the target computes experts in several operations, the reference in fewer",
+        applies: |_, op| {
+            op.is_group()
+                && op.family == Family::Moe
+                && op.sides.target.n_runs * op.sides.reference.timed.count
+                    > op.sides.reference.n_runs * op.sides.target.timed.count
+        },
+        model: "Compute all experts of a layer together, in a fused MoE operator or grouped GEMMs, instead of one after another; on the reference it is {reference_name}.",
+        kernel: "Use or write a grouped GEMM that takes the tokens of all experts.",
+    },
+    Advice {
+        when: "the target does in several operations what the reference does in generated kernels",
+        applies: |_, op| {
+            op.is_group()
+                && op.sides.target.n_kernels > 0
+                && is_generated(op, Which::Reference)
+                && !is_generated(op, Which::Target)
+        },
+        model: "Compile this part with `torch.compile`, as on the reference: its generated kernels do element-wise operations, normalizations and reductions in one pass over the data.",
+        kernel: "Use or write one fused kernel for these steps, as on the reference.",
     },
     Advice {
         when: "the target does in several operations what the reference does in fewer",
@@ -75,23 +101,27 @@ pub(crate) const CAUSES: &[Advice] = &[
         kernel: LACKS_TF32,
     },
     Advice {
+        when: "the reference calls another implementation of attention on the same GPU",
+        applies: is_other_attention,
+        model: "Choose the implementation that the reference calls, {reference_name}{backend}.",
+        kernel: "{usual_kernel}",
+    },
+    Advice {
+        when: "it is a GEMM of small or odd sizes, those of the reference are regular",
+        applies: |_, op| has_irregular_sizes(op),
+        model: "Pad or batch it to regular sizes, as on the reference ({reference_shapes}): multiples of 16 leave no row without 16-byte alignment, and fill tiles.",
+        kernel: "{usual_kernel}",
+    },
+    Advice {
         when: "the name of the target's kernel says that it is not made for the GPU, unlike that of the reference",
         applies: |_, op| op.outdated(Which::Target).is_some(),
         model: "{usual_model}",
         kernel: "The target's kernel is {outdated}: find out why none for this GPU is chosen for these sizes, types and layouts; update the library, or tune its selection.",
     },
-    Advice {
-        when: "the reference calls another implementation of attention on the same GPU",
-        applies: |comparison, op| {
-            op.family == Family::Attention
-                && op.level == MatchLevel::Counterpart
-                && comparison.is_same_gpu
-                && op.reference_name.is_some()
-        },
-        model: "Choose the implementation that the reference calls, {reference_name}{backend}.",
-        kernel: "{usual_kernel}",
-    },
 ];
+
+/// Operations that take less than this times as long as on the reference count as fast as there.
+const AS_FAST: f64 = 1.1;
 
 const LACKS_TF32: &str = "The reference\u{2019}s kernel computes in TF32, the target\u{2019}s in full FP32: no kernel makes up for that.";
 
@@ -207,6 +237,10 @@ pub(crate) fn advice(comparison: &Comparison, op: &MatchedOp) -> [String; 2] {
         ("reference_name", words::quoted(name)),
         ("backend", backend(name)),
         (
+            "reference_shapes",
+            op.reference_shapes.clone().unwrap_or_default(),
+        ),
+        (
             "outdated",
             op.outdated(Which::Target).unwrap_or_default().to_owned(),
         ),
@@ -219,6 +253,60 @@ pub(crate) fn advice(comparison: &Comparison, op: &MatchedOp) -> [String; 2] {
 pub(crate) fn usual_advice(comparison: &Comparison, op: &MatchedOp) -> String {
     let usual = USUAL.iter().find(|row| (row.applies)(comparison, op));
     usual.unwrap_or(&OF_ANY).model.to_owned()
+}
+
+/// Whether it is a GEMM of sizes that few kernels suit, unlike those of the reference.
+pub(super) fn has_irregular_sizes(op: &MatchedOp) -> bool {
+    let regular = op.sides.as_ref().map(|side| side.is_regular);
+    (regular.reference, regular.target) == (Some(true), Some(false))
+        && op.reference_shapes.is_some()
+}
+
+fn runs_same(comparison: &Comparison, op: &MatchedOp) -> bool {
+    comparison.is_same_gpu
+        && matches!(op.level, MatchLevel::Arguments | MatchLevel::Shapes)
+        && !op.judgement.work_differs
+        && op.runs_same_kernels()
+}
+
+/// Whether other operations with the same bound that run the same kernels on both sides take as long as on the reference,
+/// by most of their time there: a lower clock would slow them down, too.
+fn others_are_as_fast(comparison: &Comparison, op: &MatchedOp) -> bool {
+    let bound = |op: &MatchedOp| op.judgement.roofs.target.map(|roof| roof.bound);
+    let is_alike = |other: &&MatchedOp| {
+        is_same_work(other) && !std::ptr::eq(*other, op) && bound(other) == bound(op)
+    };
+    let matched = comparison.operations.matched.iter();
+    let same: Vec<&MatchedOp> = matched.filter(is_alike).collect();
+    let held_ns =
+        |ops: &mut dyn Iterator<Item = &&MatchedOp>| ops.map(|op| op.held_ns()).sum::<f64>();
+    let is_fast = |op: &&&MatchedOp| {
+        let excess = op.judgement.excess;
+        excess.is_some_and(|excess| excess < AS_FAST)
+    };
+    held_ns(&mut same.iter().filter(is_fast)) * 2.0 > held_ns(&mut same.iter())
+}
+
+/// Attention in several operations on the target, and in one on the reference.
+fn is_unfused(op: &MatchedOp) -> bool {
+    op.level == MatchLevel::Meaning
+        && op.family == Family::Attention
+        && op.sides.target.operations.len() > op.sides.reference.operations.len()
+}
+
+/// Fused attention that the reference computes with another operator on the same GPU.
+pub(super) fn is_other_attention(comparison: &Comparison, op: &MatchedOp) -> bool {
+    op.family == Family::Attention
+        && op.level == MatchLevel::Counterpart
+        && comparison.is_same_gpu
+        && op.reference_name.is_some()
+}
+
+/// Whether a trace computes it in kernels that a compiler generated.
+fn is_generated(op: &MatchedOp, which: Which) -> bool {
+    let kernels = &op.sides.get(which).kernels;
+    let is_one = |name: &str| family_of_kernel(name) == Family::Triton;
+    kernels.first().is_some_and(|kernel| is_one(&kernel.name))
 }
 
 fn is_convolution(op: &MatchedOp, reference: Option<bool>, target: Option<bool>) -> bool {

@@ -26,6 +26,20 @@ pub(super) const TABLE: GapTable = GapTable {
             model: "Keep operands in the type that the kernel computes in, and cast weights once, not in each step.",
             ..HELPERS
         },
+        GapRule {
+            when: "the target splits a GEMM along K and sums the parts in a kernel of its own, and the reference does not",
+            applies: |comparison, candidate| is_of(comparison, candidate, HelperKind::SplitSum),
+            model: "Let the selection of GEMM kernels be tuned on the target (`torch.compile` with `mode=\"max-autotune\"`, TunableOp): fewer splits, or a kernel that needs none, may take less time with its sum.",
+            kernel: "Add the parts where they are computed (stream-K, atomic additions), or split less.",
+            ..HELPERS
+        },
+        GapRule {
+            when: "the target fills a workspace or a result that the reference does not",
+            applies: |comparison, candidate| is_of(comparison, candidate, HelperKind::Fill),
+            model: "Try another algorithm for it (`torch.backends.cudnn.benchmark = True`, `torch.compile` with `mode=\"max-autotune\"`): one that does not add to its result needs no fill.",
+            kernel: "Write the result instead of adding to zeros.",
+            ..HELPERS
+        },
         HELPERS,
     ],
     candidates: |comparison| {

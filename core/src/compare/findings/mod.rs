@@ -5,12 +5,14 @@
 //! roofline of the target's own GPU.
 
 mod advice;
+mod concurrency;
 mod helpers;
 mod more_calls;
 mod operations;
 mod rule;
 mod savings;
 mod slower_machine;
+mod stray_calls;
 mod system;
 mod unmatched;
 mod wider_type;
@@ -25,13 +27,16 @@ use rule::GapTable;
 
 pub(crate) use super::gap::{Gap, Gaps, Saving, Subject};
 pub(crate) use advice::{Advice, CAUSES, USUAL, usual_advice};
+pub(crate) use slower_machine::KEY as SLOWER_MACHINE;
 pub(crate) use unmatched::NO_PARTNER_TITLE;
 
-const TABLES: [GapTable; 7] = [
+const TABLES: [GapTable; 9] = [
     operations::TABLE,
     helpers::TABLE,
     slower_machine::TABLE,
     more_calls::TABLE,
+    stray_calls::TABLE,
+    concurrency::TABLE,
     wider_type::TABLE,
     unmatched::TABLE,
     system::TABLE,

@@ -179,6 +179,34 @@ mod tests {
     }
 
     #[test]
+    fn more_calls_on_smaller_sizes_do_no_more_work() {
+        // Four micro-batches of 1024 rows against one of 4096, each row with the same time.
+        let batches = |n: usize, rows: u32| {
+            let us = rows / 10;
+            let x = format!("[{rows}, 4096]");
+            let one = |dims: &str, types: &str| {
+                format!(r#""Input Dims": [{dims}], "Input type": [{types}]"#)
+            };
+            let two = r#""float", "float""#;
+            let mm = one(&format!("{x}, [4096, 4096]"), two);
+            let add = one(&format!("{x}, {x}"), two);
+            let softmax = one(&format!("{x}, [], []"), r#""float", "Scalar", "Scalar""#);
+            let calls = [
+                ("aten::mm", mm.as_str(), "gemm", us),
+                ("aten::add", add.as_str(), "add", us),
+                ("aten::_softmax", softmax.as_str(), "softmax", us),
+            ];
+            let calls = calls
+                .into_iter()
+                .flat_map(|call| std::iter::repeat_n(call, n));
+            run(calls).annotation("ProfilerStep#7", 0..500)
+        };
+        let comparison = compared(&batches(1, 4096), &batches(4, 1024), H100);
+        assert_eq!(comparison.operations.matched.len(), 3);
+        assert_eq!(savings(&comparison.gaps.ranked), []);
+    }
+
+    #[test]
     fn all_operations_called_more_often_by_one_factor_are_one_finding() {
         let all = |n: usize| {
             let ops = ["aten::mm", "aten::add", "aten::_softmax"].into_iter();

@@ -4,7 +4,7 @@
 use super::Saving;
 use crate::base::interval::sum;
 use crate::compare::comparison::Comparison;
-use crate::compare::ops::MatchedOp;
+use crate::compare::ops::{MatchLevel, MatchedOp};
 use crate::compare::pair::Which;
 use crate::findings::run_time;
 
@@ -68,10 +68,18 @@ pub(crate) fn all_as_predicted(ops: &[&MatchedOp]) -> Option<Saving> {
     })
 }
 
-/// The saving without the extra calls. The time of a call beyond its prediction belongs to another finding.
+/// The saving without the extra calls. The time of a call beyond its prediction belongs to another finding, and more
+/// calls on smaller sizes do no more work.
 pub(crate) fn of_extra_calls(comparison: &Comparison, op: &MatchedOp) -> i64 {
     let calls = op.calls();
-    let extra = calls.target as f64 - calls.reference as f64 * comparison.amount.ratio;
+    let size = match op.judgement.sizes_ratio {
+        Some(ratio) => ratio.clamp(f64::MIN_POSITIVE, 1.0),
+        // Sizes differ by an unknown factor.
+        None if op.level == MatchLevel::Operator => return 0,
+        None => 1.0,
+    };
+    let as_many = calls.reference as f64 * comparison.amount.ratio / size;
+    let extra = calls.target as f64 - as_many;
     let target = &op.sides.target;
     if extra <= 0.0 || calls.reference == 0 || !target.is_computation() {
         return 0;
@@ -80,6 +88,20 @@ pub(crate) fn of_extra_calls(comparison: &Comparison, op: &MatchedOp) -> i64 {
         op.sides.reference.ns_per_call() * expected
     });
     of_run(op, extra * per_call.min(target.ns_per_call()))
+}
+
+/// The saving if no call takes far longer than the median, as far as the reference has no such calls. None if its calls
+/// are slower than predicted on average, which is a finding of its own.
+pub(crate) fn of_stray_calls(comparison: &Comparison, op: &MatchedOp) -> i64 {
+    let strays = op.sides.as_ref().map(|side| side.stray.ns);
+    let stray_ns = strays
+        .target
+        .saturating_sub(comparison.amount.scaled(strays.reference));
+    let verdict = op.judgement.verdict;
+    match op.sides.target.is_computation() && !verdict.is_slower_than_expected() {
+        true => of_run(op, stray_ns as f64),
+        false => 0,
+    }
 }
 
 /// The saving if it takes as long as with the reference's narrower type. If it is slower than predicted, only the part

@@ -7,28 +7,38 @@ use crate::base::format;
 use crate::base::interval::sum;
 use crate::base::sort::Arrange;
 use crate::compare::comparison::Comparison;
+use crate::compare::expected::Verdict;
 use crate::compare::ops::MatchedOp;
 use crate::compare::words;
+use crate::hardware::roofline::Bound;
 
+/// Its key in files.
+pub(crate) const KEY: &str = "slower_machine";
 /// With fewer operations, there is no common factor.
 const LEAST_OPERATIONS: usize = 3;
 /// The minimum share of kernel time of the matched computation that they must have.
 const LEAST_PERCENT: f64 = 50.0;
 /// Factors that differ by less count as equal.
 const SAME: f64 = 0.05;
+/// The least common factor. Runs on two GPUs of one kind may differ by less.
+const LEAST_FACTOR: f64 = 1.1;
+/// A factor that the usual threshold would let pass has to be that of this share of the kernel time.
+const LEAST_PERCENT_OF_SMALL: f64 = 80.0;
 
 pub(super) const TABLE: GapTable = GapTable {
     title: "A slower machine",
     rules: &[GapRule {
-        key: "slower_machine",
+        key: KEY,
         when: "most of the compute time is in kernels that take longer on the same GPU by one factor",
         applies: |_, _| true,
         title: "The same kernels take {factor} the time",
         issue: "{operations} take {time} on the target; as many calls of the same kernels on the same GPU take {reference} on the reference.",
-        model: "Look at the machine before the model: clocks, power limit and temperature of the GPU, and what else runs on it.",
+        model: "{where}",
         kernel: "Both sides run the same kernels, so none of them is at fault: measure again at fixed clocks.",
         notes: &[
             "They take {share} of the compute time of the target, {names} first, and each is slower by about the same factor.",
+            "Other operations that run the same kernels, {others} first, take {others_change} time than on the reference.",
+            "{others_same}Other operations that run the same kernels, {others} first, take the same time as on the reference.",
             "Why is not visible in a trace: the clocks of both runs tell.",
         ],
         saves: "what the target takes beyond the reference, up to what it takes beyond its own roofline",
@@ -45,17 +55,11 @@ pub(super) fn rows(comparison: &Comparison) -> Vec<usize> {
     }
     let computes = |op: &&MatchedOp| op.sides.target.is_computation();
     let all_ns = sum(matched.iter().filter(computes).map(|op| op.times().target));
-    let is_slower = |op: &&MatchedOp| {
-        let judgement = &op.judgement;
-        computes(op)
-            && judgement.verdict.is_slower_than_expected()
-            && !judgement.work_differs
-            && op.runs_same_kernels()
-    };
     let slower = matched.iter().enumerate();
-    let slower = slower.filter(|(_, op)| is_slower(op));
+    let slower = slower.filter(|(_, op)| is_same_work(op));
     let mut slower: Vec<(f64, i64, usize)> = slower
         .filter_map(|(at, op)| Some((op.judgement.excess?, op.times().target, at)))
+        .filter(|(excess, ..)| *excess >= LEAST_FACTOR * (1.0 - SAME))
         .collect();
     slower.arrange_by(|a, b| a.0.total_cmp(&b.0));
     // The median factor, weighted by time.
@@ -65,42 +69,100 @@ pub(super) fn rows(comparison: &Comparison) -> Vec<usize> {
         so_far_ns = so_far_ns.saturating_add(*ns);
         so_far_ns >= half_ns
     });
-    let Some(&(middle, ..)) = middle else {
+    let Some(&(middle, ..)) = middle.filter(|(middle, ..)| *middle >= LEAST_FACTOR) else {
         return Vec::new();
     };
     slower.retain(|(excess, ..)| (excess / middle - 1.0).abs() <= SAME);
     let alike_ns = sum(slower.iter().map(|(_, ns, _)| *ns));
     let mut rows: Vec<usize> = slower.into_iter().map(|(.., at)| at).collect();
     rows.arrange();
-    let is_most = words::percent_of(alike_ns, all_ns) >= LEAST_PERCENT;
+    let least = match middle > comparison.thresholds.compare_explained_ratio {
+        true => LEAST_PERCENT,
+        false => LEAST_PERCENT_OF_SMALL,
+    };
+    let is_most = words::percent_of(alike_ns, all_ns) >= least;
     match rows.len() >= LEAST_OPERATIONS && is_most {
         true => rows,
         false => Vec::new(),
     }
 }
 
+/// Whether both traces run an operation with the same kernels on the same work, for a time that can be compared.
+pub(super) fn is_same_work(op: &MatchedOp) -> bool {
+    op.sides.target.is_computation()
+        && !op.judgement.work_differs
+        && op.judgement.verdict != Verdict::TooSmallToJudge
+        && op.runs_same_kernels()
+}
+
+/// What to look at, by what bounds the kernels that are slower and those that are not.
+fn advice(ops: &[&MatchedOp], others: &[&MatchedOp]) -> &'static str {
+    let bound = |op: &&MatchedOp| op.judgement.roofs.target.map(|roof| roof.bound);
+    let all = |ops: &[&MatchedOp], is: Bound| ops.iter().all(|op| bound(op) == Some(is));
+    match others.is_empty() {
+        true => {
+            "Look at the machine before the model: clocks, power limit and temperature of the GPU, and what else runs on it."
+        }
+        false if all(ops, Bound::Compute) && all(others, Bound::Memory) => {
+            "Look at the machine before the model: only compute-bound kernels are slower, as at a lower clock. See power limit and temperature of the GPU, and what else runs on it."
+        }
+        false if all(ops, Bound::Memory) && all(others, Bound::Compute) => {
+            "Look at the machine before the model: only memory-bound kernels are slower. See the memory clock, and what else uses the memory of the GPU."
+        }
+        false => {
+            "Not all kernels are slower, so clocks alone do not explain it: see what else runs at that time, and whether strides, alignment or data of the operands differ."
+        }
+    }
+}
+
+/// The operations that run the same kernels and are not slower, longest first.
+fn others<'c>(comparison: &'c Comparison, rows: &[usize]) -> Vec<&'c MatchedOp> {
+    let matched = comparison.operations.matched.iter().enumerate();
+    let is_as_fast = |op: &MatchedOp| {
+        let excess = op.judgement.excess;
+        excess.is_some_and(|excess| excess < LEAST_FACTOR)
+    };
+    let others =
+        matched.filter(|(at, op)| !rows.contains(at) && is_same_work(op) && is_as_fast(op));
+    others.map(|(_, op)| op).collect()
+}
+
 fn candidate(comparison: &Comparison) -> Option<Candidate> {
     let rows = rows(comparison);
     let ops = matched(comparison, &rows);
+    let others = others(comparison, &rows);
     let factor = ops.first()?.judgement.excess?;
     let times = times_of(&ops);
     let saving = all_as_predicted(&ops)?;
     let share = words::percent_of(times.target, comparison.compute_ns.target);
     let reference_ns = sum(ops.iter().map(|op| op.held_ns().round() as i64));
+    let mut words = vec![
+        ("factor", words::times(factor)),
+        ("operations", format::counted(ops.len() as u64, "operation")),
+        ("time", format::time_ns(times.target)),
+        ("reference", format::time_ns(reference_ns)),
+        ("share", format::percent(share)),
+        ("names", words::names(ops.iter().map(|op| op.name.as_str()))),
+        ("where", advice(&ops, &others).to_owned()),
+    ];
+    let held_ns = sum(others.iter().map(|op| op.held_ns().round() as i64));
+    let others_ns = sum(others.iter().map(|op| op.sides.target.timed.ns));
+    if let Some(ratio) = (held_ns > 0).then(|| others_ns as f64 / held_ns as f64) {
+        let names = others.iter().map(|op| op.name.as_str());
+        words.push(("others", words::names(names)));
+        let change = (ratio - 1.0) * 100.0;
+        words.push(match change.abs() < 0.05 {
+            true => ("others_same", String::new()),
+            false => ("others_change", words::change(change)),
+        });
+    }
     Some(Candidate {
         times,
         saving: Some(saving),
         priority: priority_of_run(comparison, saving.matching_ns),
         floor_ns: None,
         replay: None,
-        words: vec![
-            ("factor", words::times(factor)),
-            ("operations", format::counted(ops.len() as u64, "operation")),
-            ("time", format::time_ns(times.target)),
-            ("reference", format::time_ns(reference_ns)),
-            ("share", format::percent(share)),
-            ("names", words::names(ops.iter().map(|op| op.name.as_str()))),
-        ],
+        words,
         subject: Subject::Operations(rows),
     })
 }
@@ -127,6 +189,10 @@ mod tests {
         let one = found([200, 60, 40], [300, 90, 60]);
         assert_eq!(savings(&one), [("slower_machine", Some(150_000))]);
         assert_eq!(one[0].title, "The same kernels take 1.50× the time");
+        // So is one that the threshold for a single operation lets pass, if nearly all operations have it.
+        let small = found([200, 60, 40], [240, 72, 48]);
+        assert_eq!(savings(&small), [("slower_machine", Some(60_000))]);
+        assert_eq!(found([200, 60, 40], [210, 63, 42]), []);
         // Different factors are separate findings.
         let several = found([200, 60, 40], [300, 90, 120]);
         assert_eq!(several.len(), 3, "{several:?}");

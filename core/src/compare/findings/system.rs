@@ -1,15 +1,14 @@
 //! Time without computation on the target, if there is more of it than on the reference.
 
+mod idle;
 #[cfg(test)]
 mod tests;
 
 use super::Subject;
 use super::rule::{Candidate, GapRule, GapTable};
-use crate::assess::idle::cause::IdleCause;
 use crate::base::format;
 use crate::base::interval::sum;
 use crate::base::sort::Arrange;
-use crate::compare::about::IdleCode;
 use crate::compare::comparison::Comparison;
 use crate::compare::named::{Tally, Timed};
 use crate::compare::ops::MatchedOp;
@@ -17,7 +16,11 @@ use crate::compare::pair::{Pair, Which};
 use crate::compare::parts::PartKind;
 use crate::compare::words;
 use crate::findings::Words;
-use crate::profile::copies::may_be_pageable;
+use crate::profile::copies::{Direction, may_be_pageable};
+
+const SHARES: &str =
+    "That is {share} of the run of the target, and {reference_share} of that of the reference.";
+const OTHER_AMOUNT: &str = "The target does {amount}; for that the reference would need {reference_scaled}, and only what is more is counted.";
 
 pub(super) const TABLE: GapTable = GapTable {
     title: "Time without computation",
@@ -26,44 +29,12 @@ pub(super) const TABLE: GapTable = GapTable {
 };
 
 const RULES: &[GapRule] = &[
-    GapRule {
-        when: "the GPU of the target is idle for longer, and most of that while one piece of code runs",
-        applies: |_, candidate| {
-            candidate.subject == Subject::Idle && candidate.has_word("code_model")
-        },
-        title: "More idle time: {code}",
-        issue: "The GPU of the target is idle for {time}, that of the reference for {reference}{change}; {code_grown} of the {grown} more are in {code}.",
-        model: "{code_model}",
-        kernel: "{code_kernel}",
-        ..IDLE
-    },
-    GapRule {
-        when: "the GPU of the target is idle for longer, for a cause that the report of the target alone finds",
-        applies: |_, candidate| {
-            candidate.subject == Subject::Idle && candidate.has_word("own_model")
-        },
-        title: "More idle time: {cause}",
-        model: "{own_model}",
-        kernel: "{own_kernel}",
-        ..IDLE
-    },
-    GapRule {
-        when: "the GPU of the target is idle for longer, and most of its work is launched by graphs",
-        applies: |comparison, candidate| {
-            candidate.subject == Subject::Idle && comparison.sides.target.runs_graphs
-        },
-        model: "Most kernels run in GPU graphs already: see in the report of the target alone what the CPU does between graph launches, and prepare the next one while one runs.",
-        ..IDLE
-    },
-    GapRule {
-        when: "the GPU of the target is idle for longer, and waits for launches",
-        applies: |_, candidate| {
-            candidate.subject == Subject::Idle && candidate.has_word("is_launch_bound")
-        },
-        model: "Capture the step in a GPU graph (`torch.compile` with `mode=\"reduce-overhead\"`), or launch fewer and larger kernels.",
-        ..IDLE
-    },
-    IDLE,
+    idle::OF_CODE,
+    idle::OF_KERNELS,
+    idle::OF_CAUSE,
+    idle::OF_GRAPHS,
+    idle::OF_LAUNCHES,
+    idle::IDLE,
     GapRule {
         when: "more communication is exposed, and the reference communicates with no other GPU",
         applies: |comparison, candidate| {
@@ -73,7 +44,38 @@ const RULES: &[GapRule] = &[
         kernel: "The reference communicates with no other GPU, so there is no other measurement of these collectives.",
         ..COMMUNICATION
     },
+    GapRule {
+        when: "more communication is exposed, mainly because communication takes longer",
+        applies: |_, candidate| {
+            candidate.subject == Subject::ExposedCommunication
+                && candidate.has_word("longer_communication")
+        },
+        title: "Communication takes longer",
+        issue: "On the target communication runs and nothing is computed for {time}, on the reference for {reference}{change}; all communication takes {communication} and {reference_communication}.",
+        model: "The collectives themselves take longer, waiting for other ranks included. See in the traces of all ranks whether one of them is late (data loading, uneven work, a slower GPU); otherwise compare the network of both runs.",
+        kernel: "Compare topology, links and settings of collective communication on both machines.",
+        ..COMMUNICATION
+    },
+    GapRule {
+        when: "more communication is exposed that runs beside computation on the reference",
+        applies: |_, candidate| {
+            candidate.subject == Subject::ExposedCommunication && candidate.has_word("hidden")
+        },
+        title: "Communication that overlaps with computation on the reference only",
+        issue: "On the target communication runs and nothing is computed for {time}, on the reference for {reference}{change}; of all communication {hidden} runs beside computation on the target, and {reference_hidden} on the reference.",
+        model: "Let collectives run beside computation as on the reference: start each as soon as its data is ready, on a stream of its own, and wait for it as late as possible (gradient buckets during the backward pass, prefetched all-gathers).",
+        kernel: "The collectives take no longer than on the reference: when they start decides, not a kernel.",
+        ..COMMUNICATION
+    },
     COMMUNICATION,
+    GapRule {
+        when: "more copies are exposed, mainly from the GPU to CPU memory",
+        applies: |_, candidate| {
+            candidate.subject == Subject::ExposedCopies && candidate.has_word("reads_back")
+        },
+        model: "Keep values on the GPU, and read results back rarely: several at once, into pinned memory with `non_blocking=True`, while something is computed.",
+        ..COPIES
+    },
     GapRule {
         when: "more copies are exposed, and some of them may use pageable memory",
         applies: |comparison, candidate| {
@@ -84,26 +86,6 @@ const RULES: &[GapRule] = &[
     },
     COPIES,
 ];
-
-const IDLE: GapRule = GapRule {
-    key: "more_idle",
-    when: "the GPU of the target is idle for longer",
-    applies: |_, candidate| candidate.subject == Subject::Idle,
-    title: "More idle time",
-    issue: "The GPU of the target is idle for {time}, that of the reference for {reference}{change}.",
-    model: "See in the report of the target alone what the CPU does in this time, and take that out of the loop.",
-    kernel: "Nothing runs in this time, so no kernel can be faster.",
-    notes: &[
-        SHARES,
-        OTHER_AMOUNT,
-        "For {unknown} of it, it is unknown whether the GPU was busy; that time is not counted.",
-        "By cause it grows most by {cause}: {cause_time} on the target, {cause_reference} on the reference.",
-        "By code it grows most by {code_times}.",
-        "The report of the target alone says: {own_issue}",
-        "The CPU is slower too; self time of a call: {slower_host}.",
-    ],
-    saves: "the idle time beyond that of the reference for as many launches",
-};
 
 const COMMUNICATION: GapRule = GapRule {
     key: "more_exposed_communication",
@@ -139,10 +121,6 @@ const COPIES: GapRule = GapRule {
     saves: "the exposed time beyond that of the reference for as much work",
 };
 
-const SHARES: &str =
-    "That is {share} of the run of the target, and {reference_share} of that of the reference.";
-const OTHER_AMOUNT: &str = "The target does {amount}; for that the reference would need {reference_scaled}, and only what is more is counted.";
-
 fn candidates(comparison: &Comparison) -> Vec<Candidate> {
     let communication = Subject::ExposedCommunication;
     let kinds = [
@@ -164,17 +142,26 @@ fn is_maybe_pageable(comparison: &Comparison) -> bool {
 fn candidate(comparison: &Comparison, kind: PartKind, subject: Subject) -> Option<Candidate> {
     let times = comparison.parts.of_kind(kind);
     let (amount, sides) = (&comparison.amount, &comparison.sides);
-    // More steps have more idle time, which is not a defect. Only idle time that is certain counts, and it is not
-    // compared between different numbers of GPUs.
+    // More steps have more idle time, which is not a defect. Only idle time that is certain and that a longer run has,
+    // too, counts, and it is not compared between different numbers of GPUs.
+    let cold = sides.as_ref().map(|side| match kind {
+        PartKind::Idle => side.idle.ns_of_first_use(),
+        _ => 0,
+    });
     let (scaled_ns, unknown_ns) = match kind {
         PartKind::Idle if sides.reference.n_gpus != sides.target.n_gpus => return None,
         PartKind::Idle => (
-            amount.scaled_idle(times.reference, sides.reference.n_gpu_events),
+            amount.scaled_idle(
+                times.reference.saturating_sub(cold.reference),
+                sides.reference.n_gpu_events,
+            ),
             sides.target.unknown_idle_ns,
         ),
         _ => (amount.scaled(times.reference), 0),
     };
-    let known_ns = scaled_ns.saturating_add(unknown_ns);
+    let known_ns = scaled_ns
+        .saturating_add(unknown_ns)
+        .saturating_add(cold.target);
     let grown_ns = times.target.saturating_sub(known_ns);
     if grown_ns <= 0 {
         return None;
@@ -198,15 +185,16 @@ fn candidate(comparison: &Comparison, kind: PartKind, subject: Subject) -> Optio
     if unknown_ns > 0 {
         words.push(("unknown", format::time_ns(unknown_ns)));
     }
+    if cold.target > 0 {
+        words.push(("cold", format::time_ns(cold.target)));
+    }
     let more = match kind {
-        PartKind::Idle => {
-            words.push(("grown", format::time_ns(grown_ns)));
-            words.extend(cause_words(comparison));
-            words.extend(code_words(comparison, grown_ns));
-            host_words(comparison, grown_ns)
+        PartKind::Idle => Some(idle::words(comparison, grown_ns)),
+        PartKind::ExposedCommunication => {
+            words.extend(overlap_words(comparison, grown_ns).unwrap_or_default());
+            collective_words(comparison)
         }
-        PartKind::ExposedCommunication => collective_words(comparison),
-        _ => copy_words(comparison),
+        _ => Some(copy_words(comparison)),
     };
     words.extend(more.unwrap_or_default());
     Some(Candidate::of_saved(
@@ -214,106 +202,28 @@ fn candidate(comparison: &Comparison, kind: PartKind, subject: Subject) -> Optio
     ))
 }
 
-/// The cause with the largest growth in idle time, and the advice of the target's own report about it.
-fn cause_words(comparison: &Comparison) -> Words {
-    let (amount, sides) = (&comparison.amount, &comparison.sides);
-    let pieces = sides.reference.n_gpu_events;
-    let grown = |(cause, ns): &(IdleCause, i64)| {
-        let reference_ns = sides.reference.idle.ns_of(*cause);
-        let grown_ns = ns.saturating_sub(amount.scaled_idle(reference_ns, pieces));
-        (
-            *cause,
-            grown_ns,
-            Pair {
-                reference: reference_ns,
-                target: *ns,
-            },
-        )
-    };
-    let causes = sides.target.idle.causes.iter();
-    let sure = causes.filter(|(cause, _)| !cause.is_unsure()).map(grown);
-    let Some((cause, _, times)) = sure.max_by_key(|(_, grown_ns, _)| *grown_ns) else {
-        return Words::new();
-    };
-    let mut words = vec![
-        ("cause", words::lower_first(cause.label())),
-        ("cause_time", format::time_ns(times.target)),
-        ("cause_reference", format::time_ns(times.reference)),
-    ];
-    if cause == IdleCause::LaunchBound {
-        words.push(("is_launch_bound", String::new()));
+/// Whether communication as a whole takes longer by most of what is exposed, or overlaps less.
+fn overlap_words(comparison: &Comparison, grown_ns: i64) -> Option<Words> {
+    let timelines = comparison.sides.as_ref().map(|side| side.timeline).both()?;
+    let all = timelines.map(|whole| whole.comm_ns);
+    let scaled_ns = comparison.amount.scaled(all.reference);
+    let longer_ns = all.target.saturating_sub(scaled_ns);
+    if longer_ns.saturating_mul(2) >= grown_ns {
+        let all = all.map(format::time_ns);
+        return Some(vec![
+            ("longer_communication", String::new()),
+            ("communication", all.target),
+            ("reference_communication", all.reference),
+        ]);
     }
-    if let Some(finding) = sides.target.idle.finding(cause) {
-        words.push(("own_issue", finding.issue.clone()));
-        words.push(("own_model", format::capitalized(&finding.model)));
-        words.push(("own_kernel", format::capitalized(&finding.kernel)));
-    }
-    words
-}
-
-/// The code in which idle time grows, and what to do about it if that is most of the growth.
-fn code_words(comparison: &Comparison, grown_ns: i64) -> Words {
-    /// Code with a smaller share of the growth is not named.
-    const LEAST_PERCENT: f64 = 10.0;
-    const MOST_PERCENT: f64 = 50.0;
-    let (amount, sides) = (&comparison.amount, &comparison.sides);
-    let pieces = sides.reference.n_gpu_events;
-    let rows = sides.target.idle.code.iter().filter_map(|row| {
-        let reference_ns = sides.reference.idle.ns_of_code(&row.place);
-        let more_ns = row
-            .ns
-            .saturating_sub(amount.scaled_idle(reference_ns, pieces));
-        let more_ns = more_ns.min(grown_ns);
-        let percent = words::percent_of(more_ns, grown_ns);
-        (percent >= LEAST_PERCENT).then_some((more_ns, reference_ns, row))
+    let hidden = timelines.map(|whole| {
+        let hidden_ns = whole.comm_ns.saturating_sub(whole.exposed_comm_ns);
+        format::percent(words::percent_of(hidden_ns, whole.comm_ns))
     });
-    let mut rows: Vec<(i64, i64, &IdleCode)> = rows.collect();
-    rows.arrange_by_key(|(more_ns, ..)| std::cmp::Reverse(*more_ns));
-    let Some((more_ns, _, first)) = rows.first() else {
-        return Words::new();
-    };
-    let times = words::few(rows.iter().map(|(_, reference_ns, row)| {
-        let (time, reference) = (format::time_ns(row.ns), format::time_ns(*reference_ns));
-        format!("{} ({time}, {reference} on the reference)", row.place)
-    }));
-    let mut words = vec![("code_times", times)];
-    let is_most = words::percent_of(*more_ns, grown_ns) >= MOST_PERCENT;
-    if let Some(finding) = first.finding.as_ref().filter(|_| is_most) {
-        words.push(("code", first.place.clone()));
-        words.push(("code_grown", format::time_ns(*more_ns)));
-        words.push(("code_model", format::capitalized(&finding.model)));
-        words.push(("code_kernel", format::capitalized(&finding.kernel)));
-    }
-    words
-}
-
-/// The operators whose calls take longer on the CPU, if that is a good part of the growth in idle time.
-fn host_words(comparison: &Comparison, grown_ns: i64) -> Option<Words> {
-    const N_NAMED: usize = 2;
-    /// An operator's extra time has to be at least this fraction (1/`PART`) of the growth.
-    const PART: i64 = 10;
-    /// A call counts as slower from this ratio on.
-    const SLOWER: f64 = 1.25;
-    let per_call = |tally: &Tally| tally.ns as f64 / tally.count.max(1) as f64;
-    let rows = comparison.host.iter().filter_map(|row| {
-        let sides = row.sides.as_ref().map(Option::as_ref).both()?;
-        let scaled_ns = comparison.amount.scaled(sides.reference.ns);
-        let more_ns = sides.target.ns.saturating_sub(scaled_ns);
-        let calls = sides.map(per_call);
-        (more_ns >= grown_ns / PART && calls.target > calls.reference * SLOWER)
-            .then_some((more_ns, &row.key, calls))
-    });
-    let mut rows: Vec<(i64, &String, Pair<f64>)> = rows.collect();
-    rows.arrange_by_key(|(more_ns, ..)| std::cmp::Reverse(*more_ns));
-    let named = rows.iter().take(N_NAMED).map(|(_, name, calls)| {
-        let Pair { reference, target } = calls.map(|ns| format::time_us(ns / 1e3));
-        format!(
-            "{} {target}, {reference} on the reference",
-            words::quoted(name)
-        )
-    });
-    let named: Vec<String> = named.collect();
-    (!named.is_empty()).then(|| vec![("slower_host", named.join("; "))])
+    Some(vec![
+        ("hidden", hidden.target),
+        ("reference_hidden", hidden.reference),
+    ])
 }
 
 /// Whether the collectives themselves take longer, including the wait for other ranks.
@@ -333,7 +243,30 @@ fn collective_words(comparison: &Comparison) -> Option<Words> {
     ])
 }
 
-fn copy_words(comparison: &Comparison) -> Option<Words> {
+fn copy_words(comparison: &Comparison) -> Words {
+    let mut words = slower_copy(comparison).unwrap_or_default();
+    if reads_back(comparison) {
+        words.push(("reads_back", String::new()));
+    }
+    words
+}
+
+/// Whether copies from the GPU to CPU memory grow by more than those in the other direction.
+fn reads_back(comparison: &Comparison) -> bool {
+    let grown = |of: Direction| {
+        let rows = comparison.kernels.iter();
+        let copies = rows.filter(|row| Direction::of_name(&row.key) == of);
+        let times = copies
+            .map(|row| row.times())
+            .fold(Pair::default(), Pair::plus);
+        let scaled_ns = comparison.amount.scaled(times.reference);
+        times.target.saturating_sub(scaled_ns)
+    };
+    let back_ns = grown(Direction::DeviceToHost);
+    back_ns > 0 && back_ns > grown(Direction::HostToDevice)
+}
+
+fn slower_copy(comparison: &Comparison) -> Option<Words> {
     let ops = comparison.operations.matched.iter();
     let mut slower: Vec<&MatchedOp> = ops
         .filter(|op| !op.sides.target.is_computation() && op.times().difference() > 0)

@@ -5,7 +5,7 @@ use super::rule::{Candidate, GapRule, GapTable};
 use crate::base::format;
 use crate::base::interval::sum;
 use crate::compare::comparison::Comparison;
-use crate::compare::ops::{MatchedOp, UnmatchedOp};
+use crate::compare::ops::{Beside, MatchedOp, UnmatchedOp};
 use crate::compare::pair::{Pair, Which};
 use crate::compare::words;
 use crate::findings::recomputation;
@@ -28,6 +28,39 @@ const RULES: &[GapRule] = &[
         kernel: "{recompute_kernel}",
         notes: &["{recompute_notes}", OTHER_AMOUNT],
         saves: "what the target computes again beyond what the reference does",
+    },
+    GapRule {
+        key: "conversions",
+        when: "the target converts types for longer than the reference does",
+        applies: |_, candidate| candidate.has_word("conversions"),
+        title: "Type conversions that the reference does not make",
+        issue: "The target spends {time} in {calls} of operators that copy a tensor to another type, mainly {names}; the reference spends {reference} on that.",
+        model: "Keep tensors in the type that they are computed in, cast weights once outside the step, and let the operation that writes a tensor convert it: `torch.compile` fuses conversions with their neighbors.",
+        kernel: "A kernel that reads or writes the other type makes the conversion unnecessary.",
+        notes: &[OTHER_AMOUNT],
+        saves: "what the target spends there beyond the reference, as far as it spends more in all operations without a partner",
+    },
+    GapRule {
+        key: "copies_within_gpu",
+        when: "the target copies tensors within the GPU for longer than the reference does",
+        applies: |_, candidate| candidate.has_word("copies"),
+        title: "Copies within the GPU that the reference does not make",
+        issue: "The target spends {time} in {calls} of operators that copy a tensor of the same type, mainly {names}; the reference spends {reference} on that.",
+        model: "See what calls for them (`contiguous()`, `clone()`, `reshape` of strided tensors, another layout, many small tensors): hand over views, write tensors in the layout that is read next, and join small copies.",
+        kernel: "A kernel that reads strided operands makes the copy unnecessary.",
+        notes: &[OTHER_AMOUNT],
+        saves: "what the target spends there beyond the reference, as far as it spends more in all operations without a partner",
+    },
+    GapRule {
+        key: "unfused_bias",
+        when: "the target adds a bias in a kernel of its own",
+        applies: |_, candidate| candidate.has_word("bias"),
+        title: "A bias is added in a kernel of its own",
+        issue: "The target spends {time} in {calls} of {names} that add a vector to a matrix; the reference spends {reference} on that.",
+        model: "Add the bias in the GEMM, as with `torch.addmm` or the bias of `torch.nn.Linear`.",
+        kernel: "Add the bias where the GEMM writes its result.",
+        notes: &[OTHER_AMOUNT],
+        saves: "what the target spends there beyond the reference, as far as it spends more in all operations without a partner",
     },
     GapRule {
         when: "the optimizer of the reference is fused, that of the target is not",
@@ -73,35 +106,81 @@ const OTHER_AMOUNT: &str = "{amount} The time is therefore compared with {refere
 const TARGET_KERNELS: &str = "Kernels that only the target runs: {target_kernels}.";
 const REFERENCE_KERNELS: &str = "Kernels that only the reference runs: {reference_kernels}.";
 
-/// The operations of the target alone, if they take longer than those of the reference alone: those that compute
-/// activations again, and the others.
-fn candidates(comparison: &Comparison) -> Vec<Candidate> {
-    let both = [true, false].into_iter();
-    both.filter_map(|is_recompute| candidate(comparison, is_recompute))
-        .collect()
+/// What operations of one trace alone have in common.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    /// They compute activations again.
+    Recompute,
+    Beside(Beside),
+    Other,
 }
 
-/// The operations of one trace alone, with their positions.
-fn lone(
-    comparison: &Comparison,
+const BESIDE: [Kind; 3] = [
+    Kind::Beside(Beside::Conversion),
+    Kind::Beside(Beside::Copy),
+    Kind::Beside(Beside::Bias),
+];
+
+fn kind(op: &UnmatchedOp) -> Kind {
+    match op.beside {
+        _ if op.is_recompute => Kind::Recompute,
+        Some(beside) => Kind::Beside(beside),
+        None => Kind::Other,
+    }
+}
+
+/// The operations of the target alone, if they take longer than those of the reference alone: those that compute
+/// activations again, those that stand beside others, and the rest. As one trace may do in one kernel what the other does
+/// in several, the latter save no more than all of them take longer; if those of a kind take less than a rest does, they
+/// are part of the rest.
+fn candidates(comparison: &Comparison) -> Vec<Candidate> {
+    let longer_ns = |kinds: &[Kind]| {
+        let times = Pair::of(|which| {
+            let ops = lone(comparison, which, kinds);
+            sum(ops.map(|(_, op)| op.side.exclusive_ns))
+        });
+        let scaled_ns = comparison.scaled_work(times.reference);
+        times.target.saturating_sub(scaled_ns)
+    };
+    let all = [&BESIDE[..], &[Kind::Other]].concat();
+    let mut left_ns = longer_ns(&all);
+    let mut rest = vec![Kind::Other];
+    let mut found = Vec::from_iter(candidate(comparison, &[Kind::Recompute], i64::MAX));
+    for kind in BESIDE {
+        let own_ns = longer_ns(&[kind]);
+        match own_ns > 0 && own_ns <= left_ns {
+            true => {
+                found.extend(candidate(comparison, &[kind], left_ns));
+                left_ns -= own_ns;
+            }
+            false => rest.push(kind),
+        }
+    }
+    found.extend(candidate(comparison, &rest, left_ns));
+    found
+}
+
+/// The operations of one trace alone of some kinds, with their positions.
+fn lone<'c>(
+    comparison: &'c Comparison,
     which: Which,
-    is_recompute: bool,
-) -> impl Iterator<Item = (usize, &UnmatchedOp)> {
+    kinds: &'c [Kind],
+) -> impl Iterator<Item = (usize, &'c UnmatchedOp)> {
     let all = comparison.operations.unmatched.get(which).iter();
     all.enumerate()
-        .filter(move |(_, op)| op.is_recompute == is_recompute)
+        .filter(move |(_, op)| kinds.contains(&kind(op)))
 }
 
-fn candidate(comparison: &Comparison, is_recompute: bool) -> Option<Candidate> {
+fn candidate(comparison: &Comparison, kinds: &[Kind], most_ns: i64) -> Option<Candidate> {
     let lone = Pair::of(|which| {
-        let ops = lone(comparison, which, is_recompute);
+        let ops = lone(comparison, which, kinds);
         ops.collect::<Vec<(usize, &UnmatchedOp)>>()
     });
     let times = lone
         .as_ref()
         .map(|ops| sum(ops.iter().map(|(_, op)| op.side.exclusive_ns)));
     let scaled_ns = comparison.scaled_work(times.reference);
-    let longer_ns = times.target.saturating_sub(scaled_ns);
+    let longer_ns = times.target.saturating_sub(scaled_ns).min(most_ns);
     if longer_ns <= 0 {
         return None;
     }
@@ -134,7 +213,16 @@ fn candidate(comparison: &Comparison, is_recompute: bool) -> Option<Candidate> {
     if has_any {
         words.push(("of_both", String::new()));
     }
-    if is_recompute {
+    let calls = lone.target.iter().map(|(_, op)| op.side.calls);
+    words.push(("calls", format::counted(calls.sum(), "call")));
+    let of_kind = match kinds {
+        [Kind::Beside(Beside::Conversion)] => Some("conversions"),
+        [Kind::Beside(Beside::Copy)] => Some("copies"),
+        [Kind::Beside(Beside::Bias)] => Some("bias"),
+        _ => None,
+    };
+    words.extend(of_kind.map(|word| (word, String::new())));
+    if kinds == [Kind::Recompute] {
         let [model, kernel, notes] = recomputation();
         words.push(("recompute_model", format::capitalized(&model)));
         words.push(("recompute_kernel", format::capitalized(&kernel)));
@@ -169,10 +257,10 @@ fn has_fused_optimizer(comparison: &Comparison, candidate: &Candidate) -> bool {
 
 /// Whether both launch kernels in unmatched operations, and the target launches more.
 fn launches_more(comparison: &Comparison) -> bool {
+    let kinds = [&BESIDE[..], &[Kind::Other]].concat();
     let launches = Pair::of(|which| {
-        let ops = lone(comparison, which, false);
-        let kernels = ops.flat_map(|(_, op)| &op.side.kernels);
-        sum(kernels.map(|kernel| kernel.count as i64))
+        let ops = lone(comparison, which, &kinds);
+        sum(ops.map(|(_, op)| op.side.n_runs as i64))
     });
     launches.reference > 0 && launches.target > comparison.amount.scaled(launches.reference)
 }
@@ -281,6 +369,45 @@ mod tests {
         );
         let said = gap.reasoning.join(" ");
         assert!(!said.contains("what the other does in several"), "{said}");
+    }
+
+    #[test]
+    fn what_stands_beside_other_operations_is_named() {
+        let both = ("aten::mm", ONE, "gemm", 100);
+        for (op, args, key) in [
+            (
+                "aten::copy_",
+                r#""Input Dims": [[64, 64], [64, 64]], "Input type": ["c10::BFloat16", "float"]"#,
+                "conversions",
+            ),
+            (
+                "aten::copy_",
+                r#""Input Dims": [[64, 64], [64, 64]], "Input type": ["float", "float"]"#,
+                "copies_within_gpu",
+            ),
+            (
+                "aten::add",
+                r#""Input Dims": [[64, 64], [64]], "Input type": ["float", "float"]"#,
+                "unfused_bias",
+            ),
+        ] {
+            let gap = only_gap(&[both], &[both, (op, args, "k", 50)]);
+            assert_eq!(gap.pattern, key);
+            assert_eq!(gap.saving.map(|saving| saving.matching_ns), Some(50_000));
+        }
+        // What the reference does in other kernels is not saved.
+        let copy = (
+            "aten::copy_",
+            r#""Input Dims": [[64, 64], [64, 64]], "Input type": ["c10::BFloat16", "float"]"#,
+            "k",
+            50,
+        );
+        let gap = only_gap(
+            &[("my::fused", "", "f", 120)],
+            &[copy, ("my::op", ONE, "g", 100)],
+        );
+        assert_eq!(gap.pattern, "no_partner");
+        assert_eq!(gap.saving.map(|saving| saving.matching_ns), Some(30_000));
     }
 
     #[test]

@@ -7,6 +7,7 @@ use super::savings::of_wider_type;
 use crate::base::format;
 use crate::base::interval::sum;
 use crate::compare::comparison::Comparison;
+use crate::compare::ops::Beside;
 use crate::compare::words;
 
 pub(super) const TABLE: GapTable = GapTable {
@@ -20,8 +21,9 @@ pub(super) const TABLE: GapTable = GapTable {
         model: "Compute in {narrow} where its precision suffices{autocast}.",
         kernel: "A wider type moves more bytes and has slower units: no kernel makes up for that.",
         notes: &[
-            "{operations} of both traces do the same as often, on as many dimensions, in another type.",
+            "Operations of both traces that do the same as often, on as many dimensions, in another type: {operations}.",
             "Slower than the type explains: {slower} of them. That part is in findings of its own.",
+            "The reference spends {conversions} on type conversions that the target does not make; the saving is what is left.",
         ],
         saves: "what the target takes beyond the reference, as far as the type explains it",
     }],
@@ -44,13 +46,24 @@ fn candidate(comparison: &Comparison) -> Option<Candidate> {
         ("reference", format::time_ns(times.reference)),
         ("names", words::names(ops.iter().map(|op| op.name.as_str()))),
         ("autocast", autocast(&types.reference).to_owned()),
-        ("operations", format::counted(ops.len() as u64, "operation")),
+        ("operations", format::count(ops.len() as u64)),
     ];
     let slower = ops.iter().map(|op| op.judgement.verdict);
     let n_slower = slower.filter(|verdict| verdict.is_slower_than_expected());
     let n_slower = n_slower.count() as u64;
     words.extend((n_slower > 0).then(|| ("slower", format::count(n_slower))));
     let saved_ns = sum(ops.iter().map(|op| of_wider_type(op)));
+    // What the reference pays for its narrower type.
+    let lone = comparison.operations.unmatched.reference.iter();
+    let lone = lone.filter(|op| op.beside == Some(Beside::Conversion));
+    let conversions_ns = comparison.scaled_work(sum(lone.map(|op| op.side.exclusive_ns)));
+    let saved_ns = saved_ns.saturating_sub(conversions_ns);
+    if saved_ns <= 0 {
+        return None;
+    }
+    if conversions_ns > 0 {
+        words.push(("conversions", format::time_ns(conversions_ns)));
+    }
     let subject = Subject::Operations(rows);
     Some(Candidate::of_saved(
         comparison, subject, times, saved_ns, words,
@@ -86,6 +99,24 @@ mod tests {
         assert!(wider[0].model.contains("torch.autocast"));
         let narrower = gaps(("float", 400), (BF16, 500));
         assert!(narrower.iter().all(|gap| gap.pattern != "wider_type"));
+    }
+
+    #[test]
+    fn what_the_reference_pays_for_its_type_is_not_saved() {
+        let mm = |of_type: &str| {
+            format!(
+                r#""Input Dims": [[4096, 4096], [4096, 4096]], "Input type": ["{of_type}", "{of_type}"]"#
+            )
+        };
+        let (narrow, wide) = (mm(BF16), mm("float"));
+        let cast = r#""Input Dims": [[4096, 4096], [4096, 4096]], "Input type": ["c10::BFloat16", "float"]"#;
+        let reference = run([
+            ("aten::copy_", cast, "cast", 50),
+            ("aten::mm", narrow.as_str(), "gemm", 200),
+        ]);
+        let target = run([("aten::mm", wide.as_str(), "gemm", 400)]);
+        let ranked = compared(&reference, &target, H100).gaps.ranked;
+        assert_eq!(savings(&ranked), [("wider_type", Some(150_000))]);
     }
 
     #[test]

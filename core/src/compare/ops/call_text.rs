@@ -128,7 +128,8 @@ impl CallText {
             MatchLevel::Operator
             | MatchLevel::Kernels
             | MatchLevel::Meaning
-            | MatchLevel::Place => return None,
+            | MatchLevel::Place
+            | MatchLevel::Neighbors => return None,
         };
         Some((texts, self.is_recompute))
     }

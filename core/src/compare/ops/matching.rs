@@ -2,11 +2,13 @@
 
 use super::call_text::{CallText, Key};
 use super::groups::{self, Found};
+use super::neighbors;
 use super::scaled::pair_scaled;
 use super::scopes;
 use super::side::op_side;
 use super::similar::{Rows, pair_by_kernels, pair_by_operator, pair_retyped_gemms};
-use super::{MatchLevel, MatchedOp, Operations, UnmatchedOp};
+use super::{Beside, MatchLevel, MatchedOp, Operations, UnmatchedOp};
+use crate::base::format;
 use crate::base::map::Map;
 use crate::base::sort::Arrange;
 use crate::compare::align::{Alignment, align};
@@ -54,6 +56,7 @@ impl Operations {
         pair_by_kernels(&mut alignment, &rows);
         groups.extend(groups::experts(&mut alignment, &rows));
         groups.extend(scopes::places(&mut alignment, &rows));
+        groups.extend(neighbors::between(&mut alignment, &rows, &groups));
         let Alignment { matched, unmatched } = alignment;
         let mut operations = Operations::default();
         let paired = matched.into_iter().map(|found| Found {
@@ -61,7 +64,15 @@ impl Operations {
             rows: found.rows,
             units: Pair::default(),
         });
+        let all_tune =
+            |which: Which, of: &[usize]| rows.operations(which, of).all(Operation::is_tuning);
         for found in paired.chain(groups) {
+            if Which::ALL
+                .iter()
+                .all(|which| all_tune(*which, found.rows.get(*which)))
+            {
+                continue;
+            }
             operations
                 .matched
                 .extend(matched_op(&rows, shares, judge, &found));
@@ -72,7 +83,9 @@ impl Operations {
         });
         for which in Which::ALL {
             let side = sides.get(which);
-            let rows = unmatched.get(which).iter().filter_map(|of| {
+            let others = unmatched.get(which).iter();
+            let others = others.filter(|of| !all_tune(which, of));
+            let rows = others.filter_map(|of| {
                 let positions = rows.positions(which, of);
                 let op_side = op_side(side, shares.get(which), positions, None);
                 let first = *op_side.operations.first()?;
@@ -82,6 +95,7 @@ impl Operations {
                     shapes: shapes_of(side, first),
                     is_recompute: first.key.is_recompute,
                     family: first.family,
+                    beside: beside(side, first),
                     side: op_side,
                 })
             });
@@ -96,7 +110,8 @@ impl Operations {
     }
 }
 
-/// An operation of both traces; `None` if one of them turns out not to have it.
+/// An operation of both traces; `None` if one of them turns out not to have it. Calls that tune are part of a row, so
+/// that calls count, but not their time: see [`OpSide`](super::OpSide).
 fn matched_op(
     all: &Rows,
     shares: &Pair<Shares>,
@@ -131,7 +146,7 @@ fn matched_op(
     };
     let sizes = match level {
         MatchLevel::Operator => Sizes::Other,
-        MatchLevel::Meaning | MatchLevel::Place => Sizes::Least,
+        MatchLevel::Meaning | MatchLevel::Place | MatchLevel::Neighbors => Sizes::Least,
         MatchLevel::Name if has_dims.reference != has_dims.target => Sizes::Unknown,
         _ => Sizes::Same,
     };
@@ -146,6 +161,11 @@ fn matched_op(
     let family = match pair.reference.operations.len() < pair.target.operations.len() {
         true => first.reference.family,
         false => first.target.family,
+    };
+    // By name alone, a row may have calls of many sizes.
+    let shapes = match sizes {
+        Sizes::Unknown => Pair::default(),
+        _ => shapes,
     };
     Some(MatchedOp {
         judgement: judge.judge(sides, pair.as_ref(), sizes),
@@ -200,6 +220,27 @@ fn join_split_calls(alignment: &mut Alignment<MatchLevel>, all: &Rows, level: Ma
                 None => alignment.unmatched.get_mut(which).push(rows),
             }
         }
+    }
+}
+
+/// What an operation does beside others, by its name and its tensors.
+fn beside(side: &Side, operation: &Operation) -> Option<Beside> {
+    let tensors = operation.tensors(side.profile);
+    let types = tensors.iter().filter_map(|one| format::dtype(one.dtype));
+    let types: Vec<&str> = types.collect();
+    let [first, second] = tensors.get(..2)? else {
+        return None;
+    };
+    match operation.short_name(side.profile) {
+        "aten::copy_" | "aten::_to_copy" => match types[..] {
+            [one, other, ..] if one != other => Some(Beside::Conversion),
+            _ => Some(Beside::Copy),
+        },
+        "aten::add" | "aten::add_" => {
+            let is_row = second.shape.len() == 1 && second.shape.last() == first.shape.last();
+            (is_row && first.shape.len() > 1).then_some(Beside::Bias)
+        }
+        _ => None,
     }
 }
 

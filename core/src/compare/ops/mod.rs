@@ -6,13 +6,14 @@
 //! only one trace splits by strides or among several operators become one row. If one of the traces has no shapes, the
 //! name is used. After that, an operation may match [the same computation](groups) in several operations, such as
 //! attention that is fused in only one trace; the same operator on sizes that are [larger by one factor](scaled), or on
-//! any other sizes or types with the same number of calls; the same kernels with the same number of runs, if one trace does not know their operator; or what both traces run
-//! inside the same module. Threads do not matter: the same call made from two threads is one row. Running numbers in
+//! any other sizes or types with the same number of calls; the same kernels with the same number of runs, if one trace does not know their operator; what both traces run
+//! inside the same module; or what they run [between the same operations](neighbors). Threads do not matter: the same call made from two threads is one row. Running numbers in
 //! the names of generated kernels and the output operand do not matter either.
 
 mod call_text;
 mod groups;
 mod matching;
+mod neighbors;
 mod scaled;
 mod scopes;
 mod side;
@@ -49,6 +50,8 @@ labelled! {
         Meaning => "what is computed, in other operations" as "meaning",
         /// What is left inside a module or operator that both traces have.
         Place => "the module or operator around them" as "place",
+        /// What is left between the same matched operations.
+        Neighbors => "the operations before and after them" as "neighbors",
     }
 }
 
@@ -115,7 +118,8 @@ impl MatchedOp {
         let is_run = |name: &str, count: u64| {
             let mut others = reference.kernels.iter();
             others.any(|other| {
-                other.name == name && other.count * target.calls == count * reference.calls
+                let (n_reference, n_target) = (reference.timed.count, target.timed.count);
+                other.name == name && other.count * n_target == count * n_reference
             })
         };
         let mut kernels = target.kernels.iter();
@@ -160,10 +164,10 @@ impl MatchedOp {
         Some(roof.percent(self.sides.get(which).ns_per_call()))
     }
 
-    /// The minimum time of its calls on the target.
+    /// The minimum time of its calls on the target, by the roofline of the target's own report.
     pub fn floor_ns(&self) -> Option<f64> {
         let calls = self.sides.target.timed.count as f64;
-        Some(self.judgement.roofs.target?.us_per_call * 1e3 * calls)
+        Some(self.judgement.floor?.us_per_call * 1e3 * calls)
     }
 
     /// The helper kernels of a trace of kinds that the other one does not have.
@@ -182,7 +186,10 @@ impl MatchedOp {
 
     /// Whether it may cover several operations of each trace that compute the same together.
     pub(crate) fn is_group(&self) -> bool {
-        matches!(self.level, MatchLevel::Meaning | MatchLevel::Place)
+        matches!(
+            self.level,
+            MatchLevel::Meaning | MatchLevel::Place | MatchLevel::Neighbors
+        )
     }
 
     /// Whether both sides have the same time and the same number of calls.
@@ -201,6 +208,17 @@ fn float_bits(label: &str) -> Option<u32> {
     rest.get(..n_digits)?.parse().ok()
 }
 
+/// What an operation of one trace alone does beside others, so that it depends on them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) enum Beside {
+    /// It copies a tensor to one of another type.
+    Conversion,
+    /// It copies a tensor within the GPU.
+    Copy,
+    /// It adds a vector to each row of a matrix.
+    Bias,
+}
+
 /// An operation of one of the traces.
 #[derive(Debug, Clone, PartialEq)]
 pub struct UnmatchedOp {
@@ -212,6 +230,7 @@ pub struct UnmatchedOp {
     pub is_recompute: bool,
     /// Its kind of work.
     pub family: Family,
+    pub(crate) beside: Option<Beside>,
     /// Its figures.
     pub side: OpSide,
 }

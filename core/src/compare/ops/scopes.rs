@@ -175,6 +175,31 @@ pub(super) fn places(alignment: &mut Alignment<MatchLevel>, all: &Rows) -> Vec<F
     found
 }
 
+/// The roles of the modules around the operations of both traces.
+pub(super) struct Roles<'a>(Pair<Finder<'a>>);
+
+impl<'a> Roles<'a> {
+    pub(super) fn new(all: &Rows<'a>) -> Roles<'a> {
+        Roles(
+            all.sides
+                .map(|side| Finder::new(side.profile, NamedBy::Role)),
+        )
+    }
+
+    /// Whether the modules around operations of both traces, if known, have the same role.
+    pub(super) fn may_be_same(&mut self, all: &Rows, rows: &Pair<Vec<usize>>) -> bool {
+        let mut roles = Pair::<Option<&str>>::default();
+        for which in Which::ALL {
+            let first = all.operations(which, rows.get(which)).next();
+            let finder = self.0.get_mut(which);
+            *roles.get_mut(which) = first.and_then(|first| finder.of(first));
+        }
+        roles
+            .both()
+            .is_none_or(|roles| roles.reference == roles.target)
+    }
+}
+
 /// Whether the operations of both traces may be the same computation.
 fn is_same_work(all: &Rows, rows: &Pair<Vec<usize>>, units: Pair<u64>, is_gemm: bool) -> bool {
     let n_rows = rows.as_ref().map(Vec::len);

@@ -4,6 +4,7 @@ use super::{KernelUse, OpSide};
 use crate::base::group::grouped;
 use crate::base::interval::sum;
 use crate::base::sort::Arrange;
+use crate::base::stats::median_ns;
 use crate::compare::Side;
 use crate::compare::named::Tally;
 use crate::compare::op_side::Helper;
@@ -25,47 +26,59 @@ pub(super) fn op_side(
     units: Option<u64>,
 ) -> OpSide {
     let all = side.profile.operations();
-    let operations = || positions.iter().filter_map(|at| all.get(*at));
+    let with_tuning = || positions.iter().filter_map(|at| all.get(*at));
+    let uid = with_tuning().map(Operation::uid).min().unwrap_or(0);
+    let n_all: u64 = with_tuning().map(Operation::n_calls).sum();
+    let is_work = |at: &&usize| all.get(**at).is_some_and(|one| !one.is_tuning());
+    let work: Vec<usize> = positions.iter().filter(is_work).copied().collect();
+    let operations = || work.iter().filter_map(|at| all.get(*at));
     let time_ns = sum(operations().map(|operation| operation.kernel_ns));
     let runs = operations().flat_map(|operation| operation.kernels(side.profile));
     let runs = runs.map(|(name, count, ns)| (name, (count, ns)));
     let mut kernels = grouped(runs, |tally: &mut Tally, (count, ns)| tally.add(count, ns));
     kernels.arrange_by_key(|(_, tally)| std::cmp::Reverse(tally.ns));
     let timed = timed(side, operations());
-    let n_calls =
-        |units: Option<u64>| units.unwrap_or_else(|| operations().map(Operation::n_calls).sum());
+    let stray = stray(operations());
+    let n_timed: u64 = operations().map(Operation::n_calls).sum();
     let is_one = units.is_none() && operations().all(|one| may_have_helpers(one.family));
     let of_kernels = match is_one {
-        true => OfKernels::of(side, &positions),
+        true => OfKernels::of(side, &work),
         false => OfKernels::default(),
     };
     let named = kernels.iter().take(OpSide::MAX_KERNELS);
     let compute_ns = side.report.timelines.compute_ns();
-    let judged = positions
-        .iter()
-        .filter_map(|at| side.report.judged.get(*at));
+    let judged = work.iter().filter_map(|at| side.report.judged.get(*at));
     let mut convolutions = operations().filter(|operation| operation.family == Family::Convolution);
     OpSide {
-        uid: operations().map(Operation::uid).min().unwrap_or(0),
-        calls: n_calls(units),
+        uid,
+        calls: units.unwrap_or(n_all),
         time_ns,
         timed: match units {
             None => timed,
             // For a group of operations, all of their times have to be known.
-            Some(units) if timed.count == n_calls(None) => Tally {
+            Some(units) if timed.count == n_timed => Tally {
                 count: units,
                 ns: time_ns,
             },
             Some(_) => Tally::default(),
         },
+        stray: match units {
+            None => stray.0,
+            Some(_) => Tally::default(),
+        },
+        call_ns: stray.1.filter(|_| units.is_none()),
         helpers: of_kernels.helpers,
         outdated: of_kernels.outdated,
-        exclusive_ns: sum(positions
+        exclusive_ns: sum(work
             .iter()
             .filter_map(|at| shares.operations_ns.get(*at).copied())),
         run_ns: sum(judged.map(|judged| judged.run_ns)),
         percent_of_compute: compute_ns.map(|compute_ns| time_ns as f64 / compute_ns as f64 * 100.0),
         n_kernels: kernels.len(),
+        n_runs: kernels.iter().map(|(_, tally)| tally.count).sum(),
+        is_in_sdpa: operations()
+            .next()
+            .is_some_and(|first| is_in_sdpa(side, first)),
         is_channels_last: convolutions
             .find_map(|one| ConvolutionShape::has_channels_last(side.profile, one)),
         is_regular: operations()
@@ -81,6 +94,20 @@ pub(super) fn op_side(
             .collect(),
         operations: positions,
     }
+}
+
+/// Whether the first call of an operation is made by scaled dot product attention.
+fn is_in_sdpa(side: &Side, operation: &Operation) -> bool {
+    let (trace, tree) = (&side.profile.trace, &side.profile.tree);
+    let node = operation
+        .calls
+        .first()
+        .and_then(|call| tree.node_of(call.event));
+    let mut above = node.into_iter().flat_map(|node| tree.ancestors(node));
+    above.any(|above| {
+        let event = tree.event(above);
+        event.is_some_and(|event| trace.name(event) == "aten::scaled_dot_product_attention")
+    })
 }
 
 /// Whether operations of a kind have one main kernel.
@@ -160,6 +187,34 @@ fn timed<'a>(side: &Side, operations: impl Iterator<Item = &'a Operation>) -> Ta
         timed.add(1, call.kernel_ns);
     }
     timed
+}
+
+/// The calls that take far longer than the median, with what they take beyond it, and the median and the longest time.
+/// The first call is left out: it may have to warm up.
+fn stray<'a>(operations: impl Iterator<Item = &'a Operation>) -> (Tally, Option<(i64, i64)>) {
+    /// With fewer calls, none is typical.
+    const LEAST_CALLS: usize = 8;
+    /// In percent of the median.
+    const LONG_PERCENT: i64 = 150;
+    let mut calls: Vec<(u64, i64)> = operations
+        .flat_map(|operation| &operation.calls)
+        .map(|call| (call.uid, call.kernel_ns))
+        .collect();
+    calls.arrange();
+    let times: Vec<i64> = calls.iter().skip(1).map(|(_, ns)| *ns).collect();
+    let longest = times.iter().max().copied();
+    let mut stray = Tally::default();
+    if times.len() < LEAST_CALLS {
+        return (stray, None);
+    }
+    let Some(median) = median_ns(times.clone()) else {
+        return (stray, None);
+    };
+    let is_long = |ns: &&i64| **ns > median.saturating_mul(LONG_PERCENT) / 100;
+    for ns in times.iter().filter(is_long) {
+        stray.add(1, ns - median);
+    }
+    (stray, longest.map(|longest| (median, longest)))
 }
 
 /// Whether the matrices of a GEMM are large, and multiples of the tile sizes of kernels; `None` without shapes.

@@ -427,3 +427,78 @@ fn longer_sequences_are_explained_by_kind_of_work() {
         Some(4.0)
     );
 }
+
+/// 64 × 4096 elements, as two operands.
+const WIDE: &str = r#""Input Dims": [[64, 4096], [64, 4096]], "Input type": ["float", "float"]"#;
+
+/// Between two GEMMs that both traces have, these operators with their arguments.
+fn between(calls: &[(&str, &str)]) -> Timetable {
+    let gemm = ("aten::mm", MM, "gemm", 100);
+    let other = ("aten::bmm", "", "gemm", 100);
+    let calls = calls.iter().map(|(op, args)| (*op, *args, *op, 30));
+    run([gemm].into_iter().chain(calls).chain([other]))
+}
+
+#[test]
+fn what_is_between_the_same_operations_is_a_match() {
+    let fused = between(&[("triton_poi_fused_add_gelu_0", WIDE)]);
+    let chain = between(&[("aten::add", WIDE), ("aten::gelu", WIDE)]);
+    for (reference, target) in [(&fused, &chain), (&chain, &fused)] {
+        let operations = compared(reference, target).operations;
+        let mut matched = operations.matched.iter();
+        let op = matched.find(|op| op.level == MatchLevel::Neighbors);
+        let op = op.unwrap_or_else(|| panic!("{operations:#?}"));
+        assert_eq!(op.calls(), pair(1, 1));
+        assert_eq!(operations.unmatched, pair(Vec::new(), Vec::new()));
+    }
+}
+
+#[test]
+fn other_sizes_between_the_same_operations_are_no_match() {
+    let small = r#""Input Dims": [[64, 64], [64, 64]], "Input type": ["float", "float"]"#;
+    let fused = between(&[("triton_poi_fused_add_gelu_0", small)]);
+    let chain = between(&[("aten::add", WIDE), ("aten::gelu", WIDE)]);
+    let operations = compared(&fused, &chain).operations;
+    assert_eq!(operations.matched.len(), 2);
+    assert_eq!(operations.unmatched.target.len(), 2);
+}
+
+#[test]
+fn trials_of_kernels_are_no_time_of_an_operation() {
+    const CONV: &str = "64x256x56x56, 256x256x3x3";
+    // Convolutions of 10 µs a kernel.
+    let convolutions = |calls: &[&[&str]]| {
+        let mut at = 0;
+        let mut table = Timetable::new();
+        for kernels in calls {
+            let n = kernels.len() as u32;
+            table = table.op("aten::cudnn_convolution", at..at + 20 * n);
+            table = table.args(CONV);
+            for kernel in *kernels {
+                table = table.launched(kernel, at + 1..at + 2, at + 5..at + 15);
+                at += 20;
+            }
+        }
+        table
+    };
+    let tuned: &[&str] = &["gemm", "winograd", "implicit", "fft", "cutlass", "gemm"];
+    let usual: &[&str] = &["gemm"];
+    let plain = convolutions(&[usual, usual, usual, usual]);
+    let tuning = convolutions(&[tuned, usual, usual, usual]);
+    let comparison = testing::compared(&plain, &tuning, H100);
+    let op = only(&comparison.operations);
+    assert_eq!((op.calls(), op.times()), (pair(4, 4), pair(40_000, 30_000)));
+    assert_eq!(op.judgement.actual, Some(1.0));
+    let tuning_ns = comparison.parts.of_kind(crate::compare::PartKind::Tuning);
+    assert_eq!(tuning_ns, pair(0, 60_000));
+    let patterns = comparison.gaps.ranked.iter().map(|gap| gap.pattern);
+    assert!(
+        patterns.clone().all(|of| of == "more_idle"),
+        "{:?}",
+        patterns.collect::<Vec<_>>()
+    );
+    says(
+        &comparison.caveats().join(" "),
+        "The target chooses kernels while it is recorded",
+    );
+}

@@ -4,15 +4,15 @@
 mod tests;
 
 use super::Subject;
-use super::advice::{advice, lacks_tf32};
+use super::advice::{advice, has_irregular_sizes, is_other_attention, lacks_tf32};
 use super::rule::{Candidate, GapRule, GapTable, by_operator, matched, times_of};
-use super::savings::all_as_predicted;
+use super::savings::{all_as_predicted, goal_ns};
 use super::slower_machine;
 use crate::assess::Thresholds;
 use crate::base::format;
 use crate::base::interval::sum;
 use crate::compare::comparison::Comparison;
-use crate::compare::expected::{NotJudged, Verdict};
+use crate::compare::expected::{Judgement, NotJudged, Verdict};
 use crate::compare::ops::{MatchLevel, MatchedOp};
 use crate::compare::pair::Which;
 use crate::compare::words;
@@ -35,6 +35,26 @@ const RULES: &[GapRule] = &[
             first.is_some_and(|op| lacks_tf32(comparison, op))
         },
         title: "{subject}: in full FP32, where the reference computes in TF32",
+        ..SLOWER
+    },
+    GapRule {
+        key: "other_attention",
+        when: "attention is slower than with the operator that the reference calls for it on the same GPU",
+        applies: |comparison, candidate| {
+            let first = candidate.first(comparison);
+            first.is_some_and(|op| is_other_attention(comparison, op))
+        },
+        title: "Attention by {name}, on the reference by {other}",
+        ..SLOWER
+    },
+    GapRule {
+        key: "irregular_sizes",
+        when: "an operation is slower than the hardware predicts on small or odd sizes, where those of the reference are regular",
+        applies: |comparison, candidate| {
+            let first = candidate.first(comparison);
+            first.is_some_and(has_irregular_sizes)
+        },
+        title: "{subject}: small or odd sizes, regular ones on the reference",
         ..SLOWER
     },
     GapRule {
@@ -104,7 +124,7 @@ const SLOWER: GapRule = GapRule {
     when: "an operation takes more than twice the time, and nothing is predicted of it",
     applies: |_, _| true,
     title: "{subject}: more than twice the time",
-    issue: "The target takes {time}{a_call} on {name}, {change} than the reference's {reference}{on}; {expected}.",
+    issue: "The target takes {time}{a_call} on {name}, {change} the reference's {reference}{on}; {expected}.",
     model: "{model}",
     kernel: "{kernel}",
     notes: &[
@@ -112,11 +132,11 @@ const SLOWER: GapRule = GapRule {
         "{beside}",
         "A call takes {actual} the time on the target, {predicted} is expected: {excess} what the hardware explains.",
         "On the target it is bound by {target_bound}, on the reference by {reference_bound}.",
-        "By achievable figures where they are known {other} is expected, and the target takes {other_excess} that: the verdict depends on the basis.",
+        "By achievable figures where they are known {by_achievable} is expected, and the target takes {other_excess} that: the verdict depends on the basis.",
         "{other_work}The perf models count different FLOPs and bytes in each trace; each side is compared with its own roofline.",
         "{above_roofline} of its own roofline on the reference is implausible: its data is small enough to stay on the chip, or times, sizes or figures are off, so that less may be expected of the target than is said here.",
         "{floor_because} The target cannot go below {floor} on this hardware, by its roofline.",
-        "The name of the target's kernel says that it is {outdated}, that of the reference does not.",
+        "The name of the target's kernel says that it is {outdated}; that of the reference suits its GPU.",
         "The name of the reference's kernel says that it is {reference_outdated}: the reference may be slow here.",
         "Of its time on the target {helpers}; a finding of its own counts it.",
         "Of its time on the reference {reference_helpers}, and the target launches no such kernel.",
@@ -164,21 +184,29 @@ fn candidate(comparison: &Comparison, rows: Vec<usize>) -> Option<Candidate> {
         times,
         saving: all_as_predicted(&ops),
         floor_ns: floor_ns(&ops),
-        priority: priority(&comparison.thresholds, first.judgement.verdict, percent),
+        priority: priority(&comparison.thresholds, first, percent),
         replay: replay(comparison, first),
         words,
         subject: Subject::Operations(rows),
     })
 }
 
-/// All candidates are slower than expected. At least twice the expected time is evidence against the kernel; the share
-/// is of the target's computation.
-fn priority(thresholds: &Thresholds, verdict: Verdict, percent: f64) -> Priority {
+/// All candidates are slower than expected. At least twice the expected time is evidence against the kernel, and so is
+/// a kernel that is not made for the GPU; a verdict that another basis does not share is none. The share is of the
+/// target's computation.
+fn priority(thresholds: &Thresholds, op: &MatchedOp, percent: f64) -> Priority {
+    let judgement = &op.judgement;
+    let verdict = judgement.verdict;
+    let (_, _, other) = judgement.on_other_basis();
+    if judgement.depends_on_basis() && !other.is_slower_than_expected() {
+        return Priority::Low;
+    }
     let has_evidence = matches!(verdict, Verdict::UnexpectedSlowdown | Verdict::KernelIssue);
+    let is_outdated = op.outdated(Which::Target).is_some();
     let is_named = verdict == Verdict::KernelIssue;
     if has_evidence && percent > thresholds.critical_percent_of_compute {
         Priority::Critical
-    } else if has_evidence && percent > thresholds.high_percent_of_compute
+    } else if (has_evidence || is_outdated) && percent > thresholds.high_percent_of_compute
         || is_named && percent > thresholds.medium_percent_of_compute
     {
         Priority::High
@@ -208,7 +236,14 @@ fn sentence_words(comparison: &Comparison, first: &MatchedOp, ops: &[&MatchedOp]
         (true, Some(change)) if change.abs() < 0.05 => {
             "on the same GPU the same time is expected".to_owned()
         }
-        (_, Some(change)) => format!("the hardware predicts {}", words::change(change)),
+        (_, Some(change)) => match other_expected(&first.judgement) {
+            Some(other) => format!(
+                "the hardware predicts {} by peaks, {} by achievable figures where they are known",
+                words::change(change),
+                words::change((other - 1.0) * 100.0)
+            ),
+            None => format!("the hardware predicts {}", words::change(change)),
+        },
         (_, None) => "there is no hardware prediction".to_owned(),
     };
     // The reference's name for the same work, if it differs.
@@ -219,10 +254,11 @@ fn sentence_words(comparison: &Comparison, first: &MatchedOp, ops: &[&MatchedOp]
             | MatchLevel::Operator
             | MatchLevel::Meaning
             | MatchLevel::Place
+            | MatchLevel::Neighbors
     );
     let other = first.reference_name.as_deref().filter(|_| is_other);
     let on = other.map_or(String::new(), |name| format!(" on {}", words::quoted(name)));
-    let change = change.map_or("another time".to_owned(), words::change);
+    let change = change.map_or("another time than".to_owned(), words::change_than);
     let [model, kernel] = advice(comparison, first);
     vec![
         ("subject", words::operations(first, ops)),
@@ -232,10 +268,16 @@ fn sentence_words(comparison: &Comparison, first: &MatchedOp, ops: &[&MatchedOp]
         ("a_call", a_call.to_owned()),
         ("change", change),
         ("on", on),
+        ("other", words::quoted(other_name(first))),
         ("expected", expected),
         ("model", model),
         ("kernel", kernel),
     ]
+}
+
+/// What the reference calls.
+fn other_name(op: &MatchedOp) -> &str {
+    op.reference_name.as_deref().unwrap_or(&op.name)
 }
 
 fn note_words(first: &MatchedOp, ops: &[&MatchedOp]) -> Words {
@@ -245,14 +287,13 @@ fn note_words(first: &MatchedOp, ops: &[&MatchedOp]) -> Words {
     let note = run_time::said(time_ns, sum(targets().map(|side| side.run_ns)));
     words.extend(note.map(|note| ("beside", note)));
     let judgement = &first.judgement;
-    let (other, other_excess, _) = judgement.on_other_basis();
-    let other = other
-        .filter(|_| judgement.depends_on_basis() && judgement.expected == judgement.peak_expected);
+    let (_, other_excess, _) = judgement.on_other_basis();
+    let other = other_expected(judgement);
     let ratios = [
         ("actual", judgement.actual),
         ("predicted", judgement.expected),
         ("excess", judgement.excess),
-        ("other", other),
+        ("by_achievable", other),
         ("other_excess", other_excess),
     ];
     let known = ratios.into_iter();
@@ -274,10 +315,13 @@ fn note_words(first: &MatchedOp, ops: &[&MatchedOp]) -> Words {
     }
     if let Some(floor_ns) = floor_ns(ops) {
         let held_ns = sum(ops.iter().map(|op| op.held_ns().round() as i64));
-        let because = format!(
-            "The {} of the reference are out of reach.",
-            format::time_ns(held_ns)
-        );
+        let because = match held_ns < floor_ns {
+            true => format!(
+                "The {} of the reference are out of reach.",
+                format::time_ns(held_ns)
+            ),
+            false => "The predicted time is out of reach.".to_owned(),
+        };
         words.push(("floor_because", because));
         words.push(("floor", format::time_ns(floor_ns)));
     }
@@ -290,12 +334,20 @@ fn note_words(first: &MatchedOp, ops: &[&MatchedOp]) -> Words {
     words
 }
 
-/// The minimum time on the target, if the reference takes less.
+/// The ratio that achievable figures predict, if the verdict is by peaks and depends on that.
+fn other_expected(judgement: &Judgement) -> Option<f64> {
+    let is_by_peaks = judgement.expected == judgement.peak_expected;
+    let (other, _, _) = judgement.on_other_basis();
+    other.filter(|_| is_by_peaks && judgement.depends_on_basis())
+}
+
+/// The minimum time on the target, if the reference takes less, or if less is predicted.
 fn floor_ns(ops: &[&MatchedOp]) -> Option<i64> {
     let floors: Option<Vec<f64>> = ops.iter().map(|op| op.floor_ns()).collect();
     let floor_ns: f64 = floors?.iter().sum();
-    let held_ns: f64 = ops.iter().map(|op| op.held_ns()).sum();
-    (held_ns < floor_ns).then_some(floor_ns.round() as i64)
+    let goal_ns = |op: &&MatchedOp| goal_ns(op).min(op.held_ns());
+    let goal_ns: f64 = ops.iter().map(goal_ns).sum();
+    (goal_ns < floor_ns).then_some(floor_ns.round() as i64)
 }
 
 /// "80.0 µs (11 %) are a layout change (`batched_transpose`)".
@@ -325,15 +377,15 @@ fn kernel_words(op: &MatchedOp) -> Words {
     let Some(longest) = longest.both() else {
         return Words::new();
     };
-    let per_call = op.sides.as_ref().map(|side| {
-        let kernels = side.kernels.iter();
-        kernels.map(|kernel| kernel.count).sum::<u64>() as f64 / side.calls.max(1) as f64
-    });
+    let per_call = op
+        .sides
+        .as_ref()
+        .map(|side| side.n_runs as f64 / side.timed.count.max(1) as f64);
     let launches = match (per_call.reference - per_call.target).abs() > 0.5 {
         true => format!(
             "; a call launches {} kernels on the target and {} on the reference",
-            format::number(per_call.target),
-            format::number(per_call.reference)
+            words::average(per_call.target),
+            words::average(per_call.reference)
         ),
         false => String::new(),
     };

@@ -58,7 +58,7 @@ fn a_reference_above_its_roofline_is_implausible() {
     let caveats = comparison.caveats().join(" ");
     says(
         &caveats,
-        "1 operation of the reference with 100 µs take less time than their own roofline allows, `aten::mm` first (139 % of roofline)",
+        "1 operation of the reference with 100 µs takes less time than its own roofline allows, `aten::mm` first (139 % of roofline)",
     );
     let gap = &comparison.gaps.ranked[0];
     says(
@@ -154,4 +154,41 @@ fn the_operation_that_takes_twice_as_long_is_found_with_its_size() {
             "{name}: {saved_ns}"
         );
     }
+}
+
+#[test]
+fn where_only_peaks_predict_less_the_saving_ends_at_the_achievable_roofline() {
+    let gpus = Some(("H100", "MI300X"));
+    let comparison = compared(&mm("a", 200), &mm("b", 280), gpus);
+    let gap = &comparison.gaps.ranked[0];
+    assert_eq!(gap.pattern, "moderately_beyond");
+    // 151.4 µs by peaks, 194.1 at the 708 TFLOPS that the report of the target uses.
+    assert_eq!(gap.saving.unwrap().matching_ns / 1_000, 85);
+    assert_eq!(gap.floor_ns.unwrap() / 1_000, 194);
+    assert_eq!(gap.priority, crate::findings::Priority::Low);
+    says(
+        &gap.gap,
+        "the hardware predicts 24.3 % less by peaks, 39.7 % more by achievable figures",
+    );
+}
+
+#[test]
+fn another_operator_for_attention_is_the_cause_before_its_kernel() {
+    const QKV: &str = r#""Input Dims": [[4, 32, 2048, 128], [4, 32, 2048, 128], [4, 32, 2048, 128]], "Input type": ["c10::BFloat16", "c10::BFloat16", "c10::BFloat16"]"#;
+    let by = |op: &str, kernel: &str, us| run([(op, QKV, kernel, us)]);
+    let flash = by(
+        "aten::_scaled_dot_product_flash_attention",
+        "flash_fwd_kernel",
+        200,
+    );
+    let other = by(
+        "aten::_scaled_dot_product_efficient_attention",
+        "fmha_cutlassF_bf16_aligned_64x64_rf_sm80",
+        320,
+    );
+    let gap = &compared(&flash, &other, crate::compare::testing::H100)
+        .gaps
+        .ranked[0];
+    assert_eq!(gap.pattern, "other_attention");
+    says(&gap.model, "sdpa_kernel(SDPBackend.FLASH_ATTENTION)");
 }

@@ -121,7 +121,7 @@ fn idle_time_has_the_cause_and_the_advice_of_the_single_report() {
         })
     };
     let gap = found("more_idle", &loaded(5), &loaded(900));
-    let words = "By cause it grows most by data loading: 8.";
+    let words = "By cause it grows most by data loading (8.";
     says(&gap.reasoning.join(" "), words);
     assert!(
         gap.model.starts_with("Load in worker processes"),
@@ -144,7 +144,7 @@ fn work_in_graphs_is_not_to_be_recorded_as_a_graph() {
     for reference in [&in_graph(100), &products(20, 100)] {
         let gap = found("more_idle", reference, &in_graph(600));
         // The gaps are between the kernels of one graph launch.
-        let words = "By cause it grows most by inside GPU graphs: 11.4 ms on the target";
+        let words = "By cause it grows most by inside GPU graphs (11.4 ms, ";
         says(&gap.reasoning.join(" "), words);
         assert!(
             gap.model.starts_with("Fewer, longer kernels"),
@@ -181,4 +181,61 @@ fn code_that_most_of_the_growth_is_in_is_named_with_its_size() {
     // The same gaps without any code in them have no such cause.
     let without = found("more_idle", &reference, &read_back(false));
     assert!(!without.title.contains("item"), "{}", without.title);
+}
+
+/// This many kernels of 10 µs, all launched before the first starts, 1 µs apart.
+fn queued(n: u32) -> Timetable {
+    (0..n).fold(Timetable::new(), |table, at| {
+        let (host, gpu) = (at * 4, 10_000 + at * 11);
+        let table = table.op("aten::add", host..host + 3);
+        table.launched("add", host + 1..host + 2, gpu..gpu + 10)
+    })
+}
+
+#[test]
+fn gaps_of_more_queued_kernels_are_no_fault_of_the_cpu() {
+    let step = |table: Timetable| table.annotation("ProfilerStep#1", 0..9_000);
+    let (few, many) = (step(queued(20)), step(queued(200)));
+    let gap = found("more_idle", &few, &many);
+    assert_eq!(gap.title, "More gaps between queued kernels");
+    says(
+        &gap.gap,
+        "it runs 200 kernels and copies against 20, with 1.00 µs between",
+    );
+    says(&gap.model, "Launch fewer kernels");
+    assert!(compared(&many, &many).gaps.ranked.is_empty());
+}
+
+/// A GEMM of 1 000 µs, and a collective from one time to another.
+fn communicating(from: u32, to: u32) -> Timetable {
+    Timetable::new()
+        .work("aten::mm", "gemm", 1_000..2_000)
+        .stream(8)
+        .work("c10d::allreduce_", "ncclDevKernel_AllReduce", from..to)
+}
+
+#[test]
+fn longer_communication_is_told_from_communication_that_overlaps_less() {
+    let reference = communicating(1_500, 2_100);
+    for (target, title) in [
+        (communicating(1_500, 3_100), "Communication takes longer"),
+        (
+            communicating(2_000, 2_600),
+            "Communication that overlaps with computation on the reference only",
+        ),
+    ] {
+        let gap = found("more_exposed_communication", &reference, &target);
+        assert_eq!(gap.title, title);
+    }
+    assert!(compared(&reference, &reference).gaps.ranked.is_empty());
+}
+
+#[test]
+fn copies_to_the_cpu_are_not_to_be_pinned_but_avoided() {
+    let read = |us: u32| {
+        let name = "Memcpy DtoH (Device -> Pageable)";
+        products(1, 0).work("aten::copy_", name, 1_000..1_000 + us)
+    };
+    let gap = found("more_exposed_copies", &read(100), &read(500));
+    says(&gap.model, "Keep values on the GPU");
 }

@@ -100,8 +100,8 @@ fn method(document: &mut Document, comparison: &Comparison) {
          shapes and types, by what does the same under another name, and GEMMs by their sizes. \
          Attention that is fused in one trace only, norms of equal tensors and MoE layers are matched \
          as a whole. What is left is matched by operator, number of dimensions and of calls, on other \
-         sizes or types; by equal kernels where one trace does not tell their operator; and by the \
-         module or operator around it. Every Δ is target ÷ reference \
+         sizes or types; by equal kernels where one trace does not tell their operator; by the \
+         module or operator around it; and by the operations before and after it. Every Δ is target ÷ reference \
          − 1, or target minus reference. The expected ratio is the roofline time of a call on the \
          target's GPU over that on the reference's GPU, by {} figures where they are known; the \
          excess is the measured ratio over it.{}",

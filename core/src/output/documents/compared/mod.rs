@@ -43,6 +43,10 @@ fn impact(comparison: &Comparison, gap: &Gap) -> String {
         .map_or(String::new(), |floor| format!(" {floor}"));
     match saving.roof_ns.map(format::time_ns) {
         None => format!("Up to {worth}.{floor}"),
+        // Less is predicted than its own roofline allows.
+        Some(_) if saving.roof_ns == Some(saving.matching_ns) => {
+            format!("Up to {worth}, at the roofline of the target.{floor}")
+        }
         Some(roofline) => format!(
             "{worth}, when it takes as long {when}; up to {roofline} at the roofline of the target.{floor}"
         ),

@@ -72,6 +72,16 @@ pub(super) fn figures(op: &MatchedOp) -> DocTable {
         });
         row("% roofline", percent, none(), none());
     }
+    // By the basis of the target's own report.
+    if let Some(floor) = judgement.floor.filter(|floor| roofs.target != Some(*floor)) {
+        let basis = floor.basis.label();
+        let least = format!("{} ({basis})", format::time_us(floor.us_per_call));
+        let values = Pair {
+            reference: none(),
+            target: text(least),
+        };
+        row("Minimum time of a call", values, none(), none());
+    }
     DocTable::of(rows)
         .text("Metric", |(head, ..)| *head)
         .line(">Reference", |(_, values, ..)| values.reference.clone())

@@ -4,6 +4,8 @@ use crate::base::format;
 use crate::base::sort::Arrange;
 use crate::compare::comparison::Comparison;
 use crate::compare::expected::Verdict;
+use crate::compare::findings::SLOWER_MACHINE;
+use crate::compare::gap::Subject;
 use crate::compare::ops::label;
 use crate::compare::pair::{Pair, Which};
 use crate::compare::parts::{PartKind, Step};
@@ -38,6 +40,9 @@ fn paragraph(comparison: &Comparison) -> String {
     if comparison.is_same() {
         let has_shapes = comparison.sides.as_ref().map(|side| side.has_shapes);
         text.push_str(match has_shapes.reference == has_shapes.target {
+            true if comparison.has_gpu_times() => {
+                " No difference: both traces hold the same work and take the same time on the GPU."
+            }
             true => " No difference: both traces hold the same work and take the same time.",
             false => " No difference: both traces take the same time, in all that they tell.",
         });
@@ -51,11 +56,22 @@ fn paragraph(comparison: &Comparison) -> String {
         ),
         None => ("in operators on the CPU", sides.map(|side| side.host_ns)),
     };
-    let change = times.change_percent().map(words::change);
-    let change = change.map_or(String::new(), |change| format!(": {change} time"));
-    let Pair { reference, target } = times.map(format::time_ns);
-    let takes = format!(" The target takes {target} {what}, the reference {reference}{change}.");
-    text.push_str(&takes);
+    text.push_str(&takes(comparison, what, times));
+    let tuning = comparison.parts.of_kind(PartKind::Tuning);
+    if comparison.parts.is_notable(tuning) {
+        let sides = Which::ALL
+            .into_iter()
+            .filter(|which| *tuning.get(*which) > 0);
+        let said = sides.map(|which| {
+            let time = format::time_ns(*tuning.get(which));
+            format!("{time} on the {}", which.label())
+        });
+        let said: Vec<String> = said.collect();
+        text.push_str(&format!(
+            " Kernel tuning takes {} of that.",
+            said.join(" and ")
+        ));
+    }
     if let Some(work) = &comparison.work {
         text.push(' ');
         text.push_str(&work.said());
@@ -66,6 +82,38 @@ fn paragraph(comparison: &Comparison) -> String {
         );
     }
     text
+}
+
+/// The times of both, and by how much they differ: for a step if the traces hold different numbers of steps.
+fn takes(comparison: &Comparison, what: &str, times: Pair<i64>) -> String {
+    let than = |times: Pair<i64>| {
+        let change = times.change_percent().map(words::change);
+        change.map_or(String::new(), |change| format!(": {change} time"))
+    };
+    let said = times.map(format::time_ns);
+    match comparison.per_step() {
+        Some((steps, step)) => {
+            let n = steps.map(|n| format::counted(n, "step"));
+            let each = step.map(format::time_ns);
+            format!(
+                " From the first GPU activity to the last, the target takes {} for {}, the \
+                 reference {} for {}. That is {} a step on the target, and {} on the reference{}.",
+                said.target,
+                n.target,
+                said.reference,
+                n.reference,
+                each.target,
+                each.reference,
+                than(step)
+            )
+        }
+        None => format!(
+            " The target takes {} {what}, the reference {}{}.",
+            said.target,
+            said.reference,
+            than(times)
+        ),
+    }
 }
 
 /// The table rows that both traces have a time for.
@@ -97,6 +145,10 @@ fn metrics(comparison: &Comparison) -> DocTable {
         let change = times.both().and_then(Pair::change_percent);
         let times = times.map(|ns| dash(ns, format::time_ns));
         rows.push((label, times, percent(change)));
+    }
+    if let Some((_, step)) = comparison.per_step() {
+        let times = step.map(|ns| text(format::time_ns(ns)));
+        rows.push(("Time of a Step", times, percent(step.change_percent())));
     }
     let utilization = timelines.map(|whole| {
         let whole = whole.filter(|whole| whole.total_ns() > 0)?;
@@ -223,8 +275,14 @@ fn explained(comparison: &Comparison) -> Option<String> {
         _ => ", with the target's own sizes,",
     };
     Some(format!(
-        "{} with a prediction take {} on the reference{for_as_many}; the hardware{and_work} predicts {} on the target, and {} was measured.",
-        format::counted(explained.n_operations as u64, "operation"),
+        "{} {} on the reference{for_as_many}; the hardware{and_work} predicts {} on the target, and {} was measured.",
+        match explained.n_operations {
+            1 => "1 operation with a prediction takes".to_owned(),
+            n => format!(
+                "{} operations with a prediction take",
+                format::count(n as u64)
+            ),
+        },
         format::time_ns(explained.held_ns),
         format::time_ns(explained.expected_ns),
         format::time_ns(explained.times.target),
@@ -241,5 +299,17 @@ fn verdicts(comparison: &Comparison) -> Option<String> {
     });
     let named: Vec<String> = named.collect();
     let all = format::counted(comparison.operations.matched.len() as u64, "operation");
-    is_judged.then(|| format!("Of {all} of both traces: {}.", named.join(", ")))
+    // One factor is within what a single operation may differ by.
+    let alike = comparison
+        .gaps
+        .ranked
+        .iter()
+        .find_map(|gap| match &gap.subject {
+            Subject::Operations(rows) if gap.pattern == SLOWER_MACHINE => Some(rows.len() as u64),
+            _ => None,
+        });
+    let alike = alike.map_or(String::new(), |n| {
+        format!("; {} are slower by one common factor", format::count(n))
+    });
+    is_judged.then(|| format!("Of {all} of both traces: {}{alike}.", named.join(", ")))
 }

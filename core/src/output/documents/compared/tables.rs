@@ -56,10 +56,16 @@ pub(super) fn waterfall(comparison: &Comparison) -> Option<Part> {
                 format::percent(percent)
             )
         });
+        let scaled = match parts.more_steps {
+            Some(_) => {
+                " Times of the reference are for as many steps as the target has, after the first row."
+            }
+            None => "",
+        };
         document.text(&format!(
             "Parts do not overlap and sum up to the time from the first GPU activity to the last. \
              Kernels that overlap share the time evenly; parts that do not differ are left out, but \
-             for the sum.{matched}"
+             for the sum.{scaled}{matched}"
         ));
     }))
 }

@@ -87,11 +87,11 @@ fn a_card_has_gap_action_and_impact() {
         "Gap: The target takes 900 µs on aten::mm, 350 % more than the reference's 200 µs; the hardware predicts 24.3 % less."
     );
     assert!(lines[1].starts_with("Action: Model: ") && lines[1].contains(" Kernel: "));
-    // 200 µs · 989.4 ÷ 1307.4 = 151.4 µs are expected; the roofline is 2·4096³ ÷ 1307.4 TFLOPS = 105 µs.
+    // 200 µs · 989.4 ÷ 1307.4 = 151.4 µs are expected by peaks; the roofline is 2·4096³ ÷ 708 TFLOPS = 194 µs.
     assert_eq!(
         lines[2],
-        "Impact: 749 µs, 82.3 % of the run of the target, when it takes as long as predicted; up to \
-         795 µs at the roofline of the target. Severity: Critical. Details"
+        "Impact: Up to 706 µs, 77.6 % of the run of the target, at the roofline of the target. The \
+         target cannot go below 194 µs on this hardware. Severity: Critical. Details"
     );
 }
 
@@ -104,7 +104,7 @@ fn a_trace_against_itself_has_no_difference() {
     says(
         &markdown(&comparison.fair()),
         &[
-            "No difference: both traces hold the same work and take the same time.",
+            "No difference: both traces hold the same work and take the same time on the GPU.",
             "No difference, so there is nothing to recommend.",
         ],
     );

@@ -193,6 +193,7 @@ record! {
             PartKind::Unmatched(Which::Reference, _) => "only_reference",
             PartKind::Unmatched(Which::Target, _) => "only_target",
             PartKind::Unattributed => "unattributed",
+            PartKind::Tuning => "kernel_tuning",
             PartKind::ExposedCommunication => "exposed_communication",
             PartKind::ExposedCopies => "exposed_copies",
             PartKind::Idle => "idle",

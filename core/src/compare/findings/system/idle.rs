@@ -1,0 +1,248 @@
+//! Idle time that grows: by the code that runs in it, by its causes, and by the number of kernels.
+
+use super::{OTHER_AMOUNT, SHARES, Subject};
+use crate::assess::idle::cause::IdleCause;
+use crate::base::format;
+use crate::base::sort::Arrange;
+use crate::compare::about::IdleCode;
+use crate::compare::comparison::Comparison;
+use crate::compare::findings::rule::GapRule;
+use crate::compare::named::Tally;
+use crate::compare::pair::Pair;
+use crate::compare::words;
+use crate::findings::Words;
+
+pub(super) const OF_CODE: GapRule = GapRule {
+    when: "the GPU of the target is idle for longer, and most of that while one piece of code runs",
+    applies: |_, candidate| candidate.subject == Subject::Idle && candidate.has_word("code_model"),
+    title: "More idle time: {code}",
+    issue: "The GPU of the target is idle for {time}, that of the reference for {reference}{change}; {code_grown} of the {grown} more are in {code}.",
+    model: "{code_model}",
+    kernel: "{code_kernel}",
+    ..IDLE
+};
+
+pub(super) const OF_KERNELS: GapRule = GapRule {
+    when: "the GPU of the target is idle for longer, in gaps between more kernels that are already queued",
+    applies: |_, candidate| candidate.subject == Subject::Idle && candidate.has_word("gap"),
+    title: "More gaps between queued kernels",
+    issue: "The GPU of the target is idle for {time}, that of the reference for {reference}{change}: it runs {pieces} kernels and copies against {reference_pieces}, with {gap} between those that are queued.",
+    model: "Launch fewer kernels: fuse short ones (`torch.compile`, operators on lists of tensors), or replay the step as a GPU graph, which has shorter gaps.",
+    kernel: "The CPU launches in time: only fewer kernels have fewer gaps.",
+    ..IDLE
+};
+
+pub(super) const OF_CAUSE: GapRule = GapRule {
+    when: "the GPU of the target is idle for longer, for a cause that the report of the target alone finds",
+    applies: |_, candidate| candidate.subject == Subject::Idle && candidate.has_word("own_model"),
+    title: "More idle time: {cause}",
+    issue: "The GPU of the target is idle for {time}, that of the reference for {reference}{change}; {cause_grown} of the {grown} more are {cause}.",
+    model: "{own_model}",
+    kernel: "{own_kernel}",
+    ..IDLE
+};
+
+pub(super) const OF_GRAPHS: GapRule = GapRule {
+    when: "the GPU of the target is idle for longer, and most of its work is launched by graphs",
+    applies: |comparison, candidate| {
+        candidate.subject == Subject::Idle && comparison.sides.target.runs_graphs
+    },
+    model: "Most kernels run in GPU graphs already: see in the report of the target alone what the CPU does between graph launches, and prepare the next one while one runs.",
+    ..IDLE
+};
+
+pub(super) const OF_LAUNCHES: GapRule = GapRule {
+    when: "the GPU of the target is idle for longer, and waits for launches",
+    applies: |_, candidate| {
+        candidate.subject == Subject::Idle && candidate.has_word("is_launch_bound")
+    },
+    model: "Capture the step in a GPU graph (`torch.compile` with `mode=\"reduce-overhead\"`), or launch fewer and larger kernels.",
+    ..IDLE
+};
+
+pub(super) const IDLE: GapRule = GapRule {
+    key: "more_idle",
+    when: "the GPU of the target is idle for longer",
+    applies: |_, candidate| candidate.subject == Subject::Idle,
+    title: "More idle time",
+    issue: "The GPU of the target is idle for {time}, that of the reference for {reference}{change}.",
+    model: "See in the report of the target alone what the CPU does in this time, and take that out of the loop.",
+    kernel: "Nothing runs in this time, so no kernel can be faster.",
+    notes: &[
+        SHARES,
+        OTHER_AMOUNT,
+        "For {unknown} of it, it is unknown whether the GPU was busy; that time is not counted.",
+        "{cold} of it is a cold start or kernel tuning, which a longer run does not repeat; that time is not counted.",
+        "By cause it grows most by {causes}.",
+        "By code it grows most by {code_times}.",
+        "The report of the target alone says: {own_issue}",
+        "The CPU is slower too; self time of a call: {slower_host}.",
+    ],
+    saves: "the idle time beyond that of the reference for as many launches",
+};
+
+/// Words about idle time that grows by this much.
+pub(super) fn words(comparison: &Comparison, grown_ns: i64) -> Words {
+    let mut words = vec![("grown", format::time_ns(grown_ns))];
+    words.extend(cause_words(comparison, grown_ns));
+    words.extend(code_words(comparison, grown_ns));
+    words.extend(host_words(comparison, grown_ns).unwrap_or_default());
+    words
+}
+
+/// The causes with the largest growth in idle time, and the advice of the target's own report about them.
+fn cause_words(comparison: &Comparison, grown_ns: i64) -> Words {
+    /// A cause with a smaller share of the growth is not named, and one with less than the second share not advised on.
+    const NAMED_PERCENT: f64 = 10.0;
+    const ADVISED_PERCENT: f64 = 25.0;
+    let (amount, sides) = (&comparison.amount, &comparison.sides);
+    let pieces = sides.reference.n_gpu_events;
+    let causes = sides.target.idle.causes.iter();
+    let warm = causes.filter(|(cause, _)| !cause.is_unsure() && !cause.is_of_first_use());
+    let grown = warm.map(|(cause, ns)| {
+        let reference = sides.reference.idle.ns_of(*cause);
+        let grown_ns = ns.saturating_sub(amount.scaled_idle(reference, pieces));
+        let times = Pair {
+            reference,
+            target: *ns,
+        };
+        (*cause, grown_ns, times)
+    });
+    let mut grown: Vec<(IdleCause, i64, Pair<i64>)> = grown.collect();
+    grown.arrange_by_key(|(_, grown_ns, _)| std::cmp::Reverse(*grown_ns));
+    let Some(&(cause, first_ns, _)) = grown.first() else {
+        return Words::new();
+    };
+    let share = |ns: i64| words::percent_of(ns, grown_ns);
+    let named = grown.iter().enumerate();
+    let named = named.filter(|(at, (_, ns, _))| *at == 0 || share(*ns) >= NAMED_PERCENT);
+    let named = named.map(|(_, (cause, _, times))| {
+        let said = times.map(format::time_ns);
+        format!(
+            "{} ({}, {} on the reference)",
+            words::lower_first(cause.label()),
+            said.target,
+            said.reference
+        )
+    });
+    let mut words = vec![
+        ("cause", words::lower_first(cause.label())),
+        ("cause_grown", format::time_ns(first_ns.clamp(0, grown_ns))),
+        ("causes", words::few(named)),
+    ];
+    if cause == IdleCause::LaunchBound {
+        words.push(("is_launch_bound", String::new()));
+    }
+    if cause == IdleCause::Queued {
+        words.extend(gap_words(comparison).unwrap_or_default());
+    }
+    let own = match cause {
+        // Nothing else causes it.
+        IdleCause::Queued => sides.target.idle.finding_of(cause),
+        _ => sides.target.idle.finding(cause),
+    };
+    if let Some(finding) = own {
+        let mut model = format::capitalized(&finding.model);
+        for (cause, ns, _) in grown.iter().skip(1) {
+            let other = sides.target.idle.finding_of(*cause);
+            if let Some(other) = other.filter(|_| share(*ns) >= ADVISED_PERCENT) {
+                model.push_str(&format!(
+                    " For the {} of {}: {}",
+                    format::time_ns(*ns),
+                    words::lower_first(cause.label()),
+                    words::lower_first(&other.model)
+                ));
+            }
+        }
+        words.push(("own_issue", finding.issue.clone()));
+        words.push(("own_model", model));
+        words.push(("own_kernel", format::capitalized(&finding.kernel)));
+    }
+    words
+}
+
+/// The gaps between queued kernels, if they are no longer than on the reference, but more.
+fn gap_words(comparison: &Comparison) -> Option<Words> {
+    /// Gaps that are longer by more have a cause of their own.
+    const ALIKE: f64 = 1.5;
+    let sides = comparison.sides.as_ref();
+    let pieces = sides.map(|side| side.n_gpu_events);
+    let gaps = Pair::of(|which| {
+        let ns = sides.get(which).idle.ns_of(IdleCause::Queued);
+        ns as f64 / pieces.get(which).saturating_sub(1).max(1) as f64
+    });
+    let more = pieces.target as f64 > pieces.reference as f64 * comparison.amount.ratio;
+    let is_alike = gaps.reference == 0.0 || gaps.target <= gaps.reference * ALIKE;
+    (more && is_alike).then(|| {
+        vec![
+            ("gap", format::time_us(gaps.target / 1e3)),
+            ("pieces", format::count(pieces.target)),
+            ("reference_pieces", format::count(pieces.reference)),
+        ]
+    })
+}
+
+/// The code in which idle time grows, and what to do about it if that is most of the growth.
+fn code_words(comparison: &Comparison, grown_ns: i64) -> Words {
+    /// Code with a smaller share of the growth is not named.
+    const LEAST_PERCENT: f64 = 10.0;
+    const MOST_PERCENT: f64 = 50.0;
+    let (amount, sides) = (&comparison.amount, &comparison.sides);
+    let pieces = sides.reference.n_gpu_events;
+    let rows = sides.target.idle.code.iter().filter_map(|row| {
+        let reference_ns = sides.reference.idle.ns_of_code(&row.place);
+        let more_ns = row
+            .ns
+            .saturating_sub(amount.scaled_idle(reference_ns, pieces));
+        let more_ns = more_ns.min(grown_ns);
+        let percent = words::percent_of(more_ns, grown_ns);
+        (percent >= LEAST_PERCENT).then_some((more_ns, reference_ns, row))
+    });
+    let mut rows: Vec<(i64, i64, &IdleCode)> = rows.collect();
+    rows.arrange_by_key(|(more_ns, ..)| std::cmp::Reverse(*more_ns));
+    let Some((more_ns, _, first)) = rows.first() else {
+        return Words::new();
+    };
+    let times = words::few(rows.iter().map(|(_, reference_ns, row)| {
+        let (time, reference) = (format::time_ns(row.ns), format::time_ns(*reference_ns));
+        format!("{} ({time}, {reference} on the reference)", row.place)
+    }));
+    let mut words = vec![("code_times", times)];
+    let is_most = words::percent_of(*more_ns, grown_ns) >= MOST_PERCENT;
+    if let Some(finding) = first.finding.as_ref().filter(|_| is_most) {
+        words.push(("code", first.place.clone()));
+        words.push(("code_grown", format::time_ns(*more_ns)));
+        words.push(("code_model", format::capitalized(&finding.model)));
+        words.push(("code_kernel", format::capitalized(&finding.kernel)));
+    }
+    words
+}
+
+/// The operators whose calls take longer on the CPU, if that is a good part of the growth in idle time.
+fn host_words(comparison: &Comparison, grown_ns: i64) -> Option<Words> {
+    const N_NAMED: usize = 2;
+    /// An operator's extra time has to be at least this fraction (1/`PART`) of the growth.
+    const PART: i64 = 10;
+    /// A call counts as slower from this ratio on.
+    const SLOWER: f64 = 1.25;
+    let per_call = |tally: &Tally| tally.ns as f64 / tally.count.max(1) as f64;
+    let rows = comparison.host.iter().filter_map(|row| {
+        let sides = row.sides.as_ref().map(Option::as_ref).both()?;
+        let scaled_ns = comparison.amount.scaled(sides.reference.ns);
+        let more_ns = sides.target.ns.saturating_sub(scaled_ns);
+        let calls = sides.map(per_call);
+        (more_ns >= grown_ns / PART && calls.target > calls.reference * SLOWER)
+            .then_some((more_ns, &row.key, calls))
+    });
+    let mut rows: Vec<(i64, &String, Pair<f64>)> = rows.collect();
+    rows.arrange_by_key(|(more_ns, ..)| std::cmp::Reverse(*more_ns));
+    let named = rows.iter().take(N_NAMED).map(|(_, name, calls)| {
+        let Pair { reference, target } = calls.map(|ns| format::time_us(ns / 1e3));
+        format!(
+            "{} {target}, {reference} on the reference",
+            words::quoted(name)
+        )
+    });
+    let named: Vec<String> = named.collect();
+    (!named.is_empty()).then(|| vec![("slower_host", named.join("; "))])
+}
