@@ -131,7 +131,16 @@ impl<'a> Seen<'a> {
     fn is_short_of_workgroups(&self, input: &Input) -> bool {
         let short = input.options.thresholds.sdpa_short_length;
         let is_long = self.sizes.is_some_and(|sizes| sizes.length() >= short);
-        is_long && self.cause.is_none() && self.few_workgroups().is_some()
+        is_long && self.cause.is_none() && self.is_half_idle()
+    }
+
+    /// Whether compute units without a workgroup explain at least half of its gap.
+    fn is_half_idle(&self) -> bool {
+        let few = self.few_workgroups().zip(self.row.efficiency_percent);
+        few.is_some_and(|((workgroups, units), percent)| {
+            let idle = 1.0 - workgroups as f64 / f64::from(units);
+            idle * 2.0 >= 1.0 - percent / 100.0
+        })
     }
 
     /// Workgroups and compute units, where known.
