@@ -108,6 +108,8 @@ fn size_of(shape: &[i64], dim: i64) -> Option<f64> {
 pub(crate) fn odd_size(input: &OpInput) -> Option<[u64; 3]> {
     /// Libraries have kernels for factors up to this one.
     const LARGEST: u64 = 13;
+    /// Larger sizes are split into several transforms.
+    const MOST: u64 = 1 << 24;
     let given = match input.name {
         name if name.starts_with("aten::_fft_") => input.integers(1)?,
         name if name.starts_with("aten::fft_") => dims(input)?,
@@ -125,11 +127,19 @@ pub(crate) fn odd_size(input: &OpInput) -> Option<[u64; 3]> {
         }
         most.max(rest)
     };
-    let odd = sizes
-        .map(|size| size as u64)
-        .filter(|size| *size < u64::from(u32::MAX));
+    let is_fast = |size: &u64| {
+        let mut rest = *size;
+        for factor in [2, 3, 5, 7] {
+            while rest.is_multiple_of(factor) {
+                rest /= factor;
+            }
+        }
+        rest == 1
+    };
+    let sizes = sizes.map(|size| size as u64);
+    let odd = sizes.filter(|size| (1..=MOST).contains(size));
     let odd = odd.map(|size| (size, largest(size)));
     let (size, factor) = odd.max_by_key(|(_, factor)| *factor)?;
-    let next = (size..).find(|size| largest(*size) <= 7)?;
+    let next = (size..=2 * MOST).find(is_fast)?;
     (factor > LARGEST).then_some([size, factor, next])
 }

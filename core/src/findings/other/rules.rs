@@ -30,7 +30,7 @@ pub(super) const SMALL: &[Rule<Seen>] = &[
         applies: |_, seen| seen.kind == OtherKind::Recurrent,
         title: "Recurrent cells, one call for each step",
         issue: "{calls} of a recurrent cell take {each} each on average: {time}{at}.",
-        model: "use the layer in place of the cell (`torch.nn.LSTM` for `torch.nn.LSTMCell`, `torch.nn.GRU` for `torch.nn.GRUCell`): one call computes all steps, and its GEMMs with the input need no steps; where each step depends on a result of the last one, capture the steps in a GPU graph.",
+        model: "use the layer in place of the cell (`torch.nn.LSTM` for `torch.nn.LSTMCell`, `torch.nn.GRU` for `torch.nn.GRUCell`): one call computes all steps, and its GEMMs with the input run for all steps at once; where each step depends on a result of the last one, capture the steps in a GPU graph.",
         words: small,
         ..Rule::SMALL_KERNELS
     },
