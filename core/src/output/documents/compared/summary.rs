@@ -68,7 +68,7 @@ fn paragraph(comparison: &Comparison) -> String {
         });
         let said: Vec<String> = said.collect();
         text.push_str(&format!(
-            " Kernel tuning takes {} of that.",
+            " Of that, kernel tuning takes {}.",
             said.join(" and ")
         ));
     }
