@@ -1,5 +1,8 @@
 //! Caveats of a comparison, one row each.
 
+#[cfg(test)]
+mod tests;
+
 use super::comparison::{Comparison, FEW_PARTNERS_PERCENT};
 use super::expected::Verdict;
 use super::ops::{MatchLevel, MatchedOp};
@@ -32,8 +35,8 @@ const CAVEATS: &[Caveat] = &[
     Caveat { words: other_parallelism, text: "The {which} communicates {among}, the {other} {other_among}: the work is split among GPUs differently, and the share of one GPU may differ." },
     Caveat { words: |comparison| only_one(has_backward(comparison)), text: "The {which} has no backward pass, the other trace has one: one of them trains, so that their totals are of different work." },
     Caveat { words: other_models, text: "The traces are of different models: {reference} is the reference, {target} the target. What they have in common is compared." },
-    Caveat { words: |comparison| neither(shapes_by_name(comparison)?).filter(|_| !comparison.is_same()), text: "Neither trace has shapes: operations are paired by name alone, and calls of one name count as the same work. Profile with record_shapes=True." },
-    Caveat { words: |comparison| only_one(shapes_by_name(comparison)?), text: "The {which} has no shapes: operations are paired by name alone, without a prediction, because sizes may differ. Profile it with record_shapes=True." },
+    Caveat { words: |comparison| neither(shapes_by_name(comparison)?).filter(|_| !comparison.is_same()), text: "Neither trace has shapes: operations are paired by name alone, and calls of one name count as the same work. Profile with `record_shapes=True`." },
+    Caveat { words: |comparison| only_one(shapes_by_name(comparison)?), text: "The {which} has no shapes: operations are paired by name alone, without a prediction, because sizes may differ. Profile it with `record_shapes=True`." },
     Caveat { words: outside, text: "The steps of the profiler take {steps} on the target and {reference_steps} on the reference: {outside} and {reference_outside} of that are before the first GPU activity or after the last, which is not compared." },
     Caveat { words: |comparison| tuning(comparison, Which::Target), text: TUNING },
     Caveat { words: |comparison| tuning(comparison, Which::Reference), text: TUNING },
@@ -214,10 +217,10 @@ impl Comparison {
             let first = first.filter(|part| part.times.difference() > 0);
             let mainly = first.map_or(String::new(), |part| {
                 let more = format::signed_time_ns(part.times.difference());
-                format!(", most of it in {} ({more})", words::quoted(&part.label))
+                format!("; it is mainly in {} ({more})", words::quoted(&part.label))
             });
             format!(
-                " Why it takes {} time{mainly} is unknown.",
+                " Why it takes {} time is unknown{mainly}.",
                 words::change(change)
             )
         });
@@ -486,64 +489,4 @@ pub(crate) fn verdict_sentence(op: &MatchedOp) -> String {
         ));
     }
     sentence
-}
-
-#[cfg(test)]
-mod tests {
-    use super::super::testing::{H100, compared, profiles, says};
-    use super::*;
-    use crate::import::import;
-    use crate::profile::Profile;
-    use crate::testing::Timetable;
-
-    #[test]
-    fn another_number_of_gpus_is_said_and_idling_not_held_against_it() {
-        let one = Timetable::new().work("aten::mm", "gemm", 100..300);
-        let two = one.clone().gpu(1).work("aten::mm", "gemm", 900..1_100);
-        let comparison = compared(&one, &two, H100);
-        assert!(comparison.is_same_gpu);
-        let said = comparison.caveats().join(" ");
-        says(&said, "The reference ran on 1 GPU, the target on 2.");
-        assert!(comparison.gaps.ranked.is_empty(), "{:#?}", comparison.gaps);
-    }
-
-    #[test]
-    fn another_way_of_working_in_parallel_is_said() {
-        let alone = Timetable::new().work("aten::mm", "gemm", 100..300);
-        let parallel = alone
-            .clone()
-            .work("c10d::allreduce_", "ncclDevKernel_AllReduce", 300..500);
-        let comparison = compared(&alone, &parallel, H100);
-        let said = comparison.caveats().join(" ");
-        let words = "The target communicates with other GPUs, the reference with none: ";
-        says(&said, words);
-        let gap = &comparison.gaps.ranked[0];
-        assert_eq!(gap.pattern, "more_exposed_communication");
-        let asked = "The reference communicates with no other GPU";
-        assert!(gap.kernel.starts_with(asked));
-        let again = compared(&parallel, &parallel, H100).caveats().join(" ");
-        assert!(!again.contains("communicates"), "{again}");
-    }
-
-    #[test]
-    fn one_profile_for_two_devices_makes_them_no_same_hardware() {
-        let on = |device: &str| {
-            let events = Timetable::new().work("aten::mm", "gemm", 100..300).json();
-            let devices = format!(r#"{{"deviceProperties": [{{"id": 0, "name": "{device}"}}], "#);
-            let text = events.replacen('{', &devices, 1);
-            Profile::new(import(text.as_bytes()).unwrap())
-        };
-        let (one, other) = (on("NVIDIA H100 80GB HBM3"), on("AMD Instinct MI300X"));
-        let compared = |target| {
-            profiles(&one, target, H100, |sides| {
-                Comparison::new(sides.reference, sides.target)
-            })
-        };
-        assert!(compared(&one).is_same_gpu);
-        let comparison = compared(&other);
-        assert!(!comparison.is_same_gpu);
-        let said = &comparison.caveats()[0];
-        let words = "The target: Recorded on the AMD Instinct MI300X, compared with the roofline of the NVIDIA H100";
-        assert!(said.starts_with(words), "{said}");
-    }
 }

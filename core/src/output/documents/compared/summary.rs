@@ -68,7 +68,7 @@ fn paragraph(comparison: &Comparison) -> String {
         });
         let said: Vec<String> = said.collect();
         text.push_str(&format!(
-            " Kernel tuning takes {} of that.",
+            " Of that, kernel tuning takes {}.",
             said.join(" and ")
         ));
     }
@@ -146,10 +146,6 @@ fn metrics(comparison: &Comparison) -> DocTable {
         let times = times.map(|ns| dash(ns, format::time_ns));
         rows.push((label, times, percent(change)));
     }
-    if let Some((_, step)) = comparison.per_step() {
-        let times = step.map(|ns| text(format::time_ns(ns)));
-        rows.push(("Time of a Step", times, percent(step.change_percent())));
-    }
     let utilization = timelines.map(|whole| {
         let whole = whole.filter(|whole| whole.total_ns() > 0)?;
         Some(whole.computation_ns as f64 / whole.total_ns() as f64 * 100.0)
@@ -160,6 +156,10 @@ fn metrics(comparison: &Comparison) -> DocTable {
     });
     let utilization = utilization.map(|percent| dash(percent, format::percent));
     rows.push((LABELS[5], utilization, points));
+    if let Some((_, step)) = comparison.per_step() {
+        let times = step.map(|ns| text(format::time_ns(ns)));
+        rows.push(("Time of a Step", times, percent(step.change_percent())));
+    }
     if timelines.both().is_none() {
         let cpu = sides.map(|side| side.host_ns);
         let change = percent(cpu.change_percent());

@@ -215,3 +215,28 @@ fn a_model_names_the_document_only_where_both_traces_are_of_it() {
         assert!(title.starts_with(expected), "{title}");
     }
 }
+
+/// Findings whose order is not that of their priorities, different numbers of steps, and operations without a partner.
+#[test]
+fn the_documents_pass_their_checks_whatever_is_found() {
+    const CAST: &str =
+        r#""Input Dims": [[4096, 4096], [4096, 4096]], "Input type": ["c10::BFloat16", "float"]"#;
+    const ROWS: &str = r#""Input Dims": [[4096, 4096], [], []], "Input type": ["c10::BFloat16", "Scalar", "Scalar"], "Concrete Inputs": ["", "-1", "False"]"#;
+    let trace = |mm: u32, softmax: u32, steps: u32| {
+        let table = Timetable::new()
+            .call("aten::mm", MM, "gemm", 100..100 + mm)
+            .call("aten::_softmax", ROWS, "softmax", 1_000..1_000 + softmax);
+        (0..steps).fold(table, |table, step| {
+            let name = format!("ProfilerStep#{step}");
+            table.annotation(&name, step * 2_000..step * 2_000 + 1_900)
+        })
+    };
+    let cast = trace(280, 100, 1).call("aten::copy_", CAST, "cast", 1_500..1_600);
+    for target in [trace(280, 100, 1), trace(280, 100, 2), cast] {
+        let comparison = compared(&trace(200, 40, 1), &target, BOTH);
+        assert!(comparison.gaps.ranked.len() >= 2);
+        for check in comparison.checks() {
+            assert!(!matches!(check.verdict, Verdict::Fail(_)), "{check:?}");
+        }
+    }
+}

@@ -1,0 +1,86 @@
+use super::super::testing::{H100, compared, profiles, says};
+use super::*;
+use crate::import::import;
+use crate::profile::Profile;
+use crate::testing::Timetable;
+
+#[test]
+fn another_number_of_gpus_is_said_and_idling_not_held_against_it() {
+    let one = Timetable::new().work("aten::mm", "gemm", 100..300);
+    let two = one.clone().gpu(1).work("aten::mm", "gemm", 900..1_100);
+    let comparison = compared(&one, &two, H100);
+    assert!(comparison.is_same_gpu);
+    let said = comparison.caveats().join(" ");
+    says(&said, "The reference ran on 1 GPU, the target on 2.");
+    assert!(comparison.gaps.ranked.is_empty(), "{:#?}", comparison.gaps);
+}
+
+#[test]
+fn another_way_of_working_in_parallel_is_said() {
+    let alone = Timetable::new().work("aten::mm", "gemm", 100..300);
+    let parallel = alone
+        .clone()
+        .work("c10d::allreduce_", "ncclDevKernel_AllReduce", 300..500);
+    let comparison = compared(&alone, &parallel, H100);
+    let said = comparison.caveats().join(" ");
+    let words = "The target communicates with other GPUs, the reference with none: ";
+    says(&said, words);
+    let gap = &comparison.gaps.ranked[0];
+    assert_eq!(gap.pattern, "more_exposed_communication");
+    let asked = "The reference communicates with no other GPU";
+    assert!(gap.kernel.starts_with(asked));
+    let again = compared(&parallel, &parallel, H100).caveats().join(" ");
+    assert!(!again.contains("communicates"), "{again}");
+}
+
+#[test]
+fn one_profile_for_two_devices_makes_them_no_same_hardware() {
+    let on = |device: &str| {
+        let events = Timetable::new().work("aten::mm", "gemm", 100..300).json();
+        let devices = format!(r#"{{"deviceProperties": [{{"id": 0, "name": "{device}"}}], "#);
+        let text = events.replacen('{', &devices, 1);
+        Profile::new(import(text.as_bytes()).unwrap())
+    };
+    let (one, other) = (on("NVIDIA H100 80GB HBM3"), on("AMD Instinct MI300X"));
+    let compared = |target| {
+        profiles(&one, target, H100, |sides| {
+            Comparison::new(sides.reference, sides.target)
+        })
+    };
+    assert!(compared(&one).is_same_gpu);
+    let comparison = compared(&other);
+    assert!(!comparison.is_same_gpu);
+    let said = &comparison.caveats()[0];
+    let words = "The target: Recorded on the AMD Instinct MI300X, compared with the roofline of the NVIDIA H100";
+    assert!(said.starts_with(words), "{said}");
+}
+
+#[test]
+fn steps_that_take_longer_than_their_gpu_activity_are_said() {
+    let step = |end: u32| {
+        let table = Timetable::new().work("aten::mm", "gemm", 100..300);
+        table.annotation("ProfilerStep#1", 0..end)
+    };
+    let said = compared(&step(310), &step(1_000), H100).caveats().join(" ");
+    let words = "The steps of the profiler take 1.00 ms on the target and 310 µs on the reference: 800 µs and 110 µs of that";
+    says(&said, words);
+    let same = compared(&step(1_000), &step(1_000), H100).caveats();
+    assert!(
+        same.iter()
+            .all(|one| !one.contains("steps of the profiler"))
+    );
+}
+
+#[test]
+fn training_and_inference_are_distinguished() {
+    let forward = Timetable::new().work("aten::mm", "gemm", 100..300);
+    let backward = "autograd::engine::evaluate_function: MmBackward0";
+    let trains = forward.clone().work(backward, "gemm", 300..500);
+    let said = compared(&trains, &forward, H100).caveats().join(" ");
+    says(
+        &said,
+        "The target has no backward pass, the other trace has one",
+    );
+    let both = compared(&trains, &trains, H100).caveats().join(" ");
+    assert!(!both.contains("backward pass"), "{both}");
+}
