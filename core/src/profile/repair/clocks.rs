@@ -97,7 +97,7 @@ fn has_one_gpu(trace: &Trace, launches: &Launches) -> bool {
 }
 
 /// Each piece of work with the call that launched it.
-fn linked<'a>(launches: &'a Launches) -> impl Iterator<Item = (EventId, EventId)> + 'a {
+fn linked(launches: &Launches) -> impl Iterator<Item = (EventId, EventId)> {
     let work = launches.work.iter().enumerate();
     work.filter_map(|(row, &work)| Some((work, launches.launched_by(GpuId(row as u32))?)))
 }
