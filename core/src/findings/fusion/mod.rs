@@ -124,6 +124,10 @@ pub(super) fn run(input: &Input, _: &[Row], outcome: &mut Outcome) {
     outcome.findings = rule::find(input, rules::RULES, all);
 }
 
+/// What chains of one candidate have in common: the kind, the module or autograd step with the module whose gradient it
+/// computes, and the operators.
+type ChainKey<'a> = (ChainKind, [Option<&'a str>; 2], Vec<&'a str>);
+
 /// Candidates, largest saving first.
 fn of_chains(
     input: &Input,
@@ -134,7 +138,7 @@ fn of_chains(
     let projection = Projection::new(input);
     let step = |at: &usize| *steps.get(*at)?;
     let autograd = Autograd::new(&input.profile.trace);
-    let mut index: BTreeMap<(ChainKind, [Option<&str>; 2], Vec<&str>), Candidate> = BTreeMap::new();
+    let mut index: BTreeMap<ChainKey, Candidate> = BTreeMap::new();
     for chain in chains {
         let members: Vec<ChainStep> = chain.members.iter().filter_map(step).collect();
         let names = members.iter().map(|one| one.operator.name.as_str());

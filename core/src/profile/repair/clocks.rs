@@ -97,7 +97,7 @@ fn has_one_gpu(trace: &Trace, launches: &Launches) -> bool {
 }
 
 /// Each piece of work with the call that launched it.
-fn linked<'a>(launches: &'a Launches) -> impl Iterator<Item = (EventId, EventId)> + 'a {
+fn linked(launches: &Launches) -> impl Iterator<Item = (EventId, EventId)> {
     let work = launches.work.iter().enumerate();
     work.filter_map(|(row, &work)| Some((work, launches.launched_by(GpuId(row as u32))?)))
 }
@@ -123,25 +123,26 @@ fn delays_after_gaps(trace: &Trace, launches: &Launches) -> Vec<i64> {
     delays
 }
 
-/// How far the GPU clock is ahead, if each piece of work starts long after its call, and most of what ends an idle gap
-/// after the same time: a queue delays work by different times, and an idle GPU does not delay it. Only for traces of
-/// one GPU.
-pub(super) fn delayed(trace: &Trace, launches: &Launches) -> Option<i64> {
+/// How far the GPU clock is ahead beyond a known difference, if each piece of work starts long after its call, and most
+/// of what ends an idle gap after the same time: a queue delays work by different times, and an idle GPU does not delay
+/// it. Only for traces of one GPU.
+pub(super) fn delayed(trace: &Trace, launches: &Launches, known_ns: i64) -> Option<i64> {
     let events = &trace.events;
     let all =
         linked(launches).map(|(work, call)| events.ts_ns(work).saturating_sub(events.end_ns(call)));
     let least_ns = all.min()?;
-    if least_ns < LONGEST_DELAY_NS || !has_one_gpu(trace, launches) {
+    let beyond_ns = least_ns.saturating_sub(known_ns);
+    if beyond_ns < LONGEST_DELAY_NS || !has_one_gpu(trace, launches) {
         return None;
     }
     let delays = delays_after_gaps(trace, launches);
     let is_alike = |ns: &&i64| ns.saturating_sub(least_ns) <= DELAY_SPREAD_NS;
     let n_alike = delays.iter().filter(is_alike).count();
-    (delays.len() >= LEAST_GAPS && n_alike * 2 >= delays.len()).then_some(least_ns)
+    (delays.len() >= LEAST_GAPS && n_alike * 2 >= delays.len()).then_some(beyond_ns)
 }
 
-/// Whether GPU times fit their calls once they are shifted back by this difference, so that it is the same all along:
-/// hardly any work starts before its call, and an idle GPU mostly starts at once what is launched.
+/// Whether GPU times fit their calls once they are shifted back by this difference: hardly any work starts before its
+/// call.
 pub(super) fn is_constant(trace: &Trace, launches: &Launches, by_ns: i64) -> bool {
     let events = &trace.events;
     let mut delays: Vec<i64> = linked(launches)
@@ -153,12 +154,8 @@ pub(super) fn is_constant(trace: &Trace, launches: &Launches, by_ns: i64) -> boo
     delays.sort_unstable();
     let n_early = delays.partition_point(|delay_ns| *delay_ns < -CLOCK_SLACK_NS);
     let median_ns = delays.get(delays.len() / 2);
-    let after_gaps = delays_after_gaps(trace, launches);
-    let is_long = |ns: &&i64| ns.saturating_sub(by_ns) > LONGEST_DELAY_NS;
-    let n_long = after_gaps.iter().filter(is_long).count();
     n_early * 100 <= delays.len() * MOST_EARLY_PERCENT
         && median_ns.is_some_and(|ns| (-CLOCK_SLACK_NS..=LONGEST_QUEUE_NS).contains(ns))
-        && (after_gaps.len() < LEAST_GAPS || n_long * 2 < after_gaps.len())
         && has_one_gpu(trace, launches)
 }
 

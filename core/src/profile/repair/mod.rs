@@ -162,9 +162,13 @@ pub(crate) fn mend(trace: &mut Trace, warnings: &mut Warnings) -> Mended {
 
     let repeating = launches.repeating_calls().len() as u64;
     warnings.add_many(WarningKind::RepeatedCall, repeating, None);
-    clocks_ns = clocks_ns
-        .or_else(|| clocks::late(trace, &launches))
-        .or_else(|| clocks::delayed(trace, &launches));
+    clocks_ns = clocks_ns.or_else(|| clocks::late(trace, &launches));
+    let known_ns = clocks_ns.unwrap_or(0);
+    // A wait that returns late hides a part of the difference.
+    let beyond_ns = clocks::delayed(trace, &launches, known_ns);
+    clocks_ns = beyond_ns
+        .map(|ns| known_ns.saturating_add(ns))
+        .or(clocks_ns);
     if let Some(difference_ns) =
         clocks_ns.filter(|by_ns| clocks::is_constant(trace, &launches, *by_ns))
     {

@@ -100,15 +100,22 @@ fn gpu_times_follow_their_calls_where_clocks_differ_by_a_constant() {
     }
 }
 
-/// The GPU clock is two milliseconds behind, from the tenth launch on only one.
+/// GPUs of one trace may have clocks of their own.
 #[test]
-fn clocks_that_drift_are_told() {
-    let drifting = twenty(|launch| {
-        let behind_us = if launch < 10 { 2_000.0 } else { 1_000.0 };
-        (EPOCH + f64::from(launch) * 100.0 + 20.0 - behind_us, 50.0)
-    });
-    assert_eq!(warned(&drifting)[0], (ClocksDiffer, 1));
-    assert!(drifting.without_idle_causes().is_some());
+fn clocks_of_several_gpus_are_told() {
+    let call = |launch: u32| EPOCH + f64::from(launch) * 100.0;
+    let mut timetable = Timetable::new().op("aten::mm", EPOCH..EPOCH + 2_000.0);
+    for launch in 0..20 {
+        timetable = timetable.launch(launch, call(launch)..call(launch) + 5.0);
+    }
+    for launch in 0..20 {
+        let start = call(launch) - 280.0;
+        let on_gpu = timetable.gpu(launch % 2);
+        timetable = on_gpu.kernel(launch, "gemm", start..start + 50.0);
+    }
+    let profile = timetable.profile();
+    assert_eq!(profile.warnings.count(ClocksDiffer), 1);
+    assert!(profile.without_idle_causes().is_some());
 }
 
 /// The GPU is idle before each of twenty kernels, and starts each of them as late.
