@@ -172,11 +172,18 @@ pub(super) fn late(seen: &Seen) -> Vec<JobCard> {
                 format::time_ns(*loading_ns),
                 format::time_ns(*peers_loading_ns)
             ),
-            (true, _) => format!("; meanwhile it is in `{what}`"),
+            (true, _) => format!("; for most of that time its CPU is in {}", activity(what)),
             (false, _) => String::new(),
         };
         let title = match is_loading {
             true => format!("Rank {} waits for data", seen.number(cause.rank)),
+            false if is_dominant => {
+                let what = activity(what).replace('`', "");
+                format!(
+                    "Rank {} launches kernels late: {what}",
+                    seen.number(cause.rank)
+                )
+            }
             false => format!("Rank {} launches kernels late", seen.number(cause.rank)),
         };
         Some(JobCard {
@@ -190,6 +197,20 @@ pub(super) fn late(seen: &Seen) -> Vec<JobCard> {
             ..JobCard::default()
         })
     })
+}
+
+/// What a CPU does, in a sentence: "garbage collection", "`validate (eval.py:30)`".
+fn activity(name: &str) -> String {
+    let mut labels = CpuActivity::ALL.into_iter().map(CpuActivity::label);
+    match labels.any(|label| label == name) {
+        // Not those that begin with an abbreviation.
+        true if !name.starts_with("GPU") => {
+            let (first, rest) = name.split_at(1);
+            format!("{}{rest}", first.to_lowercase())
+        }
+        true => name.to_owned(),
+        false => format!("`{}`", format::middle_ellipsis(name, 40)),
+    }
 }
 
 /// What the CPUs of ranks that launch late mostly do meanwhile, if it is one thing: "Data loading".
