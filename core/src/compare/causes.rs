@@ -120,16 +120,13 @@ mod tests {
     #[test]
     fn work_of_the_target_alone_is_named_by_its_own_finding() {
         let mm = r#""Input Dims": [[4096, 4096], [4096, 4096]], "Input type": ["c10::BFloat16", "c10::BFloat16"]"#;
-        let cast = r#""Input Dims": [[4096, 32768], [4096, 32768]], "Input type": ["float", "c10::BFloat16"]"#;
+        let zeros = r#""Input Dims": [[4096, 32768], []], "Input type": ["float", "Scalar"]"#;
         let both = ("aten::mm", mm, "gemm", 300);
         let reference = run([both]);
-        let target = run([both, ("aten::copy_", cast, "cast", 400)]);
+        let target = run([both, ("aten::fill_", zeros, "FillFunctor", 400)]);
         let gaps = compared(&reference, &target, H100).gaps.ranked;
         let gap = gaps.iter().find(|gap| gap.pattern == "no_partner").unwrap();
-        assert_eq!(gap.title, "Conversions between types: not on the reference");
-        says(
-            &gap.model,
-            "Otherwise, keep tensors in the type that their consumer wants",
-        );
+        assert_eq!(gap.title, "Tensors filled with one value: not on the reference");
+        says(&gap.model, "Otherwise, allocate with `torch.empty`");
     }
 }

@@ -255,9 +255,7 @@ pub(super) fn run(input: &Input, rows: &[Row], outcome: &mut Outcome) {
     // Conversions that a fused attention replaces are part of that finding.
     let replaced = unfused_attention::replaced(input);
     seen.retain(|seen| {
-        let is_conversion = seen.kind == ElementwiseKind::Cast;
-        let is_replaced = is_conversion && replaced.contains(&seen.row.operation);
-        !seen.row.is_anomaly && !is_replaced
+        seen.kind != ElementwiseKind::Cast || !replaced.contains(&seen.row.operation)
     });
     adam::find_fused_steps(input, &mut seen);
     let is_list = |seen: &&Seen| seen.kind == ElementwiseKind::Optimizer;
